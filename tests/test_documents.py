@@ -1,5 +1,8 @@
 """Every block of README, CONTRIBUTING and the docs is run as it stands, in a clone, in order, as a reader would."""
 
+import re
+import tomllib
+
 import pytest
 from support import documents
 from support.documents import OUTPUT, RUNNERS, TEXT, Block
@@ -52,10 +55,26 @@ def test_no_block_is_passed_over(name):
         before = block
 
 
-def test_ci_runs_what_readme_promises():
+def promises():
+    """For each command of README that .ci/run runs, the lines of README that it may mean."""
     lines = [line for block in documents.blocks_of("README.md") for line in block.text.splitlines()]
-    pieces = documents.promised()
-    assert len(pieces) == 3 and all(sum(piece in line for line in lines) == 1 for piece in pieces)
+    return [[line for line in lines if piece in line] for piece in documents.promised()]
+
+
+def test_ci_runs_what_readme_promises():
+    assert [len(meant) for meant in promises()] == [1, 1, 1]
+
+
+def test_of_the_commands_of_readme_the_first_compiles_alone():
+    """The others add an extra to what is installed: of a requirement that is there as it is, pip builds nothing."""
+    (first,), *others = promises()
+    assert first.startswith("python3 -m venv .venv && . .venv/bin/activate && pip install . && svmx-train ")
+    project = tomllib.loads((documents.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for (line,) in others:
+        added = re.fullmatch(
+            r"\. \.venv/bin/activate && pip install 'libsvmx\[(\w+)\]' && (sphinx-build .*|pytest)", line
+        )
+        assert added and added[1] in project["optional-dependencies"], line
 
 
 def test_few_blocks_are_not_run():

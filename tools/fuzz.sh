@@ -8,13 +8,10 @@ cd "$(dirname "$0")/.."
 hours=${1:?hours of processor time}
 shift
 mkdir -p build/fuzz
-clock=$(mktemp)
-trap 'rm -f "$clock"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. tools/steps.sh
 export LIBSVMX_FUZZ_CASES=${LIBSVMX_FUZZ_CASES:-200}
-cpu() { # sets `used`: seconds of processor time of all that has ended. In a subshell `times` would begin at 0
-    times >"$clock"
-    used=$(tail -n 1 "$clock" | tr 'ms' '  ' | awk '{printf "%d", $1 * 60 + $2 + $3 * 60 + $4}')
-}
 log=build/fuzz/build.log
 bash tools/sanitize.sh --collect-only tests/fuzz >"$log" 2>&1 || { tail -n 5 "$log"; exit 1; } # nothing can run
 limit=$(awk "BEGIN {printf \"%d\", $hours * 3600}")
