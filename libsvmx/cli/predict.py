@@ -17,7 +17,7 @@ from libsvmx.cli.options import UsageError, count, parse, switch
 from libsvmx.cli.process import counted, phase, printer, run, tell, tick, warn, watch
 from libsvmx.exceptions import DataError, SvmxError
 from libsvmx.io import transcript
-from libsvmx.io.batches import BatchReader
+from libsvmx.io.batches import PART_BYTES, BatchReader
 from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file, size_of
 from libsvmx.io.modelfile import load_model
 from libsvmx.io.textwrite import numbers_text
@@ -49,15 +49,21 @@ more:
 """
 
 
+# Decision values held at a time, 32 MB of them.
+SLICE_VALUES = 1 << 22
+
+
 @record()
 class Job:
-    """What the command line asks for."""
+    """What the command line asks for, and how much is worked on at a time."""
 
     probability: bool = False
     quiet: bool = False
     lenient: bool = False
     unlabeled: bool = False
     threads: int | None = None
+    slice_values: int = SLICE_VALUES
+    part_bytes: int = PART_BYTES
 
     def set_probability(self, option: str, text: str) -> None:
         self.probability = switch(option, text)
@@ -66,9 +72,9 @@ class Job:
         self.threads = count(option, text)
 
 
-def main(argv: list[str]) -> int:
-    """The command, given its arguments; returns its exit code."""
-    job = Job()
+def main(argv: list[str], job: Job | None = None) -> int:
+    """The command, given its arguments, and what else there is to say; returns its exit code."""
+    job = job or Job()
     files = parse(
         argv,
         {"b": job.set_probability},
@@ -95,7 +101,7 @@ def main(argv: list[str]) -> int:
         model = load_model(model_file, warn)
     if job.probability and not model.has_probability:
         raise SvmxError(f"{model_file}: the model has no probability estimates; train it with -b 1")
-    reader = BatchReader(test_file, lenient=job.lenient, unlabeled=job.unlabeled)
+    reader = BatchReader(test_file, lenient=job.lenient, unlabeled=job.unlabeled, part_bytes=job.part_bytes)
     batches = iter(reader)
     first = next(batches)  # what is wrong with a small file shows before anything is printed or written
     info = (lambda text: None) if job.quiet else printer(output_file)
@@ -133,10 +139,6 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-# Decision values held at a time, 32 MB of them.
-SLICE_VALUES = 1 << 22
-
-
 class Predictions:
     """Predictions(model, job): rows in, lines of the output file out.
 
@@ -154,7 +156,7 @@ class Predictions:
         self.estimate = job.probability and not model.param.svm_type.is_regression
         self.unfinished = 0
         self.known_label = model.class_labels is None
-        self.slice_rows = max(1, SLICE_VALUES // max(1, len(model.offsets)))
+        self.slice_rows = max(1, job.slice_values // max(1, len(model.offsets)))
         self.header = b""
         if self.estimate:
             names = model.class_labels

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-from functools import partial
 
 import pytest
 from support import data, oracle
@@ -11,8 +10,8 @@ from support.policies import of_commands
 
 import libsvmx.cli.predict
 import libsvmx.cli.train
+from libsvmx.cli.predict import Job
 from libsvmx.cli.process import guarded
-from libsvmx.io.batches import BatchReader
 from libsvmx.io.svmlight import read_data
 
 HEART = str(data.DATA / "heart_scale")
@@ -177,33 +176,31 @@ def test_predicting_in_parts_and_threads_changes_nothing(path, training, predict
         rows = (file.matrix.row(i) for i in range(file.matrix.n_rows))
         path = folder.put("bare", "".join(" ".join(f"{j}:{v:g}" for j, v in row) + "\n" for row in rows))
     expected = folder.accepts("svmx-predict", *prediction.split(), path, "m", "o"), folder.get("o")
-    monkeypatch.setattr("libsvmx.cli.predict.SLICE_VALUES", 50)
     of_commands(monkeypatch, prediction_work_for_threads=0.0)
     for size in (500, 1 << 20):
-        monkeypatch.setattr("libsvmx.cli.predict.BatchReader", partial(BatchReader, part_bytes=size))
         for threads in ("1", "2", "3"):
-            args = [*prediction.split(), "--threads", threads, path, "m", "o"]
-            assert (folder.accepts("svmx-predict", *args), folder.get("o")) == expected
+            args, job = (
+                [*prediction.split(), "--threads", threads, path, "m", "o"],
+                Job(slice_values=50, part_bytes=size),
+            )
+            assert (folder.accepts("svmx-predict", *args, job=job), folder.get("o")) == expected
 
 
-def test_a_fault_in_a_later_part_leaves_no_output(folder, monkeypatch):
+def test_a_fault_in_a_later_part_leaves_no_output(folder):
     folder.accepts("svmx-train", "-q", HEART, "m")
     folder.put("o", folder.KEPT)
     folder.put("data", "1 1:1\n" * 100 + "1 1:x\n")
-    monkeypatch.setattr("libsvmx.cli.predict.BatchReader", partial(BatchReader, part_bytes=50))
-    err, out = folder.refuses("svmx-predict", "data", "m", "o")
+    err, out = folder.refuses("svmx-predict", "data", "m", "o", job=Job(part_bytes=50))
     assert err == "svmx-predict: error: data:101:5: value is not a number: 'x'\n"
     assert out == ""
 
 
-def test_a_precomputed_row_at_fault_in_a_later_part(folder, monkeypatch):
+def test_a_precomputed_row_at_fault_in_a_later_part(folder):
     folder.put("train", "1 0:1 1:1 2:-1\n-1 0:2 1:-1 2:1\n")
     folder.accepts("svmx-train", "-q", "-t", "4", "train", "m")
     folder.put("data", "1 0:1 1:1 2:-1\n" * 60 + "1 0:1 1:1\n" + "1 0:1 1:1 2:-1\n" * 60)
-    monkeypatch.setattr("libsvmx.cli.predict.SLICE_VALUES", 7)
     for size in (100, 1 << 20):
-        monkeypatch.setattr("libsvmx.cli.predict.BatchReader", partial(BatchReader, part_bytes=size))
-        err, _ = folder.refuses("svmx-predict", "data", "m", "o")
+        err, _ = folder.refuses("svmx-predict", "data", "m", "o", job=Job(slice_values=7, part_bytes=size))
         assert err.startswith("svmx-predict: error: data:61: precomputed kernel: the row ends at column 1")
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from libsvmx.cli import checkdata, compress, easy, export, grid, predict, scale, subset, toy, train, update
@@ -71,29 +72,29 @@ class Folder:
     def get(self, name):
         return (self.path / name).read_bytes()
 
-    def call(self, command, *args):
-        """(exit code, standard output, standard error)."""
+    def call(self, command, *args, **given):
+        """(exit code, standard output, standard error). ``given``: to its ``main``, besides the arguments."""
         module = MODULES[command]
         self.capfd.readouterr()
-        code = guarded(command, module.main, module.USAGE, [str(a) for a in args])
+        code = guarded(command, partial(module.main, **given), module.USAGE, [str(a) for a in args])
         return code, *self.capfd.readouterr()
 
     def snapshot(self):
         """Names and contents of all files, temporary ones included."""
         return {p.name: p.read_bytes() for p in self.path.iterdir() if p.is_file()}
 
-    def refuses(self, command, *args):
+    def refuses(self, command, *args, **given):
         """Run a command that must fail with exit code 1 and change no file; returns its message and output."""
         before = self.snapshot()
-        code, out, err = self.call(command, *args)
+        code, out, err = self.call(command, *args, **given)
         assert code == 1, (out, err)
         assert self.snapshot() == before
         assert "Traceback" not in err
         return err, out
 
-    def accepts(self, command, *args):
+    def accepts(self, command, *args, **given):
         """Run a command that must succeed; returns its remarks and output."""
-        code, out, err = self.call(command, *args)
+        code, out, err = self.call(command, *args, **given)
         assert code == 0, err
         assert not [name for name in self.snapshot() if name.endswith(".tmp")]
         return err, out
