@@ -5,6 +5,7 @@ hours of it. Half of the cases or more are right, or wrong in one thing, so that
 """
 
 import bz2
+import errno
 import gzip
 import lzma
 import shutil
@@ -13,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import oracle
+from support.faults import failing, system_call
 from support.gridengine import result_lines
 from support.libsvm_child import NOT_FINITE, decisions, of_libsvm
 from support.policies import of_commands
 from support.wildfiles import near_data, near_model, near_ranges, near_results, near_start, right_data
 
-from libsvmx.cli import gridfile
 from libsvmx.io.svmlight import read_data
 
 SOLVES = ("--solver", "--seeder", "--precision", "--reduction", "--low-rank", "--rank", "--working-set")
@@ -166,17 +167,11 @@ def test_starts_of_columns(place, cases, monkeypatch):
     """A start that is damaged is not used: the rates are those of a search that was never interrupted."""
     of_commands(monkeypatch, worth_keeping=0.0, rows_from_nothing=0)  # auto seeds so few rows, too
     place.put("d", b"".join(place.lines[:30]))
-    place.call("svmx-grid", *GRID, "-out", "first", "d")
-    first, save, saved = place.get("first"), gridfile.States.save, []
-
-    def full_at_the_last(self, outcome):
-        saved.append(outcome)
-        if len(saved) == 6:
-            raise OSError(28, "No space left on device")
-        save(self, outcome)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(gridfile.States, "save", full_at_the_last)
+    written = []
+    with system_call("fsync", lambda fsync, handle: written.append(handle)):
+        place.call("svmx-grid", *GRID, "-out", "first", "d")
+    first = place.get("first")
+    with failing("fsync", errno.ENOSPC, after=len(written) - 1):  # the last point cannot be written
         assert place.call("svmx-grid", *GRID, "-out", "torn", "d")[0] == 1
     start = "torn.state/0.0.start"  # of the column that is not finished
     for wild in cases.each(15):
