@@ -9,8 +9,6 @@ The iteration is that of smo.pyx, and the optimum is LIBSVM's to eps, though the
   There is no G_bar.
 """
 
-from time import perf_counter
-
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 
@@ -26,6 +24,7 @@ from libsvmx._solvers.smo.smo cimport Smo
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
+from libsvmx._core.machine import machine
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.path.path_state import PathLost
 
@@ -154,7 +153,7 @@ def solve_growing(DualProblem problem, Py_ssize_t n_tests, Kernel kernel, double
     cdef GrowingSmo smo = GrowingSmo(with_tests(problem, kernel.n - n_tests, n_tests), kernel, budget_bytes, control, n_threads)
     found = [smo.optimum()]
     for growth in growths:
-        began = perf_counter()
+        began = machine.perf_counter()
         smo.grow(growth)
         found.append(smo.optimum(began))
     return found
@@ -182,7 +181,7 @@ cdef class GrowingSmo(WarmSmo):
         cdef bint converged = True
         cdef Py_ssize_t p
         cdef double rho
-        began = perf_counter() if began is None else began
+        began = machine.perf_counter() if began is None else began
         self.iterations = 0
         with nogil:
             if self.size:
@@ -195,7 +194,7 @@ cdef class GrowingSmo(WarmSmo):
         cdef double[::1] values = values_
         for p in range(self.size, self.total):
             values[p - self.size] = -self.V[p] - rho
-        return values_, width_of(self), self.iterations, perf_counter() - began, bool(converged)
+        return values_, width_of(self), self.iterations, machine.perf_counter() - began, bool(converged)
 
     cdef int follow_tests(self) except -1:
         """V of the rows to predict, from the start."""
