@@ -10,9 +10,13 @@ Without ``--exhaustive``, each behaviour keeps representatives, chosen from the 
 
 ``--remaining`` is for after such a run: what is left out above, and what does less there.
 
-The whole suite runs on all cores if pytest-xdist is there; ``-n 0`` and ``-p no:xdist`` run it in one process.
+The whole suite runs on all cores if pytest-xdist is there; ``-n 0`` and ``-p no:xdist`` run it in one process. Its
+asserts are plain ones, since rewriting all files takes every process longer than all else before the first test; the
+values of the names in one that failed are printed. Where files are named pytest rewrites them, and so it does with
+``--assert=rewrite``.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -30,7 +34,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 sys.path.append(str(Path(__file__).parents[1]))
 
 import pytest
-from support import examples, installed, selection
+from support import examples, failures, installed, selection
 
 
 def pytest_addoption(parser):
@@ -40,8 +44,11 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
-    """As ``-n auto`` where no tests are named and nothing is said about processes."""
+    """Where no tests are named: as ``-n auto`` if nothing is said about processes, and plain asserts."""
     option, whole = config.option, config.args_source != pytest.Config.ArgsSource.ARGS
+    if whole and not any(word.startswith("--assert") for word in config.invocation_params.args):
+        option.assertmode = "plain"
+        sys.meta_path[:] = [one for one in sys.meta_path if type(one).__name__ != "AssertionRewritingHook"]
     if "PYTEST_XDIST_WORKER" in os.environ or hasattr(config, "workerinput"):
         return  # one of those processes
     if whole and getattr(option, "numprocesses", 0) is None and not (option.usepdb or option.collectonly):
@@ -50,6 +57,7 @@ def pytest_cmdline_main(config):
 
 
 def pytest_configure(config):
+    gc.disable()  # collecting makes many objects that stay, and hardly any garbage to look for among them
     config.addinivalue_line("markers", "exhaustive: repetition, left out without --exhaustive")
     config.addinivalue_line("markers", "each_value: without --exhaustive, each value of each parameter occurs once")
     config.option.exhaustive |= config.option.remaining
@@ -64,6 +72,19 @@ def pytest_collection_modifyitems(config, items):
         left_out, kept = selection.done_alike(kept, left_out)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.failed and item.config.option.assertmode == "plain" and call.excinfo.errisinstance(AssertionError):
+        report.sections.append(("values in the statement that failed", failures.values_in(call.excinfo.tb)))
+    return report
 
 
 def pytest_terminal_summary(terminalreporter):

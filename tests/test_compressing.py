@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 from support import oracle
 from support.data import load
 from support.machine import too_little_memory
@@ -79,6 +78,8 @@ def test_no_value_changes_by_more_than_its_bound(kind, kernel, how):
 @pytest.mark.parametrize("kind", ["C_SVC", "EPSILON_SVR", "three classes"])
 def test_the_bound_holds_where_the_change_is_largest(kind):
     """Rows that a search has driven to the largest change, from many starts."""
+    from scipy.optimize import minimize
+
     model, X = trained(kind, gamma=0.5)
     found = libsvmx.compress(model, max_sv=model.n_sv // 2)
     for k in range(len(model.rho)):

@@ -6,8 +6,9 @@ import sys
 
 import pytest
 from support import documents
+from support.optional import optional
 
-pytest.importorskip("matplotlib")
+optional("matplotlib")
 
 GALLERY = documents.ROOT / "docs" / "gallery"
 SCRIPTS = sorted(path.name for path in GALLERY.glob("plot_*.py"))

@@ -4,7 +4,6 @@ from math import nan, sqrt
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 from support.data import load
 from support.policies import BY_CLASSES, KernelPolicy
 
@@ -104,6 +103,8 @@ def test_the_p_value_and_its_error():
 @pytest.mark.parametrize("as_good", [0, 1, 7, 19, 20])
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_the_interval_is_that_of_clopper_and_pearson(as_good, level):
+    from scipy.stats import binomtest
+
     found = result(1.0, [2.0] * as_good + [0.0] * (20 - as_good))
     expected = binomtest(as_good, 20).proportion_ci(level, "exact")
     np.testing.assert_allclose(found.interval(level), (expected.low, expected.high), rtol=1e-9)

@@ -6,14 +6,15 @@ import sys
 import numpy as np
 import pytest
 from support.data import load
+from support.optional import optional
 
 import libsvmx
 import libsvmx.plot
 from libsvmx import DataError, ParameterError, SvmxError
 from libsvmx.plot import regions, surface
 
-matplotlib = pytest.importorskip("matplotlib")
-Figure = pytest.importorskip("matplotlib.figure").Figure
+matplotlib = optional("matplotlib")
+figure = optional("matplotlib.figure")
 
 HEART, LABELS = load("heart_scale")
 HEART, LABELS = np.asarray(HEART.toarray()), np.asarray(LABELS)
@@ -26,7 +27,7 @@ Y = np.sin(3 * X[:, 0]) + 0.2 * np.cos(40 * X[:, 0])
 
 @pytest.fixture
 def ax():
-    return Figure().add_subplot()
+    return figure.Figure().add_subplot()
 
 
 def contours(ax):
@@ -95,7 +96,7 @@ def test_it_draws_into_the_given_axes_or_new_ones_and_changes_no_setting(name, a
 @pytest.mark.parametrize("name", CALLS)
 def test_no_axes(name):
     with pytest.raises(TypeError, match="ax must be an Axes of matplotlib, not a Figure"):
-        CALLS[name](Figure())
+        CALLS[name](figure.Figure())
 
 
 @pytest.mark.parametrize("name", CALLS)

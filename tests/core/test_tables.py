@@ -1,6 +1,7 @@
 """Arrays become sparse rows: all kinds, without copies that are as large as they."""
 
 import tracemalloc
+from functools import cache
 
 import numpy as np
 import pytest
@@ -159,23 +160,26 @@ def peak_of(call, *arguments):
         tracemalloc.stop()
 
 
-BIG = RANDOM.standard_normal((3000, 400))
+@cache
+def big():
+    return np.random.default_rng(1).standard_normal((3000, 400))
 
 
 @pytest.mark.parametrize(
-    "X",
+    "form",
     [
-        BIG,
-        BIG.astype("f4"),
-        np.asfortranarray(BIG),
-        (BIG * 10).astype("i2"),
-        np.where(BIG > 1, BIG, 0),
-        sparse.csr_matrix(np.where(BIG > 1, BIG, 0)),
-        sparse.csr_array(np.where(BIG > 1, BIG, 0).astype("f4")),
+        lambda X: X,
+        lambda X: X.astype("f4"),
+        np.asfortranarray,
+        lambda X: (X * 10).astype("i2"),
+        lambda X: np.where(X > 1, X, 0),
+        lambda X: sparse.csr_matrix(np.where(X > 1, X, 0)),
+        lambda X: sparse.csr_array(np.where(X > 1, X, 0).astype("f4")),
     ],
     ids=["dense", "float32", "Fortran", "int16", "few", "csr", "csr float32"],
 )
-def test_12_bytes_for_each_entry(X):
+def test_12_bytes_for_each_entry(form):
+    X = form(big())
     if sparse.issparse(X):
         X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
     peak, matrix = peak_of(as_matrix, X)
@@ -183,7 +187,7 @@ def test_12_bytes_for_each_entry(X):
 
 
 def test_a_precomputed_kernel():
-    K = BIG @ BIG.T[:, :600]
+    K = big() @ big().T[:, :600]
     for kind in (np.float64, np.float32):
         peak, matrix = peak_of(precomputed, K.astype(kind))
         assert peak <= 12 * matrix.nnz + 4 * 8 * VALUES_OF_BLOCK
@@ -222,6 +226,7 @@ def test_an_array_that_changes_meanwhile():
 @pytest.mark.parametrize("gamma", ["scale", "auto"])
 def test_gamma_has_the_bits_of_scikit_learn(form, gamma):
     svm = pytest.importorskip("sklearn.svm")
-    X, y = form(BIG[:300, :37] * (BIG[:300, :37] > -0.5)), np.arange(300) % 2
+    rows = big()[:300, :37]
+    X, y = form(rows * (rows > -0.5)), np.arange(300) % 2
     expected = svm.SVC(gamma=gamma).fit(X, y)._gamma
     assert libsvmx.train(X, y, gamma=gamma).param.gamma == expected

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from support.data import load
+from support.optional import optional
 
 import libsvmx
 
-base = pytest.importorskip("sklearn.base")
+base = optional("sklearn.base")
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 COLUMNS = ["age", "pressure", "sugar"]

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 from support.data import load
+from support.optional import optional
 
 import libsvmx
 
-svm = pytest.importorskip("sklearn.svm")
+svm = optional("sklearn.svm")
 
 CASES = [
     ("SVC", "heart_scale", {}),

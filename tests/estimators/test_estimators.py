@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 from support.data import load
+from support.optional import optional
 
 import libsvmx
 
-base = pytest.importorskip("sklearn.base")
-exceptions = pytest.importorskip("sklearn.exceptions")
-svm = pytest.importorskip("sklearn.svm")
+base = optional("sklearn.base")
+exceptions = optional("sklearn.exceptions")
+svm = optional("sklearn.svm")
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 

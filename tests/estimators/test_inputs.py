@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 from support.data import load
+from support.optional import optional
 
 import libsvmx
 
-base = pytest.importorskip("sklearn.base")
-joblib = pytest.importorskip("joblib")
+base = optional("sklearn.base")
+joblib = optional("joblib")
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from support.data import load
+from support.optional import optional
 
 import libsvmx
 from libsvmx.cli import predict
 
-exceptions = pytest.importorskip("sklearn.exceptions")
-pairs_sorted = pytest.importorskip("libsvmx.sklearn.class_order", exc_type=ImportError).pairs_sorted
+exceptions = optional("sklearn.exceptions")
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 
@@ -112,6 +112,8 @@ def test_two_classes_the_other_way_round(tmp_path):
 
 
 def test_pairs_of_sorted_classes():
+    from libsvmx.sklearn.class_order import pairs_sorted
+
     columns, signs = pairs_sorted([2, 0, 1])  # pairs (2, 0), (2, 1), (0, 1)
     assert list(columns) == [2, 0, 1]
     assert list(signs) == [1.0, -1.0, -1.0]

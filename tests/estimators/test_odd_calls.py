@@ -8,12 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from support.optional import optional
 
 import libsvmx
 from libsvmx.api.state import State
 
-exceptions = pytest.importorskip("sklearn.exceptions")
-pipeline = pytest.importorskip("sklearn.pipeline")
+exceptions = optional("sklearn.exceptions")
+pipeline = optional("sklearn.pipeline")
 
 rng = np.random.default_rng(7)
 X = rng.normal(size=(60, 3))

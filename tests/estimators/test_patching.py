@@ -5,10 +5,11 @@ import subprocess
 import sys
 
 import pytest
+from support.optional import optional
 
 import libsvmx
 
-svm = pytest.importorskip("sklearn.svm")
+svm = optional("sklearn.svm")
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 X, Y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]

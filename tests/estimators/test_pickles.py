@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from support.data import load
+from support.optional import optional
 
 import libsvmx
 
-sklearn = pytest.importorskip("sklearn")
+sklearn = optional("sklearn")
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 

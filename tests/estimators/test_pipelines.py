@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 from support.data import load
+from support.optional import optional
 
 import libsvmx
 
-svm = pytest.importorskip("sklearn.svm")
-calibration = pytest.importorskip("sklearn.calibration")
-ensemble = pytest.importorskip("sklearn.ensemble")
-inspection = pytest.importorskip("sklearn.inspection")
-model_selection = pytest.importorskip("sklearn.model_selection")
-multiclass = pytest.importorskip("sklearn.multiclass")
-pipeline = pytest.importorskip("sklearn.pipeline")
-preprocessing = pytest.importorskip("sklearn.preprocessing")
-text = pytest.importorskip("sklearn.feature_extraction.text")
+svm = optional("sklearn.svm")
+calibration = optional("sklearn.calibration")
+ensemble = optional("sklearn.ensemble")
+inspection = optional("sklearn.inspection")
+model_selection = optional("sklearn.model_selection")
+multiclass = optional("sklearn.multiclass")
+pipeline = optional("sklearn.pipeline")
+preprocessing = optional("sklearn.preprocessing")
+text = optional("sklearn.feature_extraction.text")
 
 
 def wine():

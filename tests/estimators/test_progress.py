@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from support.data import load
+from support.optional import optional
 
 import libsvmx
 from libsvmx._train.updating.state import State
 
-base = pytest.importorskip("sklearn.base")
-exceptions = pytest.importorskip("sklearn.exceptions")
+base = optional("sklearn.base")
+exceptions = optional("sklearn.exceptions")
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 

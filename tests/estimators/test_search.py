@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from support.data import load
+from support.optional import optional
 
 import libsvmx
 from libsvmx.sklearn.search_folds import FoldSearch
 
-svm = pytest.importorskip("sklearn.svm")
-exceptions = pytest.importorskip("sklearn.exceptions")
-metrics = pytest.importorskip("sklearn.metrics")
-model_selection = pytest.importorskip("sklearn.model_selection")
-sparse = pytest.importorskip("scipy.sparse")
+svm = optional("sklearn.svm")
+exceptions = optional("sklearn.exceptions")
+metrics = optional("sklearn.metrics")
+model_selection = optional("sklearn.model_selection")
 
 COSTS, GAMMAS = [0.1, 1.0, 10.0, 100.0], [0.01, 0.1, 1.0]
 NAMES = np.array(["alpha", "beta", "gamma", "delta", "epsilon"])
@@ -71,8 +72,8 @@ CASES = {
     "no shrinking": (HEART, {"shrinking": False}, {}),
     "ties broken": (IRIS, {"break_ties": True}, {}),
     "three folds": (HEART, {}, {"cv": 3}),
-    "shuffled folds": (IRIS, {}, {"cv": model_selection.StratifiedKFold(4, shuffle=True, random_state=3)}),
-    "folds that overlap": (HEART, {}, {"cv": model_selection.ShuffleSplit(4, test_size=0.2, random_state=3)}),
+    "shuffled folds": (IRIS, {}, {"cv": lambda: model_selection.StratifiedKFold(4, shuffle=True, random_state=3)}),
+    "folds that overlap": (HEART, {}, {"cv": lambda: model_selection.ShuffleSplit(4, test_size=0.2, random_state=3)}),
     "a list of folds": (
         HEART,
         {},
@@ -84,6 +85,8 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_grid_search_of_scikit_learn(name):
     data, parameters, search = CASES[name]
+    if callable(search.get("cv")):
+        search = {"cv": search["cv"]()}
     gammas = None if parameters.get("kernel") == "linear" else GAMMAS
     ours, theirs = both(data, parameters, search=search, gammas=gammas)
     assert_same_search(ours, theirs, 120 if name == "a list of folds" else len(data[1]))

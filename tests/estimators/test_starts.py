@@ -8,12 +8,13 @@ import pytest
 from scipy.sparse import csr_matrix
 from support.data import load
 from support.injected import put_around
+from support.optional import optional
 
 import libsvmx
 from libsvmx._train.warm_start import WarmStart
 
-svm = pytest.importorskip("sklearn.svm")
-exceptions = pytest.importorskip("sklearn.exceptions")
+svm = optional("sklearn.svm")
+exceptions = optional("sklearn.exceptions")
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 EXACT = ("SVC", "SVR", "OneClassSVM")

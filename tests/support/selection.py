@@ -1,30 +1,38 @@
 """Representatives of parametrized tests: few combinations in which all values, or all pairs of values, occur."""
 
 from collections import defaultdict
+from heapq import heapify, heappop, heapreplace
 from itertools import combinations
 
 
-def axes(item):
-    """What varies in a test: names that one parametrize gives together are one parameter. {names: identities}"""
-    marks = [mark.args[0] for mark in item.iter_markers("parametrize")]
+def parameters_of(family):
+    """The parameters of a test, of whose cases this is the list: names that one parametrize gives are one parameter."""
+    marks = [mark.args[0] for mark in family[0].iter_markers("parametrize")]
     together = [tuple(n.strip() for n in (m.split(",") if isinstance(m, str) else m)) for m in marks]
     named = {name for names in together for name in names}
-    values = item.callspec.params
-    return {
-        names: tuple(id(values[name]) for name in names)
-        for names in [*together, *((name,) for name in values if name not in named)]
-    }
+    return [*together, *((name,) for name in family[0].callspec.params if name not in named)]
 
 
 def cover(combos, strength):
-    """Positions of combinations in which any ``strength`` values that occur together do so still; greedy."""
-    offered = [set(combinations(sorted(combo.items()), min(strength, len(combo)))) for combo in combos]
-    missing, chosen = set().union(*offered), []
+    """Positions of combinations in which any ``strength`` values that occur together do so still; greedy.
+
+    What a combination would add can only become less as others are chosen. So the one that is first in a heap by what
+    they would have added before is the best of all, if that number is still right.
+    """
+    offered = [set(combinations(enumerate(combo), min(strength, len(combo)))) for combo in combos]
+    heap = [(-len(parts), k) for k, parts in enumerate(offered)]
+    heapify(heap)
+    missing, chosen = set().union(*offered), set()
     while missing:
-        best = max(range(len(offered)), key=lambda k: len(offered[k] & missing))
-        missing -= offered[best]
-        chosen.append(best)
-    return set(chosen)
+        before, k = heap[0]
+        offered[k] &= missing
+        if len(offered[k]) == -before:
+            chosen.add(k)
+            missing -= offered[k]
+            heappop(heap)
+        else:
+            heapreplace(heap, (-len(offered[k]), k))
+    return chosen
 
 
 def representatives(items):
@@ -34,12 +42,13 @@ def representatives(items):
         if item.get_closest_marker("exhaustive") is None:
             families[item.nodeid.partition("[")[0]].append(item)
     for family in families.values():
+        parameters = parameters_of(family) if hasattr(family[0], "callspec") else []
         each_value = family[0].get_closest_marker("each_value")
-        if not hasattr(family[0], "callspec"):
-            kept.update(family)
-            continue
-        combos = [axes(item) for item in family]
-        if len(combos[0]) > 2 or each_value:
+        if parameters and (len(parameters) > 2 or each_value):
+            combos = []
+            for item in family:
+                values = item.callspec.params
+                combos.append([tuple(id(values[name]) for name in names) for names in parameters])
             kept.update(family[k] for k in cover(combos, 1 if each_value else 2))
         else:
             kept.update(family)

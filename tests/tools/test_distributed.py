@@ -6,12 +6,13 @@ from argparse import Namespace
 
 import pytest
 from support.data import DATA
-
-pytest.importorskip("distributed")
+from support.optional import optional
 
 from tools.bench.__main__ import job_of, main
 from tools.bench.jobs import distributed
 from tools.bench.measure import Unavailable
+
+optional("distributed")
 
 
 @pytest.mark.exhaustive

@@ -5,14 +5,14 @@ import re
 
 import numpy as np
 import pytest
-
-pytest.importorskip("matplotlib")
-import matplotlib
+from support.optional import optional
 
 import libsvmx
 from tools.figures import left_out, measured, sets, smo, solver_map, tables
 from tools.figures.__main__ import FIGURES, main
 from tools.figures.figure import FOLDER, Figure, unlike
+
+optional("matplotlib")
 
 DOCS = FOLDER.parent
 MOST_BYTES = 100_000
@@ -21,6 +21,8 @@ QUICK = ("overview", "where_time_goes", "support_vectors", "smo", "paths", "fold
 
 
 def drawn_by_this_matplotlib(path):
+    import matplotlib
+
     found = re.search(r"Matplotlib v([\w.]+),", path.read_text(encoding="utf-8"))
     assert found, f"{path.name} does not name its matplotlib"
     return found[1] == matplotlib.__version__

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 from support.bench import options
-
-pytest.importorskip("matplotlib")
+from support.optional import optional
 
 from tools.bench import machine
 from tools.bench.__main__ import main
 from tools.bench.cases import Way
 from tools.bench.jobs.growth import ORACLE, OURS, Growth, Part, series, told_of
+
+optional("matplotlib")
 
 WAYS = (Way(OURS), Way(ORACLE, "libsvm"))
 

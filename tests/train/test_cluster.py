@@ -6,16 +6,17 @@ import signal
 import numpy as np
 import pytest
 from support.data import load
+from support.optional import optional
 from support.recorder import Recorder
 
 import libsvmx
+import libsvmx.dask
 from libsvmx import DataError, FormatError, KernelType, ParameterError, SvmxError
 from libsvmx._train.observer import Remark
 from libsvmx.io.svmlight import write_data
 
-distributed = pytest.importorskip("distributed")
-da = pytest.importorskip("dask.array")
-pytest.importorskip("libsvmx.dask")
+distributed = optional("distributed")
+da = optional("dask.array")
 
 pytestmark = pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 

@@ -1,0 +1,27 @@
+"""Packages that a file of tests needs and that may be missing, imported when a test first uses one: every process of a
+run imports every file, and few of them run a test that needs scikit-learn, matplotlib or Dask."""
+
+import importlib
+from importlib.util import find_spec
+
+import pytest
+
+
+class Optional:
+    """Stands for a module until one of its names is asked for, and then hands over what the module has."""
+
+    def __init__(self, name):
+        self._module_name = name
+
+    def __getattr__(self, name):
+        if name.startswith("_"):  # of each name in a file pytest asks whether it is a test or a fixture
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self._module_name), name)
+
+
+def optional(name):
+    """As ``pytest.importorskip`` at the top of a file; whether the package is there is looked up, not tried."""
+    package = name.partition(".")[0]
+    if find_spec(package) is None:
+        pytest.skip(f"could not import {name!r}: {package} is not installed", allow_module_level=True)
+    return Optional(name)
