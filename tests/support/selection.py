@@ -4,6 +4,13 @@ from collections import defaultdict
 from heapq import heapify, heappop, heapreplace
 from itertools import combinations
 
+import pytest
+
+
+def quick_first(values, n=1):
+    """Values of one parameter, of which all but the first ``n`` are exhaustive: they repeat what those test, longer."""
+    return [*values[:n], *(pytest.param(value, marks=pytest.mark.exhaustive) for value in values[n:])]
+
 
 def parameters_of(family):
     """The parameters of a test, of whose cases this is the list: names that one parametrize gives are one parameter."""

@@ -51,6 +51,7 @@ def test_a_cell_that_is_won_and_one_that_is_not(found):
     assert "1 cells that no solver has ended" in JOB.tables([found])[0].text()
 
 
+@pytest.mark.exhaustive
 def test_an_optimum_that_is_none(tmp_path):
     found = ran(tmp_path, "-t 0 -c 1 -m 100", LINEAR)
     assert not JOB.wrong(found)

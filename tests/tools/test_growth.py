@@ -46,6 +46,7 @@ def test_models_are_equal_and_times_grow_into_a_figure(asked, tmp_path):
     assert job.wrong(results[1]) == ["NOT OPTIMAL: libsvmx"]
 
 
+@pytest.mark.exhaustive
 def test_a_way_that_would_take_too_long_is_not_asked(asked):
     job = Growth()
     first, second = parts(50, 100)
@@ -80,6 +81,7 @@ class Only(Growth):
         return [self.case]
 
 
+@pytest.mark.exhaustive
 def test_what_was_saved_is_drawn_again_and_nothing_is_measured(tmp_path, capsys):
     raw, folders = tmp_path / "raw.json", ["--cache", str(tmp_path)]
     case = Part("a9a-1000", "heart_scale", "-c 1", rows=1000, part="a9a", ways=WAYS)

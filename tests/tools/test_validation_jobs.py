@@ -226,6 +226,7 @@ def test_searches_are_compared_point_by_point():
     assert "DIFFER" in job.table(found).text()
 
 
+@pytest.mark.exhaustive
 def test_grid_of_libsvm(tmp_path):
     asked = options(tmp_path, seconds=1e9, megabytes=100, log2c="-1,1,2", log2g="-1,-3,-2", fold=3)
     job = job_of("grid")
@@ -237,6 +238,7 @@ def test_grid_of_libsvm(tmp_path):
     assert json.loads(json.dumps(found.raw()))["runs"][0]["name"] == "LIBSVM"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("job", "cases_and_more", "heading", "accuracy"),
     [
@@ -267,6 +269,7 @@ def test_command_of_validations(job, cases_and_more, heading, accuracy, tmp_path
     assert "NOT RUN: a9a is not in" in files["table.md"].read_text()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(os.name == "nt", reason="a script takes the place of svm-predict")
 def test_commands_of_readers_and_predictions(tmp_path, capsys):
     for name in ("a9a.xz", "a9a.t.xz"):

@@ -8,6 +8,7 @@ import pytest
 from support.data import load
 from support.optional import optional
 from support.recorder import Recorder
+from support.sequential import SequentialClient
 
 import libsvmx
 import libsvmx.dask
@@ -24,13 +25,19 @@ EXACT = 1e-8
 
 
 @pytest.fixture(scope="module")
-def client():
+def cluster():
     """Two worker processes; other tests would not notice if nothing left this one."""
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+@pytest.fixture
+def client(request, exhaustive):
+    """Many short tasks, one after the other, take a cluster a hundred times as long as this process."""
+    return request.getfixturevalue("cluster") if exhaustive else SequentialClient()
 
 
 def files_of(folder, matrix, targets, sizes):
@@ -92,6 +99,22 @@ def test_files_give_the_model_of_one_process(client, tmp_path, sizes):
     assert report.gap <= 1e-8
     assert model.n_sv == len(problem.features)
     assert recorder.lines[-1].number == report.iterations
+
+
+def test_a_cluster_gives_what_one_process_gives(cluster, tmp_path):
+    X, y = load("heart_scale", 90)
+    X, y = dense_of(X), np.asarray(y)
+    for options in ({"max_iter": 8}, {"low_rank": "cholesky", "rank": 5, "gamma": 0.1, "max_iter": 3}):
+        clients = (cluster, SequentialClient())
+        problems = (libsvmx.dask.from_arrays(da.from_array(X, chunks=(40, 7)), y, client) for client in clients)
+        model, expected = (libsvmx.dask.train(problem, **options) for problem in problems)
+        assert_same(model, expected, X, 1e-12)
+    with cluster.as_current():
+        found = libsvmx.dask.decision_values(model, da.from_array(X, chunks=(40, 7))).compute()
+    np.testing.assert_array_equal(found, libsvmx.decision_values(model, X))
+    (tmp_path / "bad").write_text("1 1:2\n1 2:x\n")
+    with pytest.raises(FormatError, match="bad:2"):
+        libsvmx.dask.read_problem([str(tmp_path / "bad")], cluster)
 
 
 def test_a_pattern_of_names(client, tmp_path):
@@ -158,15 +181,16 @@ def test_the_model_is_a_libsvm_model(client, tmp_path):
     np.testing.assert_allclose(libsvmx.decision_values(again, X), libsvmx.decision_values(model, X), rtol=1e-12)
 
 
-def test_a_lost_worker_changes_nothing(client, tmp_path):
-    X, y = load("a1a.xz")
-    problem = libsvmx.dask.read_problem(files_of(tmp_path, X, y, (401, 401, 401, 402)), client)
-    undisturbed = libsvmx.dask.train(problem)
-    before = set(client.run(os.getpid).values())
+def test_a_lost_worker_changes_nothing(cluster, tmp_path):
+    X, y = load("heart_scale")
+    paths = files_of(tmp_path, X, y, (70, 70, 70, 60))
+    undisturbed = libsvmx.dask.train(libsvmx.dask.read_problem(paths, SequentialClient()))
+    problem = libsvmx.dask.read_problem(paths, cluster)
+    before = set(cluster.run(os.getpid).values())
     recorder = Recorder(5, lambda: os.kill(min(before), signal.SIGKILL))
     model = libsvmx.dask.train(problem, observer=recorder)
-    client.wait_for_workers(2)
-    assert set(client.run(os.getpid).values()) != before  # it was killed indeed
+    cluster.wait_for_workers(2)
+    assert set(cluster.run(os.getpid).values()) != before  # it was killed indeed
     assert recorder.reports[0].status == "converged"
     assert_same(model, undisturbed, X)
     assert_same(model, alone(X, y, kernel_type=KernelType.LINEAR), X)
