@@ -2,11 +2,18 @@
 
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 from support import documents
 from support.documents import OUTPUT, RUNNERS, TEXT, Block
 
+# Their programs start an interpreter many times, most of them with scikit-learn or matplotlib. The quick pages have
+# blocks of all kinds; what the long ones show is tested in the folder of its face.
+LONG = [
+    *("sklearn", "plot", "solvers", "from-sklearn", "grid", "quickstart", "cluster", "update", "commands", "compress"),
+    *("from-libsvm", "index", "influence", "path", "intervals", "faq"),
+]
 PROGRAMS = {name: [b for b in documents.blocks_of(name) if b.kind != TEXT] for name in documents.NAMES}
 
 
@@ -30,7 +37,14 @@ def check(programs, clone):
     assert not left, f"left in the clone, and not ignored by git:\n{left}"
 
 
-@pytest.mark.parametrize("name", [name for name, found in PROGRAMS.items() if any(map(runs_here, found))])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.exhaustive] if Path(name).stem in LONG else [])
+        for name, found in PROGRAMS.items()
+        if any(map(runs_here, found))
+    ],
+)
 def test_blocks_run_and_print_what_is_shown(name, clone):
     if name in documents.NEEDS:
         pytest.importorskip(documents.NEEDS[name])

@@ -119,7 +119,7 @@ def test_without_onnx(monkeypatch, tmp_path):
 def test_json_has_all_of_the_model(name, tmp_path):
     model, X = model_of(name)
     libsvmx.export(model, str(tmp_path / "m.json"), "json")
-    scale = size_of(model, X)
+    scale, X = size_of(model, X), X[:150]
     values = decision_values_of_json(tmp_path / "m.json", X)
     np.testing.assert_allclose(values, libsvmx.decision_values(model, X), atol=1e-13 * scale)
     read = json.loads((tmp_path / "m.json").read_text())

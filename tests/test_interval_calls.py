@@ -17,12 +17,13 @@ from libsvmx._train.observer import Observer
 # ---- what is promised --------------------------------------------------------------------------
 
 
-def test_coverage_of_intervals():
+def test_coverage_of_intervals(exhaustive):
     """0.8 asked for, of 30 trainings of 40 rows: 0.8 but for 0.011 of standard error, and 0.6 at least."""
     rng, hits, widths = np.random.default_rng(3), [], []
-    for _ in range(30):
-        X = rng.normal(size=(440, 3))
-        y = np.sin(X[:, 0]) + X[:, 1] + rng.standard_t(3, size=440)
+    trainings, n, near = (30, 440, 0.03) if exhaustive else (8, 100, 0.08)
+    for _ in range(trainings):
+        X = rng.normal(size=(n, 3))
+        y = np.sin(X[:, 0]) + X[:, 1] + rng.standard_t(3, size=n)
         state = state_of({"svm_type": "EPSILON_SVR", "gamma": 0.3}, X[:40], y[:40])
         every = (
             libsvmx.jackknife_plus(state, X[40:], 0.2),
@@ -31,13 +32,13 @@ def test_coverage_of_intervals():
         )
         hits.append([((one.lower <= y[40:]) & (y[40:] <= one.upper)).mean() for one in every])
         widths.append((every[0].upper - every[0].lower).mean())
-    assert np.abs(np.mean(hits, axis=0) - 0.81).max() < 0.03
+    assert np.abs(np.mean(hits, axis=0) - 0.81).max() < near
     assert np.ptp(widths) > 0.1
 
 
-def test_coverage_of_label_sets():
+def test_coverage_of_label_sets(exhaustive):
     rng, hits = np.random.default_rng(4), []
-    for _ in range(12):
+    for _ in range(12 if exhaustive else 3):
         X = rng.normal(size=(160, 2))
         y = np.where(X[:, 0] + 0.8 * rng.normal(size=160) > 0, 1, np.where(X[:, 1] > 0.5, 2, 3))
         state = state_of({"C": 1, "gamma": 0.5}, X[:60], y[:60])
@@ -48,7 +49,7 @@ def test_coverage_of_label_sets():
         )
         places = [[one.labels.tolist().index(label) for label in y[60:]] for one in every]
         hits.append([one.contains[np.arange(100), own].mean() for one, own in zip(every, places, strict=True)])
-    assert np.abs(np.mean(hits, axis=0) - 0.81).max() < 0.04
+    assert np.abs(np.mean(hits, axis=0) - 0.81).max() < (0.04 if exhaustive else 0.08)
 
 
 def test_full_conformal_is_valid_for_each_alpha():

@@ -1,8 +1,16 @@
 """What tests of the commands share."""
 
+import sys
+
 import pytest
 from support import gridengine
 from support.gridengine import HEART, SMALL
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """As where matplotlib is not installed: svmx-grid and svmx-easy draw none by default, which takes longest."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
 @pytest.fixture

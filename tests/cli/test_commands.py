@@ -16,7 +16,7 @@ from libsvmx.io.svmlight import read_data
 
 HEART = str(data.DATA / "heart_scale")
 IRIS = str(data.DATA / "iris.scale")
-ABALONE = str(data.DATA / "abalone_scale.xz")
+PYRIM = str(data.DATA / "pyrim")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def reference(path, options):
 
 
 @pytest.mark.parametrize(
-    ("path", "options"), [(HEART, ""), (IRIS, "-b 1"), (ABALONE, "-s 3 -c 4 -b 1"), (HEART, "-s 2 -n 0.3 -b 1")]
+    ("path", "options"), [(HEART, ""), (IRIS, "-b 1"), (PYRIM, "-s 3 -c 4 -b 1"), (HEART, "-s 2 -n 0.3 -b 1")]
 )
 def test_train_prints_and_writes_what_libsvm_does(path, options, command, tmp_path):
     libsvm = reference(path, options).train()
@@ -68,9 +68,9 @@ def test_cross_validation_line_as_grid_py_reads_it(command):
 
 
 def test_cross_validation_lines_of_regression(command):
-    _, out, _ = command("svmx-train", "-s", "3", "-v", "3", "-q", ABALONE)
-    libsvm = reference(ABALONE, "-s 3")
-    y = list(read_data(ABALONE).targets)
+    _, out, _ = command("svmx-train", "-s", "3", "-v", "3", "-q", PYRIM)
+    libsvm = reference(PYRIM, "-s 3")
+    y = list(read_data(PYRIM).targets)
     v = libsvm.cross_validate(3)
     n = len(y)
     error = 0.0
@@ -96,10 +96,10 @@ def test_probability_output_and_accuracy_line(command, tmp_path):
 
 
 def test_regression_lines(command, tmp_path):
-    command("svmx-train", "-q", "-s", "4", "-b", "1", ABALONE, "m")
-    code, out, _ = command("svmx-predict", "-b", "1", ABALONE, "m", "o")
-    file = read_data(ABALONE)
-    libsvm = reference(ABALONE, "-s 4 -b 1").train()
+    command("svmx-train", "-q", "-s", "4", "-b", "1", PYRIM, "m")
+    code, out, _ = command("svmx-predict", "-b", "1", PYRIM, "m", "o")
+    file = read_data(PYRIM)
+    libsvm = reference(PYRIM, "-s 4 -b 1").train()
     labels, _ = libsvm.predict(file.matrix)
     assert [float(line) for line in (tmp_path / "o").read_text().split()] == labels
     assert code == 0
@@ -113,7 +113,7 @@ def test_regression_lines(command, tmp_path):
 
 @pytest.mark.skipif(not shutil.which("svm-predict"), reason="LIBSVM's own svm-predict is not installed")
 @pytest.mark.parametrize(
-    ("path", "options"), [(HEART, ""), (IRIS, "-b 1"), (ABALONE, "-s 3"), (IRIS, "-t 1"), (HEART, "-s 1 -t 3")]
+    ("path", "options"), [(HEART, ""), (IRIS, "-b 1"), (PYRIM, "-s 3"), (IRIS, "-t 1"), (HEART, "-s 1 -t 3")]
 )
 def test_svm_predict_reads_our_models(path, options, command, tmp_path):
     file = read_data(path)
@@ -164,7 +164,7 @@ def test_output_to_where_standard_output_goes(tmp_path):
         (HEART, "", ""),
         (IRIS, "-b 1", "-b 1"),
         (IRIS, "-s 1 -n 0.2 -t 0", ""),
-        (ABALONE, "-s 3 -b 1", "-b 1"),
+        (PYRIM, "-s 3 -b 1", "-b 1"),
         (HEART, "-s 2 -n 0.3 -b 1", "-b 1"),
         (HEART, "-s 2 -n 0.3", "--unlabeled"),
     ],

@@ -264,11 +264,11 @@ def test_a_fault_at_a_point_names_the_line(folder, workers):
     assert "nu = 0.95 is infeasible" in err
 
 
-def test_a_dask_cluster_gives_the_same_table(folder):
+def test_a_dask_cluster_gives_the_same_table(folder, exhaustive):
     distributed = pytest.importorskip("distributed")
     folder.accepts("svmx-grid", *SMALL, "--csv", "one", HEART)
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        n_workers=2, threads_per_worker=1, processes=exhaustive, dashboard_address="127.0.0.1:0"
     ) as cluster:
         _, out = folder.accepts("svmx-grid", *SMALL, "--csv", "two", "--dask", cluster.scheduler_address, HEART)
     assert rows_without_times(folder.get("one")) == rows_without_times(folder.get("two"))

@@ -10,13 +10,14 @@ from support.crsvm_command import AXES, CRSVM, GLASS, HEADER, HEART, IRIS, LINEA
 from support.oracle import Oracle
 from support.oracle import load as load_in_libsvm
 from support.oracle import predict as predict_by_libsvm
+from support.selection import quick_first
 
 from libsvmx import decision_values
 from libsvmx._solvers.interior_point.settings import CRSVM as CRSVM_SETTINGS
 from libsvmx.cli import train
 from libsvmx.cli.solveroptions import option_settings
 from libsvmx.io.modelfile import load_model
-from libsvmx.io.svmlight import read_data
+from libsvmx.io.svmlight import read_data, write_data
 
 # ---- options ------------------------------------------------------------------------------------
 
@@ -208,11 +209,13 @@ def test_quiet_is_quiet(folder):
         assert folder.accepts("svmx-train", "-q", *options, HEART, "model") == ("", "")
 
 
-def test_validation(folder):
-    matrix, y = data.load("heart_scale")
-    for n_folds in (5, 270):  # as many folds as rows are as many trainings
+@pytest.mark.parametrize("n", quick_first([90, 270]))
+def test_validation(n, folder):
+    matrix, y = data.load("heart_scale", n)
+    write_data("rows", matrix, y)
+    for n_folds in (5, n):  # as many folds as rows are as many trainings
         expected = Oracle(matrix, y, "-t 0 -e 1e-6").cross_validate(n_folds)
-        _, out = folder.accepts("svmx-train", *LINEAR, "-v", n_folds, HEART)
+        _, out = folder.accepts("svmx-train", *LINEAR, "-v", n_folds, "rows")
         assert out.count("optimization finished") == n_folds
         rate = float(out.rpartition(" = ")[2].rstrip("%\n"))
         assert rate == pytest.approx(100 * np.mean(np.array(expected) == y), abs=100 * 1.5 / len(y))
@@ -350,7 +353,7 @@ def test_a_grid_of_gamma_factorizes_anew(folder):
     assert min(rates) > 75
 
 
-def test_easy(folder):
+def test_easy(folder, no_pictures):
     folder.put("train", b"".join((data.DATA / "iris.scale").read_bytes().splitlines(keepends=True)[:100:4]))
     _, out = folder.accepts("svmx-easy", *CRSVM, "--rank", "20", "--unbalanced", "train", "train")
     assert "Accuracy = 9" in out or "Accuracy = 100%" in out

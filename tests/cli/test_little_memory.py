@@ -26,6 +26,7 @@ def limit(megabytes):
     )
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("megabytes", [30, 70, 100, 130, 160, 190, 220, 250])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_too_little_is_told(folder, solver, megabytes):
@@ -37,6 +38,7 @@ def test_too_little_is_told(folder, solver, megabytes):
     assert folder.snapshot() == {"model": folder.KEPT}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("megabytes", [310, 350, 600, 1200])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_enough_is_enough(folder, solver, megabytes):
@@ -44,10 +46,11 @@ def test_enough_is_enough(folder, solver, megabytes):
     args = ["-q", "--threads", "8", *SOLVERS[solver], HEART]
     done = process("svmx-train", *args, "model", before=limit(megabytes))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert process("svmx-train", *args, "expected").returncode == 0
+    folder.accepts("svmx-train", *args, "expected")
     assert folder.get("model") == folder.get("expected")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("megabytes", [20, 30, 50, 70, 100])
 @pytest.mark.parametrize("window", [[], ["--window", "100"]])
 def test_an_update_that_cannot_load_numpy(folder, megabytes, window):

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 from support import data
-from support.commands import MODULES, process
+from support.commands import MODULES, NO_PICTURES, process
 from support.terminals import AT_ONCE, Screen, on_terminal
 
 from libsvmx.cli.progress import FORESIGHT, Gaps, Progress, cut, duration
@@ -21,11 +21,13 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals")
 
 # Besides, of files of a few kB as of large ones; and where a part of the work begins.
 AS_IF_LARGE = f"""{AT_ONCE}
+{NO_PICTURES}
 from libsvmx.cli import checkdata
 from libsvmx.io import files
 checkdata.LINES_BETWEEN_COUNTS, files.PIECE = 1, 1 << 10
 """
 AT_BEGINNINGS = f"""{AT_ONCE}
+{NO_PICTURES}
 begin = progress.Progress.begin
 progress.Progress.begin = lambda line, name: (begin(line, name), line.tick())
 """
@@ -80,7 +82,7 @@ def wide(text):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_stays_on_a_terminal_is_the_output_alone(ready, name):
     args, told = COMMANDS[name]
-    expected = process(*args)
+    expected = process(*args, before=NO_PICTURES)
     assert expected.stderr == b""
     done, text = on_terminal(*args, before=AS_IF_LARGE, columns=300)
     assert done.returncode == expected.returncode == 0
@@ -91,7 +93,7 @@ def test_what_stays_on_a_terminal_is_the_output_alone(ready, name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_standard_output_is_the_same_bytes_beside_it(ready, name):
     args, told = COMMANDS[name]
-    expected = process(*args)
+    expected = process(*args, before=NO_PICTURES)
     done, text = on_terminal(*args, streams=["stderr"], before=AS_IF_LARGE, columns=300)
     assert done.stdout == expected.stdout
     assert told in text

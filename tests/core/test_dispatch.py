@@ -140,12 +140,40 @@ def test_other_systems_give_them_too(system, expected, tmp_path):
     assert found == {name: f"{checksum:016x}" for name, checksum in expected.items()}
 
 
-@pytest.mark.parametrize("target", [name for name in USABLE if name != dispatch.CHOSEN])
-def test_models_are_those_of_libsvm_on_the_others(target, exhaustive):
+OTHERS = [name for name in USABLE if name != dispatch.CHOSEN]
+
+# Of each formulation and kernel, and of dense, float32 and sparse rows: the model, and what it says of the rows.
+TRAININGS = """
+import hashlib, sys
+import numpy as np
+import libsvmx
+from scipy.sparse import csr_array
+draw, digest = np.random.default_rng(5), hashlib.sha256()
+X = draw.normal(size=(120, 70)) * (draw.random((120, 70)) < 0.7)
+y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * draw.normal(size=120) > 0, 1.0, -1.0)
+for svm_type in ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"):
+    for kernel_type in ("linear", "poly", "rbf", "sigmoid"):
+        for rows in (X, X.astype(np.float32), csr_array(X)):
+            model = libsvmx.train(rows, y, svm_type=svm_type, kernel_type=kernel_type, nu=0.3, gamma=0.05, coef0=0.5)
+            for values in (model.coef, model.rho, libsvmx.decision_values(model, X)):
+                digest.update(np.asarray(values).tobytes())
+print(digest.hexdigest())
+"""
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_models_are_the_same_on_the_others(target):
+    here, there = under(dispatch.CHOSEN, "-c", TRAININGS), under(target, "-c", TRAININGS)
+    assert (here.returncode, here.stderr) == (there.returncode, there.stderr) == (0, "")
+    assert len(here.stdout) == 65 and there.stdout == here.stdout
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("target", OTHERS)
+def test_models_are_those_of_libsvm_on_the_others(target):
     """The matrix of formulations, kernels and data, and prediction, in a process of that target."""
     files = ["tests/train/test_against_libsvm.py", "tests/kernels/test_cross.py", "tests/kernels/test_bits.py"]
-    if exhaustive:
-        files.append("--exhaustive")
+    files.append("--exhaustive")
     done = under(target, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-3000:]
 

@@ -84,17 +84,19 @@ def test_a_script_unchanged(tmp_path):
     expected = "libsvmx.sklearn.classifiers ['script.py', '-x', 'y'] __main__ [4]\n"
     done = run("script.py", "-x", "y", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
-    done = run("--verbose", "script.py", cwd=tmp_path)
+    done = run("--verbose", "-m", "script", "1", cwd=tmp_path)
     assert "sklearn.svm.SVC is libsvmx's" in done.stderr
-    done = run("-m", "script", "1", cwd=tmp_path)
     assert done.stdout.startswith("libsvmx.sklearn.classifiers") and done.stdout.endswith("'1'] __main__ [4]\n")
 
 
-def test_usage(tmp_path):
-    assert run("--help", cwd=tmp_path).stdout.startswith("Run a script")
-    for arguments in ((), ("--nonsense",), ("-m",)):
-        done = run(*arguments, cwd=tmp_path)
-        assert done.returncode == 1 and "Usage:" in done.stderr
+def test_usage(capsys):
+    from libsvmx.sklearn.__main__ import main
+
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out.startswith("Run a script")
+    for arguments in ([], ["--nonsense"], ["-m"]):
+        assert main(arguments) == 1
+        assert "Usage:" in capsys.readouterr().err
 
 
 def test_without_scikit_learn_the_error_says_what_to_do():

@@ -36,12 +36,12 @@ HEART, IRIS, GLASS, MPG = (
 )
 
 
-def both(data, ours, theirs=None, search=None, fit=None, kind="SVC", gammas=GAMMAS):
+def both(data, ours, theirs=None, search=None, fit=None, kind="SVC", gammas=GAMMAS, costs=COSTS):
     """The search of ours, and GridSearchCV of scikit-learn's estimator with the same parameters."""
     X, y = data
     theirs, search, fit = ours if theirs is None else theirs, search or {}, fit or {}
-    grid = {"C": COSTS} if gammas is None else {"C": COSTS, "gamma": gammas}
-    found = getattr(libsvmx, f"{kind}CV")(Cs=COSTS, gammas=GAMMAS if gammas is None else gammas, **ours, **search)
+    grid = {"C": costs} if gammas is None else {"C": costs, "gamma": gammas}
+    found = getattr(libsvmx, f"{kind}CV")(Cs=costs, gammas=GAMMAS if gammas is None else gammas, **ours, **search)
     wanted = model_selection.GridSearchCV(getattr(svm, kind)(**theirs), grid, **search)
     return found.fit(X, y, **fit), wanted.fit(X, y, **fit)
 
@@ -83,12 +83,14 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_grid_search_of_scikit_learn(name):
+def test_grid_search_of_scikit_learn(name, exhaustive):
     data, parameters, search = CASES[name]
     if callable(search.get("cv")):
         search = {"cv": search["cv"]()}
-    gammas = None if parameters.get("kernel") == "linear" else GAMMAS
-    ours, theirs = both(data, parameters, search=search, gammas=gammas)
+    whole = exhaustive or not (parameters or search)
+    gammas = None if parameters.get("kernel") == "linear" else GAMMAS if whole else GAMMAS[1:]
+    costs = COSTS if whole else COSTS[1:3]
+    ours, theirs = both(data, parameters, search=search, gammas=gammas, costs=costs)
     assert_same_search(ours, theirs, 120 if name == "a list of folds" else len(data[1]))
     np.testing.assert_array_equal(ours.predict(data[0]), theirs.predict(data[0]))
     np.testing.assert_allclose(ours.decision_function(data[0]), theirs.decision_function(data[0]), rtol=1e-5, atol=1e-6)
@@ -123,7 +125,7 @@ def test_groups():
 
 @pytest.mark.parametrize("scoring", ["f1_macro", "balanced_accuracy", "roc_auc"])
 def test_scorings_by_name(scoring):
-    ours, theirs = both(HEART, {}, search={"scoring": scoring})
+    ours, theirs = both(HEART, {}, search={"scoring": scoring}, gammas=GAMMAS[:2], costs=COSTS[:2])
     np.testing.assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], atol=0.01)
     assert ours.score(*HEART) == pytest.approx(theirs.score(*HEART), abs=0.02)
 
@@ -134,7 +136,7 @@ def test_scorers_may_ask_for_decision_values_of_many_classes():
 
     of_values = metrics.make_scorer(lambda y, values: float(values.max()), response_method="decision_function")
     for scoring in (gap, of_values):
-        ours, theirs = both(IRIS, {}, search={"scoring": scoring})
+        ours, theirs = both(IRIS, {}, search={"scoring": scoring}, gammas=GAMMAS[:2], costs=COSTS[:2])
         np.testing.assert_allclose(
             ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], rtol=1e-2
         )
@@ -162,18 +164,21 @@ def test_kernels_that_have_no_gamma(kernel):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
-def test_regression(kernel):
+def test_regression(kernel, exhaustive):
     X = (MPG[0] - MPG[0].mean(axis=0)) / MPG[0].std(axis=0)
     parameters = {"epsilon": 0.5, "kernel": kernel, "degree": 2}
     gammas = None if kernel == "linear" else GAMMAS[:2]
-    ours, theirs = both((X, MPG[1]), parameters, kind="SVR", gammas=gammas)
-    scores, wanted = (search.cv_results_["mean_test_score"] for search in (ours, theirs))
+    search = {} if exhaustive else {"cv": 2}
+    ours, theirs = both((X, MPG[1]), parameters, kind="SVR", gammas=gammas, search=search)
+    scores, wanted = (one.cv_results_["mean_test_score"] for one in (ours, theirs))
     np.testing.assert_allclose(scores, wanted, atol=2e-3)
     assert wanted[ours.best_index_] == pytest.approx(theirs.best_score_, abs=1e-3)
     np.testing.assert_allclose(ours.predict(X), ours.best_estimator_.predict(X))
     weights = np.random.RandomState(1).randint(0, 3, len(X)).astype(float)
-    ours, theirs = both((X, MPG[1]), parameters, kind="SVR", gammas=gammas, fit={"sample_weight": weights})
-    scores, wanted = (search.cv_results_["mean_test_score"] for search in (ours, theirs))
+    ours, theirs = both(
+        (X, MPG[1]), parameters, kind="SVR", gammas=gammas, fit={"sample_weight": weights}, search=search
+    )
+    scores, wanted = (one.cv_results_["mean_test_score"] for one in (ours, theirs))
     np.testing.assert_allclose(scores, wanted, atol=2e-3)
 
 

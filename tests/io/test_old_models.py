@@ -95,7 +95,8 @@ VERSIONS = [fewer_digits, before_3_17, without_probabilities, degree_as_float, f
 @pytest.mark.parametrize("name, kind", SETS, ids=[f"{n.split('.')[0]}{k.replace(' ', '')}" for n, k in SETS])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_fault_69_old_models_are_what_libsvm_takes_them_for(tmp_path, version, name, kind, kernel):
-    matrix, targets = data.load(name, 90)
+    # of mpg as it is, LIBSVM takes a million steps with linear and polynomial kernels
+    matrix, targets = data.load(name, 90, factor=0.001 if name == "mpg" else 1.0)
     path = tmp_path / "model"
     new = libsvm.Oracle(matrix, targets, f"{kind} {kernel} -n 0.3 -b 1 -q").train().model_bytes(tmp_path).decode()
     old = joined(*version(*parts(new)))

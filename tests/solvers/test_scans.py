@@ -27,10 +27,12 @@ def trained(threads, labels, X, **options):
 )
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("values", ["bits", "reals"])
-def test_threads_choose_the_same_pairs(values, options):
+def test_threads_choose_the_same_pairs(values, options, exhaustive):
     """Bits: most rows are there many times, so that most pairs are ties, and the last position has to win."""
     draw = np.random.default_rng(7)
     X = draw.integers(0, 2, (ROWS, 9)).astype(float) if values == "bits" else draw.normal(size=(ROWS, 5))
     labels = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.4 * draw.normal(size=ROWS) > 0.6, 1.0, -1.0)
+    if not exhaustive:
+        options = {**options, "max_iter": 1200}
     one = trained(1, labels, X, **options)
-    assert all(trained(n, labels, X, **options) == one for n in (2, 3, 8))
+    assert all(trained(n, labels, X, **options) == one for n in ((2, 3, 8) if exhaustive else (3,)))

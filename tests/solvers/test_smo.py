@@ -76,6 +76,7 @@ def test_cache_size_changes_nothing(kind):
     assert a.rows_computed > b.rows_computed
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("room", [48, 150, 320])
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_rows_computed_by_the_block_and_let_go_change_nothing(kind, room):

@@ -23,6 +23,9 @@ MODULES = {
 }
 
 
+# What keeps svmx-grid and svmx-easy from drawing a picture, which takes them longest, if it runs before.
+NO_PICTURES = 'import sys; sys.modules["matplotlib"] = None'
+
 # Seconds until a process that hangs fails its test: what works takes a small part of that on any machine.
 PATIENCE = 900
 

@@ -8,7 +8,7 @@ import os
 
 from hypothesis import settings
 
-SHARE = 4
+SHARE = 12
 FEWEST = 10
 exhaustive = False  # set by conftest before tests are collected
 

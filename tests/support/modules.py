@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
-
-from support.commands import PATIENCE
 
 HEART = Path(__file__).parents[2] / "data" / "heart_scale"
 
@@ -42,19 +43,55 @@ def show(model, name="model"):
 """
 
 
+# Imports take longer than most scripts. So they are done once, and each script has a fork of that process: it begins
+# with what a process of its own begins with, the state of rand() included.
+SERVER = """
+import json, os, sys, traceback
+ready = compile({prologue!r}, "prologue", "exec")
+exec(ready)
+for line in sys.stdin:
+    folder, script = json.loads(line)
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            os.chdir(folder)
+            for handle, name in ((1, "stdout"), (2, "stderr")):
+                os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), handle)
+            exec(compile(script, "script", "exec"))
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+    print(os.waitpid(child, 0)[1], flush=True)
+"""
+
+
+@cache
+def server(module: str) -> subprocess.Popen[str]:
+    """A process that has imported a module, with the name of a folder and a script in each line for it."""
+    started = subprocess.Popen(
+        [sys.executable, "-u", "-c", SERVER.format(prologue=PROLOGUE.replace("{module}", module)), str(HEART)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},  # sums of the oracle depend on the number of threads
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(started.communicate)
+    return started
+
+
 def run(module: str, script: str, folder: Path) -> str:
     """Standard output of the script in a process of its own, whose rand() stream is therefore fresh."""
     folder.mkdir(exist_ok=True)
-    done = subprocess.run(
-        [sys.executable, "-u", "-c", PROLOGUE.replace("{module}", module) + script, str(HEART)],
-        cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},  # sums of the oracle depend on the number of threads
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    process = server(module)
+    assert process.stdin and process.stdout
+    process.stdin.write(json.dumps([str(folder), script]) + "\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "0\n", (folder / "stderr").read_text()
+    return (folder / "stdout").read_text()
 
 
 def same_output(script: str, tmp_path: Path) -> str:

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from support import data, gridengine
+from support.selection import quick_first
 
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
@@ -174,7 +175,7 @@ def test_workers_leave_no_words_about_large_data(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 
 
-@pytest.mark.parametrize("processes", [False, True])
+@pytest.mark.parametrize("processes", quick_first([False, True]))
 def test_a_dask_cluster_changes_nothing(heart, processes):
     distributed = pytest.importorskip("distributed")
     with (
