@@ -273,6 +273,8 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
             n = rows.shape[0]
         self._gamma = 0.0 if self._is_kernel else gamma_of(self.gamma, rows)
         weights, chosen = weights_of(sample_weight, rows)
+        if weights is not None and chosen is not None and (weights[chosen] == 1).all():
+            weights = None  # rows that do not count are as if they had not been given
         targets, order = self._targets(y if chosen is None else y[chosen], chosen is not None)
         if order is not None:  # as scikit-learn's LIBSVM, which sorts the classes
             chosen = order if chosen is None else chosen[order]

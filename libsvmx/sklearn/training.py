@@ -9,7 +9,7 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
 from libsvmx._train import limits
 from libsvmx._train.checks import check_finite, check_problem
-from libsvmx._train.observer import Forwarding
+from libsvmx._train.observer import Forwarding, Limits
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_classifier, train_problem, train_single
 from libsvmx.enums import SolveStatus, SvmType
@@ -64,7 +64,11 @@ def train(problem: Problem, param: Parameter, rand: Rand, observer: Observer, wa
 
 
 class NoSteps(Forwarding):
-    """NoSteps(observer): ends every solve where it begins."""
+    """NoSteps(observer): ends every solve where it begins, whether it asks the observer or the limits of the call."""
+
+    def __init__(self, observer: Observer) -> None:
+        super().__init__(observer)
+        self.limits = Limits(0.0, lambda: True)
 
     def should_stop(self) -> bool:
         return True

@@ -115,6 +115,50 @@ def test_sample_weight(name):
 
 
 @pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"])
+@pytest.mark.parametrize("data", ["heart_scale", "a1a.xz", "iris.scale"])
+def test_rows_of_weight_0_among_rows_of_weight_1(name, data):
+    """The steps are those of the rows that count alone: nu is added up row by row then, too."""
+    X, y = rows_of(data)
+    rng = np.random.default_rng(3)
+    for nu in (0.1, 0.23, 0.31):
+        weights = (rng.random(len(y)) < 0.7).astype(float)
+        parameters = {} if name in ("SVC", "SVR") else {"nu": nu}
+        ours, theirs = (getattr(kind, name)(**parameters).fit(X, y, sample_weight=weights) for kind in (libsvmx, svm))
+        np.testing.assert_array_equal(ours.support_, np.flatnonzero(weights)[theirs.support_])
+        np.testing.assert_array_equal(ours.n_iter_, theirs.n_iter_)
+        near(ours.dual_coef_, theirs.dual_coef_, 1e-10)
+        near(ours.intercept_, theirs.intercept_, 1e-10)
+        near(
+            ours.decision_function(X) if hasattr(ours, "decision_function") else ours.predict(X),
+            theirs.decision_function(X) if hasattr(theirs, "decision_function") else theirs.predict(X),
+            1e-10,
+        )
+
+
+@pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"])
+@pytest.mark.parametrize("k", [1, 2, 3, 6])
+def test_no_steps(name, k):
+    """max_iter=0, of any number of classes and with any number of threads: LIBSVM's start."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    X, y = rows_of("vowel.scale.xz" if k > 3 else "iris.scale")
+    k = k if name in ("SVC", "NuSVC") else 3
+    keep = np.isin(y, np.unique(y)[: max(k, 2)])
+    X, y = X[keep], y[keep]
+    for more in ({}, {"n_jobs": 2}, {"callback": lambda progress: None}):
+        with pytest.warns(ConvergenceWarning):
+            theirs = getattr(svm, name)(max_iter=0).fit(X, y)
+        with pytest.warns(ConvergenceWarning, match="max_iter=0"):
+            ours = getattr(libsvmx, name)(max_iter=0, **more).fit(X, y)
+        assert ours.fit_status_ == theirs.fit_status_ == 1
+        np.testing.assert_array_equal(ours.n_iter_, theirs.n_iter_)
+        np.testing.assert_array_equal(ours.support_, theirs.support_)
+        near(ours.intercept_, theirs.intercept_, 1e-10)
+        if len(theirs.support_):  # else scikit-learn's shape is (1, 0), whatever the number of classes
+            near(ours.dual_coef_, theirs.dual_coef_, 1e-10)
+
+
+@pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"])
 def test_precomputed_and_callable(name):
     X, y = rows_of("iris.scale")
     X = X.toarray()
