@@ -107,9 +107,10 @@ def classifier_of(
     observer.total_sv(model.n_sv)
     if not param.probability:
         return model
-    if pairs.sigmoids is None:
+    sigmoids = pairs.sigmoids if pairs.betas else []  # of a single class LIBSVM's model has them, too: those of no pair
+    if sigmoids is None:
         return without_probability(model, observer)
-    a, b = (filled("d", (sigmoid[part] for sigmoid in pairs.sigmoids)) for part in (0, 1))
+    a, b = (filled("d", (sigmoid[part] for sigmoid in sigmoids)) for part in (0, 1))
     return replace(model, sigmoid_a=a, sigmoid_b=b)
 
 

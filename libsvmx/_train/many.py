@@ -95,7 +95,7 @@ def unfinished(model: Model, param: Parameter, observer: Observer) -> SolveStatu
         if status in ENDED:
             return status
     if param.probability and not model.param.probability:
-        return limits.look(observer)  # None: a single class has no estimates
+        return limits.look(observer)
     return None
 
 

@@ -108,8 +108,10 @@ def parse_model(text: bytes, path: str, warn: Callable[[str], object] = warn_cal
             raise header.error("nr_sv", f"counts must be >= 0 and add up to total_sv = {n_sv}")
         if len(set(labels)) != nr_class:
             raise header.error("label", "a label is repeated")
-    elif "label" in header.lines or "nr_sv" in header.lines:
-        raise header.error("label" if "label" in header.lines else "nr_sv", "belongs to classification only")
+    else:  # R's e1071 writes "label 0 0" and "nr_sv 0 0", which LIBSVM reads, and has no use for
+        for key in ("label", "nr_sv"):
+            if key in header.lines:
+                header.integers(key, nr_class)
     if n_sv * (nr_class - 1) * 2 > len(text):  # a coefficient and its blank take two bytes: check before allocating
         raise header.error("total_sv", f"the file is too short for {n_sv} support vectors of {nr_class} classes")
     prob_a, prob_b, marks = header.probabilities(param, functions)
@@ -220,19 +222,15 @@ class Header:
             raise FormatError(self.path, line, 0, str(error)) from None
 
     def probabilities(self, param: Parameter, functions: int) -> tuple[Buffer | None, Buffer | None, Buffer | None]:
-        """probA, probB and density marks, which must be the ones that the formulation has."""
+        """probA, probB and density marks, as far as the formulation has them: others are read and left alone, as in
+        LIBSVM. R's e1071 writes probB for regression, too."""
         a = self.floats("probA", functions) if "probA" in self.lines else None
         b = self.floats("probB", functions) if "probB" in self.lines else None
         marks = self.floats("prob_density_marks", N_MARKS) if "prob_density_marks" in self.lines else None
         if param.svm_type.is_classification and (a is None) != (b is None):
             raise self.error("probA" if b is None else "probB", "probA and probB belong together")
-        if b is not None and not param.svm_type.is_classification:
-            raise self.error("probB", "belongs to classification only")
-        if a is not None and param.svm_type == SvmType.ONE_CLASS:
-            raise self.error("probA", "does not belong to one_class")
-        if marks is not None and param.svm_type != SvmType.ONE_CLASS:
-            raise self.error("prob_density_marks", "belongs to one_class only")
-        return a, b, marks
+        one_class = param.svm_type == SvmType.ONE_CLASS
+        return None if one_class else a, b if param.svm_type.is_classification else None, marks if one_class else None
 
 
 def plain_integer(word: str) -> bool:

@@ -49,7 +49,6 @@ REFUSED = [
     (58, "label_missing", 0, 0, "label: missing in the model header"),
     (58, "label_repeated", 7, 0, "label: a label is repeated"),
     (58, "label_text", 7, 0, "label: not an integer between -2^31 and 2^31 - 1: 'a'"),
-    (58, "label_svr", 6, 0, "label: belongs to classification only"),
     (58, "rho_missing", 0, 0, "rho: missing in the model header"),
     (58, "rho_two", 6, 0, "rho: 1 values expected, 2 found"),
     (59, "svm_type_missing", 0, 0, "svm_type: missing in the model header"),
@@ -66,9 +65,6 @@ REFUSED = [
     (61, "prob_a_alone", 8, 0, "probA and probB belong together"),
     (61, "prob_b_alone", 8, 0, "probA and probB belong together"),
     (61, "prob_a_two", 8, 0, "probA: 1 values expected, 2 found"),
-    (61, "prob_b_svr", 6, 0, "probB: belongs to classification only"),
-    (61, "prob_a_one_class", 6, 0, "probA: does not belong to one_class"),
-    (61, "marks_svr", 6, 0, "prob_density_marks: belongs to one_class only"),
     (61, "marks_nine", 6, 0, "prob_density_marks: 10 values expected, 9 found"),
     (62, "key_unknown", 7, 1, "unknown key in the model header: 'colour'"),
     (62, "key_over_long", 7, 1, "unknown key in the model header: 'kkkk"),
@@ -199,7 +195,7 @@ def test_models_that_programs_have_edited_are_read_with_a_warning(folder, change
     err, _ = folder.accepts("svmx-predict", "tests", name, "output")
     assert err.startswith(f"warning: model:{remark}") and err.count("\n") == 1
     folder.put("data", "1 1:0.5 2:1\n1 1:-0.5\n-1 2:-1\n")
-    assert f"warning: model:{remark}" in folder.call("svmx-update", "-q", "--remove", "1", "data", name)[2]
+    assert f"warning: model:{remark}" in folder.call("svmx-update", "--remove", "1", "data", name)[2]
 
 
 def test_fault_53_a_file_of_whole_blocks_was_cut_off(tmp_path):
@@ -249,6 +245,44 @@ def test_odd_but_valid_models(tmp_path, change):
     path.write_bytes(change(VALID))
     assert path.read_bytes() != VALID
     assert model_text(load_model(str(path))) == VALID
+
+
+# kind, lines that do not belong to it, and those that do: what R's e1071 writes, and what LIBSVM reads and leaves alone
+FOREIGN = [
+    ("epsilon_svr", "label 0 0\nnr_sv 0 0\n", ""),
+    ("epsilon_svr", "label 0 0\n", ""),
+    ("epsilon_svr", "nr_sv 0 0\n", ""),
+    ("nu_svr", "label 0 0\nprobB 0\nnr_sv 0 0\n", "probA 0\n"),
+    ("nu_svr", "prob_density_marks 1 2 3 4 5 6 7 8 9 10\n", ""),
+    ("one_class", "label 0 0\nnr_sv 0 0\n", ""),
+    ("one_class", "label 1 -1\nprobA 1\nprobB 0\nnr_sv 2 1\n", "prob_density_marks 1 2 3 4 5 6 7 8 9 10\n"),
+]
+
+
+@pytest.mark.parametrize(("kind", "foreign", "own"), FOREIGN)
+def test_fault_61_lines_of_another_formulation_are_read_as_by_libsvm(folder, kind, foreign, own):
+    head = f"svm_type {kind}\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 3\nrho -0.25\n"
+    vectors = "SV\n1 1:-0.5 2:1 \n-1 1:0.25 2:0.75 \n0.5 1:1 2:-1 \n"
+    name = folder.put("model", head + foreign + own + vectors)
+    model, theirs = libsvmx.load_model(name), libsvm.load(name)
+    assert model_text(model).decode() == head + own + vectors
+    assert svmutil.svm_load_model(name).l == 3
+    folder.put("tests", TESTS)
+    matrix, _ = svmlight_rows(folder)
+    labels, values = libsvm.predict(theirs, matrix)
+    assert labels == list(libsvmx.predict(model, matrix))
+    assert values == libsvmx.decision_values(model, matrix).tolist()
+    assert folder.call("svmx-predict", "-q", "tests", "model", "output") == (0, "", "")
+    assert [float(line) for line in folder.get("output").split()] == labels
+
+
+@pytest.mark.parametrize(("key", "words"), [("label", "0"), ("nr_sv", "0 0 0"), ("label", "0 x"), ("probB", "nan")])
+def test_fault_61_lines_of_another_formulation_have_its_form(folder, key, words):
+    """Else LIBSVM would read on in the next line."""
+    head = "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0.25\n"
+    name = folder.put("model", f"{head}{key} {words}\nSV\n1 1:0.5 \n")
+    with pytest.raises(FormatError, match=f"model:6: {key}: "):
+        libsvmx.load_model(name)
 
 
 def test_fault_63_a_vector_without_features_is_valid(tmp_path):
