@@ -22,7 +22,7 @@ from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
 from libsvmx.cli.gridtables import PointLines, rows_of, write_tables
 from libsvmx.cli.options import REPORT, HelpRequested, UsageError
-from libsvmx.cli.process import bytes_read, follow, forget, phase, printer, run, tell, time_left, warn, watch
+from libsvmx.cli.process import bytes_read, follow, forget, insist, phase, printer, run, tell, time_left, warn, watch
 from libsvmx.cli.train import row_weights
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly, SvmxError
@@ -62,7 +62,7 @@ class Remarks(Observer):
     """Remarks of trainings as warnings."""
 
     def __init__(self) -> None:
-        self.reporter = transcript.TrainingReport(lambda text: None, warn)
+        self.reporter = transcript.TrainingReport(lambda text: None, warn, insist)
 
     def remark(self, kind: Remark, detail: str = "") -> None:
         self.reporter.remark(kind, detail)

@@ -132,7 +132,7 @@ def main(argv: list[str], job: Job | None = None) -> int:
         warn(transcript.REMARKS[Remark.COUPLING_LIMIT].format(detail=predictions.unfinished))
     if not job.unlabeled:
         info(transcript.prediction(scores, model.param.svm_type.is_regression))
-        if scores.total and not predictions.known_label and not job.quiet:
+        if scores.total and not predictions.known_label:
             known = " ".join(map(str, model.class_labels or ()))
             warn(f"{test_file}: no row has a label of the model, which knows {known}: the accuracy says nothing")
     tell("prediction", test_file, model_file, scores, n_rows, model.param.svm_type.is_regression)

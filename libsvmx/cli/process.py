@@ -135,8 +135,14 @@ def complain(command: str, message: str, error: Exception | None = None) -> None
 
 
 def warn(message: str) -> None:
-    """A remark on standard error."""
-    _say(f"{_coloured('warning:', YELLOW)} {printable(message)}\n")
+    """A remark on standard error. With ``-q`` only the report has it: scripts take what stands there for an error."""
+    insist(message, not _watched.quiet)
+
+
+def insist(message: str, said: bool = True) -> None:
+    """The same whatever ``-q`` says, of what LIBSVM writes there in any case."""
+    if said:
+        _say(f"{_coloured('warning:', YELLOW)} {printable(message)}\n")
     if _watched.report is not None:
         _watched.report.warnings.append(message)
 
@@ -192,9 +198,11 @@ class _Watched:
     progress: Progress | None = None
     report: Report | None = None
     phase, within = "", 0.0  # the present part, and the seconds of those within it
+    quiet = False  # whether nothing but errors is to be said
 
     def forget(self) -> None:
         self.progress = self.report = None
+        self.quiet = False
 
 
 _watched = _Watched()
@@ -203,7 +211,7 @@ _watched = _Watched()
 def watch(quiet: bool = False, *outputs: str | None) -> None:
     """Once the options are known: from now on there is a progress line, if standard error is a terminal. ``outputs``:
     the files that the command writes. Raises UsageError where one of them is that of the report."""
-    report, _watched.report = _watched.report, None
+    report, _watched.report, _watched.quiet = _watched.report, None, quiet
     if report is not None:
         report.keep_apart(outputs)  # else it is not written
     _watched.report = report
@@ -337,7 +345,7 @@ def _tell_of_unraisable(
         name = getattr(error.object, "__qualname__", type(error.object).__name__)
         if error.object is None and error.err_msg:  # from Python 3.14 on: "... deallocator <function NAME at ...>"
             name = error.err_msg.partition("<function ")[2].partition(" at ")[0] or "a destructor"
-        warn(f"out of memory in {name}, which cannot tell its caller")
+        insist(f"out of memory in {name}, which cannot tell its caller")
 
 
 def note(text: str) -> None:

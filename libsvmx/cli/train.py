@@ -19,6 +19,7 @@ from libsvmx.cli.process import (
     bytes_read,
     follow,
     gap_ends_at,
+    insist,
     phase,
     printer,
     run,
@@ -315,7 +316,7 @@ class Transcript(transcript.TrainingReport):
     """
 
     def __init__(self, job: Job, say: Callable[[str], None]) -> None:
-        super().__init__((lambda text: None) if job.quiet else say, warn)
+        super().__init__((lambda text: None) if job.quiet else say, warn, insist)
         self.job, self.flag = job, StopFlag()
 
     def should_stop(self) -> bool:

@@ -20,7 +20,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import bytes_read, follow, phase, printer, run, tell, time_left, warn, watch
+from libsvmx.cli.process import bytes_read, follow, insist, phase, printer, run, tell, time_left, warn, watch
 from libsvmx.cli.rownumbers import removed_file, rows_to_remove
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Job as TrainingJob
@@ -270,7 +270,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     others = [name for name in asked if name is not None]
     keep_apart([*others, *([job.state] if job.state else files[:1])], targets[0], "model")
     keep_apart([*others, *files[:2]], targets[1], "state")
-    remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn)
+    remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn, insist)
     follow(remarks)
     observer = limited(remarks, time_left(param.time_limit))
     added = read_rows(job, job.add) if job.add is not None else None
@@ -381,7 +381,7 @@ def slide(
     for target, what in zip(targets, ("model", "state", "predictions"), strict=True):
         keep_apart([stream_file, *([] if job.weight_file is None else [job.weight_file])], target, what)
     check_kept(param)
-    remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn)
+    remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn, insist)
     follow(remarks)
     observer = limited(remarks, time_left(param.time_limit))
     data = read_rows(job, stream_file)

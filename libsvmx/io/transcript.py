@@ -56,6 +56,14 @@ REMARKS = {
     Remark.COUPLING_LIMIT: "pairwise coupling met its iteration limit for {detail} rows",
 }
 
+# those that LIBSVM writes to standard error even with -q
+UNQUIET = (
+    Remark.ITERATION_LIMIT,
+    Remark.WEIGHT_WITHOUT_CLASS,
+    Remark.MORE_FOLDS_THAN_ROWS,
+    Remark.FEW_DENSITY_VALUES,
+)
+
 # part of the transcript, in LIBSVM, too, but for what solver auto has chosen
 TRANSCRIPT_REMARKS = {
     Remark.LINE_SEARCH: "Line search fails in two-class probability estimates\n",
@@ -70,13 +78,14 @@ LAPLACE = (
 
 
 class Remarks(Observer):
-    """Remarks(warn): of a training, and nothing else.
+    """Remarks(warn, insist): of a training, and nothing else.
 
-    ``warn``: callable(str), takes them, one line each without its end; None drops them.
+    ``warn``: callable(str), takes them, one line each without its end; None drops them. ``insist``: the same of those
+    that ``-q`` does not silence.
     """
 
-    def __init__(self, warn: Callable[[str], object] | None):
-        self.warn = warn
+    def __init__(self, warn: Callable[[str], object] | None, insist: Callable[[str], object] | None = None):
+        self.warn, self.insist = warn, insist or warn
         self.warned: set[tuple[Remark, str]] = set()
 
     def remark(self, kind: Remark, detail: str = "") -> None:
@@ -84,7 +93,7 @@ class Remarks(Observer):
             self.warn and kind in REMARKS and (kind, detail) not in self.warned
         ):  # once, not once for every pair and fold
             self.warned.add((kind, detail))
-            self.warn(REMARKS[kind].format(detail=detail))
+            (self.insist if kind in UNQUIET and self.insist else self.warn)(REMARKS[kind].format(detail=detail))
 
 
 class TrainingReport(Remarks):
@@ -93,11 +102,16 @@ class TrainingReport(Remarks):
     Parameters
     ----------
     write : callable(str)       takes text for standard output
-    warn : callable(str)        as of ``Remarks``
+    warn, insist : callable(str)        as of ``Remarks``
     """
 
-    def __init__(self, write: Callable[[str], object], warn: Callable[[str], object] | None = None):
-        super().__init__(warn)
+    def __init__(
+        self,
+        write: Callable[[str], object],
+        warn: Callable[[str], object] | None = None,
+        insist: Callable[[str], object] | None = None,
+    ):
+        super().__init__(warn, insist)
         self.write = write
         self.last: Iteration | None = None
 

@@ -1,5 +1,6 @@
 """The commands as a shell sees them, against LIBSVM: output, files, exit codes, and what scripts parse."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -53,6 +54,63 @@ def test_train_prints_and_writes_what_libsvm_does(path, options, command, tmp_pa
 def test_quiet_prints_nothing(command):
     assert command("svmx-train", "-q", HEART, "m") == (0, "", "")
     assert command("svmx-predict", "-q", HEART, "m", "o") == (0, "", "")
+
+
+# what is odd enough for a warning, and a word of it
+REMARKABLE = {
+    "index 0": (["-t", "2"], "1 0:1 1:2\n-1 0:2 1:1\n", "index 0"),
+    "one class": ([], "1 1:2\n1 1:1\n", "only one class"),
+    "few rows": (["-b", "1"], "1 1:2\n-1 1:1\n1 1:3\n", "too few rows"),
+    "early": (["--time-limit", "1e-9"], "1 1:2\n-1 1:1\n", "time limit"),
+}
+
+
+@pytest.mark.parametrize("name", REMARKABLE)
+def test_quiet_is_without_warnings(command, tmp_path, name):
+    """Scripts take whatever stands on standard error for an error, where LIBSVM writes nothing. The report has them."""
+    options, text, word = REMARKABLE[name]
+    (tmp_path / "rows").write_text(text)
+    code, _, err = command("svmx-train", *options, "rows", "m")
+    assert code == 0 and err.startswith("warning: ") and word in err
+    assert command("svmx-train", "-q", "--report", "report", *options, "rows", "m") == (0, "", "")
+    assert any(word in warning for warning in json.loads((tmp_path / "report").read_text())["warnings"])
+    (tmp_path / "other").write_text("7 1:1\n")
+    assert command("svmx-predict", "-q", "other", "m", "o") == (0, "", "")
+    code, _, err = command("svmx-train", *options, "rows", "m")  # the next call is not quiet
+    assert code == 0 and word in err
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [(["-w9", "2"], "class 9"), (["--max-iter", "1"], "iteration limit"), (["-v", "500"], "more folds than rows")],
+)
+def test_quiet_leaves_what_libsvm_writes_in_any_case(command, options, word):
+    code, _, err = command("svmx-train", "-q", *options, HEART, *([] if "-v" in options else ["m"]))
+    assert code == 0 and err.startswith("warning: ") and word in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", ["-b 1", "-b 1 -s 1", "-b 1 -t 0"])
+def test_estimates_of_a_single_class_are_those_of_libsvm(command, tmp_path, options):
+    """They are those of no pair: the lines probA and probB are there, and each row is of the class for certain."""
+    (tmp_path / "rows").write_text("".join(f"3 1:{k} 2:{k % 3}\n" for k in range(8)))
+    libsvm = reference("rows", options).train()
+    code, out, err = command("svmx-train", *options.split(), "rows", "m")
+    assert code == 0 and "not finished" not in err
+    assert out == libsvm.transcript or "only one class" in err
+    assert (tmp_path / "m").read_bytes() == libsvm.model_bytes(tmp_path)
+    assert b"\nprobA\nprobB\n" in (tmp_path / "m").read_bytes()
+    code, out, err = command("svmx-predict", "-b", "1", "rows", "m", "o")
+    assert (code, err) == (0, "")
+    labels, estimates = libsvm.predict_probability(read_data("rows").matrix)
+    assert (tmp_path / "o").read_text() == "labels 3\n" + "".join(
+        f"{label:g} {row[0]:g}\n" for label, row in zip(labels, estimates, strict=True)
+    )
+    from libsvmx import svmutil
+
+    model = svmutil.svm_train([3] * 8, [{1: k, 2: k % 3} for k in range(8)], f"-q {options}")
+    assert model.is_probability_model()
+    labels, _, rows = svmutil.svm_predict([3], [{1: 1}], model, "-b 1 -q")
+    assert (labels, rows) == ([3.0], [[1.0]])
 
 
 def test_cross_validation_line_as_grid_py_reads_it(command):

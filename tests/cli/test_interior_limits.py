@@ -35,7 +35,7 @@ def test_at_the_optimum_a_limit_is_no_matter(folder):
     """Crossover finds it some iterations before the interior point comes there."""
     _, out = folder.accepts("svmx-train", *LINEAR, HEART, "usual")
     n = int(numbers(out)["#iter"])
-    err, _ = folder.accepts("svmx-train", "-q", *LINEAR, "--max-iter", n - 1, HEART, "model")
+    err, _ = folder.accepts("svmx-train", *LINEAR, "--max-iter", n - 1, HEART, "model")
     assert err == ""
     np.testing.assert_allclose(load_model("model").w, load_model("usual").w, rtol=0, atol=1e-9)
 

@@ -296,5 +296,5 @@ def test_fault_40_a_kernel_that_is_not_symmetric_is_remarked(folder):
     folder.put("data", symmetric)
     assert folder.accepts("svmx-train", "-q", "-t", "4", "data")[0] == ""
     folder.put("data", symmetric.replace("2:1\n-1", "2:0.5\n-1"))
-    err, _ = folder.accepts("svmx-train", "-q", "-t", "4", "data")
+    err, _ = folder.accepts("svmx-train", "-t", "4", "data")
     assert err == "warning: the precomputed kernel is not symmetric: see rows 1 and 2\n"

@@ -36,8 +36,6 @@ def test_cross_validation_with_estimates(folder):
 
 
 def test_a_time_limit_leaves_a_model_without_estimates(folder):
-    err, _ = folder.accepts(
-        "svmx-train", "-q", *OPTIONS, "--seeder", "auto", "--time-limit", "1e-9", HEART, "found.model"
-    )
+    err, _ = folder.accepts("svmx-train", *OPTIONS, "--seeder", "auto", "--time-limit", "1e-9", HEART, "found.model")
     assert "time limit" in err
     assert "probA" not in (folder.path / "found.model").read_text()

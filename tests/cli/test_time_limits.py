@@ -50,7 +50,7 @@ def test_no_rate_of_a_validation_that_was_ended(options, folder, clock):
 
 def test_the_model_as_it_is(folder, clock):
     total = looks(clock, folder, "svmx-train", *HARD, "-b", "1", HEART, "model")
-    err, _ = folder.accepts("svmx-train", "--time-limit", str(total // 2), *HARD, "-b", "1", HEART, "model")
+    err, _ = folder.accepts("svmx-train", "--time-limit", str(total // 2), *HARD[1:], "-b", "1", HEART, "model")
     assert "warning: there are no probability estimates in the model: their folds were not finished\n" in err
     assert b"probA" not in folder.get("model")
     folder.accepts("svmx-predict", HEART, "model", "out")

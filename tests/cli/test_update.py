@@ -152,7 +152,7 @@ def test_a_state_goes_on_to_another_nu(heart, folder):
 
 def test_probability_estimates_are_dropped_with_a_remark(heart, folder):
     folder.accepts("svmx-train", "-q", "-b", "1", "-c", "10", "train", "model")
-    err, _ = folder.accepts("svmx-update", "-q", "-c", "10", "--remove", "1", "train", "model")
+    err, _ = folder.accepts("svmx-update", "-c", "10", "--remove", "1", "train", "model")
     assert err == "warning: the model's probability estimates are dropped: they come from cross-validation\n"
     assert not load_model("model").has_probability
 

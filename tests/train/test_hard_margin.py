@@ -169,7 +169,7 @@ def test_where_there_is_no_optimum_the_question_soon_ends_it(name):
 
 
 def test_heart_scale_is_not_separable(folder):
-    err, _ = folder.accepts("svmx-train", "-q", "-c", "inf", "-t", "0", str(data.DATA / "heart_scale"), "model")
+    err, _ = folder.accepts("svmx-train", "-c", "inf", "-t", "0", str(data.DATA / "heart_scale"), "model")
     assert err.startswith("warning: C is infinite, but no function of this kernel separates the classes")
     assert err.count("\n") == 1
 
@@ -195,11 +195,11 @@ def test_what_no_function_separates_ends_with_the_honest_status(folder):
     assert model.statuses == (SolveStatus.ITERATION_LIMIT,)
     assert np.isfinite(model.rho).all() and np.isfinite(model.sv_coef).all()
     folder.put("data", "1 1:1\n-1 1:2\n1 1:3\n-1 1:4\n")
-    err, _ = folder.accepts("svmx-train", "-q", "-c", "inf", "-t", "0", "--max-iter", "2000", "data", "model")
+    err, _ = folder.accepts("svmx-train", "-c", "inf", "-t", "0", "--max-iter", "2000", "data", "model")
     assert "the iteration limit was reached" in err
     assert "if no function of this kernel separates the classes, there is none; give a finite C" in err
     options = ["-s", "3", "-c", "inf", "-t", "0", "-p", "0.01"]
-    err, _ = folder.accepts("svmx-train", "-q", *options, "--max-iter", "2000", "data", "model")
+    err, _ = folder.accepts("svmx-train", *options, "--max-iter", "2000", "data", "model")
     assert "if no function of this kernel fits all targets to -p, there is none" in err
 
 
