@@ -309,3 +309,30 @@ def test_results_are_shown_in_a_line(heart):
         "<GridSearch of 2 points, best: C=0.5, rate=84.0741>": libsvmx.grid_search(X, y, (-1, 0, 1), None),
     }
     assert [repr(found) for found in shown.values()] == list(shown)
+
+
+def test_what_the_commands_warn_of_in_python_too():
+    """Probabilities of a class of few rows may be the wrong way round, and a weight of a class without rows is none."""
+    X, y = np.array([[-1.0, -1.0], [1.0, 1.0], [2.0, 1.0]]), np.array([4, 7, 7])
+    with pytest.warns(UserWarning, match=r"^too few rows for reliable probability estimates of class 4, 7$") as told:
+        libsvmx.train(X, y, probability=True)
+    assert [Path(warning.filename).name for warning in told] == [Path(__file__).name]
+    with pytest.warns(UserWarning, match=r"^a weight is given for class 9, which does not occur in the data$") as told:
+        libsvmx.train(X, y, weights={9: 2.0, 7: 3.0})
+    assert len(told) == 1
+    X, y = np.vstack([X] * 20), np.hstack([y] * 20)
+    libsvmx.train(X + np.arange(60)[:, None] / 100, y, probability=True, weights={7: 3.0})
+
+
+def test_an_estimator_warns_of_classes_of_few_rows_by_their_names():
+    pytest.importorskip("sklearn")
+    X = np.random.default_rng(0).normal(size=(24, 2))
+    y = np.array(["few"] * 4 + ["many"] * 10 + ["most"] * 10)
+    for weights, names in ((None, "few"), (np.r_[np.ones(4), np.zeros(6), np.ones(14)], "few, many")):
+        with pytest.warns(
+            UserWarning, match=f"^too few rows for reliable probability estimates of class {names}$"
+        ) as told:
+            libsvmx.SVC(probability=True).fit(X, y, sample_weight=weights)
+        assert [Path(warning.filename).name for warning in told] == [Path(__file__).name]
+    libsvmx.SVC(probability="cv").fit(X, y)
+    libsvmx.SVC(probability=True).fit(X[4:], y[4:])

@@ -150,6 +150,9 @@ def real_array(given: Any, what: str) -> Any:
     try:
         if np.ma.is_masked(given):
             raise DataError(f"{what} has masked values: fill them, or leave their rows out")
+        column = column_of_times(given)
+        if column is not None:
+            raise DataError(f"{what} must hold real numbers, but column {column!r} holds dates or times")
         array = np.asarray(given)
         if array.dtype.kind not in REAL_KINDS:
             raise DataError(f"{what} must hold real numbers, not {array.dtype}")
@@ -162,6 +165,22 @@ def real_array(given: Any, what: str) -> Any:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{what} cannot be read as numbers: {error}") from None
+
+
+def column_of_times(frame: Any) -> str | None:
+    """A column of a frame of polars that holds dates, times or durations, None where there is none.
+
+    Beside columns of numbers NumPy is given its days or nanoseconds since 1970, and sees no date.
+    """
+    for name, kind in dict(getattr(frame, "schema", None) or {}).items() if is_of_polars(frame) else ():
+        if kind.is_temporal():
+            return str(name)
+    return None
+
+
+def is_of_polars(frame: Any) -> bool:
+    """Whether it is one of polars' frames, without loading polars."""
+    return type(frame).__module__.partition(".")[0] == "polars"
 
 
 def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK) -> CsrMatrix:

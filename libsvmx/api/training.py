@@ -116,6 +116,7 @@ def train(
     Warns
     -----
     ConvergenceWarning                   once, if a solve ended before the tolerance; the model's ``statuses`` say which
+    UserWarning                          a class of too few rows for ``probability``, a weight of a class without rows
     """
     by_cv = isinstance(given := options.get("probability"), str)
     if by_cv and given != "cv":

@@ -1,4 +1,5 @@
-"""A warning where a call of the Python interface ends before the tolerance: once a call, whatever it solved."""
+"""Warnings of a call of the Python interface, whatever it solved: that it ends before the tolerance, and what makes its
+result mean little."""
 
 from __future__ import annotations
 
@@ -22,24 +23,34 @@ WHAT_TO_DO = {
 }
 
 
+# what the commands warn of as well
+DOUBTS = (Remark.FEW_ROWS_FOR_PROBABILITY, Remark.WEIGHT_WITHOUT_CLASS)
+
+
 class EarlyStops(Forwarding):
-    """Tells the observer of the caller, and remembers which solves ended early."""
+    """Tells the observer of the caller, and remembers which solves ended early, and of what there are doubts."""
 
     def __init__(self, observer: Observer):
         super().__init__(observer)
         self.found: set[Remark] = set()
+        self.doubts: dict[str, None] = {}  # each once, in their order
 
     def remark(self, kind: Remark, detail: str = "") -> None:
         if kind in WHAT_TO_DO:
             self.found.add(kind)
+        if kind in DOUBTS:
+            self.doubts[REMARKS[kind].format(detail=detail)] = None
         self.observer.remark(kind, detail)
 
 
 @contextmanager
 def early_stops_warned(observer: Observer | None) -> Iterator[EarlyStops]:
-    """The observer to work with; a ConvergenceWarning for the caller of the function that uses this."""
+    """The observer to work with; for the caller of the function that uses this a ConvergenceWarning, and a UserWarning
+    of each doubt."""
     stops = EarlyStops(observer or Observer())
     yield stops
+    for doubt in stops.doubts:
+        warn_caller(doubt)
     kinds = [kind for kind in WHAT_TO_DO if kind in stops.found]
     if kinds:
         text = "; ".join(f"{REMARKS[kind]}. What helps: {WHAT_TO_DO[kind]}" for kind in kinds)

@@ -16,14 +16,22 @@ from sklearn.utils.multiclass import _ovr_decision_function, check_classificatio
 from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.apart import at_once
-from libsvmx._train.assembly import solves_of
+from libsvmx._train.assembly import INNER_FOLDS, solves_of
 from libsvmx._train.model import by_function
+from libsvmx._train.observer import Remark
 from libsvmx.enums import SvmType
+from libsvmx.exceptions import warn_caller
+from libsvmx.io.transcript import REMARKS
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
 from libsvmx.sklearn.validation import are_whole
 
 if TYPE_CHECKING:
+    from libsvmx._train.folds import Rand
+    from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
     from libsvmx._typing import FloatArray, IntArray
 
 
@@ -197,6 +205,13 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
             if not (self.class_weight_ > 0).all() and self._takes_class_weight:
                 raise ValueError("weights of classes must be > 0; leave out the rows of a class that is not to count")
         return np.cumsum(first, dtype=np.float64) - 1, order.astype(np.int32)
+
+    def _train(self, problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
+        if param.probability:
+            rare = self.classes_[np.bincount(np.asarray(problem.targets, dtype=np.intp)) < INNER_FOLDS]
+            if len(rare):
+                warn_caller(REMARKS[Remark.FEW_ROWS_FOR_PROBABILITY].format(detail=", ".join(map(str, rare))))
+        return super()._train(problem, param, rand, observer)
 
     def _coefficients_by_function(self) -> FloatArray:
         return by_function(super()._coefficients_by_function(), self.n_support_)

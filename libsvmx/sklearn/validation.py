@@ -11,6 +11,8 @@ import numpy as np
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_X_y, validate_data
 
+from libsvmx.api.arrays import column_of_times
+
 
 def is_plain(X: Any, kind: Any = np.float64) -> bool:
     """Whether X is an array that scikit-learn would take as it is: rows of finite numbers, one after the other."""
@@ -29,6 +31,13 @@ def are_whole(values: Any) -> bool:
         return bool((np.abs(values) < 2**53).all() and (values == np.rint(values)).all())
 
 
+def check_columns(X: Any) -> None:
+    """Raise ValueError for a column of dates, which scikit-learn would take for numbers."""
+    column = column_of_times(X)
+    if column is not None:
+        raise ValueError(f"X must hold real numbers, but column {column!r} holds dates or times")
+
+
 def training_data(estimator: Any, X: Any, y: Any, float32: bool = False) -> tuple[Any, Any]:
     """``validate_data`` of rows and targets; an array of finite ``float32`` stays one. Raises ValueError."""
     stays = float32 and type(X) is np.ndarray and X.dtype == np.float32 and has_finite_sum(X)
@@ -39,12 +48,14 @@ def training_data(estimator: Any, X: Any, y: Any, float32: bool = False) -> tupl
             estimator.n_features_in_ = X.shape[1]
             vars(estimator).pop("feature_names_in_", None)
             return X, y
+    check_columns(X)
     X, y = validate_data(estimator, X, y, dtype=wanted, order="C", accept_sparse="csr")
     return X, y
 
 
 def more_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """As ``training_data``, of rows that join others: with as many features, of the same names. Raises ValueError."""
+    check_columns(X)
     X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", accept_sparse="csr", reset=False)
     return X, y
 
@@ -68,6 +79,7 @@ def test_data(estimator: Any, X: Any) -> Any:
     known = vars(estimator)
     if is_plain(X) and X.shape[1] == known["n_features_in_"] and "feature_names_in_" not in known:
         return X
+    check_columns(X)
     return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
 
 

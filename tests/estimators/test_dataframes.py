@@ -78,6 +78,26 @@ def test_mixed_and_missing_values(frames):
         libsvmx.SVC().fit(frames.DataFrame({"a": ["small", "large"] * 60, "b": X[:, 0]}), Y)
 
 
+def test_dates_are_no_numbers(frames):
+    """Beside columns of numbers those of polars are given to NumPy as days since 1970."""
+    import datetime
+
+    days = [datetime.date(2020, 1, 1) + datetime.timedelta(days=k) for k in range(len(Y))]
+    times = [datetime.timedelta(hours=k) for k in range(len(Y))]
+    for column in (days, times):
+        dated = frames.DataFrame({"age": X[:, 0], "day": column})
+        for name in NAMES:
+            with pytest.raises((ValueError, TypeError)):
+                getattr(libsvmx, name)().fit(dated, Y)
+        found = libsvmx.SVC().fit(frame(frames, ["age", "day"], X[:, :2]), Y)
+        with pytest.raises((ValueError, TypeError)):
+            found.predict(dated)
+        with pytest.raises(ValueError, match="real number"):
+            libsvmx.train(dated, Y)
+        with pytest.raises(ValueError, match="real number"):
+            libsvmx.predict(libsvmx.train(X[:, :2], Y), dated)
+
+
 def test_labels_of_a_frame(frames):
     labels = np.where(Y > 0, "ill", "well")
     found = libsvmx.SVC().fit(frame(frames), frames.Series(labels))
