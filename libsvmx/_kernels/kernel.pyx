@@ -21,6 +21,7 @@ from libsvmx._kernels.products cimport BLOCK_TILE, TILE, PanelProducts, Products
 from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.buffers import zeros
 from libsvmx._kernels.products import GivenValues, products_of
+from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
 # Rows of 0 and 1 are kept as bits if there is a one for so many of them: then columns take no more room than
@@ -104,6 +105,7 @@ cdef class Kernel:
         cdef bint binary = not self.given and not self.matrix.regular  # whose values may be a caller's, and change
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
+        cdef bint of_tangent = self.kind == KernelType.SIGMOID
         self.squares = zeros("d", self.n)
         self.diagonal = zeros("d", self.n)
         cdef double[::1] diagonal = self.diagonal
@@ -122,8 +124,9 @@ cdef class Kernel:
             diagonal[i] = svmx_kernel_value(&self.formula, 0.0 if self.of_distance else square)
         for i in range(self.n):
             # |<x, z>| <= max |x|^2, which bounds the rows too, but for a polynomial kernel with coef0 < 0.
-            # Half of what a float holds, since 2 K_ij is formed; a quarter of a double for the sum in RBF.
-            if not (fabs(diagonal[i]) <= FLOAT_MAX / 2 and self.squares[i] <= DOUBLE_MAX / 4):
+            # Half of what a float holds, since 2 K_ij is formed; a quarter of a double for the sum in RBF. The hyperbolic
+            # tangent of an infinite product is 1 or -1.
+            if not (fabs(diagonal[i]) <= FLOAT_MAX / 2 and (self.squares[i] <= DOUBLE_MAX / 4 or of_tangent)):
                 raise DataError("the kernel value of the row with itself overflows: scale the data, "
                                 "or choose smaller kernel parameters", self.rows[i])
         self.binary = (binary and most < 1 << SVMX_PLANES

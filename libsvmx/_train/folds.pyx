@@ -169,7 +169,7 @@ def all_but(order, Py_ssize_t begin, Py_ssize_t end):
 
 
 def mark_used(used, beta, Py_ssize_t begin_i, Py_ssize_t end_i, Py_ssize_t begin_j):
-    """Set ``used`` (bytearray, by row grouped by class) where a pair of classes has a coefficient.
+    """Set ``used`` (bytearray, by row grouped by class) where a pair of classes has a coefficient, which nan is not.
 
     ``beta``: buffer of float64, of the rows [begin_i, end_i), then of those from ``begin_j`` on.
     """
@@ -177,7 +177,7 @@ def mark_used(used, beta, Py_ssize_t begin_i, Py_ssize_t end_i, Py_ssize_t begin
     cdef const double[::1] coefficient = beta
     cdef Py_ssize_t k, n_i = end_i - begin_i
     for k in range(coefficient.shape[0]):
-        if coefficient[k] != 0:
+        if fabs(coefficient[k]) > 0:
             out[begin_i + k if k < n_i else begin_j + k - n_i] = 1
 
 

@@ -76,12 +76,13 @@ class Scores:
 
     @property
     def squared_correlation(self) -> float:
-        """Squared correlation coefficient; 0 without rows, not a number if either side is constant."""
+        """Squared correlation coefficient; 0 without rows, not a number if either side is constant: that of 0/0, which
+        x86 machines give a sign."""
         n = self.total
         if n == 0:
             return 0.0
         covariance = n * self.sum_vy - self.sum_v * self.sum_y
         spread = (n * self.sum_vv - self.sum_v * self.sum_v) * (n * self.sum_yy - self.sum_y * self.sum_y)
         if spread == 0:
-            return copysign(inf, spread) if covariance else nan
+            return copysign(inf, spread) if covariance else -nan
         return covariance * covariance / spread

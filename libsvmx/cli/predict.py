@@ -101,7 +101,10 @@ def main(argv: list[str], job: Job | None = None) -> int:
         model = load_model(model_file, warn)
     if job.probability and not model.has_probability:
         raise SvmxError(f"{model_file}: the model has no probability estimates; train it with -b 1")
-    reader = BatchReader(test_file, lenient=job.lenient, unlabeled=job.unlabeled, part_bytes=job.part_bytes)
+    # labels are compared with predictions, and that is all, so LIBSVM takes nan as well
+    reader = BatchReader(
+        test_file, lenient=job.lenient, unlabeled=job.unlabeled, part_bytes=job.part_bytes, any_label=True
+    )
     batches = iter(reader)
     first = next(batches)  # what is wrong with a small file shows before anything is printed or written
     info = (lambda text: None) if job.quiet else printer(output_file)

@@ -46,7 +46,8 @@ class Batch:
 
 
 class BatchReader:
-    """BatchReader(path, lenient=False, unlabeled=False, part_bytes=PART_BYTES): the rows of ``svmlight.read_data``.
+    """BatchReader(path, lenient=False, unlabeled=False, part_bytes=PART_BYTES, any_label=False): the rows of
+    ``svmlight.read_data``. ``any_label``: labels may be nan and infinite, too.
 
     Iterating gives at least one Batch. The same files are refused with the same message, when the part with the fault
     is asked for.
@@ -62,12 +63,19 @@ class BatchReader:
     """
 
     def __init__(
-        self, path: str, *, lenient: bool = False, unlabeled: bool = False, part_bytes: int = PART_BYTES
+        self,
+        path: str,
+        *,
+        lenient: bool = False,
+        unlabeled: bool = False,
+        part_bytes: int = PART_BYTES,
+        any_label: bool = False,
     ) -> None:
         self.path: str = path
         self.lenient: bool = lenient
         self.unlabeled: bool = unlabeled
         self.part_bytes: int = part_bytes
+        self.any_label: bool = any_label
         self.remarks: list[str] = []
         self.bytes_read = 0
 
@@ -81,7 +89,9 @@ class BatchReader:
             # blank lines are no fault before a row follows: one of them goes ahead of the next part, as its line 1
             ahead = 1 if blank_from and not self.lenient else 0
             try:
-                matrix, targets, lines, blank = parse_data(b"\n" * ahead + text, name, self.lenient, self.unlabeled)
+                matrix, targets, lines, blank = parse_data(
+                    b"\n" * ahead + text, name, self.lenient, self.unlabeled, any_label=self.any_label
+                )
             except FormatError as error:
                 line = blank_from if ahead and error.line == 1 else before - ahead + error.line
                 raise FormatError(error.path, line, error.column, error.cause) from None

@@ -13,7 +13,7 @@ What LIBSVM reads wrongly without a word is refused with line and column.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport PyThread_get_thread_ident
-from libc.math cimport isfinite
+from libc.math cimport HUGE_VAL, isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memchr, memmove
 
@@ -270,6 +270,16 @@ cdef int label(const char **at, const char *end, double *value) except -1 nogil:
     return BAD_LABEL if fault == NO_NUMBER else fault
 
 
+cdef int not_finite(const char **at, const char *end, double *value) except -1 nogil:
+    """A label that is nan or infinite, as C reads it."""
+    cdef const char *stop = token_end_from(at[0], end)
+    with gil:
+        token = (<bytes>at[0][:stop - at[0]]).decode("ascii")
+        value[0] = (-HUGE_VAL if token[0] == "-" else HUGE_VAL) if "x" in token.lower() else float(token)
+    at[0] = stop
+    return OK
+
+
 cdef int coefficient(const char **at, const char *end, double *value) except -1 nogil:
     cdef const char *stop = token_end_from(at[0], end)
     cdef int fault
@@ -437,10 +447,10 @@ cdef class DataRows(Rows):
     cdef object targets_, numbers_
     cdef double[::1] targets
     cdef int32_t[::1] numbers
-    cdef bint lenient, unlabeled
+    cdef bint lenient, unlabeled, any_label
 
-    def __cinit__(self, list slices, Py_ssize_t n_rows, bint comments, bint lenient, bint unlabeled):
-        self.lenient, self.unlabeled = lenient, unlabeled
+    def __cinit__(self, list slices, Py_ssize_t n_rows, bint comments, bint lenient, bint unlabeled, bint any_label):
+        self.lenient, self.unlabeled, self.any_label = lenient, unlabeled, any_label
         self.targets_, self.numbers_ = zeros("d", n_rows), zeros("i", n_rows)
         self.targets, self.numbers = self.targets_, self.numbers_
 
@@ -465,6 +475,8 @@ cdef class DataRows(Rows):
                 fault = self.cut_comment(part)
                 if fault == OK:
                     fault = label(&part.at, part.lines.stop, &self.targets[row])
+                if self.any_label and (fault == NOT_FINITE or fault == OUT_OF_RANGE):
+                    fault = not_finite(&part.at, part.lines.stop, &self.targets[row])
                 if fault != OK:
                     return fault
         self.numbers[row] = <int32_t>part.lines.number
@@ -525,7 +537,7 @@ cdef const char *skip_mark(bytes text, str path) except NULL:
 
 
 def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False, threads=None,
-               Py_ssize_t slice_bytes=SLICE_BYTES, told=None):
+               Py_ssize_t slice_bytes=SLICE_BYTES, told=None, bint any_label=False):
     """Rows of a data file.
 
     Parameters
@@ -537,6 +549,7 @@ def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False, t
     threads : int        at most so many, by default as ``thread_count`` says; nothing else depends on it
     slice_bytes : int    what one of several threads reads at a time, and a whole line more
     told : callable(int, int) or None      now and then: bytes that are read, of all
+    any_label : bool     labels may be nan and infinite, too
 
     Returns
     -------
@@ -553,7 +566,7 @@ def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False, t
     cdef int n_threads = thread_number(PyBytes_GET_SIZE(text), threads, slice_bytes)
     cdef list slices = slices_of(skip_mark(text, path), end, 0, n_threads, slice_bytes)
     cdef TextSlice last = slices[len(slices) - 1], part
-    cdef DataRows rows = DataRows(slices, last.row + last.most_rows, True, lenient, unlabeled)
+    cdef DataRows rows = DataRows(slices, last.row + last.most_rows, True, lenient, unlabeled, any_label)
     rows.told = told
     for_each(rows.read, slices, n_threads)
     for part in slices:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan
+from math import copysign, isnan
 
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._typing import TYPE_CHECKING
@@ -159,8 +159,8 @@ def fixed(value: float) -> str:
 
 
 def general(value: float) -> str:
-    """%g; x86 machines make 0/0 a negative nan, and C prints its sign."""
-    return "-nan" if isnan(value) else f"{value:g}"
+    """%g; C prints the sign of nan, too."""
+    return "-nan" if isnan(value) and copysign(1.0, value) < 0 else f"{value:g}"
 
 
 def cross_validation(scores: Scores, regression: bool) -> str:

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support import data, oracle
@@ -111,6 +112,67 @@ def test_estimates_of_a_single_class_are_those_of_libsvm(command, tmp_path, opti
     assert model.is_probability_model()
     labels, _, rows = svmutil.svm_predict([3], [{1: 1}], model, "-b 1 -q")
     assert (labels, rows) == ([3.0], [[1.0]])
+
+
+DEGENERATE = {
+    "zeros": ("".join(f"{1 if i % 2 else -1} 1:0 2:0\n" for i in range(20)), "-t 0 -n 0.5"),
+    "three classes": ("".join(f"{1 + i % 3} 1:1 2:1\n" for i in range(30)), "-t 2 -n 0.3"),
+    "some alike": ("".join(f"{1 + i % 3} 1:{1 if i % 3 < 2 else i % 7 - 3} 2:1\n" for i in range(30)), "-t 0 -n 0.5"),
+}
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize("queue", [True, False])
+def test_folds_of_nu_svc_that_are_not_finite_are_told_as_by_libsvm(command, tmp_path, monkeypatch, name, queue):
+    """Coefficients that are nan are no support vectors."""
+    text, options = DEGENERATE[name]
+    (tmp_path / "rows").write_text(text)
+    libsvm = reference("rows", f"-s 1 {options}")
+    libsvm.cross_validate(5)
+    of_commands(monkeypatch, queue=queue)
+    code, out, err = command("svmx-train", "-s", "1", *options.split(), "-v", "5", "rows")
+    assert code == 0 and "degenerates" in err
+    assert out.startswith(libsvm.transcript) and "Total nSV" in libsvm.transcript
+
+
+@pytest.mark.parametrize("options", ["-t 3 -g 1", "-t 3 -g 0.5 -r 1 -b 1", "-s 1 -n 0.4 -t 3 -g 1", "-s 3 -t 3 -g 1"])
+def test_a_tangent_of_what_overflows_is_1(command, tmp_path, options):
+    rows = [(1, 1e160), (-1, -1e160), (1, 2e160), (-1, -3e159), (1, 5.0), (-1, -4e158), (1, 1e156), (-1, -2.0)]
+    (tmp_path / "rows").write_text("".join(f"{y} 1:{x!r}\n" for y, x in rows))
+    libsvm = reference("rows", options).train()
+    code, out, _ = command("svmx-train", *options.split(), "rows", "m")
+    assert (code, out) == (0, libsvm.transcript)
+    assert (tmp_path / "m").read_bytes() == libsvm.model_bytes(tmp_path)
+    command("svmx-predict", "rows", "m", "o")
+    labels, _ = libsvm.predict(read_data("rows").matrix)
+    assert [float(line) for line in (tmp_path / "o").read_text().split()] == labels
+
+
+def test_labels_that_are_not_finite_are_compared_and_no_more(command, tmp_path):
+    """LIBSVM reads the label of a row to predict by strtod."""
+    command("svmx-train", "-q", HEART, "m")
+    command("svmx-train", "-q", "-s", "3", HEART, "svr")
+    lines = Path(HEART).read_text().splitlines()[:6]
+    other = ["nan", "-inf", "Infinity", "1e400", "-nan"]
+    (tmp_path / "plain").write_text("\n".join(lines) + "\n")
+    (tmp_path / "odd").write_text(
+        "".join(f"{label} {line.partition(' ')[2]}\n" for label, line in zip(other, lines, strict=False))
+        + f"{lines[5]}\n"
+    )
+    command("svmx-predict", "plain", "m", "expected")
+    code, out, err = command("svmx-predict", "odd", "m", "o")
+    assert (code, err) == (0, "")
+    assert (tmp_path / "o").read_bytes() == (tmp_path / "expected").read_bytes()
+    assert out in ("Accuracy = 16.6667% (1/6) (classification)\n", "Accuracy = 0% (0/6) (classification)\n")
+    (tmp_path / "one").write_text(f"nan {lines[0].partition(' ')[2]}\n{lines[1]}\n")
+    code, out, _ = command("svmx-predict", "one", "svr", "o")
+    assert code == 0
+    assert out == "Mean squared error = nan (regression)\nSquared correlation coefficient = nan (regression)\n"
+    code, _, err = command("svmx-train", "odd", "m2")  # nothing is trained on them
+    assert code == 1 and "value is not finite: 'nan'" in err
+    (tmp_path / "odd").write_text("nano 1:1\n")
+    code, _, err = command("svmx-predict", "odd", "m", "o")
+    assert code == 1 and "label is not a number: 'nano'" in err
 
 
 def test_cross_validation_line_as_grid_py_reads_it(command):
