@@ -27,7 +27,7 @@ cdef class Control:
     ----------
     eps : float              stop at max_{I_up} V - min_{I_low} V < eps
     shrinking : bool
-    max_iter : int           0: LIBSVM's limit, max(10^7, 100 m)
+    max_iter : int           0: LIBSVM's limit, max(10^7, 100 m); -1: no step at all
     time_limit : float       seconds from now, 0 for none; checked a few times a second
     on_progress : callable(str) or None      '.', '*' or 'few free'
     should_stop : callable() -> bool, or None      asked whenever the clock is looked at

@@ -42,7 +42,7 @@ def limited(observer: Observer, seconds: float) -> Observer:
 def control_of(param: Parameter, observer: Observer) -> Control:
     """The Control of one solve. Its time is that of the call; without one, it begins now."""
     if observer.limits and observer.limits.end:
-        own = control.ThreadControl(param.eps, param.shrinking, param.max_iter, on_progress=observer.mark)
+        own = control.ThreadControl(param.eps, param.shrinking, most_steps(param, observer), on_progress=observer.mark)
         return own.of(observer.limits.end)
     return control.Control(*told_of(param, observer))
 
@@ -51,7 +51,13 @@ def told_of(param: Parameter, observer: Observer) -> tuple[Any, ...]:
     """What a Control is made with."""
     seconds, deadline = (0.0, observer.limits.deadline) if observer.limits else (param.time_limit, 0.0)
     on_gap = observer.solving if hears(observer, "solving") else None
-    return param.eps, param.shrinking, param.max_iter, seconds, observer.mark, observer.should_stop, deadline, on_gap
+    steps = most_steps(param, observer)
+    return param.eps, param.shrinking, steps, seconds, observer.mark, observer.should_stop, deadline, on_gap
+
+
+def most_steps(param: Parameter, observer: Observer) -> int:
+    """``max_iter`` of a Control."""
+    return param.max_iter if observer.limits is None or observer.limits.steps else -1
 
 
 def look(observer: Observer) -> SolveStatus | None:

@@ -54,9 +54,11 @@ class Limits:
     ----------
     deadline : float                     by ``machine.monotonic``, 0 for none
     end : End or None                    of a thread, what another one tells that asks for it
+    steps : bool                         False: each solve ends where it starts, as at an iteration limit
     """
 
     end: End | None = None
+    steps: bool = True
 
     def __init__(self, seconds: float, should_stop: Callable[[], bool]) -> None:
         self.deadline: float = machine.monotonic() + seconds if seconds > 0 else 0.0

@@ -5,20 +5,20 @@ The one place where a dual problem meets its solver.
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
 
 from libsvmx._core.records import NamedTuple, replace
 from libsvmx._core.threads import thread_count
-from libsvmx._problem.dual import kkt_gap
+from libsvmx._problem.dual import DualSolution, kkt_gap
 from libsvmx._train.formulation import recover_coefficients
 from libsvmx._train.observer import Remark
 from libsvmx._train.solve_report import SolveReport
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.enums import SolveStatus
+from libsvmx.enums import SolveStatus, SvmType
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel
-    from libsvmx._problem.dual import DualProblem, DualSolution
+    from libsvmx._problem.dual import DualProblem
     from libsvmx._solvers.control import Control
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
@@ -64,6 +64,12 @@ def recover(
     ``values_computed``: kernel values, if not those that the solution counts; ``sample_weight``: as of ``build_dual``;
     ``seconds``: wall time of the solve.
     """
+    unknown = starts_unknown(dual, solution)
+    if unknown:
+        r = 1.0 if param.svm_type == SvmType.NU_SVC else 0.0  # coefficients are divided by it
+        solution = DualSolution(
+            beta=solution.beta, scores=dual.linear, rho=0.0, r=r, objective=0.0, iterations=0, status=solution.status
+        )
     coefficients, rho, objective, n_sv, n_bsv, quantity, value = recover_coefficients(
         param, targets, dual, solution, sample_weight
     )
@@ -78,7 +84,7 @@ def recover(
         status=solution.status,
         rows_computed=solution.rows_computed,
         values_computed=solution.values_computed if values_computed is None else values_computed,
-        gap=kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group),
+        gap=inf if unknown else kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group),
         subproblems=solution.subproblems,
         fallbacks=solution.fallbacks,
         reach=solution.reach,
@@ -89,6 +95,13 @@ def recover(
         fits = "fits all targets to -p" if param.svm_type.is_regression else "separates the classes"
         observer.remark(Remark.HARD_MARGIN, fits)
     return Recovered(coefficients, announced(report, observer))
+
+
+def starts_unknown(dual: DualProblem, solution: DualSolution) -> bool:
+    """Whether a limit came before the first step of a solve that starts from coefficients: then their scores, which
+    need a kernel row for each, may not be complete."""
+    ended = solution.status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED)
+    return ended and solution.iterations == 0 and dual.scores is None and any(dual.beta)
 
 
 def announced(report: SolveReport, observer: Observer) -> SolveReport:

@@ -109,7 +109,8 @@ class Workers:
         """Solve number k."""
         recording, result, error = None, None, None
         try:
-            recording = Recording(self.observer, WorkerLimits(self.end))
+            steps = self.observer.limits is None or self.observer.limits.steps
+            recording = Recording(self.observer, WorkerLimits(self.end, steps))
             result = self.solve(k, recording)
         except BaseException as raised:
             error = raised
@@ -152,10 +153,11 @@ class Workers:
 
 
 class WorkerLimits(Limits):
-    """WorkerLimits(end): those of the call, as one of the threads sees them."""
+    """WorkerLimits(end, steps): those of the call, as one of the threads sees them."""
 
-    def __init__(self, end: End) -> None:
+    def __init__(self, end: End, steps: bool) -> None:
         self.end: End = end
+        self.steps = steps
         self.deadline = 0.0
 
     def should_stop(self) -> bool:

@@ -18,6 +18,7 @@ from libsvmx._core.process import ThreadPool
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
 from libsvmx._train.formulation import growth_factor
+from libsvmx._train.reports import starts_unknown
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel
@@ -106,6 +107,8 @@ class WarmStart:
 
     def keep(self, number: NumberOfDual, dual: DualProblem, solution: DualSolution) -> None:
         """Keep where a dual problem has ended."""
+        if starts_unknown(dual, solution):
+            return
         beta, K_beta = np.array(solution.beta), np.asarray(dual.linear) - np.asarray(solution.scores)
         if np.isfinite(beta).all() and np.isfinite(K_beta).all():
             self.found.optima[number] = KnownOptimum(beta, K_beta)

@@ -64,20 +64,18 @@ def train(problem: Problem, param: Parameter, rand: Rand, observer: Observer, wa
 
 
 class NoSteps(Forwarding):
-    """NoSteps(observer): ends every solve where it begins, whether it asks the observer or the limits of the call."""
+    """NoSteps(observer): ends every solve where it begins."""
 
     def __init__(self, observer: Observer) -> None:
         super().__init__(observer)
-        self.limits = Limits(0.0, lambda: True)
-
-    def should_stop(self) -> bool:
-        return True
+        self.limits = Limits(0.0, observer.should_stop)
+        self.limits.deadline = observer.limits.deadline if observer.limits else 0.0
+        self.limits.steps = False
 
 
 def train_without_steps(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
     """The model of LIBSVM's start, as scikit-learn's for ``max_iter=0``. Raises as ``train_problem``."""
-    model = train(problem, param, rand, NoSteps(observer))
-    return ended(model, SolveStatus.ITERATION_LIMIT, SolveStatus.INTERRUPTED)
+    return train(problem, param, rand, NoSteps(observer))
 
 
 def ended(model: Model, status: SolveStatus, instead: SolveStatus) -> Model:

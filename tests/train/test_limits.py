@@ -236,3 +236,82 @@ def test_a_state_is_trained_whole_or_not_at_all():
     for n in moments(counting.asked, 6):
         with pytest.raises(libsvmx.StoppedEarly, match=r"^interrupted: there is no state$"):
             libsvmx.train(matrix, y, keep_state=True, observer=Questions(n), **options)
+
+
+# ---- the first gradient ------------------------------------------------------------------------
+
+# Formulations that start from coefficients: a kernel row each before the first step.
+STARTING = {
+    "one-class": {"svm_type": 2, "nu": 0.6},
+    "nu-SVC": {"svm_type": 1, "nu": 0.6},
+    "nu-SVR": {"svm_type": 4, "nu": 0.6},
+}
+
+
+def many_rows(n=3000):
+    rng = np.random.default_rng(5)
+    return rng.normal(size=(n, 2)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("solver", ["smo", "chunked", "irwls", "auto"])
+@pytest.mark.parametrize("kind", STARTING)
+def test_each_question_of_the_first_gradient_is_heard(kind, solver):
+    """There is a model in any case, of feasible coefficients, and it says that its gap is not known."""
+    X, y = many_rows()
+    options = {**STARTING[kind], "gamma": 0.5, "solver": solver, "threads": 1}
+    whole = libsvmx.train(X, y, max_iter=1, observer=(told := Questions()), **options)
+    computed = []
+    for n in range(1, min(told.asked, 12) + 1):
+        observer = Questions(n)
+        model = libsvmx.train(X, y, observer=observer, **options)
+        (report,) = model.reports
+        if report.iterations:
+            break
+        computed.append(report.values_computed)
+        assert (model.statuses, observer.asked) == ((SolveStatus.INTERRUPTED,), n)
+        assert (report.gap, report.rho, report.objective) == (np.inf, 0.0, 0.0)
+        sums = {"one-class": 0.6 * len(y), "nu-SVC": 0.0, "nu-SVR": 0.0}
+        assert np.isclose(model.sv_coef.sum(), sums[kind], atol=1e-9)
+        assert np.isfinite(libsvmx.decision_values(model, X[:3])).all()
+    assert len(computed) >= 3 and computed == sorted(computed)
+    assert computed[0] < 0.1 * whole.reports[0].values_computed
+    assert max(np.diff(computed)) < 0.5 * whole.reports[0].values_computed
+
+
+@pytest.mark.parametrize("kind", STARTING)
+def test_a_time_limit_ends_the_first_gradient(kind, clock):
+    X, y = many_rows()
+    model = libsvmx.train(X, y, time_limit=2, threads=1, **STARTING[kind])
+    assert model.statuses == (SolveStatus.TIME_LIMIT,)
+    assert model.reports[0].iterations == 0 and model.reports[0].gap == np.inf
+
+
+def test_a_start_that_is_not_known_is_no_start_of_the_next_fit():
+    sklearn = pytest.importorskip("sklearn.exceptions")
+    X, y = many_rows()
+    expected = libsvmx.NuSVR(nu=0.3, tol=1e-4).fit(X[:500], y[:500]).predict(X[:9])
+    found = libsvmx.NuSVR(nu=0.3, tol=1e-4, warm_start=True, callback=lambda progress: True)
+    with pytest.warns(sklearn.ConvergenceWarning, match="interrupted"):
+        found.fit(X[:500], y[:500])
+    assert found.fit_status_ == 1 and found.optimality_ == np.inf
+    found.set_params(callback=None).fit(X[:500], y[:500])
+    np.testing.assert_allclose(found.predict(X[:9]), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
+@pytest.mark.parametrize("solver", ["chunked", "irwls", "auto"])
+def test_no_step_is_none_of_any_solver(name, solver):
+    """max_iter=0: the start of smo, and its gap."""
+    pytest.importorskip("sklearn")
+    X, y = many_rows(200)
+    y = y if name.endswith("SVR") else np.where(X[:, 0] > 1, 3, y)
+    nu = {"nu": 0.1} if name == "NuSVC" else {}
+    expected = getattr(libsvmx, name)(max_iter=0, **nu)
+    found = getattr(libsvmx, name)(max_iter=0, solver=solver, **nu)
+    for model in (expected, found):
+        with pytest.warns(UserWarning, match="max_iter=0"):
+            model.fit(X, y)
+        assert np.sum(model.n_iter_) == 0
+    np.testing.assert_allclose(found.intercept_, expected.intercept_, atol=1e-5)
+    np.testing.assert_allclose(found.dual_coef_, expected.dual_coef_, atol=1e-5)
+    assert found.optimality_ == pytest.approx(expected.optimality_, abs=1e-4)

@@ -218,6 +218,8 @@ cdef double LITTLE = 1e-10
 cdef int64_t PATIENCE_IN_DOUBLE = 15
 # A path's factor may take so many bytes in any case.
 cdef double LEAST_FACTOR = 1 << 25
+# Kernel values of a start from one look at limits to the next: some milliseconds.
+cdef Py_ssize_t VALUES_AT_ONCE = 1 << 22
 # Of eps, what rounding of kernel values may hide.
 cdef double SHARE_OF_EPS = 0.1
 # IRWLS goes on by least squares in double where rounding may hide so much of the gap, and a working set in float has left
@@ -345,7 +347,7 @@ cdef class ChunkedSmo(WarmSmo):
     cdef int add_start(self) except -1 nogil:
         WarmSmo.add_start(self)
         if self.cold:
-            self.add_all()
+            self.add_all(True)
         return 0
 
     cdef int remember(self, bint everywhere) except -1:
@@ -494,21 +496,27 @@ cdef class ChunkedSmo(WarmSmo):
         self.updates.in_double = True
         for p in range(self.total):
             self.V[p] = self.linear[p]
-        self.add_all()
+        self.add_all(False)
         return 0
 
-    cdef int add_all(self) except -1 nogil:
-        """V -= sum_j beta_j K_j of all variables, those that take no part included; all are active afterwards."""
+    cdef int add_all(self, bint may_end) except -1 nogil:
+        """V -= sum_j beta_j K_j of all variables, those that take no part included; all are active afterwards.
+
+        ``may_end``: not of all of them where a limit comes before.
+        """
         cdef Py_ssize_t p, n = 0, size = self.size
+        cdef Py_ssize_t most = min(self.working.shape[0], SVMX_SOURCES * (1 + VALUES_AT_ONCE // (SVMX_SOURCES * self.total)))
         self.size = self.active_size = self.total
         self.updates.stale = True
         for p in range(self.total):
             if self.alpha[p] != 0:
                 self.working[n], self.coef[n] = <int32_t>p, -self.y[p] * self.alpha[p]
                 n += 1
-            if n == self.working.shape[0] or (p == self.total - 1 and n):
+            if n == most or (p == self.total - 1 and n):
                 self.move(n)
                 n = 0
+                if may_end and self.control.expired:
+                    break
         self.size = self.active_size = size
         self.updates.stale = True
         with gil:

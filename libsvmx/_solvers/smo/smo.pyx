@@ -96,7 +96,7 @@ cdef class Smo(PositionsWithRows):
 
     cdef int optimize(self) except -1 nogil:
         """1 when optimal, 0 when a limit ended it."""
-        cdef int64_t limit = self.control.max_iter if self.control.max_iter > 0 else max(10000000, 100 * self.size)
+        cdef int64_t limit = self.control.max_iter if self.control.max_iter != 0 else max(10000000, 100 * self.size)
         if not self.size:
             return 1
         self.control.poll()
@@ -280,8 +280,12 @@ cdef class Smo(PositionsWithRows):
         return 0
 
     cdef int add_start(self) except -1 nogil:
-        """V and G_bar of the given alpha."""
+        """V and G_bar of the given alpha; not of all of it where a limit comes before, in which case there is no step.
+
+        In a queue, whose solves are short, a start is complete.
+        """
         cdef Py_ssize_t p
+        cdef bint may_end = self.G_bar is None
         if self.G_bar is None:
             with gil:
                 self.G_bar = GBar(self.n_rows, self.size)
@@ -289,6 +293,8 @@ cdef class Smo(PositionsWithRows):
             self.G_bar.begin(self.n_rows)
         for p in range(self.size):
             if self.alpha[p] > 0 or self.alpha[p] >= self.C[p]:
+                if may_end and self.control.expired:
+                    return 0
                 self.reach = 1.0
                 if not self.scores_known:
                     if self.store.to_compute(self.store.index[p]) and self.store.together(True) > 1:

@@ -95,13 +95,14 @@ cdef class QueueControl(Control):
 
 
 cdef class Worker:
-    """Worker(todo, should_stop): memory for the largest solve of ``todo``, a TaskList, and what does its tasks one by one."""
+    """Worker(todo, should_stop, max_iter): memory for the largest solve of ``todo``, a TaskList, and what does its tasks one
+    by one."""
 
-    def __init__(self, TaskList todo, should_stop):
+    def __init__(self, TaskList todo, should_stop, max_iter):
         cdef Py_ssize_t l = max(1, todo.most_rows), m = 2 * l if todo.doubled else l
         param = todo.param
         self.todo = todo
-        self.control = QueueControl(param.eps, param.shrinking, param.max_iter, should_stop=should_stop)
+        self.control = QueueControl(param.eps, param.shrinking, max_iter, should_stop=should_stop)
         self.kernel_rows = GramRows(todo.kernel_values.of_thread(), l, m, ThreadPool(1))
         self.smo = Smo.for_many(m, 2, self.control, self.kernel_rows)
         self.targets, self.weights, self.coefficients = zeros("d", l), zeros("d", l), zeros("d", l)
@@ -474,7 +475,7 @@ cdef class SolveQueue(TaskList):
         self.worker = <void **>realloc(self.worker, pool.n * sizeof(void *))
         if self.worker == NULL:
             raise MemoryError("a queue of solves")
-        self.workers = [Worker(self, self.should_stop) for _ in range(pool.n)]
+        self.workers = [Worker(self, self.should_stop, limits.most_steps(self.param, self.limits)) for _ in range(pool.n)]
         for k, worker in enumerate(self.workers):
             self.worker[k] = <void *>worker
             (<Worker>worker).share(&self.tickets)
