@@ -59,6 +59,7 @@ FITTING = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:a weight is given for class 2")  # which not all columns have
 @pytest.mark.parametrize("fitting", FITTING)
 @pytest.mark.parametrize(("X", "Y", "options"), CASES)
 def test_models_are_those_of_train(X, Y, options, fitting):
