@@ -6,11 +6,13 @@ with its result, if a ``with`` or ``try`` begins or ends there: such places are 
 """
 
 import dis
+import os
 import signal
 import sys
 import threading
 from contextlib import contextmanager
 from functools import cache
+from typing import NamedTuple
 
 import pytest
 
@@ -44,7 +46,7 @@ def ctrl_c():
 
 # ---- at every bytecode, and at every question --------------------------------------------------------
 
-SPREAD = 12  # points that a quick run tries anywhere
+SPREAD = 8  # points that a quick run tries anywhere
 
 
 class Failure(Exception):
@@ -60,12 +62,21 @@ def press():
     signal.raise_signal(signal.SIGINT)
 
 
+class Point(NamedTuple):
+    """``differs``: since the one before a call or an assignment may have changed what outlives the call."""
+
+    file: str
+    function: str
+    line: int
+    differs: bool
+
+
 class Points:
-    """Points(at=0, act=fail): ``with`` it finds the points of all Python frames in its block, and calls ``act`` at one.
+    """Points(at=0, act=fail): ``with`` it finds the points of libsvmx's Python code, and calls ``act`` at one of them.
 
     Attributes
     ----------
-    found : list of (str, str, int)      file, function and line of each so far; the last one is that of ``act``
+    found : list of Point      so far; the last one is that of ``act``
     """
 
     def __init__(self, at=0, act=fail):
@@ -83,69 +94,81 @@ class Points:
         sys.setprofile(self.before[1])
         sys.unraisablehook = self.before[2]
 
-    def point(self, frame):
+    def point(self, frame, differs=True):
         if len(self.found) != self.at or not self.at:
-            self.found.append((frame.f_code.co_filename, frame.f_code.co_name, frame.f_lineno))
+            self.found.append(Point(frame.f_code.co_filename, frame.f_code.co_name, frame.f_lineno, differs))
             if len(self.found) == self.at:
                 self.act()
 
     def traced(self, frame, event, arg):
         """Of a function that begins."""
-        if frame.f_code.co_filename == __file__:
+        if not is_own(frame.f_code.co_filename):
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        last = frame.f_lasti  # the last instruction that lets signals in
-        catches, looks = places_of(frame.f_code)
+        last = before = frame.f_lasti  # the last instruction that lets signals in, and the last one
+        catches, looks, changes = places_of(frame.f_code)
         self.point(frame)
 
         def step(frame, event, arg):
-            nonlocal last
+            nonlocal last, before
             if event == "opcode":
                 here = frame.f_lasti
                 if catches(here) == catches(last):
-                    self.point(frame)
+                    self.point(frame, before in changes)
                 if here in looks:
                     last = here
+                before = here
             return step
 
         return step
 
     def profiled(self, frame, event, arg):
         """Of a function in C that returns."""
-        if event == "c_return" and frame.f_code.co_filename != __file__:
+        if event == "c_return" and is_own(frame.f_code.co_filename):
             self.point(frame)
 
 
 @cache
+def is_own(file):
+    """Whether code is of libsvmx, or works its contexts."""
+    return f"{os.sep}libsvmx{os.sep}" in file or os.path.basename(file) == "contextlib.py"
+
+
+@cache
 def places_of(code):
-    """(catches, looks): where an exception at an offset is caught; offsets of the instructions that let signals in."""
+    """(catches, looks, changes): where an exception at an offset is caught; offsets of the instructions that let
+    signals in, and of those after which what outlives a call may be another."""
     bytecode = dis.Bytecode(code)
     looks = {
         each.offset for each in bytecode if each.opname.startswith(("CALL", "RESUME")) or each.opname == "JUMP_BACKWARD"
     }
+    kinds = ("STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "DELETE_ATTR", "DELETE_SUBSCR")
+    changes = looks | {each.offset for each in bytecode if each.opname.startswith(kinds)}
     ranges = [(each.start, each.end, each.target) for each in bytecode.exception_entries]
 
     @cache
     def catches(offset):
         return next((target for start, end, target in ranges if start <= offset < end), None)
 
-    return catches, frozenset(looks)
+    return catches, frozenset(looks), frozenset(changes)
 
 
 def points_of(make, call, exhaustive, functions):
-    """Which points of ``call(make())`` are to be tried: all; else one on each line of these functions of libsvmx, and
-    some anywhere."""
+    """Which points of ``call(make())`` are to be tried: with LIBSVMX_INTERRUPTS=all every one; with ``exhaustive``
+    those that may differ from the one before; else one on each line of these ``functions``, and some anywhere."""
     call(make())  # what is imported and looked up once is no part of it
     points, made = Points(), make()
     with points:
         call(made)
     every = range(1, len(points.found) + 1)
-    if exhaustive:
+    if os.environ.get("LIBSVMX_INTERRUPTS") == "all":
         return every
+    if exhaustive:
+        return [at for at, point in zip(every, points.found, strict=True) if point.differs]
     of_line = {}
-    for at, place in zip(every, points.found, strict=True):
-        if "libsvmx" in place[0] and place[1] in functions:
-            of_line.setdefault(place, []).append(at)
+    for at, point in zip(every, points.found, strict=True):
+        if point.function in functions:
+            of_line.setdefault(point[:3], []).append(at)
     return sorted({at[len(at) // 2] for at in of_line.values()} | set(every[:: 1 + len(every) // SPREAD]))
 
 
