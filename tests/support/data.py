@@ -3,16 +3,20 @@
 import email
 import json
 import re
+from array import array
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from libsvmx._core.buffers import filled
-from libsvmx._core.matrix import CsrMatrix
-from libsvmx.io.svmlight import read_data
+from libsvmx import CsrMatrix, read_problem
 
 DATA = Path(__file__).parents[2] / "data"
+
+
+def filled(kind, values):
+    """Writable memoryview of a struct code, such as "d" of float64."""
+    return memoryview(array(kind, values))
 
 
 def from_rows(rows):
@@ -31,11 +35,11 @@ def load(name, n=None, relabel=None, only_above=0, factor=1.0):
     """(matrix, targets): every (N/n)-th row; labels mapped; features up to ``only_above`` dropped; values scaled."""
     if name == "text":
         return standard_library_text()
-    data = read_data(str(DATA / name))
-    step = max(1, data.matrix.n_rows // n) if n else 1
-    chosen = range(0, data.matrix.n_rows, step)[: n or data.matrix.n_rows]
-    rows = [[(j, v * factor) for j, v in data.matrix.row(i) if j > only_above] for i in chosen]
-    targets = [data.targets[i] for i in chosen]
+    matrix, targets = read_problem(DATA / name)
+    step = max(1, matrix.n_rows // n) if n else 1
+    chosen = range(0, matrix.n_rows, step)[: n or matrix.n_rows]
+    rows = [[(j, v * factor) for j, v in matrix.row(i) if j > only_above] for i in chosen]
+    targets = targets[list(chosen)].tolist()
     if relabel:
         targets = [dict(relabel)[y] for y in targets]
     return from_rows(rows), targets

@@ -1,7 +1,5 @@
 """Exact optima, judged by NumPy from the rows themselves, and a twin that says what rows a state should have."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 
@@ -13,10 +11,8 @@ from libsvmx._solvers.control import Control
 from libsvmx._solvers.path.path import Path
 
 from . import data
-from .judge import ULP, Judge, kernel_values
-
-# Of a box: a coefficient so near a bound is there.
-SHARP = 1e-11
+from .judge import kernel_values
+from .optima import Judged, judged
 
 
 def dense(matrix):
@@ -34,93 +30,9 @@ def load(*arguments):
     return dense(matrix), np.array(targets)
 
 
-class Judged(Judge):
-    """One dual problem and its answer, beta and the level of each group; ``reached``: its objective."""
-
-    def __init__(self, K, linear, lower, upper, totals, beta, levels, group=None):
-        super().__init__(K, linear, lower, upper, group, width=SHARP)
-        self.totals, self.beta, self.levels = totals, beta, levels
-        self.F, self.V, self.reached = K @ beta, self.scores(beta), self.objective(beta)
-        # rounding of V, here and there
-        self.noise = 64 * ULP * (max(np.abs(K).max(), 1.0) * (np.abs(beta).sum() + 1) + np.abs(linear).max())
-        # as large as V of one-class may be
-        self.scale = np.abs(linear).max() if linear.any() else max(np.abs(K).max(), self.noise, *np.abs(levels))
-
-    def check(self, relative=1e-9):
-        """Feasible, optimal, and levels where LIBSVM has them."""
-        box = np.maximum(np.abs(self.lower), np.abs(self.upper))
-        self.check_feasible(self.beta, self.beta, share=SHARP)
-        allowed = relative * self.scale + 16 * self.noise
-        gap = self.gap(self.beta)
-        assert gap <= allowed, (gap, allowed)
-        left = 0.0
-        for own, (top, bottom) in zip(self.groups, self.intervals(self.beta), strict=True):
-            total, level = (given[self.group[own][0]] for given in (self.totals, self.levels))
-            assert abs(self.beta[own].sum() - total) <= 1e-11 * (np.abs(self.beta).sum() + box.max())
-            if bottom - top > 4 * allowed and np.isfinite(bottom - top):
-                assert abs(level - (top + bottom) / 2) <= allowed, (level, top, bottom)
-            elif np.isfinite([top, bottom]).any():
-                assert top - 4 * allowed <= level <= bottom + 4 * allowed, (level, top, bottom)
-            left += self.slack(self.beta, own, level)
-        assert left <= allowed * (box.sum() + np.abs(self.beta).sum()), left
-
-
 def judge(model, X, y, both=None):
-    """The dual problems of a model of rows X, y: list of Judged.
-
-    ``both``: of nu-SVR the variables of the rows, first those >= 0, of which a model has sums alone.
-    """
-    param = model.param
-    rows = np.asarray(model.sv_indices) - 1
-    n = len(y)
-
-    def spread(coefficients, chosen=slice(None)):
-        beta = np.zeros(n)
-        beta[rows[chosen]] = coefficients[chosen]
-        return beta
-
-    if param.svm_type == SvmType.ONE_CLASS:
-        K = kernel_values(param, X, X)
-        one = np.ones(n)
-        return [Judged(K, 0 * one, 0 * one, one, (param.nu * n,), spread(model.sv_coef[0]), (-model.rho[0],))]
-    if param.svm_type == SvmType.EPSILON_SVR:
-        K = np.tile(kernel_values(param, X, X), (2, 2))
-        beta, none, C = spread(model.sv_coef[0]), np.zeros(n), np.full(n, param.C)
-        linear = np.concatenate([y - param.p, y + param.p])
-        both = np.concatenate([np.maximum(beta, 0), np.minimum(beta, 0)])
-        box, level = (np.concatenate([none, -C]), np.concatenate([C, none])), -model.rho[0]
-        return [Judged(K, linear, *box, (0.0,), both, (level,))]
-    if param.svm_type == SvmType.NU_SVR:
-        K = np.tile(kernel_values(param, X, X), (2, 2))
-        beta, none, C = spread(model.sv_coef[0]), np.zeros(n), np.full(n, param.C)
-        np.testing.assert_allclose(both[:n] + both[n:], beta, rtol=0, atol=1e-12 * param.C)
-        group, total = np.repeat([0, 1], n), param.C * param.nu * n / 2
-        # how far the levels are apart is not in the model, but what lies between them is
-        box = np.concatenate([none, -C]), np.concatenate([C, none])
-        asked = Judge(K, np.concatenate([y, y]), *box, group, width=SHARP)
-        free, V = asked.free(both) & (group == 1), asked.scores(both)
-        level = V[free].mean() if free.any() else np.mean(asked.intervals(both)[1])
-        levels = -2 * model.rho[0] - level, level
-        return [Judged(K, asked.linear, *box, (total, -total), both, levels, group)]
-    labels, weights, found = list(model.labels), dict(param.weights), []
-    assert sorted(labels) == sorted(set(y.astype(int)))
-    owner = y[rows]
-    for function, (i, j) in enumerate(combinations(range(len(labels)), 2)):
-        beta = spread(model.sv_coef[j - 1], owner == labels[i]) + spread(model.sv_coef[i], owner == labels[j])
-        own = (y == labels[i]) | (y == labels[j])
-        sign = np.where(y[own] == labels[i], 1.0, -1.0)
-        C = np.array([param.C * weights.get(int(label), 1.0) for label in y[own]])
-        K = kernel_values(param, X[own], X[own])
-        if param.svm_type == SvmType.NU_SVC:
-            total = param.nu * own.sum() / 2
-            r, one = total / np.maximum(beta[own], 0).sum(), np.ones(len(sign))
-            levels = -r * (model.rho[function] + 1), -r * (model.rho[function] - 1)
-            box, group = (np.minimum(sign, 0), np.maximum(sign, 0)), (sign < 0).astype(int)
-            found.append(Judged(K, 0 * one, *box, (total, -total), r * beta[own], levels, group))
-            continue
-        low, high = np.where(sign > 0, 0, -C), np.where(sign > 0, C, 0)
-        found.append(Judged(K, sign, low, high, (0.0,), beta[own], (-model.rho[function],)))
-    return found
+    """The dual problems of a model of rows X, y: list of Judged; ``both`` as of ``optima.judged``."""
+    return judged(model, kernel_values(model.param, X, X), y, both=both)
 
 
 class Twin:

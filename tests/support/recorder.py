@@ -1,6 +1,6 @@
 """An observer that keeps what it is told."""
 
-from libsvmx._train.observer import Observer
+from libsvmx import Observer
 
 
 class Recorder(Observer):

@@ -1,0 +1,334 @@
+"""What can be done: formulations x kernels x solvers of each public function, and what is refused with which words.
+
+    TASKS      a formulation over rows of a real data set, cut small: rows to train on, others to predict or to join
+    KERNELS    each with its parameters
+    SOLVERS    each with settings that make it work at this size
+    REFUSALS   of combinations, first match counts; what is in none of them can be done
+
+A suite asks for ``each("cross_validate")``: a test runs on the combinations that can be done. test_refusals.py runs all
+the others.
+
+A new solver, kernel or formulation is a line here.
+"""
+
+from dataclasses import dataclass, field
+from functools import cache
+from inspect import signature
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import examples, selection
+from support.judge import kernel_values
+
+import libsvmx
+from libsvmx import CRSVM, IRWLS, Chunked, DataError, KernelType, Parameter, ParameterError, SvmType
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A formulation over a data set.
+
+    Attributes
+    ----------
+    file : str
+    step : int              every step-th row of it, in an order drawn once
+    n_train, n_tests : int
+    gamma : float           that suits the features
+    options : dict
+    """
+
+    svm_type: SvmType
+    file: str
+    step: int
+    n_train: int
+    n_tests: int
+    gamma: float
+    options: dict = field(default_factory=dict)
+
+    @property
+    def is_classification(self):
+        return self.svm_type.is_classification
+
+    @property
+    def n_classes(self):
+        return len(set(data_of(self.file, self.step)[1])) if self.is_classification else 0
+
+
+# nu is such that nu l / 2 is no whole number, and weights of classes add up to nothing round: then some coefficient is
+# free, and rho unique.
+TASKS = {
+    "two classes": Task(SvmType.C_SVC, "heart_scale", 3, 60, 30, 0.1, {"C": 2.0}),
+    "binary features": Task(SvmType.C_SVC, "a1a.xz", 17, 60, 30, 0.05, {"C": 0.7, "weights": {1: 1.7}}),
+    "three classes": Task(SvmType.C_SVC, "iris.scale", 2, 50, 25, 0.5, {"C": 0.7, "weights": {1: 3.1, 3: 0.43}}),
+    "nu-SVC": Task(SvmType.NU_SVC, "heart_scale", 3, 60, 30, 0.1, {"nu": 0.413}),
+    "nu-SVC, three classes": Task(SvmType.NU_SVC, "iris.scale", 2, 50, 25, 0.5, {"nu": 0.213}),
+    "one-class": Task(SvmType.ONE_CLASS, "heart_scale", 3, 60, 30, 0.1, {"nu": 0.313}),
+    "epsilon-SVR": Task(SvmType.EPSILON_SVR, "abalone_scale.xz", 47, 60, 28, 0.3, {"C": 5.0, "p": 0.5}),
+    "nu-SVR": Task(SvmType.NU_SVR, "abalone_scale.xz", 47, 60, 28, 0.3, {"C": 5.0, "nu": 0.413}),
+}
+# gamma is the task's, times a factor where it is given
+KERNELS = {
+    "linear": (KernelType.LINEAR, {}, 0.0),
+    "quadratic": (KernelType.POLY, {"degree": 2, "coef0": 1.0}, 1.0),
+    "cubic": (KernelType.POLY, {"degree": 3, "coef0": 0.5}, 1.0),
+    "rbf": (KernelType.RBF, {}, 1.0),
+    "sigmoid": (KernelType.SIGMOID, {"coef0": -0.2}, 0.3),
+    "precomputed": (KernelType.PRECOMPUTED, {}, 0.0),  # of an RBF kernel with the task's gamma
+}
+SOLVERS = {
+    "smo": {},
+    "auto": {"solver": "auto"},
+    "chunked": {"solver": Chunked(working_set=16)},  # several working sets
+    "irwls": {"solver": IRWLS(working_set=16)},
+    "crsvm": {"solver": CRSVM()},
+    "crsvm, low rank": {"solver": CRSVM(rank=25)},
+}
+# Values of Parameter.policy that force a mechanism: no queue, shared rows, next to no memory, …. None: as usual.
+MECHANISMS = {"usual": None}
+LIBSVM_LETTERS = {
+    "svm_type": "s", "kernel_type": "t", "degree": "d", "gamma": "g", "coef0": "r", "C": "c", "nu": "n", "p": "p",
+    "eps": "e", "shrinking": "h", "probability": "b", "cache_size": "m",
+}  # fmt: skip
+
+
+@cache
+def data_of(file, step):
+    """(X, y) of every step-th row, in an order drawn once; neither can be written to."""
+    X, y = libsvmx.read_problem(DATA / file)
+    X, y = np.asarray(X.toarray())[::step], np.asarray(y)[::step]
+    order = np.random.default_rng(7).permutation(len(y))
+    X, y = X[order], y[order]
+    X.flags.writeable = y.flags.writeable = False
+    return X, y
+
+
+class Case:
+    """One combination. Rows are numbers: 0, 1, … are to train on, ``new`` are to predict or to join."""
+
+    def __init__(self, solver, task, kernel, **options):
+        self.names, self.task, self.kernel = (solver, task, kernel), TASKS[task], kernel
+        kind, of_kernel, factor = KERNELS[kernel]
+        self.features, self.targets = data_of(self.task.file, self.task.step)
+        n, m = self.task.n_train, self.task.n_tests
+        self.rows, self.new = np.arange(n), np.arange(n, n + m)
+        self.options = {"svm_type": self.task.svm_type, "kernel_type": kind, **of_kernel, **self.task.options}
+        if factor:
+            self.options["gamma"] = factor * self.task.gamma
+        self.options.update(SOLVERS[solver])
+        self.options.update(options)
+        as_rbf = {"kernel_type": KernelType.RBF, "gamma": self.task.gamma} if self.is_precomputed else {}
+        of_kernel = {k: v for k, v in self.options.items() if k in ("kernel_type", "degree", "gamma", "coef0")}
+        self.known = kernel_values(Parameter(**{**of_kernel, **as_rbf}), self.features, self.features)
+
+    @property
+    def is_precomputed(self):
+        return self.options["kernel_type"] == KernelType.PRECOMPUTED
+
+    @property
+    def svm_type(self):
+        return self.task.svm_type
+
+    @property
+    def is_low_rank(self):
+        return self.names[0] == "crsvm, low rank"
+
+    @property
+    def follows_libsvm(self):
+        return self.names[0] == "smo"
+
+    # ---- rows as the functions take them ---------------------------------------------------------------
+
+    def X(self, rows=None, trained=None):
+        """Rows; of a precomputed kernel their values with the rows ``trained``, by default themselves."""
+        rows = self.rows if rows is None else np.asarray(rows, dtype=int)
+        if self.is_precomputed:
+            return self.known[np.ix_(rows, rows if trained is None else np.asarray(trained, dtype=int))]
+        return self.features[rows]
+
+    def tests(self, rows=None, trained=None):
+        """Rows to predict by a model of the rows ``trained``, by default all that are to train on."""
+        return self.X(self.new if rows is None else rows, self.rows if trained is None else trained)
+
+    def y(self, rows=None):
+        return self.targets[self.rows if rows is None else np.asarray(rows, dtype=int)]
+
+    def K(self, rows=None, others=None):
+        """Kernel values in double, by NumPy."""
+        rows = self.rows if rows is None else rows
+        return self.known[np.ix_(rows, rows if others is None else others)]
+
+    def factor(self, rows=None):
+        """The low-rank factor that the solver takes, by the public function."""
+        of_kernel = ("kernel_type", "degree", "gamma", "coef0", "policy")
+        given = {name: value for name, value in self.options.items() if name in of_kernel}
+        return libsvmx.low_rank(self.X(rows), rank=SOLVERS["crsvm, low rank"]["solver"].rank, **given).factor
+
+    def K_solved(self, rows=None):
+        """Of the problem that the solver is given: of the low-rank factor, where it takes one."""
+        if not self.is_low_rank:
+            return self.K(rows)
+        F = self.factor(rows)
+        return F @ F.T
+
+    # ---- the same for LIBSVM ---------------------------------------------------------------------------
+
+    def matrix(self, rows=None, trained=None):
+        """Sparse rows with LIBSVM's indices; precomputed: 0:serial 1:K(row,1) …"""
+        X = self.X(rows, trained)
+        if self.is_precomputed:
+            X = np.column_stack([np.arange(1.0, len(X) + 1), X])
+        at, column = np.nonzero(X)
+        indptr = np.searchsorted(at, np.arange(len(X) + 1)).astype(np.int64)
+        indices = (column + (not self.is_precomputed)).astype(np.int32)
+        return libsvmx.CsrMatrix(indptr, indices, X[at, column])
+
+    def libsvm_options(self, **more):
+        """As a string of svm-train."""
+        options, words = {**self.options, **more}, []
+        for label, weight in options.pop("weights", {}).items():
+            words.append(f"-w{label} {weight!r}")
+        words += [
+            f"-{LIBSVM_LETTERS[name]} {int(value) if isinstance(value, bool | SvmType | KernelType) else repr(value)}"
+            for name, value in options.items()
+            if name in LIBSVM_LETTERS
+        ]
+        return " ".join(words)
+
+    # ---- the usual calls -------------------------------------------------------------------------------
+
+    def train(self, rows=None, **options):
+        """``libsvmx.train`` on rows, with the options of the case and others."""
+        return libsvmx.train(self.X(rows), self.y(rows), **{**self.options, **options})
+
+    def state(self, rows=None, **options):
+        return self.train(rows, keep_state=True, **options)
+
+
+# ---- what is refused -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Calls of ``functions`` (all, if it is empty) that are refused where all of ``when`` are so."""
+
+    functions: tuple
+    when: dict
+    match: str
+    error: type = ParameterError
+
+    def fits(self, function, solver, task, kernel):
+        names = {"solver": solver, "task": task, "kernel": kernel, "svm_type": TASKS[task].svm_type}
+        return (not self.functions or function in self.functions) and all(
+            names[axis] in among for axis, among in self.when.items()
+        )
+
+
+C_SVC, NU_SVC, ONE_CLASS, EPSILON_SVR, NU_SVR = SvmType
+NU = (NU_SVC, ONE_CLASS, NU_SVR)
+INTERIOR = ("crsvm", "crsvm, low rank")
+OF_STATES = (
+    "state",
+    "c_path",
+    "influence",
+    "jackknife_plus",
+    "full_conformal",
+    "conformal_p_values",
+    "set_cost",
+    "set_nu",
+)
+OF_CONFORMAL_STATES = ("jackknife_plus", "full_conformal", "conformal_p_values")
+NOT_RBF_OR_LINEAR = ("quadratic", "cubic", "sigmoid", "precomputed")
+NEEDS_FEATURES = "solver crsvm needs explicit features"
+CANNOT_START = "solver crsvm cannot start from what is known"
+
+REFUSALS = (
+    Refusal((), {"solver": INTERIOR, "svm_type": NU}, "solver crsvm solves C_SVC and EPSILON_SVR, not"),
+    Refusal(
+        (), {"solver": ("crsvm, low rank",), "svm_type": (EPSILON_SVR,)}, "a regression on a low-rank factor predicts"
+    ),
+    Refusal(("leave_one_out", "start", "seeded"), {"solver": INTERIOR}, CANNOT_START),
+    Refusal(OF_STATES, {"solver": INTERIOR}, "choose another solver than crsvm"),
+    Refusal((), {"solver": ("crsvm",), "kernel": ("cubic", "rbf", "sigmoid", "precomputed")}, NEEDS_FEATURES),
+    Refusal((), {"solver": INTERIOR, "kernel": ("sigmoid",)}, "not positive semidefinite", DataError),
+    Refusal(("c_path",), {"svm_type": NU}, "one of C-SVC or epsilon-SVR"),
+    Refusal(("c_path",), {"kernel": ("precomputed",)}, "a kernel that it can compute"),
+    Refusal(("set_cost",), {"svm_type": (NU_SVC, ONE_CLASS)}, "has no C"),
+    Refusal(("set_nu",), {"svm_type": (C_SVC, EPSILON_SVR)}, "has no nu"),
+    Refusal(("influence",), {"svm_type": (NU_SVC, NU_SVR)}, "influence is not known of"),
+    Refusal((*OF_CONFORMAL_STATES, "cv_plus"), {"svm_type": (ONE_CLASS,)}, "one-class predicts neither"),
+    Refusal(OF_CONFORMAL_STATES, {"svm_type": (NU_SVC, NU_SVR)}, "in nu-SVC and nu-SVR a row that joins or leaves"),
+    Refusal(("full_conformal", "conformal_p_values"), {"kernel": ("precomputed",)}, "not of a precomputed kernel"),
+    Refusal(("fit_many",), {"svm_type": (ONE_CLASS,)}, "one-class does not look at labels"),
+    Refusal(("permutation_test",), {"svm_type": (ONE_CLASS,)}, "one-class does not look at labels"),
+    Refusal(("compress",), {"kernel": ("sigmoid", "precomputed")}, "compress takes models with kernel RBF, LINEAR"),
+    Refusal(("explain",), {"kernel": NOT_RBF_OR_LINEAR}, "explain takes models with kernel RBF or LINEAR, not"),
+    Refusal(("export",), {"kernel": ("precomputed",)}, "precomputed"),
+    Refusal(("calibrated",), {"svm_type": (ONE_CLASS, EPSILON_SVR, NU_SVR)}, "fits sigmoids of classes"),
+    Refusal(("predict_probability",), {"svm_type": (EPSILON_SVR, NU_SVR)}, "no class probabilities", DataError),
+)
+
+
+def refusal(function, solver, task, kernel):
+    """The Refusal of a call, or None if it can be done."""
+    return next((one for one in REFUSALS if one.fits(function, solver, task, kernel)), None)
+
+
+@cache
+def possible(function, refused=False):
+    """(solver, task, kernel) of all that can be done, or of all that is refused."""
+    return [names for names in product(SOLVERS, TASKS, KERNELS) if (refusal(function, *names) is not None) == refused]
+
+
+def combinations_of(function, refused=False, **among):
+    """(solver, task, kernel) of all that can be done, or of all that is refused; ``among``: values of an axis."""
+    axes = [among.get(axis) for axis in ("solver", "task", "kernel")]
+    return [
+        names
+        for names in possible(function, refused)
+        if all(wanted is None or name in wanted for name, wanted in zip(names, axes, strict=True))
+    ]
+
+
+def name_of(value):
+    """Of a value of an axis, in the name of a test."""
+    if isinstance(value, tuple):
+        return " ".join(value)
+    if isinstance(value, dict):
+        return " ".join(f"{key}={of}" for key, of in value.items()) or "as usual"
+    return str(value)
+
+
+def chosen(found, strength=2):
+    """pytest's parameters of combinations: always those in which each pair of values occurs, or, of strength 1, each
+    value; with --exhaustive all, of strength 1 those with each pair."""
+    named = [dict(enumerate(map(name_of, one))) for one in found]
+    always = selection.cover(named, strength)
+    if examples.exhaustive:
+        every = range(len(found)) if strength > 1 else always | selection.cover(named, strength + 1)
+    else:
+        every = always
+    marks = {True: (), False: pytest.mark.exhaustive}
+    return [pytest.param(*found[k], id=", ".join(named[k].values()), marks=marks[k in always]) for k in sorted(every)]
+
+
+def each(function, strength=2, **axes):
+    """A test's ``solver``, ``task`` and ``kernel``: what the function can do, combined with values of other ``axes``.
+
+    All that a test varies is given here; its ``mechanism`` is varied, too. Which combinations: as of ``chosen``.
+    """
+
+    def decorated(test):
+        own = {name: values for name, values in axes.items() if name not in ("solver", "task", "kernel")}
+        if "mechanism" in signature(test).parameters:
+            own["mechanism"] = list(MECHANISMS)
+        among = {name: values for name, values in axes.items() if name not in own}
+        found = [(*names, *more) for names in combinations_of(function, **among) for more in product(*own.values())]
+        names = ["solver", "task", "kernel", *own]
+        through = [name for name in own if name == "mechanism"]  # the fixture
+        return pytest.mark.parametrize(names, chosen(found, strength), indirect=through)(test)
+
+    return decorated

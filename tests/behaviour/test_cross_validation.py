@@ -1,0 +1,242 @@
+"""cross_validate(): LIBSVM's predictions, models that have not seen their fold, and the same optima by every seeder."""
+
+import numpy as np
+import pytest
+from support import optima
+from support.oracle import Oracle
+from support.recorder import Recorder
+
+import libsvmx
+from libsvmx import ParameterError, SvmType
+
+from .table import Case, each
+from .test_training import THREADS
+
+SEEDINGS = [
+    (seeder, scheme)
+    for seeder in ("auto", "path", *libsvmx.SEEDERS)
+    for scheme in ("chain", "star")
+    if (seeder, scheme) != ("path", "chain")
+]
+EPS = 1e-6
+# Decision values of two optima to eps differ by some eps; nu-SVC divides them by r < 1.
+NEAR = {SvmType.NU_SVC: 500}
+USUALLY_NEAR = 100
+
+
+def validated(case, n_folds=4, **options):
+    return libsvmx.cross_validate(case.X(), case.y(), n_folds, **{**case.options, **options})
+
+
+def near(case):
+    scale = {SvmType.EPSILON_SVR: 5.0, SvmType.NU_SVR: 5.0}.get(case.svm_type, 1.0)
+    return scale * NEAR.get(case.svm_type, USUALLY_NEAR) * EPS
+
+
+def left_out(case, fold_of, labels, **options):
+    """Decision values of each row by a training on the rows of all other folds.
+
+    All folds share the low-rank factor of all rows, which is a linear kernel of its features.
+    """
+    found, factor = None, case.factor() if case.is_low_rank else None
+    for fold in range(fold_of.max() + 1):
+        rest, own = case.rows[fold_of != fold], case.rows[fold_of == fold]
+        if factor is None:
+            model = case.train(rest, **options)
+            values = libsvmx.decision_values(model, case.tests(own, rest))
+        else:
+            features = {"kernel_type": "linear", "solver": "crsvm"}
+            model = libsvmx.train(factor[rest], case.y(rest), **{**case.options, **features, **options})
+            values = optima.decision_values(model, case.K(own, rest))
+        values = optima.by_labels(model, values, labels)
+        found = np.full((len(fold_of), values.shape[1]), np.nan) if found is None else found
+        found[fold_of == fold] = values
+    return found
+
+
+# ---- folds from nothing --------------------------------------------------------------------------------
+
+
+@each("cross_validate", solver=["smo"], probability=[False, True], n_folds=[2, 5, 60])
+def test_predictions_are_libsvms(solver, task, kernel, probability, n_folds, mechanism):
+    case = Case(solver, task, kernel, probability=probability)
+    oracle = Oracle(case.matrix(), case.y(), case.libsvm_options())
+    found = validated(case, min(n_folds, len(case.rows)), **mechanism)
+    assert found.predictions.tolist() == oracle.cross_validate(min(n_folds, len(case.rows)))
+    assert (found.seeder, found.scheme, found.full) == ("none", "", None)
+
+
+@each("cross_validate")
+def test_a_fold_is_predicted_by_a_training_on_the_others(solver, task, kernel, mechanism):
+    case = Case(solver, task, kernel, eps=EPS, **mechanism)
+    found = validated(case)
+    expected = left_out(case, found.fold_of, found.labels)
+    np.testing.assert_allclose(found.decision_values, expected, rtol=0, atol=near(case))
+    values, sure = found.decision_values, np.ones(len(expected), dtype=bool)
+    if case.task.is_classification:
+        # equal votes go to the class that LIBSVM has first, which depends on the fold
+        won = np.sort(optima.wins(values, found.labels), axis=1)
+        sure = won[:, -1] > won[:, -2]
+        expected = optima.votes(values, found.labels)
+    else:
+        expected = values[:, 0] if case.svm_type.is_regression else np.where(values[:, 0] > 0, 1, -1)
+    assert np.array_equal(found.predictions[sure], expected[sure])
+    assert sure.mean() > 0.9
+
+
+@each("cross_validate", strength=1)
+def test_figures_are_those_of_the_predictions(solver, task, kernel, mechanism):
+    case = Case(solver, task, kernel, **mechanism)
+    y, found = case.y(), validated(case)
+    if not case.svm_type.is_regression:
+        assert found.accuracy == pytest.approx(100 * np.mean(found.predictions == y), rel=1e-14)
+    assert found.mean_squared_error == pytest.approx(np.mean((found.predictions - y) ** 2), rel=1e-12)
+    if len(set(found.predictions)) > 1:
+        correlation = np.corrcoef(found.predictions, y)[0, 1] ** 2
+        assert found.squared_correlation == pytest.approx(correlation, rel=1e-9)
+    assert sorted(found.labels) == sorted(set(y) if case.task.is_classification else ())
+    pairs = len(found.labels) * (len(found.labels) - 1) // 2
+    assert found.decision_values.shape == (len(y), max(pairs, 1))
+    assert sorted(set(found.fold_of)) == list(range(4))
+    if case.task.is_classification:  # stratified: of each class a fold has as many as another, but for one
+        for label in set(y):
+            counts = np.bincount(found.fold_of[y == label], minlength=4)
+            assert counts.max() - counts.min() <= 1
+    assert len(found.folds) == 4
+    assert found.iterations == sum(one.iterations for one in (found.full, *found.folds) if one)
+    assert all(one.status == "converged" and one.gap <= 1e-3 * (1 + 1e-6) for one in found.folds)
+
+
+@each("cross_validate", strength=1)
+def test_no_number_of_threads_changes_a_bit(solver, task, kernel, mechanism):
+    threads_change_nothing(Case(solver, task, kernel, **mechanism), "none")
+
+
+@each("seeded", strength=1, kernel=["linear", "rbf", "precomputed"], seeder=["auto", "sir", "near", "path"])
+def test_no_number_of_threads_changes_a_bit_of_seeded_folds(solver, task, kernel, seeder, mechanism):
+    threads_change_nothing(Case(solver, task, kernel, **mechanism), seeder)
+
+
+def threads_change_nothing(case, seeder):
+    one, *others = (validated(case, seeder=seeder, threads=threads) for threads in THREADS)
+    for other in others:
+        assert other.decision_values.tobytes() == one.decision_values.tobytes()
+        assert other.predictions.tobytes() == one.predictions.tobytes()
+        assert [fold.iterations for fold in other.folds] == [fold.iterations for fold in one.folds]
+
+
+def test_random_states_draw_other_folds():
+    case = Case("smo", "three classes", "rbf")
+    first, again, other = (validated(case, random_state=seed) for seed in (None, 1, 2))
+    assert np.array_equal(first.fold_of, again.fold_of)
+    assert not np.array_equal(first.fold_of, other.fold_of)
+    np.testing.assert_allclose(other.decision_values, left_out(case, other.fold_of, other.labels), rtol=0, atol=0.05)
+
+
+# ---- seeded folds --------------------------------------------------------------------------------------
+
+
+@each("seeded", solver=["smo", "irwls"], kernel=["linear", "cubic", "rbf", "sigmoid", "precomputed"], seeding=SEEDINGS)
+def test_every_seeder_ends_where_folds_from_nothing_do(solver, task, kernel, seeding, mechanism):
+    seeder, scheme = seeding
+    case = Case(solver, task, kernel, eps=EPS, **mechanism)
+    plain, found = validated(case, 6), validated(case, 6, seeder=seeder, scheme=scheme)
+    assert np.array_equal(found.fold_of, plain.fold_of)
+    assert found.labels == plain.labels
+    assert all(one.status == "converged" and one.gap <= EPS * (1 + 1e-6) for one in found.folds)
+    if kernel == "sigmoid":
+        return  # no inner product: there may be several optima
+    np.testing.assert_allclose(found.decision_values, plain.decision_values, rtol=0, atol=near(case))
+    for one, other in zip(found.folds, plain.folds, strict=True):
+        assert one.objective == pytest.approx(other.objective, rel=1e-4, abs=1e-6)
+    turned = ((found.decision_values > 0) != (plain.decision_values > 0)).any(axis=1)
+    if not case.svm_type.is_regression:
+        assert not np.any((found.predictions != plain.predictions) & ~turned)
+    assert (found.seeder, found.scheme) == seeding
+    if seeder in libsvmx.SEEDERS:  # the nu formulations have no path
+        assert {fold.seeder for fold in found.folds} <= {"none", seeder}
+
+
+@each("seeded", strength=1, solver=["smo"], kernel=["rbf", "precomputed"], seeding=SEEDINGS)
+def test_seeded_folds_with_probability_estimates(solver, task, kernel, seeding, mechanism):
+    """Sigmoids differ by as much as eps allows, and labels where two estimates are nearly equal."""
+    seeder, scheme = seeding
+    case = Case(solver, task, kernel, eps=EPS, probability=True, **mechanism)
+    plain, found = validated(case), validated(case, seeder=seeder, scheme=scheme)
+    np.testing.assert_allclose(found.decision_values, plain.decision_values, rtol=0, atol=near(case))
+    if case.svm_type.is_regression:
+        np.testing.assert_allclose(found.predictions, plain.predictions, rtol=0, atol=near(case))
+    elif case.task.is_classification:
+        assert np.mean(found.predictions != plain.predictions) <= 0.04
+
+
+@pytest.mark.parametrize(
+    ("seeder", "scheme"), [("sir", "chain"), ("mir", "chain"), ("ato", "chain"), ("avg", "star"), ("near", "star")]
+)
+def test_the_usual_scheme(seeder, scheme):
+    found = validated(Case("smo", "two classes", "rbf"), 5, seeder=seeder)
+    assert (found.seeder, found.scheme) == (seeder, scheme)
+    assert (found.full is not None) == (scheme == "star")
+
+
+@pytest.mark.parametrize("seeder", ["sir", "mir", "ato", "near", "path"])
+def test_seeds_save_iterations(seeder):
+    """All steps of folds together, where much is known: as many folds as rows."""
+    case = Case("smo", "two classes", "rbf", C=50.0)
+    plain, found = validated(case, 60), validated(case, 60, seeder=seeder)
+    assert sum(fold.iterations for fold in found.folds) < 0.7 * sum(fold.iterations for fold in plain.folds)
+
+
+# ---- folds that lack classes ---------------------------------------------------------------------------
+
+LONELY = {
+    "one row of a third class": lambda y: np.where(np.arange(len(y)) == 7, 3.0, y),
+    "one row of two": lambda y: np.where(np.arange(len(y)) == 7, 1.0, -1.0),
+    "a rare class first": lambda y: np.where(np.arange(len(y)) < 2, 9.0, y),
+}
+
+
+@pytest.mark.parametrize("solver", ["smo", "irwls"])
+@pytest.mark.parametrize("seeding", [("none", ""), *SEEDINGS], ids=" ".join)
+@pytest.mark.parametrize("name", LONELY)
+def test_a_class_that_a_fold_lacks(solver, name, seeding, mechanism):
+    """Its pairs have no values there, and it is not predicted."""
+    seeder, scheme = seeding
+    case = Case(solver, "two classes", "rbf", eps=EPS, weights={1: 1.137, -1: 0.913}, **mechanism)
+    X, y = case.X(), LONELY[name](case.y())
+    found = libsvmx.cross_validate(X, y, 4, seeder=seeder, scheme=scheme, **case.options)
+    for fold in range(4):
+        rest, own = found.fold_of != fold, found.fold_of == fold
+        model = libsvmx.train(X[rest], y[rest], **case.options)
+        assert set(found.predictions[own]) <= set(y[rest])
+        expected = optima.by_labels(model, libsvmx.decision_values(model, X[own]), found.labels)
+        values = found.decision_values[own]
+        assert np.array_equal(np.isnan(values), np.isnan(expected))
+        np.testing.assert_allclose(values, expected, rtol=0, atol=near(case))
+    if solver == "smo" and seeder == "none":
+        oracle = Oracle(case.matrix(), y, case.libsvm_options())
+        assert found.predictions.tolist() == oracle.cross_validate(4)
+    assert np.isnan(found.decision_values).any() == (name != "a rare class first")
+
+
+# ---- what is told and refused --------------------------------------------------------------------------
+
+
+def test_more_folds_than_rows():
+    case, recorder = Case("smo", "two classes", "rbf"), Recorder()
+    found = validated(case, 100, observer=recorder)
+    assert recorder.remarks == ["more folds than rows"]
+    assert sorted(found.fold_of) == list(range(60))
+
+
+def test_unknown_names_are_refused():
+    case = Case("smo", "two classes", "rbf")
+    for options, words in (
+        ({"seeder": "guess"}, "unknown seeding method 'guess': choose one of none, auto, sir"),
+        ({"seeder": "sir", "scheme": "ring"}, "unknown seeding scheme 'ring': choose chain or star"),
+        ({"seeder": "path", "scheme": "chain"}, "path starts from the training over all rows"),
+        ({"n_folds": 1}, "at least 2 folds, not 1"),
+        ({"random_state": -1}, "random_state must be between"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            validated(case, **options)

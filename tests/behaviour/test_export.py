@@ -1,0 +1,67 @@
+"""export(): C, compiled and run, has the model's bits; NumPy reads the numbers of JSON."""
+
+import numpy as np
+import pytest
+from support.exported import Program, decision_values_of_json
+
+import libsvmx
+from libsvmx import ParameterError
+
+from .table import Case, each
+
+
+@each("export", strength=1, solver=["smo"])
+def test_c_has_the_bits_of_the_model(solver, task, kernel, tmp_path):
+    case = Case(solver, task, kernel, probability=True)
+    model = case.train()
+    libsvmx.export(model, tmp_path / "model.c")
+    program = Program(tmp_path / "model.c", model)
+    assert np.array_equal(program.decision_values(case.tests()), libsvmx.decision_values(model, case.tests()))
+    assert np.array_equal(program.predict(case.tests()), libsvmx.predict(model, case.tests()))
+    if case.task.is_classification:
+        labels, estimates = program.predict_probability(case.tests())
+        expected = libsvmx.predict_probability(model, case.tests())
+        assert np.array_equal(labels, expected[0]) and np.array_equal(estimates, expected[1])
+
+
+@each("export", strength=1)
+def test_json_has_all_of_the_model(solver, task, kernel, tmp_path):
+    case = Case(solver, task, kernel)
+    model = case.train()
+    libsvmx.export(model, tmp_path / "model.json", "json")
+    values = decision_values_of_json(tmp_path / "model.json", case.tests())
+    size = np.abs(model.sv_coef).sum() * max(1.0, np.abs(case.known).max())
+    np.testing.assert_allclose(values, libsvmx.decision_values(model, case.tests()), rtol=0, atol=1e-13 * size)
+
+
+@each("export", strength=1, solver=["smo"], dtype=["float64", "float32"])
+def test_onnx_predicts_the_same(solver, task, kernel, dtype, tmp_path):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    case = Case(solver, task, kernel)
+    model = case.train()
+    libsvmx.export(model, tmp_path / "model.onnx", "onnx", dtype=dtype)
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    predicted, values = session.run(None, {"x": case.tests().astype(dtype)})
+    size = np.abs(model.sv_coef).sum() * max(1.0, np.abs(case.known).max())
+    atol = (1e-13 if dtype == "float64" else 2e-5) * size
+    np.testing.assert_allclose(values, libsvmx.decision_values(model, case.tests()), rtol=0, atol=atol)
+    assert predicted.shape == (len(case.new),)
+
+
+def test_what_is_refused(tmp_path):
+    model = Case("smo", "two classes", "rbf").train()
+    for how, words in (
+        ({"format": "cpp"}, "unknown format 'cpp': choose one of c, json, onnx"),
+        ({"dtype": "float16"}, "unknown dtype"),
+        ({"format": "json", "dtype": "float32"}, "decimal numbers"),
+        ({"name": "a b"}, "functions of C"),
+        ({"n_features": 12}, "between 13"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            libsvmx.export(model, tmp_path / "m", **how)
+    with pytest.raises(TypeError):
+        libsvmx.export("model", tmp_path / "m")
+    with pytest.raises(OSError, match="No such file"):
+        libsvmx.export(model, tmp_path / "no" / "m")
+    assert list(tmp_path.iterdir()) == []

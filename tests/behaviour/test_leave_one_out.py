@@ -1,0 +1,116 @@
+"""leave_one_out(): each row as LIBSVM's n folds predict it, and the values of a training without it."""
+
+import numpy as np
+import pytest
+from support import optima
+from support.oracle import Oracle
+
+import libsvmx
+from libsvmx import DataError, ParameterError
+
+from .table import Case, each
+from .test_cross_validation import EPS, LONELY, left_out, near
+from .test_training import THREADS
+
+SEEDERS = ["auto", "path", *libsvmx.SEEDERS]
+N = 24
+
+
+def cut(solver, task, kernel, **options):
+    """A case of fewer rows."""
+    case = Case(solver, task, kernel, **options)
+    case.rows = case.rows[:N]
+    return case
+
+
+def left_one_out(case, **options):
+    return libsvmx.leave_one_out(case.X(), case.y(), **{**case.options, **options})
+
+
+@each("leave_one_out", solver=["smo"], values=[True, False], seeder=["auto", "path", "sir"])
+def test_predictions_are_libsvms(solver, task, kernel, values, seeder, mechanism):
+    """To eps: of a row whose value is nearly 0 either label is right."""
+    case = cut(solver, task, kernel, eps=EPS)
+    expected = np.array(Oracle(case.matrix(), case.y(), case.libsvm_options()).cross_validate(N))
+    found = left_one_out(case, values=values, seeder=seeder, **mechanism)
+    if case.svm_type.is_regression:
+        np.testing.assert_allclose(found.predictions, expected, rtol=0, atol=near(case))
+    else:
+        sure = (np.abs(left_one_out(case).decision_values) > near(case)).all(axis=1)
+        assert np.array_equal(found.predictions[sure], expected[sure])
+        assert sure.mean() > 0.9
+    assert len(found.folds) == len(found.retrained) == len(set(found.retrained))
+    assert found.full.seeder == "none"
+
+
+@each(
+    "leave_one_out",
+    solver=["smo", "irwls"],
+    kernel=["linear", "cubic", "rbf", "sigmoid", "precomputed"],
+    seeder=SEEDERS,
+)
+def test_values_are_those_of_trainings_without_the_row(solver, task, kernel, seeder, mechanism):
+    """Also of rows that are not left out since they have no coefficient."""
+    case = cut(solver, task, kernel, eps=EPS, **mechanism)
+    found = left_one_out(case, seeder=seeder)
+    assert all(one.status == "converged" for one in found.folds)
+    if kernel == "sigmoid":
+        return  # no inner product: there may be several optima
+    expected = left_out(case, np.arange(N), found.labels)
+    np.testing.assert_allclose(found.decision_values, expected, rtol=0, atol=near(case))
+    if not case.svm_type.is_regression:
+        assert found.accuracy == pytest.approx(100 * np.mean(found.predictions == case.y()), rel=1e-14)
+    assert found.mean_squared_error == pytest.approx(np.mean((found.predictions - case.y()) ** 2), rel=1e-12)
+
+
+@each("leave_one_out", strength=1, kernel=["rbf", "precomputed"], seeder=["auto", "path", "near"])
+def test_no_number_of_threads_changes_a_bit(solver, task, kernel, seeder, mechanism):
+    case = cut(solver, task, kernel, **mechanism)
+    one, *others = (left_one_out(case, seeder=seeder, threads=threads) for threads in THREADS)
+    for other in others:
+        assert other.decision_values.tobytes() == one.decision_values.tobytes()
+        assert other.predictions.tobytes() == one.predictions.tobytes()
+        assert [fold.iterations for fold in other.folds] == [fold.iterations for fold in one.folds]
+
+
+def test_only_rows_that_matter_are_trained_without():
+    case = cut("smo", "two classes", "rbf", eps=EPS)
+    used = set(case.train().sv_indices - 1)
+    every = left_one_out(case)
+    assert set(every.retrained) == used < set(range(N))
+    fewer = left_one_out(case, values=False)
+    assert set(fewer.retrained) < used
+    known_wrong = sorted(used - set(fewer.retrained))  # and stay so
+    assert np.all(every.predictions[known_wrong] != case.y()[known_wrong])
+    assert np.array_equal(fewer.predictions, every.predictions)
+    with_nu = cut("smo", "nu-SVC", "rbf")
+    assert len(left_one_out(with_nu).retrained) == N  # its sums depend on the number of rows
+
+
+@pytest.mark.parametrize("seeder", SEEDERS)
+@pytest.mark.parametrize("name", LONELY)
+def test_a_class_of_one_row(name, seeder, mechanism):
+    case = cut("smo", "two classes", "rbf", eps=EPS, weights={1: 1.137, -1: 0.913}, **mechanism)
+    X, y = case.X(), LONELY[name](case.y())
+    found = libsvmx.leave_one_out(X, y, seeder=seeder, **case.options)
+    for row in range(N):
+        rest = np.delete(np.arange(N), row)
+        model = libsvmx.train(X[rest], y[rest], **case.options)
+        expected = optima.by_labels(model, libsvmx.decision_values(model, X[[row]]), found.labels)[0]
+        np.testing.assert_allclose(found.decision_values[row], expected, rtol=0, atol=near(case))
+    oracle = Oracle(case.matrix(), y, case.libsvm_options())
+    assert found.predictions.tolist() == oracle.cross_validate(N)
+
+
+def test_what_is_refused():
+    case = cut("smo", "two classes", "rbf")
+    for options, error, words in (
+        ({"seeder": "none"}, ParameterError, "choose a seeding method"),
+        ({"seeder": "guess"}, ParameterError, "unknown seeding method 'guess'"),
+        ({"probability": True}, ParameterError, "leave out -b 1"),
+        ({"weights": {1: 0.0, -1: 0.0}}, DataError, "every class has weight 0"),
+    ):
+        with pytest.raises(error, match=words):
+            left_one_out(case, **options)
+    with pytest.raises(ParameterError, match="at least 2"):
+        libsvmx.leave_one_out([[1.0]], [1.0])

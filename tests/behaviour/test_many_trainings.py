@@ -1,0 +1,166 @@
+"""fit_many() and permutation_test(): each training is that of train(), each score that of cross_validate()."""
+
+from math import nan, sqrt
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from support.drawn import Rand
+
+import libsvmx
+from libsvmx import DataError, ParameterError, PermutationTest
+
+from .table import Case, each
+from .test_training import THREADS, file_of
+
+
+def columns_of(case, m=3):
+    """Targets of the case, and others: permuted."""
+    drawn = np.random.default_rng(3)
+    return np.stack([case.y(), *(drawn.permutation(case.y()) for _ in range(m - 1))], axis=1)
+
+
+def fit_many(case, Y, **options):
+    return libsvmx.fit_many(case.X(), Y, **{**case.options, **options})
+
+
+# ---- fit_many ------------------------------------------------------------------------------------------
+
+
+@each("fit_many")
+def test_each_model_is_that_of_a_training(solver, task, kernel, mechanism, tmp_path):
+    case = Case(solver, task, kernel, **mechanism)
+    Y = columns_of(case)
+    expected = [file_of(libsvmx.train(case.X(), y, **case.options), tmp_path) for y in Y.T]
+    for threads in (1, 3):
+        models = fit_many(case, Y, threads=threads)
+        assert [file_of(model, tmp_path) for model in models] == expected
+        assert all(model.statuses == ("converged",) * len(model.rho) for model in models)
+    assert len(set(expected)) == len(expected)
+
+
+@each("fit_many", strength=1, solver=["smo"], kernel=["linear", "rbf", "precomputed"])
+def test_each_model_has_its_own_probability_estimates(solver, task, kernel, mechanism, tmp_path):
+    case = Case(solver, task, kernel, probability=True, **mechanism)
+    Y = columns_of(case)
+    for options in ({}, {"random_state": 5}):
+        expected = [file_of(libsvmx.train(case.X(), y, **case.options, **options), tmp_path) for y in Y.T]
+        for threads in (1, 3):
+            assert [file_of(model, tmp_path) for model in fit_many(case, Y, threads=threads, **options)] == expected
+
+
+def test_tasks_with_different_classes(mechanism, tmp_path):
+    case = Case("smo", "three classes", "rbf", **mechanism)
+    del case.options["weights"]
+    y = case.y()
+    Y = np.stack([y, y == 1, np.ones(len(y)), np.where(y == 3, 7, y), np.arange(len(y)) % 5], axis=1)
+    expected = [file_of(libsvmx.train(case.X(), column, **case.options), tmp_path) for column in Y.T]
+    for form in (Y, Y.tolist(), np.asfortranarray(Y), Y.astype(np.int8)):
+        assert [file_of(model, tmp_path) for model in fit_many(case, form)] == expected
+    assert fit_many(case, Y[:, :0]) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        (lambda Y: Y[:, 0], DataError, r"a column for each training, but its shape is \(60,\)"),
+        (lambda Y: Y[:-1], DataError, r"X has 60 rows, but Y has shape \(59, 3\)"),
+        (lambda Y: Y + np.array([0, 0.5, 0]), DataError, "row 0: column 1 of Y: class label .* is not an integer"),
+        (lambda Y: Y * [1, 1, np.nan], DataError, "column 2 of Y: class label nan"),
+        (lambda Y: [["a"] * 2] * 60, DataError, "Y"),
+    ],
+)
+def test_what_fit_many_refuses(change, error, words):
+    case = Case("smo", "two classes", "rbf")
+    with pytest.raises(error, match=words):
+        fit_many(case, change(columns_of(case)))
+
+
+# ---- permutation_test ----------------------------------------------------------------------------------
+
+
+OPTIONS = [{"probability": True}, {"random_state": 7}, *({"seeder": name} for name in ("auto", "sir", "near", "path"))]
+
+
+def permuted(case, n, cv, seed=1):
+    """The targets, and the permutations of a test: from the numbers that come after those of the folds."""
+    y, rand = case.y(), Rand(seed)
+    rand.folds(y, cv, case.task.is_classification)
+    return [y, *(y[rand.shuffled(np.arange(len(y)))] for _ in range(n))]
+
+
+def outcome(case, n=2, cv=3, **options):
+    return libsvmx.permutation_test(case.X(), case.y(), n, cv, **{**case.options, **options})
+
+
+def expected_scores(case, n=2, cv=3, **options):
+    """By cross-validations of the permutations."""
+    scores = []
+    for y in permuted(case, n, cv, options.get("random_state", 1)):
+        found = libsvmx.cross_validate(case.X(), y, cv, **{**case.options, **options})
+        scores.append(found.mean_squared_error if case.svm_type.is_regression else found.accuracy)
+    return scores
+
+
+@each("permutation_test", strength=1)
+def test_scores_are_those_of_cross_validations(solver, task, kernel, mechanism):
+    case = Case(solver, task, kernel, **mechanism)
+    expected, found = expected_scores(case), outcome(case)
+    assert [found.score, *found.scores] == expected
+    assert found.scoring == ("mean_squared_error" if case.svm_type.is_regression else "accuracy")
+
+
+@each("permutation_test", solver=["smo"], options=OPTIONS)
+def test_scores_whatever_the_options(solver, task, kernel, options, mechanism):
+    case = Case(solver, task, kernel, **mechanism)
+    expected, found = expected_scores(case, 5, 4, **options), outcome(case, 5, 4, **options)
+    assert [found.score, *found.scores] == expected
+
+
+@each("permutation_test", strength=1, solver=["smo", "chunked"], kernel=["linear", "rbf", "precomputed"])
+def test_no_number_of_threads_changes_a_score(solver, task, kernel, mechanism):
+    case = Case(solver, task, kernel, **mechanism)
+    one, *others = (outcome(case, threads=threads) for threads in THREADS)
+    assert all(np.array_equal(other.scores, one.scores) for other in others)
+
+
+def test_balanced_accuracy():
+    case = Case("smo", "three classes", "rbf")
+    found = outcome(case, scoring="balanced_accuracy")
+    for score, y in zip([found.score, *found.scores], permuted(case, 2, 3), strict=True):
+        predictions = libsvmx.cross_validate(case.X(), y, 3, **case.options).predictions
+        shares = [(predictions[y == label] == label).mean() for label in set(y)]
+        assert score == pytest.approx(100 * np.mean(shares), rel=1e-14)
+
+
+def result(score, scores, scoring="accuracy"):
+    return PermutationTest(score=score, scores=np.array(scores), scoring=scoring)
+
+
+def test_the_p_value_and_its_error():
+    found = result(70.0, [60.0, 70.0, 80.0, 50.0])
+    assert (found.n_as_good, found.p_value) == (2, 3 / 5)
+    assert found.standard_error == sqrt(0.6 * 0.4 / 4)
+    assert result(1.0, [0.5, 1.0, 1.5, 2.0], "mean_squared_error").n_as_good == 2
+    assert result(1.0, [0.5, nan]).n_as_good == result(1.0, [1.5, nan], "mean_squared_error").n_as_good == 1
+    for as_good in (0, 1, 7, 20):
+        found = result(1.0, [2.0] * as_good + [0.0] * (20 - as_good))
+        expected = binomtest(as_good, 20).proportion_ci(0.95, "exact")
+        np.testing.assert_allclose(found.interval(), (expected.low, expected.high), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"n": 0}, ParameterError, "n must be at least 1, not 0"),
+        ({"cv": 1}, ParameterError, "at least 2 folds"),
+        ({"cv": 61}, ParameterError, "61 folds of 60 rows"),
+        ({"scoring": "f1"}, ParameterError, "'accuracy' or 'balanced_accuracy', not 'f1'"),
+        ({"seeder": "no such"}, ParameterError, "no such"),
+    ],
+)
+def test_what_permutation_test_refuses(options, error, words):
+    with pytest.raises(error, match=words):
+        outcome(Case("smo", "two classes", "rbf"), **options)
+    with pytest.raises(DataError, match="all rows are of one class"):
+        libsvmx.permutation_test(np.eye(6), np.ones(6), 3, 3)
