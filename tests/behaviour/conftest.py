@@ -7,9 +7,8 @@ from .table import MECHANISMS
 
 @pytest.fixture(params=MECHANISMS)
 def mechanism(request):
-    """Options of every call of a test whose results are compared: none, or a policy that forces a mechanism.
+    """Options of every call of a test whose results are compared: none, or what forces a mechanism.
 
-    One of ``table.MECHANISMS``; ``table.each`` chooses combinations with what else a test varies.
+    One of ``table.MECHANISMS``; ``table.each`` combines it with what else a test varies.
     """
-    policy = MECHANISMS[request.param]
-    return {} if policy is None else {"policy": policy}
+    return MECHANISMS[request.param]

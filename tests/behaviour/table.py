@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import examples, selection
+from support import examples, policies, selection
 from support.judge import kernel_values
 
 import libsvmx
@@ -87,8 +87,16 @@ SOLVERS = {
     "crsvm": {"solver": CRSVM()},
     "crsvm, low rank": {"solver": CRSVM(rank=25)},
 }
-# Values of Parameter.policy that force a mechanism: no queue, shared rows, next to no memory, …. None: as usual.
-MECHANISMS = {"usual": None}
+# Options of every call that force a way to the result: a test is run by each, as ``mechanism``.
+MECHANISMS = {
+    "usual": {},
+    "in turn": {"policy": policies.IN_TURN},
+    "by classes": {"policy": policies.BY_CLASSES},
+    "rows shared": {"policy": policies.ALWAYS_SHARED},
+    "never shared": {"policy": policies.NEVER_SHARED},
+    "by threads": {"policy": policies.KernelPolicy(work_for_threads=0, prediction_work_for_threads=0)},
+    "little memory": {"cache_size": 0.01},
+}
 LIBSVM_LETTERS = {
     "svm_type": "s", "kernel_type": "t", "degree": "d", "gamma": "g", "coef0": "r", "C": "c", "nu": "n", "p": "p",
     "eps": "e", "shrinking": "h", "probability": "b", "cache_size": "m",
@@ -240,6 +248,7 @@ OF_STATES = (
     "set_cost",
     "set_nu",
 )
+IN_STATES = ("usual", "little memory")  # of MECHANISMS: paths go by one row after the other
 OF_CONFORMAL_STATES = ("jackknife_plus", "full_conformal", "conformal_p_values")
 NOT_RBF_OR_LINEAR = ("quadratic", "cubic", "sigmoid", "precomputed")
 NEEDS_FEATURES = "solver crsvm needs explicit features"
@@ -302,17 +311,22 @@ def name_of(value):
     return str(value)
 
 
-def chosen(found, strength=2):
-    """pytest's parameters of combinations: always those in which each pair of values occurs, or, of strength 1, each
-    value; with --exhaustive all, of strength 1 those with each pair."""
-    named = [dict(enumerate(map(name_of, one))) for one in found]
+def chosen(found, strength=2, others=None):
+    """pytest's parameters of combinations.
+
+    Always those in which each pair of values occurs, of ``strength`` 1 each value. With --exhaustive ``others``, too,
+    which are all if none are given; of strength 1 those with each pair.
+    """
+    named = [list(map(name_of, one)) for one in found]
     always = selection.cover(named, strength)
-    if examples.exhaustive:
-        every = range(len(found)) if strength > 1 else always | selection.cover(named, strength + 1)
-    else:
+    if not examples.exhaustive:
         every = always
+    elif strength > 1:
+        every = always.union(range(len(found)) if others is None else others)
+    else:
+        every = always | selection.cover(named, strength + 1)
     marks = {True: (), False: pytest.mark.exhaustive}
-    return [pytest.param(*found[k], id=", ".join(named[k].values()), marks=marks[k in always]) for k in sorted(every)]
+    return [pytest.param(*found[k], id=", ".join(named[k]), marks=marks[k in always]) for k in sorted(every)]
 
 
 def each(function, strength=2, **axes):
@@ -323,12 +337,15 @@ def each(function, strength=2, **axes):
 
     def decorated(test):
         own = {name: values for name, values in axes.items() if name not in ("solver", "task", "kernel")}
-        if "mechanism" in signature(test).parameters:
-            own["mechanism"] = list(MECHANISMS)
         among = {name: values for name, values in axes.items() if name not in own}
         found = [(*names, *more) for names in combinations_of(function, **among) for more in product(*own.values())]
-        names = ["solver", "task", "kernel", *own]
-        through = [name for name in own if name == "mechanism"]  # the fixture
-        return pytest.mark.parametrize(names, chosen(found, strength), indirect=through)(test)
+        names, others = ["solver", "task", "kernel", *own], None
+        if "mechanism" in signature(test).parameters:
+            names.append("mechanism")
+            ways = IN_STATES if function in OF_STATES else list(MECHANISMS)
+            others = [k * len(ways) + k % len(ways) for k in range(len(found))]  # each combination in one way, in turn
+            found = [(*one, way) for one in found for way in ways]
+        through = [name for name in names if name == "mechanism"]  # the fixture
+        return pytest.mark.parametrize(names, chosen(found, strength, others), indirect=through)(test)
 
     return decorated

@@ -13,7 +13,7 @@ from .test_cross_validation import EPS, LONELY, left_out, near
 from .test_training import THREADS
 
 SEEDERS = ["auto", "path", *libsvmx.SEEDERS]
-N = 24
+N = 20
 
 
 def cut(solver, task, kernel, **options):
@@ -89,8 +89,8 @@ def test_only_rows_that_matter_are_trained_without():
 
 @pytest.mark.parametrize("seeder", SEEDERS)
 @pytest.mark.parametrize("name", LONELY)
-def test_a_class_of_one_row(name, seeder, mechanism):
-    case = cut("smo", "two classes", "rbf", eps=EPS, weights={1: 1.137, -1: 0.913}, **mechanism)
+def test_a_class_of_one_row(name, seeder):
+    case = cut("smo", "two classes", "rbf", eps=EPS, weights={1: 1.137, -1: 0.913})
     X, y = case.X(), LONELY[name](case.y())
     found = libsvmx.leave_one_out(X, y, seeder=seeder, **case.options)
     for row in range(N):

@@ -1,6 +1,7 @@
 """Limits of every function: iterations, an observer that says stop, no time. What is left is feasible, or nothing."""
 
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from support import optima
 import libsvmx
 from libsvmx import ConvergenceWarning, Observer, StoppedEarly, SvmType
 
-from .table import Case, each, refusal
+from .table import TASKS, Case, chosen, each, refusal
 from .test_grid_search import axes_of
 
 N = 30
@@ -189,15 +190,21 @@ def check_partial(name, case, found, error, whole):
         raise AssertionError(f"{name} has no result in part")
 
 
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("solver", ["smo", "irwls", "crsvm"])
-@pytest.mark.parametrize("task", ["two classes", "three classes", "nu-SVC", "one-class", "epsilon-SVR", "nu-SVR"])
-def test_an_observer_ends_every_function(name, solver, task, mechanism):
+def calls(**ways):
+    """A test's ``name`` of CALLS, ``solver``, ``task`` and ``mechanism``, and the kernel that suits them."""
+    found = [
+        (name, solver, task, kernel, way)
+        for name, solver, task, way in product(CALLS, ["smo", "irwls", "crsvm"], TASKS, ways["mechanism"])
+        for kernel in ["linear" if solver == "crsvm" else "rbf"]
+        if not refusal("train" if name == "probability" else name, solver, task, kernel)
+    ]
+    names = ["name", "solver", "task", "kernel", "mechanism"]
+    return pytest.mark.parametrize(names, chosen(found), indirect=["mechanism"])
+
+
+@calls(mechanism=["usual", "in turn", "rows shared", "by threads"])
+def test_an_observer_ends_every_function(name, solver, task, kernel, mechanism):
     """At some of its questions: then there is what is done, as if it had not been stopped, or nothing."""
-    function = {"probability": "train"}.get(name, name)
-    kernel = "linear" if solver == "crsvm" else "rbf"
-    if refusal(function, solver, task, kernel):
-        return
     case = cut(solver, task, kernel, C=20.0, **mechanism)
     more = {"seeder": None} if name == "grid_search" else {}
     counting = Questions()
@@ -211,14 +218,8 @@ def test_an_observer_ends_every_function(name, solver, task, mechanism):
         check_partial(name, case, found, error, whole)
 
 
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("solver", ["smo", "irwls", "crsvm"])
-@pytest.mark.parametrize("task", ["two classes", "three classes", "epsilon-SVR"])
-def test_no_time_at_all(name, solver, task, mechanism):
-    function = {"probability": "train"}.get(name, name)
-    kernel = "linear" if solver == "crsvm" else "rbf"
-    if refusal(function, solver, task, kernel):
-        return
+@calls(mechanism=["usual", "by threads"])
+def test_no_time_at_all(name, solver, task, kernel, mechanism):
     case = cut(solver, task, kernel, C=20.0, **mechanism)
     found, error = finished(lambda: CALLS[name](case, time_limit=1e-9))
     if name in ("train", "probability", "calibrated"):
@@ -233,8 +234,8 @@ def test_no_time_at_all(name, solver, task, mechanism):
 @pytest.mark.parametrize("name", OF_STATES)
 @pytest.mark.parametrize("task", ["two classes", "three classes", "epsilon-SVR"])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_functions_of_states_are_ended_too(name, task, threads, mechanism):
-    case = cut("smo", task, "rbf", **mechanism)
+def test_functions_of_states_are_ended_too(name, task, threads):
+    case = cut("smo", task, "rbf")
     state, heard = case.state(), Questions()
     OF_STATES[name](state, case, observer=heard, threads=threads)
     what, _, total = heard.counts[0]

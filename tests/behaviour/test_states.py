@@ -170,18 +170,18 @@ def test_what_joins_and_leaves_again_is_forgotten(solver, task, kernel, mechanis
 
 
 @each("state", strength=1, solver=["smo", "irwls"], kernel=["linear", "rbf", "precomputed"])
-def test_neither_threads_nor_memory_change_the_optimum(solver, task, kernel, mechanism):
+def test_neither_threads_nor_memory_change_the_optimum(solver, task, kernel):
     found = []
     for options in ({"threads": 1}, {"threads": 3}, {"cache_size": 0.001}):
-        followed = Followed(posed(solver, task, kernel, **options, **mechanism))
+        followed = Followed(posed(solver, task, kernel, **options))
         followed.update(followed.case.new[:8], followed.ids[::5])
         found.append(followed.values())
     assert np.array_equal(found[0], found[1])
     np.testing.assert_allclose(found[2], found[0], rtol=0, atol=1e-8 * max(1, np.abs(found[0]).max()))
 
 
-def test_a_long_life_leaves_no_drift(mechanism):
-    case, drawn = posed("smo", "two classes", "rbf", **mechanism), np.random.default_rng(1)
+def test_a_long_life_leaves_no_drift():
+    case, drawn = posed("smo", "two classes", "rbf"), np.random.default_rng(1)
     followed = Followed(case)
     for _ in range(60):
         n_leaving = min(int(drawn.integers(0, 6)), len(followed.ids) - 10)
@@ -200,8 +200,8 @@ def test_a_long_life_leaves_no_drift(mechanism):
 @pytest.mark.parametrize("task", ["two classes", "three classes", "nu-SVC, three classes"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 @pytest.mark.parametrize("solver", ["smo", "irwls"])
-def test_a_class_goes_and_comes_back(solver, task, kernel, mechanism):
-    case = posed(solver, task, kernel, **mechanism)
+def test_a_class_goes_and_comes_back(solver, task, kernel):
+    case = posed(solver, task, kernel)
     followed = Followed(case)
     own = case.rows[case.y() == case.y()[0]]
     if not task.startswith("nu"):  # whose nu one row does not allow
@@ -217,8 +217,8 @@ def test_a_class_goes_and_comes_back(solver, task, kernel, mechanism):
 
 
 @pytest.mark.parametrize("name", LONELY)
-def test_rare_classes(name, mechanism):
-    case = posed("smo", "two classes", "rbf", **mechanism)
+def test_rare_classes(name):
+    case = posed("smo", "two classes", "rbf")
     case.targets = LONELY[name](case.targets)
     followed = Followed(case)
     followed.check()
@@ -360,9 +360,9 @@ def test_a_change_that_is_stopped_leaves_no_trace(solver, task, kernel, k, mecha
     followed.check()
 
 
-def test_rows_that_nu_does_not_allow(mechanism):
+def test_rows_that_nu_does_not_allow():
     """The same change with fewer of them is made."""
-    case = posed("smo", "nu-SVC", "rbf", nu=0.8, **mechanism)
+    case = posed("smo", "nu-SVC", "rbf", nu=0.8)
     few, many = (np.flatnonzero(case.targets == label) for label in (1, -1))
     followed = Followed(case, np.concatenate([few[:22], many[:30]]))
     state = followed.state

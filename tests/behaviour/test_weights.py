@@ -224,8 +224,8 @@ def test_rows_join_and_leave_with_their_weights(solver, task, kernel, whole, mec
 
 @pytest.mark.parametrize("task", ["two classes", "one-class", "epsilon-SVR"])
 @pytest.mark.parametrize("first", [True, False])
-def test_weights_that_come_later_or_end(task, first, mechanism):
-    case = posed("smo", task, "rbf", **mechanism)
+def test_weights_that_come_later_or_end(task, first):
+    case = posed("smo", task, "rbf")
     w = drawn_weights(len(case.targets))
     w[case.new if first else case.rows] = 1.0
     followed = Followed(case)
