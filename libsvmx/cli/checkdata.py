@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from math import inf
 
+from libsvmx._core.records import record
 from libsvmx.cli.options import UsageError, parse
-from libsvmx.cli.process import FAILURE, counted, phase, run, tell, watch, write
+from libsvmx.cli.process import FAILURE, counted, phase, run, tell, warn, watch, write
 from libsvmx.io.files import read_blocks, size_of
 
 USAGE = """\
@@ -20,6 +21,7 @@ label index:value index:value ..., with indices ascending and numbers finite. La
 multi-label data. Exit code 1 if there is any.
 
 options:
+  --lenient      take no notice of blank lines and of comment lines
   --report FILE  write what was found and what it took, as JSON
   --help, --version
 """
@@ -70,6 +72,12 @@ def is_finite(number: str) -> bool:
     return (len(number) < LARGEST_EXPONENT and "e" not in number and "E" not in number) or abs(float(number)) != inf
 
 
+def is_skipped(line: str) -> bool:
+    """Whether a line is blank, or holds only a comment."""
+    text = line.lstrip()
+    return not text or text.startswith("#")
+
+
 def errors_of(line: str) -> list[str]:
     """What is wrong with a line; nothing if it is as it should be."""
     errors = [] if line.endswith("\n") else [NO_NEWLINE]
@@ -96,26 +104,39 @@ def errors_of(line: str) -> list[str]:
     return errors
 
 
+@record()
+class Job:
+    """What the command line asks for."""
+
+    lenient: bool = False
+
+
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
-    files = parse(argv, {}, {}, {}, {}, USAGE, "svmx-checkdata")
+    job = Job()
+    files = parse(argv, {}, {}, {}, {"--lenient": lambda: setattr(job, "lenient", True)}, USAGE, "svmx-checkdata")
     if len(files) != 1:
         raise UsageError("one data set is needed" if argv else "")
     with suppress(AttributeError):  # not a text stream of Python's own
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     watch()
     wrong = number = n_bytes = 0
+    comment = 0
     size = size_of(files[0])
     with phase("checking", files[0]):
         for number, line in enumerate(lines_of(files[0]), 1):
-            errors = errors_of(line)
+            errors = [] if job.lenient and is_skipped(line) else errors_of(line)
             if errors:
                 wrong += 1
+                if not comment and line.strip() and is_skipped(line):
+                    comment = number
                 write("".join(f"line {number}: {error}\n" for error in errors))
             n_bytes += len(line)
             if number % LINES_BETWEEN_COUNTS == 0:
                 counted("", min(n_bytes, size), size)
     tell("checked", number, wrong)
+    if comment:
+        warn(f"line {comment} is only a comment: --lenient, here and in svmx-train, takes no notice of such lines")
     if wrong:
         write(f"Found {wrong} lines with error.\n")
         return FAILURE

@@ -27,6 +27,7 @@ options, subset.py's:
 
 more:
   --random-state N  draw the same lines every time
+  --lenient         leave out blank lines and comment lines instead of refusing them
   --report FILE     write what was done and what it took, as JSON
   --help, --version
 """
@@ -42,6 +43,7 @@ class Job:
 
     stratified: bool = True
     random_state: int | None = None
+    lenient: bool = False
 
     def set_method(self, option: str, text: str) -> None:
         if text not in ("0", "1"):
@@ -56,7 +58,8 @@ def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job = Job()
     names = {"--random-state": job.set_random_state}
-    files = parse(argv, {"s": job.set_method}, {}, names, {}, USAGE, "svmx-subset")
+    switches = {"--lenient": lambda: setattr(job, "lenient", True)}
+    files = parse(argv, {"s": job.set_method}, {}, names, switches, USAGE, "svmx-subset")
     if not 2 <= len(files) <= 4:
         raise UsageError("a data set and a subset size, then at most two output files, are needed" if argv else "")
     path, targets = files[0], files[2:]
@@ -70,7 +73,7 @@ def main(argv: list[str]) -> int:
     watch(False, *(targets or [STANDARD_OUTPUT]))
     name = "standard input" if path == "-" else path
     with phase("reading", path):
-        lines = data_lines(path, name)
+        lines = data_lines(path, name, job.lenient)
     least = 1 if job.stratified else 0
     if not least <= size <= len(lines):
         raise ParameterError(
@@ -84,12 +87,18 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def data_lines(path: str, name: str) -> list[bytes]:
-    """Lines with their ends; blank ones at the end are left out. Raises FormatError for others, and lone \\r."""
+def data_lines(path: str, name: str, lenient: bool) -> list[bytes]:
+    """Lines with their ends, of which blank ones at the end are left out.
+
+    Raises FormatError for lone \\r, and for other blank lines and lines of only a comment, which are left out if
+    ``lenient``.
+    """
     lines = io.BytesIO(read_bytes(path, bytes_read())).readlines()
     for number, line in enumerate(lines, 1):
         if (column := line.rstrip(b"\r\n").find(b"\r")) >= 0:
             raise FormatError(name, number, column + 1, "carriage return inside the line")
+    if lenient:
+        return [line for line in lines if line.strip() and not is_comment(line)]
     n = len(lines)
     while n and not lines[n - 1].strip():
         n -= 1
@@ -97,8 +106,15 @@ def data_lines(path: str, name: str) -> list[bytes]:
         warn(f"{name}:{n + 1}: blank line at the end of the file is ignored")
     for number, line in enumerate(lines[:n], 1):
         if not line.strip():
-            raise FormatError(name, number, 0, "blank line")
+            raise FormatError(name, number, 0, "blank line (--lenient leaves such lines out)")
+        if is_comment(line):
+            raise FormatError(name, number, 0, "line without data, only a comment (--lenient leaves such lines out)")
     return lines[:n]
+
+
+def is_comment(line: bytes) -> bool:
+    """Whether a line that is not blank holds only a comment."""
+    return line.lstrip().startswith(b"#")
 
 
 def stratified(lines: list[bytes], size: int, random: Random, name: str) -> list[int]:

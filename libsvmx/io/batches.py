@@ -94,7 +94,7 @@ class BatchReader:
                 )
             except FormatError as error:
                 line = blank_from if ahead and error.line == 1 else before - ahead + error.line
-                raise FormatError(error.path, line, error.column, error.cause) from None
+                raise FormatError(error.path, line, error.column, error.cause + label_hint(error.cause)) from None
             if not (ahead and blank == 1):
                 blank_from = before - ahead + blank if blank else 0
             any_row = any_row or matrix.n_rows > 0
@@ -102,6 +102,15 @@ class BatchReader:
             before += text.count(b"\n")
         if blank_from and not self.lenient and any_row:
             self.remarks.append(f"{name}:{blank_from}: blank line at the end of the file is ignored")
+
+
+def label_hint(cause: str) -> str:
+    """What helps against a label that is missing, or is no number: of rows to predict it may not be known."""
+    if cause.startswith("label is missing"):
+        return " (--unlabeled reads rows without labels)"
+    if cause.startswith("label is not a number"):
+        return " (if it is not known: write 0, which only the accuracy hears of, or leave it out, with --unlabeled)"
+    return ""
 
 
 def parts(blocks: Iterator[bytes]) -> Iterator[bytes]:

@@ -138,3 +138,16 @@ def test_standard_input():
 def test_what_it_refuses(args, cause, folder):
     folder.put("damaged", gzip.compress(b"1 1:1\n" * 1000)[:-20])
     assert cause in folder.refuses("svmx-checkdata", *args)[0]
+
+
+def test_lenient_takes_no_notice_of_blank_lines_and_comment_lines(folder):
+    folder.put("data", "# by a library\n1 1:1\n\n  # more\n-1 1:2\n")
+    code, out, err = folder.call("svmx-checkdata", "data")
+    assert (code, out.splitlines()[-1]) == (1, "Found 3 lines with error.")
+    assert (
+        err == "warning: line 1 is only a comment: --lenient, here and in svmx-train, takes no notice of such lines\n"
+    )
+    assert folder.call("svmx-checkdata", "--lenient", "data") == (0, "No error.\n", "")
+    folder.put("data", "# by a library\n1 1:1\nx 1:1\n")
+    code, out, _ = folder.call("svmx-checkdata", "--lenient", "data")
+    assert (code, out) == (1, "line 3: label x is not a number\nFound 1 lines with error.\n")

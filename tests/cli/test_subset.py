@@ -162,3 +162,19 @@ def test_full_disks_keep_the_other_output(folder):
     with open("/dev/full", "wb") as full:
         done = process("svmx-subset", GLASS, 50, stdout=full)
     assert (done.returncode, done.stderr) == (1, b"svmx-subset: error: standard output: No space left on device\n")
+
+
+WITH_COMMENTS = b"# by a library\n1 1:1\n\n-1 1:2 # a row\n  # more\n1 1:3\n-1 1:4\n"
+
+
+def test_comment_lines_are_no_rows(folder):
+    folder.put("data", WITH_COMMENTS)
+    folder.put("bare", "# by a library\n1 1:1\n1 1:2\n-1 1:3\n")
+    err, _ = folder.refuses("svmx-subset", "bare", 2, "part")
+    assert "bare:1: line without data, only a comment (--lenient leaves such lines out)" in err
+    err, _ = folder.refuses("svmx-subset", "data", 2, "part")
+    assert "(--lenient leaves such lines out)" in err
+    folder.accepts("svmx-subset", "--lenient", "data", 2, "part", "rest")
+    drawn = folder.get("part").splitlines(True) + folder.get("rest").splitlines(True)
+    assert sorted(drawn) == sorted([b"1 1:1\n", b"-1 1:2 # a row\n", b"1 1:3\n", b"-1 1:4\n"])
+    assert sorted(line.split()[0] for line in folder.get("part").splitlines()) == [b"-1", b"1"]

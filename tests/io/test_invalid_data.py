@@ -264,6 +264,23 @@ def test_fault_8_lenient_skips_blank_and_comment_lines_and_keeps_line_numbers(fo
     assert f"data:{len(text.splitlines()) + 1 + (not text.endswith('#'))}: class label 1.5" in err
 
 
+def test_fault_8_the_option_that_reads_such_lines_is_named(folder):
+    folder.put("comment", "# by a library\n1 1:1\n")
+    folder.put("blank", "1 1:1\n\n-1 1:2\n")
+    for name in ("comment", "blank"):
+        assert "(--lenient, in Python lenient=True, skips such lines)" in folder.refuses("svmx-train", name, "out")[0]
+
+
+@pytest.mark.parametrize("label, cause", [("", "label is missing"), ("UNK ", "not a number"), ("? ", "not a number")])
+def test_fault_10_rows_to_predict_without_a_known_label_hear_of_unlabeled(folder, label, cause):
+    folder.put("model", MODEL)
+    folder.put("rows", f"1 1:2\n{label}1:-3\n")
+    err, _ = folder.refuses("svmx-predict", "rows", "model", "out")
+    assert "rows:2:1: label" in err and cause in err and "--unlabeled" in err
+    err, _ = folder.refuses("svmx-train", "rows", "out")
+    assert "--unlabeled" not in err
+
+
 def test_fault_10_unlabeled_rows_are_predicted_without_scores(folder):
     folder.put("model", MODEL)
     folder.put("labelled", "1 1:2\n-1 1:-3\n-1\n")
