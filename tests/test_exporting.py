@@ -238,3 +238,18 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(OSError, match="No such file"):
         libsvmx.export(model, str(tmp_path / "no" / "m"))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name, begins", [("m.json", b"{"), ("m.JSON", b"{"), ("m.c", b"/*"), ("m", b"/*"), ("m.txt", b"/*")]
+)
+def test_the_format_is_what_the_name_ends_with(name, begins, tmp_path):
+    model, _ = model_of("two classes")
+    libsvmx.export(model, tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(begins)
+
+
+def test_a_format_that_is_given_counts_for_any_name(tmp_path):
+    model, _ = model_of("two classes")
+    libsvmx.export(model, tmp_path / "m.json", "c")
+    assert (tmp_path / "m.json").read_bytes().startswith(b"/*")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from libsvmx._solvers.solver import converted
 from libsvmx.api.arrays import model_of
-from libsvmx.io.exporting import export_model
+from libsvmx.io.exporting import export_model, format_of
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def export(
     model: Model,
     path: FilePath,
-    format: Literal["c", "json", "onnx"] = "c",
+    format: Literal["c", "json", "onnx"] | None = None,
     *,
     dtype: Literal["float64", "float32"] = "float64",
     name: str = "model",
@@ -29,10 +29,11 @@ def export(
     ----------
     model : Model          any kernel but a precomputed one
     path : str or path     ``-`` is standard output
-    format : str           'c': a file with ``name_decision_values``, ``name_predict``, and, where a classifier has
-        probability estimates, ``name_predict_probability``. 'json': the numbers of the model, see docs/compress.md.
-        'onnx': a graph with input x and outputs label (value, in regression) and decision_values, without
-        probabilities; needs the package onnx
+    format : str           by default what ``path`` ends with, .json or .onnx, else 'c'. 'c': a file with
+        ``name_decision_values``, ``name_predict``, and, where a classifier has probability estimates,
+        ``name_predict_probability``. 'json': the numbers of the model, see docs/compress.md. 'onnx': a
+        graph with input x and outputs label (value, in regression) and decision_values, without probabilities; needs
+        the package onnx
     dtype : str            of tables and sums in C and ONNX
     name : str             with which the functions in C begin
     n_features : int       of the rows that will be given; by default ``model.n_features``, which of a loaded model are
@@ -50,4 +51,5 @@ def export(
     Feature of index j in LIBSVM's files is column j - 1 of a row, column j in models of rows with an index 0.
     """
     width = None if n_features is None else converted("n_features", n_features, int)
-    export_model(model_of(model), os.fspath(path), format, dtype, name, width)
+    target = os.fspath(path)
+    export_model(model_of(model), target, format_of(target) if format is None else format, dtype, name, width)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 from libsvmx._core import memory
 from libsvmx._core.records import record
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import phase, run, tell, warn, watch
-from libsvmx.io.exporting import DTYPES, FORMATS, check_format, export_model
+from libsvmx.io.exporting import DTYPES, check_format, export_model, format_of
 from libsvmx.io.files import check_target, same_file
 from libsvmx.io.modelfile import load_model
 
@@ -64,8 +62,7 @@ def main(argv: list[str]) -> int:
     if len(files) != 2:
         raise UsageError("a model file and an output file are needed" if argv else "")
     model_file, output_file = files
-    ending = os.path.splitext(output_file)[1][1:].lower()
-    format = job.format or (ending if ending in FORMATS else "c")
+    format = job.format or format_of(output_file)
     check_format(format, job.dtype, job.name)
     check_target(output_file)
     if same_file(model_file, output_file):

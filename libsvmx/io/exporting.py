@@ -5,6 +5,7 @@ cfile, jsonfile, onnxfile          the formats
 
 from __future__ import annotations
 
+import os
 from math import isfinite
 
 from libsvmx._typing import TYPE_CHECKING
@@ -22,6 +23,12 @@ DTYPES = ("float64", "float32")
 # An int in C counts one further.
 MOST_FEATURES = 2**31 - 2
 LEAST_FLOAT = 2.0**-126  # with all its digits
+
+
+def format_of(path: str) -> str:
+    """The format that a file of this name has, C unless it ends with another one."""
+    ending = os.path.splitext(path)[1][1:].lower()
+    return ending if ending in FORMATS else "c"
 
 
 def check_format(format: str, dtype: str, name: str) -> None:
