@@ -33,7 +33,7 @@ from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, TooLittleMemory
 from libsvmx.io import transcript
 from libsvmx.io.files import check_target, same_file
-from libsvmx.io.modelfile import save_model
+from libsvmx.io.modelfile import lost_by_writing, save_model
 from libsvmx.io.svmlight import read_data
 
 if TYPE_CHECKING:
@@ -403,6 +403,8 @@ def main(argv: list[str]) -> int:
             raise UsageError(f"the model file {model_file} is the file of weights itself")
     say = printer(None if job.validates or job.explains else model_file)
     watch(job.quiet, None if job.validates or job.explains else model_file)
+    if not (job.validates or job.explains or job.quiet) and (lost := lost_by_writing(model_file)):
+        warn(f"{model_file} is {lost}, and the model is going to replace it")
     printed = Transcript(job, say)
     follow(printed)
     observer = limited(printed, time_left(param.time_limit))

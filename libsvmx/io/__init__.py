@@ -3,6 +3,7 @@
 files -> compressed             files read whole or in blocks; written whole or not at all, together, locked
 svmlight, batches               data files, at once or in parts          -> textparse
 modelfile                       models: header here, vectors             -> textparse, textwrite
+recognised                      what a file is that is no model
 exporting -> cfile, jsonfile, onnxfile     models for programs without libsvmx
 rangefile                       scaling factors; rows that are scaled     -> textwrite
 weightfile                      weights of rows

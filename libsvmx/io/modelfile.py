@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from math import isfinite
 
 from libsvmx._core.buffers import filled
@@ -10,7 +11,7 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import FormatError, ParameterError, warn_caller
-from libsvmx.io.files import atomic_write, read_bytes
+from libsvmx.io.files import COMPRESSED, atomic_write, read_bytes
 from libsvmx.io.textparse import parse_vectors
 from libsvmx.io.textwrite import vectors_text
 
@@ -129,6 +130,26 @@ def parse_model(text: bytes, path: str, warn: Callable[[str], object] = warn_cal
     return Model(param, nr_class, vectors, coef, rho, labels, class_sv, prob_a, prob_b, marks)
 
 
+def lost_by_writing(path: str) -> str:
+    """What a model that is written to ``path`` would replace, as a noun with its article; '' if it is no file, or a
+    model, or cannot be read."""
+    if not os.path.isfile(path):
+        return ""
+    from libsvmx.io.recognised import HEAD_BYTES, kind_of
+
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return ""
+    if head.startswith(COMPRESSED):
+        return "a compressed file"
+    words = head.removeprefix(b"\xef\xbb\xbf").split(None, 1)
+    if not words or words[0].decode("ascii", "replace") in KEYS:
+        return ""
+    return kind_of(head) or "no model"
+
+
 class Header:
     """The header lines, each key once, with typed access that names the line of what is wrong."""
 
@@ -136,14 +157,14 @@ class Header:
     blank_lines: int
 
     def __init__(self, text: bytes, path: str):
-        self.path = path
+        self.path, self.text = path, text
         self.lines: dict[str, tuple[int, list[str]]] = {}
         position = 3 if text.startswith(b"\xef\xbb\xbf") else 0
         self.n_lines = self.blank_lines = 0  # of the header, and blank ones before it
         while True:
             newline = text.find(b"\n", position)
             if newline < 0:
-                raise FormatError(path, 0, 0, "not a model file: there is no line 'SV' after the header")
+                raise self.refusal(0, 0, "not a model file: there is no line 'SV' after the header")
             line = text[position:newline]
             position = newline + 1
             self.n_lines += 1
@@ -161,10 +182,18 @@ class Header:
             raise FormatError(self.path, self.n_lines, 0, "blank line in the header")
         key = words[0]
         if key not in KEYS:
-            raise FormatError(self.path, self.n_lines, 1, f"unknown key in the model header: {key[:40]!r}")
+            raise self.refusal(self.n_lines, 1, f"unknown key in the model header: {key[:40]!r}")
         if key in self.lines:
             raise FormatError(self.path, self.n_lines, 1, f"{key} is given twice")
         self.lines[key] = (self.n_lines, words[1:])
+
+    def refusal(self, line: int, column: int, cause: str) -> FormatError:
+        """What is wrong with the file; where no line was a model's, what else the file seems to be."""
+        from libsvmx.io.recognised import kind_of
+
+        if not self.lines and (kind := kind_of(self.text)):
+            return FormatError(self.path, 0, 0, f"not a model of LIBSVM, but {kind}")
+        return FormatError(self.path, line, column, cause)
 
     def error(self, key: str, cause: str) -> FormatError:
         return FormatError(self.path, self.lines[key][0] if key in self.lines else 0, 0, f"{key}: {cause}")

@@ -323,7 +323,7 @@ WRONG = [
     (["-c", "10", "--add", "halves", "train", "model"], "halves:2: class label 0.5 is not an integer"),
     (["-c", "10", "--add", "nothing", "train", "model"], "nothing: no data: there is not a single row"),
     (["-c", "10", "--add", "more", "halves", "model"], "halves:2: class label 0.5 is not an integer"),
-    (["-c", "10", "--add", "more", "train", "more", "new"], "more:1:1: unknown key in the model header"),
+    (["-c", "10", "--add", "more", "train", "more", "new"], "more: not a model of LIBSVM, but a data file"),
     (["-c", "10", "--remove", "251", "train", "model"], "--remove: there is no row 251 among the 250 rows of train"),
     (["-c", "10", "--remove", "0", "train", "model"], "--remove: there is no row 0 among the 250 rows of train"),
     (["-c", "10", "--remove", "1-99999999999", "train", "model"], "--remove: there is no row 251 among the 250 rows"),

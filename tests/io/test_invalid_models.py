@@ -1,6 +1,8 @@
 """Bad model files, one defect each, and odd ones that are valid. Ids carry the number of the fault in
 tests/io/invalid/README.md."""
 
+import gzip
+import pickle
 from pathlib import Path
 
 import pytest
@@ -68,7 +70,7 @@ REFUSED = [
     (61, "marks_nine", 6, 0, "prob_density_marks: 10 values expected, 9 found"),
     (62, "key_unknown", 7, 1, "unknown key in the model header: 'colour'"),
     (62, "key_over_long", 7, 1, "unknown key in the model header: 'kkkk"),
-    (62, "data_instead", 1, 1, "unknown key in the model header: '1'"),
+    (62, "data_instead", 0, 0, "not a model of LIBSVM, but a data file"),
     (62, "utf16", 1, 1, "unknown key in the model header"),
     (62, "header_blank_line", 7, 0, "blank line in the header"),
     (63, "sv_blank", 11, 1, "coefficient of the support vector is missing: found the end of the line"),
@@ -337,3 +339,67 @@ def test_fault_69_models_of_old_versions(folder):
     assert folder.get("output.one") == b"-1\n-1\n-1\n"
     err, _ = folder.refuses("svmx-predict", "-b", "1", "tests", "one", "output.one")
     assert "one: the model has no probability estimates" in err
+
+
+OTHERS = {
+    "a data file": [b"1 1:0.5 3:1\n-1 2:1\n", b"# made by a library\n+1 0:3 1:5\n", b"\xef\xbb\xbf1,2 1:8\n"],
+    "a file of OpenCV": [
+        b"%YAML:1.0\n---\nopencv_ml_svm:\n   format: 3\n   svmType: C_SVC\n",
+        b'<?xml version="1.0"?>\n<opencv_storage>\n<opencv_ml_svm>\n',
+        b'{\n "opencv_ml_svm": {\n  "format": 3,\n',
+    ],
+    "a model of SVM-light": [b"SVM-light Version V6.02\n2 # kernel type\n3 # kernel parameter -d \n"],
+    "a model of LIBLINEAR": [b"solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 3\nbias -1\nw\n0.1 \n"],
+    "a file of ranges, of svm-scale": [b"x\n-1 1\n1 0 5\n", b"y\n-1 1\n1 2\nx\n-1 1\n1 0 5\n"],
+    "a pickle of Python": [pickle.dumps([1, 2]), pickle.dumps({"a": 1}, 2)],
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_is_no_model_is_named(folder, kind):
+    folder.put("rows", TESTS)
+    for content in OTHERS[kind]:
+        folder.put("model", content)
+        err, _ = folder.refuses("svmx-predict", "rows", "model", "out")
+        assert err == f"svmx-predict: error: model: not a model of LIBSVM, but {kind}\n"
+        with pytest.raises(FormatError, match=f"not a model of LIBSVM, but {kind}"):
+            load_model("model")
+
+
+def test_a_state_is_no_model(folder):
+    folder.put("rows", TESTS)
+    libsvmx.train([{1: 1.0}, {1: 2.0}], [1, -1], keep_state=True).save("state")
+    err, _ = folder.refuses("svmx-predict", "rows", "state", "out")
+    assert err == "svmx-predict: error: state: not a model of LIBSVM, but a state of svmx-update\n"
+
+
+@pytest.mark.parametrize("content", [b"svm_type c_svc\n1 1:1\n", b"colour red\n1 1:1\n", b"1\n", b"1 2 3\n", b"x\n"])
+def test_a_model_that_is_damaged_is_not_taken_for_something_else(folder, content):
+    folder.put("rows", TESTS)
+    folder.put("model", content)
+    err, _ = folder.refuses("svmx-predict", "rows", "model", "out")
+    assert "not a model of LIBSVM" not in err
+
+
+LOST = {kind: contents[0] for kind, contents in OTHERS.items()}
+LOST |= {"a compressed file": gzip.compress(VALID), "no model": b"notes to keep\n"}
+
+
+@pytest.mark.parametrize("kind", LOST)
+def test_training_warns_of_what_its_model_replaces_and_is_no_model(folder, kind):
+    """LIBSVM replaces it, so scripts run on: `svmx-train train test` in the place of `svm-predict test …`."""
+    folder.put("rows", TESTS)
+    folder.put("test", LOST[kind])
+    err, _ = folder.accepts("svmx-train", "rows", "test")
+    assert err == f"warning: test is {kind}, and the model is going to replace it\n"
+    assert folder.accepts("svmx-train", "rows", "test")[0] == ""  # a model now
+    folder.put("test", LOST[kind])
+    assert folder.accepts("svmx-train", "-q", "rows", "test")[0] == ""
+    assert folder.get("test").startswith(b"svm_type")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbfsvm_type c_svc\n", b"nr_class 2\n"])
+def test_training_replaces_models_and_empty_files_without_a_word(folder, content):
+    folder.put("rows", TESTS)
+    folder.put("model", content)
+    assert folder.accepts("svmx-train", "rows", "model")[0] == ""
