@@ -30,6 +30,10 @@ Number = int | float
 KINDS: dict[Any, str] = {float: "a number", int: "a whole number", bool: "True or False"}
 
 
+# A bound that no coefficient comes near: one that did would need kernel values of less than 1e-300.
+NO_BOUND = 1e300
+
+
 class Setting(NamedTuple):
     """All that is known of one setting.
 

@@ -132,7 +132,7 @@ class KernelProvider:
         n_bytes, room = 4.0 * len(problem) ** 2, policy.memory_share * self.budget_bytes
         few = n_solves < policy.least_solves or len(problem) > policy.rows_per_solve * n_solves
         slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # of one thread: rows of a solve
-        if not policy.queue or param.kernel_type == KernelType.PRECOMPUTED or param.has_infinite_cost:
+        if not policy.queue or param.kernel_type == KernelType.PRECOMPUTED or param.is_hard_margin:
             return None
         most = param.solver.queued_up_to(param.kernel_type)
         if most < inf:

@@ -7,7 +7,7 @@ from math import isinf
 
 from libsvmx._core.records import field, fields, record, replace
 from libsvmx._solvers.smo.settings import SMO
-from libsvmx._solvers.solver import Solver, converted
+from libsvmx._solvers.solver import NO_BOUND, Solver, converted
 from libsvmx._train.policy import DEFAULT, KernelPolicy, usual
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
@@ -120,6 +120,11 @@ class Parameter:
     def has_infinite_cost(self) -> bool:
         """Whether C is infinite, or that of a class with its weight: a hard margin."""
         return any(map(isinf, self.costs))
+
+    @property
+    def is_hard_margin(self) -> bool:
+        """Whether C, or that of a class, is infinite or as good as that: there may be no optimum within reach."""
+        return any(cost >= NO_BOUND for cost in self.costs)
 
     @property
     def costs(self) -> tuple[float, ...]:

@@ -33,8 +33,8 @@ REMARKS = {
         "a solution degenerates: its coefficients or its rho are not finite, and predictions from it mean nothing"
     ),
     Remark.UNBOUNDED: (
-        "C is infinite, but no function of this kernel separates the classes, as far as single precision tells: there "
-        "is no optimum, and the model is only feasible; give a finite C"
+        "C is infinite, or as good as that, but no function of this kernel separates the classes, as far as single "
+        "precision tells: there is no optimum, and the model is only feasible; give a finite C"
     ),
     Remark.HARD_MARGIN: (
         "C is infinite, and no optimum was found: if no function of this kernel {detail}, there is none; "

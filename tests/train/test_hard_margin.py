@@ -1,5 +1,6 @@
 """An infinite C, the hard margin: LIBSVM's steps and bytes where an optimum exists, and what it is not for."""
 
+import sys
 from math import inf
 
 import numpy as np
@@ -71,6 +72,7 @@ def test_libsvms_steps_and_bytes(tmp_path, name, kernel, more):
         ("heart_scale", "-c inf -t 2"),  # thousands of iterations, shrinking and unshrinking
         ("iris.scale", "-c inf -t 2 -g 5"),
         ("mpg", "-s 3 -c inf -t 2 -g 0.01"),
+        ("heart_scale", f"-c {sys.float_info.max!r} -t 2 -g 1"),
         ("heart_scale", "-c 1e308 -w-1 100 -w1 2 -t 2 -g 1"),  # only the products are infinite
         ("heart_scale", "-c 1 -w-1 inf -t 2 -g 1"),  # of one class only
         ("heart_scale", "-s 1 -c inf -t 2 -n 0.2"),  # no C at all
@@ -156,11 +158,12 @@ INSEPARABLE = {
 }
 
 
+@pytest.mark.parametrize("cost", [inf, sys.float_info.max, 1e300])
 @pytest.mark.parametrize("name", INSEPARABLE)
-def test_where_there_is_no_optimum_the_question_soon_ends_it(name):
+def test_where_there_is_no_optimum_the_question_soon_ends_it(name, cost):
     X, y = INSEPARABLE[name]
     told = Recorder()
-    model = libsvmx.train(X, y, C=inf, kernel_type=0, observer=told)
+    model = libsvmx.train(X, y, C=cost, kernel_type=0, observer=told)
     assert model.statuses == (SolveStatus.UNBOUNDED,)
     assert told.reports[0].iterations == 100_000
     assert told.remarks == [Remark.UNBOUNDED]
@@ -170,8 +173,20 @@ def test_where_there_is_no_optimum_the_question_soon_ends_it(name):
 
 def test_heart_scale_is_not_separable(folder):
     err, _ = folder.accepts("svmx-train", "-c", "inf", "-t", "0", str(data.DATA / "heart_scale"), "model")
-    assert err.startswith("warning: C is infinite, but no function of this kernel separates the classes")
+    assert err.startswith("warning: C is infinite, or as good as that, but no function of this kernel separates")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("cost", ["1.8e308", "1e999", "1.7976931348623157e308"])
+@pytest.mark.parametrize("more", [[], ["-v", "5"]], ids=["a model", "folds"])
+def test_a_number_that_is_as_good_as_infinite_ends_as_inf_does(folder, cost, more):
+    heart = str(data.DATA / "heart_scale")
+    err, out = folder.accepts("svmx-train", "-c", cost, "-t", "0", *more, heart, *([] if more else ["model"]))
+    known = folder.accepts("svmx-train", "-c", "inf", "-t", "0", *more, heart, *([] if more else ["expected"]))
+    assert (err, out) == known
+    assert "separates the classes" in err
+    if not more:
+        assert folder.get("model") == folder.get("expected")
 
 
 def test_interrupted_at_any_time():

@@ -12,12 +12,12 @@ as single precision of kernel values tells, they are not.
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import zeros
 from libsvmx._problem.dual import DualProblem, DualSolution
 from libsvmx._solvers.smo import smo
+from libsvmx._solvers.solver import NO_BOUND
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
@@ -34,8 +34,10 @@ def soon(size: int) -> int:
 
 
 def unbounded(dual: DualProblem) -> bool:
-    """Whether variables of both signs, each of a row of its own, have no bound."""
-    return dual.groups == 1 and inf in dual.upper and -inf in dual.lower and len(set(dual.row)) == dual.size
+    """Whether variables of both signs, each of a row of its own, have no bound that they could meet."""
+    if dual.groups != 1 or not (max(dual.upper) >= NO_BOUND and min(dual.lower) <= -NO_BOUND):
+        return False
+    return len(set(dual.row)) == dual.size
 
 
 def solve(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from libsvmx._core.records import record
-from libsvmx._solvers.solver import Solver
+from libsvmx._solvers.solver import NO_BOUND, Solver
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class SMO(Solver):
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
     ) -> DualSolution:
-        if dual.scores is None and control.max_iter == 0 and inf in dual.upper:
+        if dual.scores is None and control.max_iter == 0 and max(dual.upper, default=0.0) >= NO_BOUND:
             from libsvmx._solvers.smo import hard_margin
 
             if hard_margin.unbounded(dual):
