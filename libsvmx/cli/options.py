@@ -107,7 +107,9 @@ def parse(
         except UsageError as error:
             raise UsageError(f"{error}{hint(option, names, switches)}") from None
         i += 2
-    for word in argv[i:]:
+    for number, word in enumerate(argv[i:], 1):
+        if not word:  # as of a variable of the shell that is not set
+            raise UsageError(f"argument {number} after the options is empty")
         name = word.partition("=")[0]
         if name in names or name in switches:  # LIBSVM takes all that follows for files
             raise UsageError(f"option {name} must stand before the files")
@@ -179,8 +181,11 @@ def real(option: str, text: str) -> float:
 
 
 def cost(option: str, text: str) -> float:
-    """A finite number, or ``inf`` for a hard margin."""
-    return inf if text.lower() in ("inf", "+inf", "infinity", "+infinity") else real(option, text)
+    """A number, or ``inf`` for a hard margin, which is what LIBSVM takes a number too large for a double for, too."""
+    try:
+        return inf if "_" not in text and float(text) == inf else real(option, text)
+    except ValueError:
+        return real(option, text)
 
 
 def switch(option: str, text: str) -> bool:

@@ -102,7 +102,7 @@ def _answered(command: str, main: Callable[[list[str]], int], usage: Usage, argv
 def _message_of(error: Exception) -> str | None:
     """What a command says of an expected error; None of others."""
     if isinstance(error, OSError):
-        name = f"{error.filename}: " if error.filename else ""
+        name = "" if error.filename is None else f"{error.filename or repr('')}: "
         return f"{name}{error.strerror or error}"
     if isinstance(error, SvmxError):
         return str(error)

@@ -142,7 +142,7 @@ def test_regression_has_the_smallest_error(folder):
         (["-log2c", "1,2,x", HEART], "needs a number, not 'x'"),
         (["-log2c", "1,2,nan", HEART], "finite"),
         (["-log2c", "3,1,1", HEART], "empty"),
-        (["-log2g", "1,1,0", HEART], "never ends"),
+        (["-log2g", "1,2,0", HEART], "never ends"),
         (["-log2c", "2000,2000,1", HEART], "2^2000"),
         (["-v", "1", HEART], "at least 2 folds"),
         (["-v", "x", HEART], "-v"),

@@ -20,7 +20,8 @@ REFUSED = [
         for v in ("nan", "inf", "-inf")
         if (o, v) != ("c", "inf")  # a hard margin
     ),
-    (41, "-c 1e400", "option -c needs a finite number, not '1e400'"),
+    (41, "-c -1e400", "option -c needs a finite number, not '-1e400'"),
+    (41, "-g 1e400", "option -g needs a finite number, not '1e400'"),
     (41, "-w1 nan", "option -w1 needs a finite number, not 'nan'"),
     (41, "--time-limit inf", "option --time-limit needs a finite number, not 'inf'"),
     (42, "-s abc", "option -s needs a number, not 'abc'"),
@@ -60,6 +61,16 @@ REFUSED = [
     (52, "--verbose", "unknown option --verbose"),
     (52, "--lenient=1", "option --lenient takes no value"),
 ]
+
+
+@pytest.mark.parametrize("given, number", [(["", "model"], 1), (["data", ""], 2), (["data", "model", ""], 3)])
+def test_an_empty_argument_is_named(folder, given, number):
+    """As of a variable of the shell that is not set."""
+    folder.put("data", TINY)
+    err, _ = folder.refuses("svmx-train", "-c", "4", *given)
+    assert err.splitlines()[0] == f"svmx-train: error: argument {number} after the options is empty"
+    err, _ = folder.refuses("svmx-train", "-W", "", "data", "model")
+    assert err == "svmx-train: error: '': No such file or directory\n"
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,14 @@ def test_order_is_that_of_grid_py(c, g, order):
     assert a_grid(c, g).order == order
 
 
+@pytest.mark.parametrize("step", [0, 1, -1, 1e-300])
+def test_a_range_of_one_value_needs_no_step(step):
+    """grid.py never ends with a step of 0."""
+    assert exponents(3.0, 3.0, step) == (3.0,)
+    with pytest.raises(ParameterError, match="never ends"):
+        exponents(3.0, 4.0, step and 1e-300)
+
+
 def test_default_order():
     order = a_grid(grid.C_AXIS, grid.G_AXIS).order
     assert len(order) == len(set(order)) == 110

@@ -65,11 +65,12 @@ def exponents(begin: float, end: float, step: float) -> tuple[float, ...]:
     ------
     ParameterError      no value, too many, or one whose power of two is no positive double
     """
-    if step == 0 or begin + step == begin:
+    one = begin == end  # whatever the step
+    if not one and (step == 0 or begin + step == begin):
         raise ParameterError(f"a range from {begin:g} by steps of {step:g} never ends")
-    values: list[float] = []
+    values: list[float] = [begin] if one else []
     value = begin
-    while value <= end if step > 0 else value >= end:
+    while not one and (value <= end if step > 0 else value >= end):
         values.append(value)
         value += step
         if len(values) > MAX_POINTS:
