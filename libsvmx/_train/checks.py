@@ -89,21 +89,25 @@ def check_nu(problem: Problem, param: Parameter) -> None:
 
     With weights n1 and n2 are their sums.
     """
+    check_nu_of(problem.targets, problem.sample_weight, param.nu)
+
+
+def check_nu_of(targets: Buffer, weights: Buffer | None, nu: float) -> None:
+    """The same of labels and weights alone."""
     counts: dict[float, float] = {}
-    weights = problem.sample_weight
-    for label, weight in zip(problem.targets, repeat(1) if weights is None else weights, strict=False):
+    for label, weight in zip(targets, repeat(1) if weights is None else weights, strict=False):
         if weight > 0:  # a class without weight takes no part
             counts[label] = counts.get(label, 0) + weight
     for a, n1 in counts.items():
         for b, n2 in counts.items():
-            if a != b and param.nu * (n1 + n2) / 2 > min(n1, n2):
+            if a != b and nu * (n1 + n2) / 2 > min(n1, n2):
                 limit = floor(2e6 * min(n1, n2) / (n1 + n2)) / 1e6  # rounded down, so that it is feasible itself
                 found = (
                     f"classes {a:g} and {b:g} have {n1} and {n2} rows"
                     if weights is None
                     else f"the weights of classes {a:g} and {b:g} add up to {n1:g} and {n2:g}"
                 )
-                cause = f"nu = {param.nu:g} is infeasible: {found}, which allows at most {limit:g}"
+                cause = f"nu = {nu:g} is infeasible: {found}, which allows at most {limit:g}"
                 raise ParameterError(cause, (a, b))
 
 

@@ -91,8 +91,8 @@ def from_dense(table: Any, at_once: int = 0) -> CsrMatrix:
     Takes 12 bytes for each value that is not 0, and a block of rows that have to be converted. Raises DataError.
     """
     n, columns = table.shape
-    if columns >= MAX_INDEX:
-        raise DataError(f"X has {columns} columns, at most {MAX_INDEX - 1} are possible")
+    if columns > MAX_INDEX:
+        raise DataError(f"X has {columns} columns, at most {MAX_INDEX} are possible")
     indptr = zeros("q", n + 1)
     for begin, block in blocks_of(table, at_once):
         bad = count_entries(block, indptr[begin + 1 : begin + 1 + len(block)])
@@ -190,8 +190,8 @@ def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK) -> CsrMatrix:
         raise DataError(f"X must have rows and columns, but its shape is {shape}")
     csr = X.tocsr() if getattr(X, "format", "csr") == "csr" else in_shape(X).tocsr()
     n, columns = shape
-    if columns >= MAX_INDEX:
-        raise DataError(f"X has {columns} columns, at most {MAX_INDEX - 1} are possible")
+    if columns > MAX_INDEX:
+        raise DataError(f"X has {columns} columns, at most {MAX_INDEX} are possible")
     if not all(part.ndim == 1 and np.can_cast(part.dtype, np.int64) for part in (csr.indptr, csr.indices)):
         raise DataError(
             f"X is no matrix of {n} rows: its indptr and indices must be whole numbers, one after the other"

@@ -266,16 +266,19 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         if callable(self.kernel):
             check_consistent_length(X, y)
             n, training_rows = _num_samples(X), X.copy() if hasattr(X, "copy") else copy(X)
-            rows, y = kernel_values(self.kernel, X, X, n), column_or_1d(y, warn=True)
+            rows, y = None, column_or_1d(y, warn=True)
         else:
             training_rows = None
             rows, y = self._validated(X, y)
             n = rows.shape[0]
         self._gamma = 0.0 if self._is_kernel else gamma_of(self.gamma, rows)
-        weights, chosen = weights_of(sample_weight, rows)
+        weights, chosen = weights_of(sample_weight, range(n) if rows is None else rows)
         if weights is not None and chosen is not None and (weights[chosen] == 1).all():
             weights = None  # rows that do not count are as if they had not been given
         targets, order = self._targets(y if chosen is None else y[chosen], chosen is not None)
+        if rows is None:  # the costly part, once all else is known to be right
+            self._check_targets(targets, weights if weights is None or chosen is None else weights[chosen], order)
+            rows = kernel_values(self.kernel, X, X, n)
         if order is not None:  # as scikit-learn's LIBSVM, which sorts the classes
             chosen = order if chosen is None else chosen[order]
         problem = Problem(
@@ -285,6 +288,9 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
             sample_weight=None if weights is None else weights.data if chosen is None else weights[chosen].data,
         )
         return TrainingData(problem, rows, chosen, training_rows, X.shape if hasattr(X, "shape") else (n,))
+
+    def _check_targets(self, targets: FloatArray, weights: FloatArray | None, order: IntArray | None) -> None:
+        """Raise ParameterError for targets that cannot be trained on; ``weights`` are to come in ``order``."""
 
     def _watched(self, what: str) -> AbstractContextManager[Observer]:
         """Who is told of what happens in a call."""

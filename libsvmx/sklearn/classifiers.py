@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.apart import at_once
 from libsvmx._train.assembly import INNER_FOLDS, solves_of
+from libsvmx._train.checks import check_nu_of
 from libsvmx._train.model import by_function
 from libsvmx._train.observer import Remark
 from libsvmx.enums import SvmType
@@ -395,3 +396,6 @@ class NuSVC(BaseClassifier):
         self.refine = refine
         self.keep_rows = keep_rows
         self.callback = callback
+
+    def _check_targets(self, targets: FloatArray, weights: FloatArray | None, order: IntArray | None) -> None:
+        check_nu_of(targets, weights if weights is None or order is None else weights[order], self.nu)

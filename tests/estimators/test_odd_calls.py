@@ -212,3 +212,45 @@ def test_warnings_are_of_the_line_that_called(call):
         call()
     found = [one.filename for one in caught if issubclass(one.category, exceptions.ConvergenceWarning)]
     assert found == [__file__]
+
+
+def counting_kernel():
+    """A callable kernel, and the list of what it was called with."""
+    calls = []
+
+    def kernel(a, b):
+        calls.append((len(a), len(b)))
+        return np.asarray(a) @ np.asarray(b).T
+
+    return kernel, calls
+
+
+@pytest.mark.parametrize(
+    "y, weights, says",
+    [
+        ([0, 0, 0, 0, 0, 1], None, "nu = 0.9 is infeasible"),
+        (["a", "b", "a", "b", "a", "b"], [1, 1, 3, 1, 1, 1], "weights of classes"),
+        (["b", "a", "a", "a", "b", "b"], [0, 1, 1, 1, 0, 1], "is infeasible"),
+        ([1, 1, 1, 1, 1, 1], None, "number of classes has to be greater than one"),
+        ([0, 1, 0, 1, 0, 1], [1, 2], "sample_weight"),
+    ],
+)
+def test_a_callable_kernel_is_not_called_for_targets_that_cannot_be_trained_on(y, weights, says):
+    kernel, calls = counting_kernel()
+    with pytest.raises(ValueError, match=says):
+        libsvmx.NuSVC(kernel=kernel, nu=0.9).fit(np.arange(12.0).reshape(6, 2), y, weights)
+    assert calls == []
+    libsvmx.NuSVC(kernel=kernel, nu=0.9).fit(np.arange(12.0).reshape(6, 2), [0, 1, 0, 1, 0, 1])
+    assert calls == [(6, 6)]
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
+def test_the_largest_index_of_files_is_a_column_like_others(name, tmp_path):
+    """LIBSVM's largest int: column 2147483646, counted from 0."""
+    (tmp_path / "data").write_text("1 1:1 2147483647:2\n-1 2147483646:3 2147483647:1\n1 3:1\n-1 2147483647:-2\n")
+    X, y = libsvmx.read_problem(tmp_path / "data")
+    estimator = getattr(libsvmx, name)(gamma=0.1).fit(X.tocsr(), y)
+    assert estimator.n_features_in_ == 2**31 - 1
+    assert estimator.predict(X.tocsr()).shape == (4,)
+    with pytest.raises(libsvmx.DataError, match="at most 2147483647 are possible"):
+        libsvmx.train(csr_matrix((4, 2**31)), y)
