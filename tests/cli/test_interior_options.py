@@ -148,7 +148,7 @@ def test_the_optimum_is_libsvms(name, folder):
 def test_a_class_of_weight_0_is_left_out(folder):
     remarks = []
     for name, options in (("usual", ["-e", "1e-7"]), ("model", CRSVM)):
-        remarks.append(folder.accepts("svmx-train", "-q", "-t", "0", "-w2", "0", *options, IRIS, name)[0])
+        remarks.append(folder.accepts("svmx-train", "-t", "0", "-w2", "0", *options, IRIS, name)[0])
     assert remarks == ["warning: class 2 has weight 0 and is left out\n"] * 2
     usual, model = load_model("usual"), load_model("model")
     assert model.class_labels == usual.class_labels == (1, 3)

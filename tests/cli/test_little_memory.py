@@ -32,7 +32,7 @@ def limit(megabytes):
 def test_too_little_is_told(folder, solver, megabytes):
     """Neither a process that never ends nor a traceback; the model that was there stays."""
     folder.put("model", folder.KEPT)
-    done = process("svmx-train", *SOLVERS[solver], HEART, "model", before=limit(megabytes))
+    done = process("svmx-train", "-q", *SOLVERS[solver], HEART, "model", before=limit(megabytes))
     assert (done.returncode, done.stdout) == (1, b"")
     assert NEEDS.fullmatch(done.stderr), done.stderr
     assert folder.snapshot() == {"model": folder.KEPT}
@@ -67,7 +67,7 @@ def test_an_update_that_cannot_load_numpy(folder, megabytes, window):
 @pytest.mark.parametrize("megabytes", [70, 100, 130, 160])
 def test_a_picture_that_cannot_be_drawn_is_left_out(folder, megabytes):
     pytest.importorskip("matplotlib")
-    args = ["-q", "-log2c", "0,1,1", "-log2g", "-2,-3,-1", "-out", "null", HEART]
+    args = ["-log2c", "0,1,1", "-log2g", "-2,-3,-1", "-out", "null", HEART]
     done = process("svmx-grid", *args, before=limit(megabytes))
     assert (done.returncode, done.stdout) == (0, process("svmx-grid", "-png", "null", *args).stdout)
     assert re.fullmatch(rb"warning: no picture: drawing needs about 200 MB, and \d+ MB are left\n", done.stderr)
