@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from array import array
+from itertools import chain
 from math import isfinite
 
 from libsvmx._core.buffers import filled
@@ -232,14 +234,19 @@ def restored(seen: Ranges, given: Ranges) -> Ranges:
     """
     own = zip(seen.indices, seen.lows, seen.highs, strict=True)
     saved = zip(given.indices, given.lows, given.highs, strict=True)
-    entries = [entry for entry in own if entry[0] == 0]
-    entries += [entry for entry in saved if entry[1] != entry[2]]
-    return from_entries(given.lower, given.upper, entries, given.label or seen.label)
+    indices, lows, highs = array("i"), array("d"), array("d")
+    for index, low, high in chain((entry for entry in own if entry[0] == 0), saved):
+        if low != high:
+            indices.append(index)
+            lows.append(low)
+            highs.append(high)
+    kept = memoryview(indices), memoryview(lows), memoryview(highs)
+    return Ranges(given.lower, given.upper, *kept, given.label or seen.label)
 
 
 def warn_unseen(seen: Ranges, given: Ranges, data_path: str, range_path: str) -> None:
     """Warn of features that vary in the data and have no range to scale them by."""
-    known = frozenset(given.indices)
+    known = set(seen.indices).intersection(given.indices)
     unseen = [index for index in seen.indices if index >= 1 and index not in known]
     for index in unseen[:SHOWN_UNSEEN]:
         warn(f"feature {index} of {data_path} has no range in {range_path} and is left out")

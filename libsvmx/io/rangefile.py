@@ -12,9 +12,10 @@ Numbers are written by %.17g, so that reading gives the same doubles.
 
 from __future__ import annotations
 
+from array import array
+from io import BytesIO
 from math import isfinite
 
-from libsvmx._core.buffers import filled
 from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import FormatError
@@ -83,9 +84,7 @@ def read_ranges(path: str) -> Ranges:
     if reader.take("a line 'x'") != [b"x"]:
         raise reader.error("not a range file: expected a line 'x'")
     lower, upper = reader.limits("lower upper")
-    indices: list[int] = []
-    lows: list[float] = []
-    highs: list[float] = []
+    indices, lows, highs = array("i"), array("d"), array("d")
     while reader.peek():
         index, low, high = reader.feature()
         if indices and index <= indices[-1]:
@@ -93,33 +92,41 @@ def read_ranges(path: str) -> Ranges:
         indices.append(index)
         lows.append(low)
         highs.append(high)
-    return Ranges(lower, upper, filled("i", indices), filled("d", lows), filled("d", highs), label)
+    return Ranges(lower, upper, memoryview(indices), memoryview(lows), memoryview(highs), label)
 
 
 class _Reader:
-    """Lines as lists of words; blank lines are skipped. Errors name the line taken last."""
+    """Lines as lists of words, made one at a time; blank lines are skipped. Errors name the line taken last."""
 
     def __init__(self, path: str, content: bytes):
         self.path = path
-        self.lines = [(n, words) for n, line in enumerate(content.split(b"\n"), 1) if (words := line.split())]
-        self.next = 0
+        self.lines = enumerate(iter(BytesIO(content)), 1)
         self.line = 0
+        self.advance()
+
+    def advance(self) -> None:
+        """Look at the next line that is not blank."""
+        self.ahead: list[bytes] = []
+        for number, line in self.lines:
+            if words := line.split():
+                self.number_ahead, self.ahead = number, words
+                break
 
     def error(self, cause: str) -> FormatError:
         return FormatError(self.path, self.line, 0, cause)
 
     def peek(self) -> list[bytes]:
-        return self.lines[self.next][1] if self.next < len(self.lines) else []
+        return self.ahead
 
     def take(self, what: str) -> list[bytes]:
-        if self.next == len(self.lines):
+        if not self.ahead:
             # the line after the last one that says something; 1 in an empty file
             self.line += 1
-            if not self.lines:
+            if self.line == 1:
                 raise self.error(f"not a range file: it is empty, expected {what}")
             raise self.error(f"the file ends where {what} should follow")
-        self.line, words = self.lines[self.next]
-        self.next += 1
+        self.line, words = self.number_ahead, self.ahead
+        self.advance()
         return words
 
     def number(self, word: bytes) -> float:

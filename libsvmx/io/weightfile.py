@@ -8,10 +8,15 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from libsvmx.exceptions import FormatError
-from libsvmx.io.files import read_bytes
+from libsvmx.io.files import read_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from libsvmx._typing import Buffer
+
+BLOCK_BYTES = 1 << 16
+NOT_ONE = "a line must be one weight, not {}"
 
 
 def read_weights(path: str, n_rows: int, *, lenient: bool = False) -> Buffer | None:
@@ -31,23 +36,41 @@ def read_weights(path: str, n_rows: int, *, lenient: bool = False) -> Buffer | N
     FormatError      it is not such a file; says the line
     """
     name = "standard input" if path == "-" else path
-    lines = read_bytes(path).split(b"\n")
-    while lines and not lines[-1].strip():
-        lines.pop()
     weights = array("d")
-    for number, line in enumerate(lines, 1):
+    blank = 0  # the first of the blank lines before this one
+    for number, line in enumerate(_lines(path, name), 1):
         text = line.strip()
-        if lenient and (not text or text.startswith(b"#")):
+        if not text:
+            blank = blank or number
+            continue
+        if blank and not lenient:
+            raise FormatError(name, blank, 0, NOT_ONE.format("''"))
+        blank = 0
+        if lenient and text.startswith(b"#"):
             continue
         weight = _number(text)
         if weight is None:
-            raise FormatError(name, number, 0, f"a line must be one weight, not {str(text[:40])[1:]}")
+            raise FormatError(name, number, 0, NOT_ONE.format(str(text[:40])[1:]))
         if not (isfinite(weight) and weight >= 0):
             raise FormatError(name, number, 0, f"a weight must be finite and >= 0, not {text.decode('ascii')}")
+        if len(weights) == n_rows:  # the rest of the file is not read
+            raise FormatError(name, number, 0, f"a weight for more than {n_rows} rows")
         weights.append(weight)
     if len(weights) != n_rows:
         raise FormatError(name, 0, 0, f"{len(weights)} weights for {n_rows} rows")
     return memoryview(weights) if any(weight != 1 for weight in weights) else None
+
+
+def _lines(path: str, name: str) -> Iterator[bytes]:
+    """The lines of a file without their ends, of which a block is held at a time."""
+    rest, before = b"", 0
+    for block in read_blocks(path, BLOCK_BYTES):
+        *lines, rest = (rest + block).split(b"\n")
+        yield from lines
+        before += len(lines)
+        if len(rest) > BLOCK_BYTES:
+            raise FormatError(name, before + 1, 0, NOT_ONE.format(str(rest[:40])[1:]))
+    yield rest
 
 
 def _number(text: bytes) -> float | None:

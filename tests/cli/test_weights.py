@@ -1,6 +1,7 @@
 """svmx-train -W: a file with a weight for each row."""
 
 import gzip
+import tracemalloc
 
 import pytest
 from support import data
@@ -72,7 +73,7 @@ FAULTS = {
     "other digits": (lines_with(17, "\u0661").encode(), "weights:17: a line must be one weight, not '\\xd9\\xa1'"),
     "blank": (lines_with(17, ""), "weights:17: a line must be one weight, not ''"),
     "few": ("1\n" * 269, "weights: 269 weights for 270 rows"),
-    "many": ("1\n" * 271, "weights: 271 weights for 270 rows"),
+    "many": ("1\n" * 271, "weights:271: a weight for more than 270 rows"),
     "none": ("", "weights: 0 weights for 270 rows"),
     "all 0": ("0\n" * N, "every row has weight 0"),
     "damaged": (gzip.compress(TEXT.encode())[:-9], "weights"),
@@ -86,6 +87,37 @@ def test_a_bad_file_of_weights_is_refused(folder, fault):
     folder.put("weights", content)
     err, _ = folder.refuses("svmx-train", "-q", "-W", "weights", HEART, "model")
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"1\n" * 20_000_000, "weights:271: a weight for more than 270 rows"),
+        (b"1" * 40_000_000, "weights:1: a line must be one weight, not '1111"),
+        (b"#" + b"x" * 40_000_000, "weights:1: a line must be one weight, not '#xxx"),
+    ],
+    ids=["lines", "one line", "a comment"],
+)
+def test_a_file_of_weights_that_is_too_long_is_not_read_to_its_end(folder, content, message):
+    """40 MB are not held, nor made lines."""
+    folder.put("weights", content)
+    tracemalloc.start()
+    try:
+        code, _, err = folder.call("svmx-train", "-q", "-W", "weights", HEART, "model")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert code == 1 and message in err
+    assert peak < len(content) / 8
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n" * 100_000, "\r\n \n\t\n"])
+def test_blank_lines_end_a_file_of_weights(folder, end):
+    folder.put("weights", TEXT.rstrip("\n") + end)
+    folder.put("plain", TEXT)
+    for name in ("weights", "plain"):
+        folder.accepts("svmx-train", "-q", "-W", name, HEART, f"{name}.model")
+    assert folder.get("weights.model") == folder.get("plain.model")
 
 
 @pytest.mark.parametrize(
@@ -221,7 +253,10 @@ def test_a_window_slides_over_rows_with_weights(folder):
         (["-W", "-", "--add", "-", "first", "model"], "standard input can be one of the files only"),
         (["-W", "first.weights", "--add", "more", "first", "model", "first.weights"], "the model file is the same as"),
         (["--window", "50", "-W", "first.weights", "first", "first.weights"], "the model file is the same as"),
-        (["--add", "more", "--add-weights", "first.weights", "first", "model"], "200 weights for 70 rows"),
+        (
+            ["--add", "more", "--add-weights", "first.weights", "first", "model"],
+            ":71: a weight for more than 70 rows",
+        ),
         (["-W", "more.weights", "--add", "more", "first", "model"], "70 weights for 200 rows"),
     ],
 )
