@@ -39,8 +39,29 @@ def check_rows(problem: Problem, param: Parameter) -> None:
 def check_targets(problem: Problem, param: Parameter) -> None:
     """And of targets."""
     check_values(problem, param)
+    check_pairs(problem, param)
     if param.svm_type == SvmType.NU_SVC:
         check_nu(problem, param)
+
+
+# Of a pair of classes with few rows, when it is solved and in the model: the least that was measured.
+BYTES_OF_PAIR = 600
+# Their pairs always find room.
+FEW_CLASSES = 1000
+
+
+def check_pairs(problem: Problem, param: Parameter) -> None:
+    """One against one needs room for k (k - 1) / 2 pairs. Raises TooLittleMemory."""
+    if not param.svm_type.is_classification or len(problem) <= FEW_CLASSES:
+        return
+    k = len(set(problem.targets))
+    if k <= FEW_CLASSES:
+        return
+    from libsvmx._core import memory  # where it may matter
+
+    n_pairs, few = k * (k - 1) // 2, k * 2 > len(problem)
+    advice = "; targets of a regression? they are for epsilon-SVR and nu-SVR" if few else "; fewer classes need less"
+    memory.require(BYTES_OF_PAIR * n_pairs, f"a model of {n_pairs} pairs of {k} classes", advice)
 
 
 def check_values(problem: Problem, param: Parameter) -> None:
