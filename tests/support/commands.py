@@ -59,10 +59,10 @@ def endless(path):
 class Folder:
     """The current folder of a test, where commands run in this process.
 
-    ``kept`` is a file that no failing command may touch: it stands where the output would go.
+    ``KEPT`` is a file that no failing command may touch: it stands where the output would go, and begins as a model.
     """
 
-    KEPT = b"kept from an earlier run\n"
+    KEPT = b"svm_type kept from an earlier run\n"
 
     def __init__(self, path, capfd):
         self.path, self.capfd = Path(path), capfd
