@@ -9,14 +9,13 @@ import sys
 
 from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.io.files import ENDING
 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Iterator
 else:
     import _signal as signal  # as in process.py
-
-ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 
 def leave(code: int) -> None:

@@ -13,8 +13,11 @@ from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable, Iterator, Sequence
     from typing import IO, TextIO
+else:
+    import _signal as signal  # without the enumerations of Python's module, which take longer than it
 
 try:
     import fcntl
@@ -25,6 +28,7 @@ COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh")  # how gzip, xz and bzip2 be
 MAGIC_BYTES = 10  # as many as tell a compressed file
 PIECE = 1 << 23  # bytes that are read at a time, some milliseconds
 HOSTS = 4_294_967_291  # a prime, as good as a checksum
+ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 STANDARD_INPUT = STANDARD_OUTPUT = "-"  # where a file is read, and where one is written
 
 
@@ -209,8 +213,9 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
 def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
     """Write several files of which none takes its place before all are complete and synced.
 
-    They take their places in the order given. If the process dies in between, those at the end are still the old ones:
-    let the last be the one from which the same command can be repeated.
+    They take their places in the order given, while signals that end a process wait. If one of these renames fails, or
+    the process is killed in between, those at the end are still the old ones: let the last be the one from which the
+    same command can be repeated.
 
     Raises
     ------
@@ -224,12 +229,37 @@ def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
                 outputs[-1].open()
                 outputs[-1].file.write(content)
                 outputs[-1].complete()
-        for output in outputs:
-            with _naming(output.path):
-                output.put_in_place()
+        with _signals_held_back():
+            for output in outputs:
+                with _naming(output.path):
+                    output.put_in_place()
     finally:
         for output in outputs:
             output.discard()
+
+
+@contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """A signal that would end the process, or raise, within the block does so when it ends."""
+    came: list[int] = []
+
+    def note(signum: int, frame: object) -> None:
+        came.append(signum)
+
+    # None: of a program in C, around Python
+    handlers = {signum: signal.getsignal(signum) for signum in ENDING}
+    handlers = {signum: known for signum, known in handlers.items() if known not in (None, signal.SIG_IGN)}
+    try:
+        for signum in handlers:
+            with suppress(ValueError):  # not the main thread, which is the one that signals go to
+                signal.signal(signum, note)
+        yield
+    finally:
+        for signum, known in handlers.items():
+            with suppress(ValueError):
+                signal.signal(signum, known)
+        if came:
+            signal.raise_signal(came[0])
 
 
 @contextmanager

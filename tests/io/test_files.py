@@ -124,6 +124,7 @@ class Interruption:
 def test_a_signal_at_any_moment_leaves_no_temporary_file(write, tmp_path):
     names = [str(tmp_path / "model"), str(tmp_path / "state")]
     before, n = sys.gettrace(), 0
+    handlers = {signum: signal.getsignal(signum) for signum in files.ENDING}
     while True:
         n += 1
         sys.settrace(interruption := Interruption(n))
@@ -133,10 +134,70 @@ def test_a_signal_at_any_moment_leaves_no_temporary_file(write, tmp_path):
             pass
         finally:
             sys.settrace(before)
+            for signum, handler in handlers.items():
+                signal.signal(signum, handler)
         assert not [name for name in os.listdir(tmp_path) if name.endswith(".tmp")], n
         if interruption.left > 0:
             break
     assert n > 300
+
+
+class Sending(Interruption):
+    """A signal of the system is sent before the n-th instruction while files take their places, and its handler raises
+    when Python lets it."""
+
+    def __init__(self, n, signum):
+        super().__init__(n)
+        self.signum = signum
+
+    def __call__(self, frame, event, argument):
+        if frame.f_code.co_name not in ("write_files", "_signals_held_back", "put_in_place"):
+            return None
+        try:
+            super().__call__(frame, event, argument)
+        except KeyboardInterrupt:
+            signal.raise_signal(self.signum)
+        return self
+
+
+class Told(BaseException):
+    """What the handler raises."""
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_all_outputs_old_or_all_new(signum, tmp_path):
+    """Wherever it comes, and it is not lost."""
+
+    def handler(signum, frame):
+        raise Told
+
+    paths = [tmp_path / name for name in ("model", "state")]
+    tracing, before, n, seen = sys.gettrace(), signal.signal(signum, handler), 0, set()
+    try:
+        while True:
+            n += 1
+            for path in paths:
+                path.write_bytes(b"old")
+            sys.settrace(sending := Sending(n, signum))
+            try:
+                write_files([(str(path), b"new") for path in paths])
+                told = False
+            except Told:
+                told = True
+            finally:
+                sys.settrace(tracing)
+            found = {path.read_bytes() for path in paths}
+            assert len(found) == 1, n
+            assert signal.getsignal(signum) is handler
+            if sending.left > 0:
+                break
+            assert told, n
+            seen |= found
+    finally:
+        signal.signal(signum, before)
+    assert n > 200
+    assert seen == {b"old", b"new"}
 
 
 @pytest.mark.parametrize("change", [-files.PIECE, -1, 0, 1, 3 * files.PIECE // 2])
