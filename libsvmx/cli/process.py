@@ -9,10 +9,10 @@ from libsvmx import BEGUN
 from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._core.machine import machine
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.cli.ending import ENDING, Ended, come_again, die_by, end_workers, ignored, last_words, leave, tidy_end
+from libsvmx.cli.ending import Ended, come_again, die_by, end_workers, ignored, last_words, leave, tidy_end
 from libsvmx.cli.options import REPORT, HelpRequested, UsageError, as_wide_as_the_terminal, text_of
 from libsvmx.exceptions import SvmxError
-from libsvmx.io.files import STANDARD_OUTPUT, print_names_as_typed
+from libsvmx.io.files import ENDING, STANDARD_OUTPUT, print_names_as_typed
 
 if TYPE_CHECKING:
     import signal

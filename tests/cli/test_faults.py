@@ -115,7 +115,6 @@ TARGETS = [
     ("missing/model", "missing", "No such file or directory"),
     ("file/model", "file", "No such file or directory"),
     ("place", "place", "Is a directory"),
-    ("", "argument 2 after the options is empty", "see svmx-train --help"),
 ]
 
 
