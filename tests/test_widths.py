@@ -1,7 +1,8 @@
-"""How many features a model knows, and arrays that have more."""
+"""How many features a model knows, and arrays that have more or fewer."""
 
 import pickle
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -45,8 +46,77 @@ def test_columns_of_the_training_array(name, form):
     for call in CALLS:
         with pytest.raises(DataError, match="X has 5 columns, but the model was trained on 4"):
             call(model, FORMS[form](WIDE))
+        with pytest.raises(DataError, match="X has 3 columns, but the model was trained on 4"):
+            call(model, FORMS[form](X[:, :3]))
         call(model, FORMS[form](X))
-        call(model, FORMS[form](X[:, :3]))
+
+
+# all that takes rows to predict: a function of rows
+FACES = {
+    "predict": lambda: partial(libsvmx.predict, libsvmx.train(X, Y)),
+    "decision_values": lambda: partial(libsvmx.decision_values, libsvmx.train(X, Y)),
+    "predict_probability": lambda: partial(libsvmx.predict_probability, libsvmx.train(X, Y, probability=True)),
+    "explain": lambda: lambda rows: libsvmx.explain(libsvmx.train(X, Y), rows, X[:3]),
+    "background": lambda: lambda rows: libsvmx.explain(libsvmx.train(X, Y), X[:3], rows),
+    "State.predict": lambda: libsvmx.train(X, Y, keep_state=True).predict,
+    "State.decision_values": lambda: libsvmx.train(X, Y, keep_state=True).decision_values,
+    "State.add": lambda: lambda rows: libsvmx.train(X, Y, keep_state=True).add(rows, Y),
+    "influence": lambda: lambda rows: libsvmx.influence(libsvmx.train(X, Y, keep_state=True), rows, Y),
+    "jackknife_plus": lambda: lambda rows: libsvmx.jackknife_plus(libsvmx.train(X, Y, keep_state=True), rows),
+    "full_conformal": lambda: lambda rows: libsvmx.full_conformal(libsvmx.train(X, Y, keep_state=True), rows),
+    "p_values": lambda: lambda rows: libsvmx.conformal_p_values(libsvmx.train(X, Y, keep_state=True), rows, Y),
+    "cv_plus": lambda: lambda rows: libsvmx.cv_plus(X, Y, rows),
+    "low_rank": lambda: libsvmx.low_rank(X, rank=3).features_of,
+    "SVC": lambda: estimator("SVC").fit(X, Y).predict,
+    "SVC.partial_fit": lambda: lambda rows: estimator("SVC").partial_fit(X, Y).partial_fit(rows, Y),
+    "OneClassSVM": lambda: estimator("OneClassSVM").fit(X).score_samples,
+    "SVCCV": lambda: estimator("SVCCV", Cs=[1.0], gammas=[1.0]).fit(X, Y).decision_function,
+}
+
+
+def estimator(name, **parameters):
+    pytest.importorskip("sklearn")
+    return getattr(libsvmx, name)(**parameters)
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("face", FACES)
+def test_columns_that_are_missing(face, form):
+    """A table without its last column, or with the wrong ones, is a mistake, not rows that are 0 there."""
+    call = FACES[face]()
+    for rows in (X[:, :3], X[:, :1]):
+        with pytest.raises(ValueError, match=f"X has {rows.shape[1]} (columns|features), but"):
+            call(FORMS[form](rows))
+    call(FORMS[form](X))
+
+
+def test_features_that_are_missing_are_0_where_rows_have_indices():
+    some = libsvmx.train(X, Y, kernel_type=0), libsvmx.train([{1: 1.0, 3: 2.0}, {2: -1.0}], [1, -1], kernel_type=0)
+    for model in some:
+        full = libsvmx.decision_values(model, np.array([[0.5, 0.0, 0.0, 0.0]])[:, : model.n_features])
+        for rows in ([{1: 0.5}], libsvmx.CsrMatrix(np.array([0, 1]), np.ones(1, np.int32), np.array([0.5]))):
+            assert libsvmx.decision_values(model, rows) == full
+        with pytest.raises(DataError, match=f"1 columns, but the model was trained on {model.n_features}"):
+            libsvmx.decision_values(model, np.array([[0.5]]))
+
+
+def test_svmutil_reads_tables_as_libsvm_does():
+    from libsvmx import svmutil
+
+    trained = svmutil.svm_train(Y, X, "-t 0 -q")
+    narrow = svmutil.svm_predict([], X[:, :2], trained, "-q")[2]
+    assert narrow == svmutil.svm_predict([], np.column_stack((X[:, :2], np.zeros((30, 2)))), trained, "-q")[2]
+
+
+def test_a_column_of_index_0_is_in_no_table():
+    rows = [{0: 1.0, 2: 1.0}, {0: -1.0, 1: 2.0}, {2: -1.0}]
+    model = libsvmx.train(rows, [1, -1, -1], kernel_type=0)
+    expected = libsvmx.decision_values(model, [{1: 1.0, 2: 3.0}])
+    assert libsvmx.decision_values(model, [[1.0, 3.0]]) == expected
+    for table in ([[1.0]], [[1.0, 3.0, 2.0]]):
+        with pytest.raises(DataError, match="but the model was trained on 2"):
+            libsvmx.decision_values(model, table)
 
 
 def test_support_vectors_are_rows_of_the_array():
@@ -121,8 +191,9 @@ def test_precomputed_kernels(tmp_path):
     K = X @ X.T
     model = libsvmx.train(K, Y, kernel_type=4)
     assert model.n_features == 30
-    with pytest.raises(DataError, match="X has 31 columns, but the model was trained on 30"):
-        libsvmx.predict(model, np.ones((2, 31)))
+    for columns in (29, 31):
+        with pytest.raises(DataError, match=f"X has {columns} columns, but the model was trained on 30"):
+            libsvmx.predict(model, np.ones((2, columns)))
     path = str(tmp_path / "model")
     libsvmx.save_model(path, model)
     assert libsvmx.load_model(path).n_features == max(model.sv_indices)

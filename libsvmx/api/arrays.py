@@ -431,20 +431,24 @@ def model_of(model: Any) -> Model:
 
 
 def tests_of(model: Model, X: Any) -> CsrMatrix:
-    """Test rows of a model. Raises DataError, also for an array that has more columns than the training rows had."""
-    return rows_as(X, model.param, model.columns)
+    """Test rows of a model. Raises DataError, also for an array that has not as many columns as the training rows."""
+    return rows_as(X, model.param, model.columns, model.vectors.first_index)
 
 
 def new_rows(X: Any, param: Parameter, training: CsrMatrix) -> CsrMatrix:
     """The same before there is a model of the rows ``training``."""
-    return rows_as(X, param, columns_of(training, param))
+    return rows_as(X, param, columns_of(training, param), training.first_index)
 
 
-def rows_as(X: Any, param: Parameter, columns: int | None) -> CsrMatrix:
-    """Test rows where training rows have so many columns, None: unknown. Raises DataError."""
-    tests = precomputed(X) if param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
+def rows_as(X: Any, param: Parameter, columns: int | None, first_index: int) -> CsrMatrix:
+    """Test rows where training rows have so many columns, None: unknown. Raises DataError.
+
+    Where these begin with index 0, an array, whose first column is index 1, has none for it.
+    """
+    given = param.kernel_type == KernelType.PRECOMPUTED
+    tests = precomputed(X) if given else as_matrix(X)
     if columns is not None and is_table(X):
-        check_width(columns_of(tests, param), columns)
+        check_width(columns_of(tests, param), columns if given else columns + first_index - 1)
     return tests
 
 
@@ -454,11 +458,12 @@ def is_table(X: Any) -> bool:
 
 
 def check_width(columns: int, known: int) -> None:
-    """Raise DataError for more columns than training rows had."""
-    if columns > known:
+    """Raise DataError unless there are as many columns as training rows had."""
+    if columns != known:
+        others = "further features count" if columns > known else "features that are missing count"
         raise DataError(
-            f"X has {columns} columns, but the model was trained on {known}. To have further features count as LIBSVM "
-            f"counts them, give rows with an index: a CsrMatrix, or dicts"
+            f"X has {columns} columns, but the model was trained on {known}. To have {others} as LIBSVM counts them, "
+            "give rows with an index: a CsrMatrix, or dicts"
         )
 
 
@@ -471,9 +476,9 @@ def predict(model: Model, X: Any, *, threads: int = 0) -> FloatArray:
     Raises
     ------
     ParameterError   a number of threads that is not possible
-    DataError        also for an array or SciPy matrix with more columns than ``model.n_features``, unless the model was
+    DataError        also for an array or SciPy matrix that has not ``model.n_features`` columns, unless the model was
         loaded: it does not know how many there were. In a CsrMatrix and in dicts, as LIBSVM has it, further features
-        count in the distances of RBF and are ignored by other kernels; columns that are missing are 0.
+        count in the distances of RBF and are ignored by other kernels; those that are missing are 0.
     """
     most, tests = threads_of(threads), tests_of(model_of(model), X)
     return np.asarray(prediction.predict_labels(model, tests, ramp(tests.n_rows), threads=most))

@@ -20,7 +20,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import default_gamma
-from libsvmx.api.arrays import as_matrix, check_width, is_table, parameter_of, precomputed
+from libsvmx.api.arrays import as_matrix, parameter_of, precomputed, rows_as
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
@@ -73,12 +73,10 @@ class LowRankKernel:
 
         Raises
         ------
-        DataError        also for an array with more columns than the n rows had
+        DataError        also for an array that has not as many columns as the n rows
         """
         p = self.param
-        tests = rows_of(X, p)
-        if is_table(X):
-            check_width(columns_of(tests, p), self.columns)
+        tests = rows_as(X, p, self.columns, self.vectors.first_index)
         rows = np.arange(tests.n_rows, dtype=np.int32).data
         return features_of(self.vectors, self.transform, tests, rows, p.kernel_type, p.degree, p.gamma, p.coef0)
 

@@ -16,7 +16,9 @@ from libsvmx._train.updating import state
 from libsvmx._train.updating.from_model import completed, state_of_model
 from libsvmx.api.arrays import (
     as_matrix,
+    check_width,
     decision_values,
+    is_table,
     model_of,
     parameter_of,
     precomputed,
@@ -97,7 +99,9 @@ class State(state.State):
         then for each that joins; values with rows that have left are not used. Or X is a CsrMatrix, 0:serial 1:K(row,1)
         2:K(row,2) …, with serial numbers that no other row has.
 
-        A label that is new makes a new class, which is trained against each of the others.
+        Columns beyond those of the rows that are there are new features; an array that lacks some is refused, where a
+        CsrMatrix, or dicts, have 0 there. A label that is new makes a new class, which is trained against each of the
+        others.
 
         Raises
         ------
@@ -139,10 +143,13 @@ class State(state.State):
             return self.change(matrix, targets, remove, told, row_weights)
 
     def _joining(self, version: Version, X: Any) -> CsrMatrix:
-        """Rows that join; of a precomputed kernel an array has a column for each row that ever was there, and for each
-        that joins. Raises DataError."""
+        """Rows that join, an array of which has no fewer columns than those that are there; of a precomputed kernel it
+        has one for each row that ever was there, and for each that joins. Raises DataError."""
         if version.table is None or isinstance(X, CsrMatrix):
-            return as_matrix(X)
+            matrix, known = as_matrix(X), version.problem.matrix.n_columns
+            if is_table(X) and matrix.n_rows and matrix.n_columns < known:
+                check_width(matrix.n_columns, known)
+            return matrix
         rows = precomputed(X, version.next_id + 1)
         ever, m = version.next_id, rows.n_rows
         given, known = (columns_of(matrix, version.param) for matrix in (rows, version.problem.matrix))
