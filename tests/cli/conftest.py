@@ -14,6 +14,12 @@ def no_pictures(monkeypatch):
 
 
 @pytest.fixture
+def few_points(monkeypatch):
+    """A smaller grid than easy.py's, around its middle."""
+    monkeypatch.setattr("libsvmx.cli.gridjob.C_AXIS", (-1.0, 3.0, 2.0))
+
+
+@pytest.fixture
 def finished(folder):
     """A folder with the results of a search and its table; the engine's rates depend on the start."""
     with pytest.MonkeyPatch.context() as patch:

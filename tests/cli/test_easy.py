@@ -14,7 +14,7 @@ SPLIT = 4.0
 
 
 @pytest.fixture
-def cars(folder, no_pictures):
+def cars(folder, few_points, no_pictures):
     """Training and test files of unscaled data in a folder of their own."""
     matrix = read_data(MPG).matrix
     lines = []

@@ -212,7 +212,7 @@ def test_quiet_is_quiet(folder):
 @pytest.mark.parametrize("n", quick_first([90, 270]))
 def test_validation(n, folder):
     matrix, y = data.load("heart_scale", n)
-    write_data("rows", matrix, y)
+    write_data("rows", matrix, np.array(y))
     for n_folds in (5, n):  # as many folds as rows are as many trainings
         expected = Oracle(matrix, y, "-t 0 -e 1e-6").cross_validate(n_folds)
         _, out = folder.accepts("svmx-train", *LINEAR, "-v", n_folds, "rows")
@@ -353,7 +353,7 @@ def test_a_grid_of_gamma_factorizes_anew(folder):
     assert min(rates) > 75
 
 
-def test_easy(folder, no_pictures):
+def test_easy(folder, few_points, no_pictures):
     folder.put("train", b"".join((data.DATA / "iris.scale").read_bytes().splitlines(keepends=True)[:100:4]))
     _, out = folder.accepts("svmx-easy", *CRSVM, "--rank", "20", "--unbalanced", "train", "train")
     assert "Accuracy = 9" in out or "Accuracy = 100%" in out

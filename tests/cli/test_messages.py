@@ -177,7 +177,8 @@ def test_data_without_a_label_of_the_model(folder):
 def test_an_interrupted_search_says_how_to_go_on(folder, command, args, hint, moment):
     """Interrupted at its second point, by its own hand: in a place where only C runs, or where files are written."""
     with open(HEART, "rb") as file:
-        folder.put("heart_scale", b"".join(file.readlines()[:40]))
+        # of fewer rows svmx-easy says something about zeros that are none when they are scaled
+        folder.put("heart_scale", b"".join(file.readlines()[: 270 if command == "svmx-easy" else 40]))
     place = {
         "computing": ("libsvmx._train.validation.grid_search", "cross_validate"),
         "writing": ("libsvmx.cli.gridfile", "point_lines"),

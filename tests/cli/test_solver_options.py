@@ -280,7 +280,7 @@ def test_workers_take_it_too(folder):
     assert alone
 
 
-def test_easy(folder, no_pictures):
+def test_easy(folder, few_points, no_pictures):
     folder.put("train", (data.DATA / "iris.scale").read_bytes())
     _, out = folder.accepts("svmx-easy", "--solver", "chunked", "--working-set", "30", "train", "train")
     assert "Accuracy = 9" in out or "Accuracy = 100%" in out

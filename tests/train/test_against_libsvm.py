@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support import data
 from support.oracle import Oracle
+from support.selection import quick_first
 
 from libsvmx._train.folds import Rand
 from libsvmx._train.parameter import Parameter
@@ -145,7 +146,8 @@ def test_regression(name, formulation, kernel, shrinking, probability, tmp_path)
         (("splice.xz",), "-c 1000 -g 0.01"),
         (("a1a.xz",), "-c 100 -g 0.5 -m 0.05"),  # three rows of cache, thousands of iterations, shrinking
         (("a1a.xz",), "-c 1 -g 0.05 -e 1e-6"),
-        (("mushrooms.xz",), "-c 10 -g 0.05 -m 1"),
+        (("mushrooms.xz", 1500), "-c 10 -g 0.05 -m 1"),
+        pytest.param(("mushrooms.xz",), "-c 10 -g 0.05 -m 1", marks=pytest.mark.exhaustive),
         (("vowel.scale.xz",), "-c 16 -g 2"),
         (("abalone_scale.xz", 1500), "-s 4 -c 10 -n 0.6 -g 0.5"),
         (("abalone_scale.xz", 1500), "-s 3 -c 100 -p 0.5 -g 0.3"),
@@ -211,7 +213,9 @@ def test_model_files_go_both_ways(options, tmp_path):
     assert list(values) == [v for row in expected_values for v in row]
 
 
-@pytest.mark.parametrize("options", ["-s 0 -c 3 -g 0.002", "-s 1 -n 0.4 -t 0", "-s 2 -g 0.01", "-s 3 -p 0.5 -g 0.002"])
+@pytest.mark.parametrize(
+    "options", quick_first(["-s 0 -c 3 -g 0.002", "-s 1 -n 0.4 -t 0", "-s 2 -g 0.01", "-s 3 -p 0.5 -g 0.002"])
+)
 def test_rows_of_many_features(options, tmp_path):
     """Kernel values cost so much that rows are computed in blocks, and copied from each other."""
     random = np.random.default_rng(7)

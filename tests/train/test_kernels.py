@@ -87,6 +87,7 @@ def test_pairs_of_classes(name, options, policy, tmp_path):
     compare_on(matrix, targets, options, tmp_path, policy=policy)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("options", ["-c 100", "-s 3 -c 100 -p 0.01", "-s 4 -c 50 -n 0.5", "-s 1 -n 0.4"])
 def test_wide_rows(options, policy):
     """Dear enough for blocks, with rows that were not asked for yet."""

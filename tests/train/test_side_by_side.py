@@ -237,8 +237,8 @@ def test_random_numbers_are_drawn_in_the_order_of_one_thread(svm_type):
     ],
 )
 @pytest.mark.parametrize("name", ["heart_scale", "wine.scale", "vowel.scale.xz"])
-def test_pairs_and_inner_folds_do_not_depend_on_threads(name, options):
-    X, y = data.load(name)
+def test_pairs_and_inner_folds_do_not_depend_on_threads(name, options, exhaustive):
+    X, y = data.load(name, None if exhaustive else 250)
     solves = len(set(y)) * (len(set(y)) - 1) // 2 * (6 if options else 1)
 
     def trained(threads, weights):
@@ -265,8 +265,8 @@ def test_a_training_that_is_ended_has_pairs_that_were_not_begun(few_ahead):
 
 
 @pytest.mark.parametrize("weights", [False, True])
-def test_several_classes_and_weights(weights):
-    rows = data.load("vowel.scale.xz")
+def test_several_classes_and_weights(weights, exhaustive):
+    rows = data.load("vowel.scale.xz", None if exhaustive else 250)
     options = {"C": 8.0, "gamma": 1.0, "sample_weight": [k % 3 for k in range(len(rows[1]))] if weights else None}
     for probability in (False, True):
         one, three = (validated(rows, threads, probability=probability, **options) for threads in (1, 3))

@@ -1,5 +1,7 @@
 """Solvers on features, low-rank factors and IRWLS ask whether to stop while they work, and stop at any question."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from libsvmx._core.arrays import ramp
@@ -44,21 +46,22 @@ class StopsAt(Recorder):
         return self.asked >= self.n
 
 
-def questions(options):
+@cache
+def questions(name):
     """Of a training that nothing stops."""
     never = StopsAt(10**9)
-    model = libsvmx.train(*rows(), threads=1, observer=never, **options)
+    model = libsvmx.train(*rows(), threads=1, observer=never, **LONG[name])
     assert model.statuses == ("converged",)
     return never.asked
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", LONG)
-def test_stopped_at_any_question(name, threads):
-    most = questions(LONG[name])
+def test_stopped_at_any_question(name, threads, exhaustive):
+    most = questions(name)
     assert most > 3
     ends = set()
-    for n in sorted({1, 3, most // 2, most - 1}):
+    for n in sorted({1, 3, most // 2, most - 1} if exhaustive else {1, most // 2}):
         stops, (X, y) = StopsAt(n), rows()
         try:
             model = libsvmx.train(X, y, threads=threads, observer=stops, **LONG[name])
@@ -116,9 +119,10 @@ METHODS = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("kind", ["rbf", "given"])
-def test_a_factor_stopped_at_every_question(name, kind):
+@pytest.mark.parametrize("kind", ["given", "rbf"])
+def test_a_factor_stopped_at_every_question(name, kind, exhaustive):
     X = points(300 if kind == "given" else 1050, 5)
     K = kernel_of(X, X, RBF, gamma=0.3)
     matrix, arguments = (given(K), (4, 0, 0.0, 0.0)) if kind == "given" else (from_dense(X), (RBF, 0, 0.3, 0.0))
@@ -129,7 +133,7 @@ def test_a_factor_stopped_at_every_question(name, kind):
         return factorize(matrix, ramp(matrix.n_rows), *arguments, settings, BUDGET, 1, asked)
 
     whole = factor(most)
-    some = range(1, len(most.told) + 1, max(1, len(most.told) // 10))
+    some = range(1, len(most.told) + 1, max(1, len(most.told) // (10 if exhaustive else 3)))
     ranks = []
     for n in some:
         asked = Asked(n)
