@@ -60,7 +60,7 @@ def rates(folder, name):
     return sorted((row["log2c"], row["log2g"], row["rate"]) for row in rows(folder.get(name)))
 
 
-def test_a_start_with_any_byte_changed_is_computed_again(interrupted):
+def test_a_start_with_any_byte_changed_is_computed_again(interrupted, exhaustive):
     expected = rates(interrupted, "expected")
     path = max((interrupted.path / "starts").iterdir(), key=lambda one: one.stat().st_mtime)
     content = path.read_bytes()
@@ -69,7 +69,7 @@ def test_a_start_with_any_byte_changed_is_computed_again(interrupted):
     assert "computed again" not in said
     assert points_of(interrupted.get("results")) == points_of(interrupted.get("r")) + 5
     path.write_bytes(content)
-    keys = random.Random(1).sample(range(len(content)), 8)
+    keys = random.Random(1).sample(range(len(content)), 8 if exhaustive else 2)
     for at in (0, 20, len(content) - 1, *keys):
         changed = bytearray(content)
         changed[at] ^= 1 << at % 8

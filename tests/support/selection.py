@@ -7,9 +7,13 @@ from itertools import combinations
 import pytest
 
 
-def quick_first(values, n=1):
-    """Values of one parameter, of which all but the first ``n`` are exhaustive: they repeat what those test, longer."""
-    return [*values[:n], *(pytest.param(value, marks=pytest.mark.exhaustive) for value in values[n:])]
+def quick_first(values, n=1, names=1):
+    """Values of a parametrize, of which all but the first ``n`` are exhaustive: they repeat what those test, longer.
+
+    With several names each of the values is a tuple.
+    """
+    rest = [value if names > 1 else (value,) for value in values[n:]]
+    return [*values[:n], *(pytest.param(*value, marks=pytest.mark.exhaustive) for value in rest)]
 
 
 def parameters_of(family):

@@ -1,6 +1,7 @@
 """However many threads: the same model, and none of them is missed after a fork."""
 
 import os
+from functools import cache
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ def rows_of(kind):
     return (rng.normal(size=(N, 90)) * (rng.random((N, 90)) < 0.1)).tolist()
 
 
+@cache
 def problem_of(kind):
     rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in rows_of(kind)]
     signs = np.where(np.random.default_rng(8).random(N) < 0.5, 1.0, -1.0)
