@@ -1,8 +1,8 @@
 """The benchmarks of cross-validation, leave-one-out, grids, readers and predictions, each in small."""
 
 import json
+import lzma
 import os
-import shutil
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -269,25 +269,39 @@ def test_command_of_validations(job, cases_and_more, heading, accuracy, tmp_path
     assert "NOT RUN: a9a is not in" in files["table.md"].read_text()
 
 
+@pytest.fixture
+def fake(tmp_path):
+    """What takes the place of LIBSVM's commands, once it is written; a9a and a9a.t are the first rows of a1a."""
+    if os.name == "nt":
+        pytest.skip("a script takes their place")
+    rows = lzma.decompress((DATA / "a1a.xz").read_bytes()).splitlines(keepends=True)[:200]
+    for name in ("a9a", "a9a.t"):
+        (tmp_path / name).write_bytes(b"".join(rows))
+    script = tmp_path / "svm-predict"
+    script.touch(0o755)
+    return script
+
+
+def common(fake):
+    return ["--data", str(fake.parent), "--cache", str(fake.parent / "cache"), "--repeat", "1"]
+
+
 @pytest.mark.exhaustive
-@pytest.mark.skipif(os.name == "nt", reason="a script takes the place of svm-predict")
-def test_commands_of_readers_and_predictions(tmp_path, capsys):
-    for name in ("a9a.xz", "a9a.t.xz"):
-        shutil.copy(DATA / "a1a.xz", tmp_path / name)
-    fake = tmp_path / "svm-predict"
+def test_commands_of_readers_and_predictions(fake, capsys):
     fake.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from libsvmx.cli.predict import entry; entry()" "$@"\n')
-    fake.chmod(0o755)
-    common = ["--data", str(tmp_path), "--cache", str(tmp_path / "cache"), "--repeat", "1"]
-    assert main(["predicting", "--case", "a9a.t", "--svm-predict", str(fake), *common]) == 0
+    assert main(["predicting", "--case", "a9a.t", "--svm-predict", str(fake), *common(fake)]) == 0
     assert "equal" in capsys.readouterr().out
-    fake.write_text("#!/bin/sh\necho 1 > $3\n")
-    assert main(["predicting", "--case", "a9a.t", "--svm-predict", str(fake), *common]) == 1
-    assert "output files DIFFER" in capsys.readouterr().out
     fake.write_text("#!/bin/sh\necho 'ERROR: C <= 0' >&2\nexit 1\n")
-    assert main(["reading", "--case", "a9a", "madelon", "--svm-train", str(fake), *common]) == 0
+    assert main(["reading", "--case", "a9a", "madelon", "--svm-train", str(fake), *common(fake)]) == 0
     told = capsys.readouterr().out
     assert "madelon is not in" in told
     assert "LIBSVM: NOT RUN" not in told
     fake.write_text("#!/bin/sh\necho trained\n")
-    assert main(["reading", "--case", "a9a", "--svm-train", str(fake), *common]) == 0
+    assert main(["reading", "--case", "a9a", "--svm-train", str(fake), *common(fake)]) == 0
     assert "LIBSVM: NOT RUN: exit code 0" in capsys.readouterr().out
+
+
+def test_predictions_that_differ_are_told(fake, capsys):
+    fake.write_text("#!/bin/sh\necho 1 > $3\n")
+    assert main(["predicting", "--case", "a9a.t", "--svm-predict", str(fake), *common(fake)]) == 1
+    assert "output files DIFFER" in capsys.readouterr().out
