@@ -179,12 +179,48 @@ def test_the_usual_scheme(seeder, scheme):
     assert (found.full is not None) == (scheme == "star")
 
 
-@pytest.mark.parametrize("seeder", ["sir", "mir", "ato", "near", "path"])
-def test_seeds_save_iterations(seeder):
-    """All steps of folds together, where much is known: as many folds as rows."""
-    case = Case("smo", "two classes", "rbf", C=50.0)
-    plain, found = validated(case, 60), validated(case, 60, seeder=seeder)
-    assert sum(fold.iterations for fold in found.folds) < 0.7 * sum(fold.iterations for fold in plain.folds)
+@pytest.mark.parametrize("task", ["two classes", "three classes", "epsilon-SVR"])
+@pytest.mark.parametrize("seeder", ["path", *libsvmx.SEEDERS])
+def test_seeds_save_iterations(task, seeder):
+    """Of all folds together, where much is known: as many folds as rows. A start that helps nothing passes all else."""
+    case = Case("smo", task, "rbf", C=50.0)
+    plain, found = (validated(case, len(case.rows), seeder=name) for name in ("none", seeder))
+    assert sum(fold.iterations for fold in found.folds) < 0.8 * sum(fold.iterations for fold in plain.folds)
+
+
+@each("seeded", strength=1, solver=["smo", "irwls"], seeding=[("none", ""), *SEEDINGS])
+def test_reports_of_folds_are_sums_over_their_pairs(solver, task, kernel, seeding, mechanism):
+    case, recorder = Case(solver, task, kernel, **mechanism), Recorder()
+    seeder, scheme = seeding
+    found = validated(case, seeder=seeder, scheme=scheme, observer=recorder)
+    told = [found.full, *found.folds] if found.full else list(found.folds)
+    pairs = max(1, case.task.n_classes * (case.task.n_classes - 1) // 2)
+    if seeder != "auto":
+        assert (found.full is not None) == (scheme == "star")
+    assert len(recorder.reports) == pairs * len(told)
+    for at, report in enumerate(told):
+        own = recorder.reports[at * pairs : (at + 1) * pairs]
+        for what in ("iterations", "n_sv", "rows_computed", "values_computed"):
+            assert getattr(report, what) == sum(getattr(one, what) for one in own)
+        assert report.objective == pytest.approx(sum(one.objective for one in own), rel=1e-12)
+        assert report.gap == max(one.gap for one in own)
+        assert np.isnan(report.rho) if pairs > 1 else report.rho == own[0].rho
+        assert report.solving_seconds > 0
+
+
+def test_rows_without_anything_in_common(mechanism):
+    """All coefficients at C and all values 0 exactly: equal votes go to the class that LIBSVM has first."""
+    case = Case("smo", "three classes", "rbf", gamma=1e6, weights={}, C=0.5)
+    expected = Oracle(case.matrix(), case.y(), case.libsvm_options()).cross_validate(4)
+    for seeder, scheme in [("none", ""), *SEEDINGS]:
+        found = validated(case, seeder=seeder, scheme=scheme, **mechanism)
+        assert found.predictions.tolist() == expected
+
+
+def test_nu_svc_knows_no_weights_of_classes():
+    case = Case("smo", "nu-SVC, three classes", "rbf")
+    plain, found = (validated(case, seeder="sir", weights=weights) for weights in ({}, {1: 0.0}))
+    assert np.array_equal(found.decision_values, plain.decision_values)
 
 
 # ---- folds that lack classes ---------------------------------------------------------------------------
@@ -192,6 +228,8 @@ def test_seeds_save_iterations(seeder):
 LONELY = {
     "one row of a third class": lambda y: np.where(np.arange(len(y)) == 7, 3.0, y),
     "one row of two": lambda y: np.where(np.arange(len(y)) == 7, 1.0, -1.0),
+    "one row of the second of two": lambda y: np.where(np.arange(len(y)) == 7, -1.0, 1.0),
+    "one row of two with other names": lambda y: np.where(np.arange(len(y)) == 7, 6.0, 5.0),
     "a rare class first": lambda y: np.where(np.arange(len(y)) < 2, 9.0, y),
 }
 

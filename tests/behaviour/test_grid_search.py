@@ -7,6 +7,7 @@ import libsvmx
 from libsvmx import ParameterError, SvmType
 
 from .table import Case, each
+from .test_cross_validation import LONELY
 from .test_training import THREADS
 
 FINE = 1e-6
@@ -77,6 +78,18 @@ def test_seeded_grids_have_the_same_rates(solver, task, kernel, seeder, mechanis
         # rows of one-class on the margin are on the border
         rows = 5 if case.svm_type == SvmType.ONE_CLASS else 1
         np.testing.assert_allclose(found.rate, plain.rate, rtol=0, atol=100 * rows / len(case.rows) + 1e-3)
+
+
+@pytest.mark.parametrize("seeder", ["auto", "sir", "near", "path"])
+@pytest.mark.parametrize("name", LONELY)
+def test_columns_of_folds_that_lack_a_class(name, seeder, mechanism):
+    """A point starts from the one of the next smaller C, fold by fold, each with the classes that it has."""
+    case = Case("smo", "two classes", "rbf", eps=FINE, **mechanism)
+    given = {"log2c": (-1, 3, 2), "log2g": (-4, -4, 1), "n_folds": 4, **case.options}
+    plain, found = (
+        libsvmx.grid_search(case.X(), LONELY[name](case.y()), seeder=how, **given) for how in (None, seeder)
+    )
+    np.testing.assert_allclose(found.rate, plain.rate, rtol=0, atol=100 / len(case.rows) + 1e-3)
 
 
 @each("grid_search", strength=1, kernel=["rbf"], seeder=[None, "auto"])

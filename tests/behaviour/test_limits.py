@@ -218,6 +218,23 @@ def test_an_observer_ends_every_function(name, solver, task, kernel, mechanism):
         check_partial(name, case, found, error, whole)
 
 
+@pytest.mark.parametrize("function", [libsvmx.cross_validate, libsvmx.leave_one_out])
+@pytest.mark.parametrize("task", ["two classes", "three classes", "epsilon-SVR"])
+@pytest.mark.parametrize("seeder", ["auto", "path", *libsvmx.SEEDERS])
+def test_an_observer_ends_seeded_folds(function, task, seeder):
+    case = cut("smo", task, "rbf", C=20.0)
+    fixed = {**case.options, "seeder": seeder}
+    given = (case.X(), case.y(), 4) if function is libsvmx.cross_validate else (case.X(), case.y())
+    counting = Questions()
+    whole = function(*given, observer=counting, **fixed)
+    for k in moments(counting.asked, 4):
+        observer = Questions(k)
+        found, error = finished(lambda observer=observer: function(*given, observer=observer, **fixed))
+        assert observer.asked == k
+        assert observer.counts == counting.counts[: len(observer.counts)]
+        check_partial(function.__name__, case, found, error, whole)
+
+
 @calls(mechanism=["usual", "by threads"])
 def test_no_time_at_all(name, solver, task, kernel, mechanism):
     case = cut(solver, task, kernel, C=20.0, **mechanism)

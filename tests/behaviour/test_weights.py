@@ -190,6 +190,60 @@ def test_grids(solver, task, kernel, mechanism):
         assert rate == float(f"{one.mean_squared_error if case.svm_type.is_regression else one.accuracy:g}")
 
 
+@pytest.mark.parametrize("task", ["two classes", "three classes", "epsilon-SVR", "nu-SVR"])
+@pytest.mark.parametrize("how", ["rows", "a class"])
+def test_seeded_grids(task, how, mechanism):
+    """Points start from the next smaller C, with weights as with none."""
+    case, w = weighted("smo", task, "rbf", whole=False, eps=EPS, **mechanism)
+    given = {**axes_of(case), **case.options, "n_folds": 3}
+    if how == "rows":
+        given["sample_weight"] = w[case.rows]
+    elif task == "three classes":
+        given["weights"] = {1: 0.0}
+    plain, found = (libsvmx.grid_search(case.X(), case.y(), seeder=seeder, **given) for seeder in (None, "near"))
+    if case.svm_type.is_regression:
+        np.testing.assert_allclose(found.rate, plain.rate, rtol=1e-3)
+    else:
+        np.testing.assert_allclose(found.rate, plain.rate, rtol=0, atol=100 / len(case.rows) + 1e-3)
+
+
+@pytest.mark.parametrize("seeder", ["none", "near"])
+def test_weights_of_1_change_no_figure(seeder, mechanism):
+    case = Case("smo", "three classes", "rbf", **mechanism)
+    case.rows, ones = case.rows[:30], np.ones(30)
+    for call in (
+        lambda w: libsvmx.cross_validate(case.X(), case.y(), 3, seeder=seeder, sample_weight=w, **case.options),
+        lambda w: libsvmx.leave_one_out(case.X(), case.y(), sample_weight=w, **case.options),
+        lambda w: libsvmx.grid_search(
+            case.X(), case.y(), n_folds=3, seeder=seeder, sample_weight=w, **{**axes_of(case), **case.options}
+        ),
+    ):
+        one, other = call(None), call(ones)
+        for name in ("decision_values", "predictions", "rate", "iterations"):
+            if hasattr(one, name):
+                np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.exhaustive
+def test_workers_of_a_grid_have_the_weights():
+    pytest.importorskip("joblib")
+    case, w = weighted("smo", "two classes", "rbf")
+    given = {"sample_weight": w[case.rows], **axes_of(case), **case.options, "n_folds": 3}
+    alone, shared = (libsvmx.grid_search(case.X(), case.y(), workers=workers, **given) for workers in (1, 2))
+    np.testing.assert_array_equal(shared.rate, alone.rate)
+    np.testing.assert_array_equal(shared.iterations, alone.iterations)
+
+
+@pytest.mark.parametrize("seeder", ["none", "sir"])
+def test_a_fold_that_holds_all_weight_is_refused(seeder):
+    case, w = Case("smo", "two classes", "rbf"), np.zeros(60)
+    w[7] = 1.0
+    with pytest.raises(DataError, match=r"^every row has weight 0$"):
+        libsvmx.cross_validate(case.X(), case.y(), 5, sample_weight=w, seeder=seeder, **case.options)
+    with pytest.raises(DataError, match="needs at least 2 rows whose weight is not 0"):
+        libsvmx.leave_one_out(case.X(), case.y(), sample_weight=w, **case.options)
+
+
 @each("permutation_test", strength=1, solver=["smo", "crsvm"], **SMALL)
 def test_permutations(solver, task, kernel, mechanism):
     """Weights stay with the rows."""

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from support import data
+from support.against_libsvm import compare_folds, compare_on, parameter
 from support.oracle import Oracle
 from support.policies import ALWAYS_SHARED, NEVER_SHARED, KernelPolicy
-from train.test_against_libsvm import compare_on, parameter
 from train.test_selection import cloud, rows_of
 
 import libsvmx
@@ -70,14 +70,7 @@ VALIDATIONS = [
 @pytest.mark.parametrize(("arguments", "options", "n_folds"), VALIDATIONS)
 def test_cross_validation(arguments, options, n_folds, megabytes, policy):
     options += f" -m {megabytes}"
-    X, y = rows_and_targets(arguments, options)
-    oracle = Oracle(X, y, options)
-    expected = oracle.cross_validate(n_folds)
-    parts = []
-    report = TrainingReport(parts.append)
-    found = libsvmx.cross_validate(X, y, n_folds, parameter(options), observer=report, policy=policy)
-    assert list(found.predictions) == expected
-    assert "".join(parts) == oracle.transcript
+    compare_folds(*rows_and_targets(arguments, options), options, n_folds, policy=policy)
 
 
 @pytest.mark.parametrize("options", ["-c 8 -g 1", "-c 100 -g 0.1 -m 0.05", "-s 1 -n 0.05", "-c 8 -b 1", "-w2 3 -c 9"])

@@ -4,8 +4,8 @@ float cannot hold, and paths with many shrinkings. Always the model that LIBSVM 
 import numpy as np
 import pytest
 from support import data
+from support.against_libsvm import compare_on
 from support.selection import quick_first
-from train.test_against_libsvm import compare_on
 
 
 def rows_of(X):
