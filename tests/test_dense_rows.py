@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import libsvmx
-from libsvmx._core.matrix import CsrMatrix
+from libsvmx import CsrMatrix
 from libsvmx.api.arrays import borrowed, from_dense, precomputed
 from libsvmx.io.modelfile import model_text
 

@@ -8,7 +8,7 @@ import pytest
 from support.selection import quick_first
 
 import libsvmx
-from libsvmx._core.matrix import CsrMatrix
+from libsvmx import CsrMatrix
 from libsvmx.api.arrays import borrowed, from_dense, scaled_gamma
 from libsvmx.io.modelfile import model_text
 

@@ -1,5 +1,6 @@
 """influence(): what leaving a row out does to validation rows equals a training without it."""
 
+from dataclasses import replace
 from math import isnan
 
 import numpy as np
@@ -10,7 +11,6 @@ from support.machine import too_little_memory
 
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
-from libsvmx._core.records import replace
 
 HEART, LABELS = load("heart_scale")
 ROWS, LABELS = np.asarray(HEART.toarray()), np.asarray(LABELS)

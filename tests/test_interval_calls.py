@@ -1,5 +1,6 @@
 """jackknife_plus(), cv_plus() and full_conformal(): coverage, threads, states, stops and bad input."""
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -10,9 +11,7 @@ from support.interrupts import ctrl_c
 from support.machine import too_little_memory
 
 import libsvmx
-from libsvmx import DataError, ParameterError, StoppedEarly
-from libsvmx._core.records import replace
-from libsvmx._train.observer import Observer
+from libsvmx import DataError, Observer, ParameterError, StoppedEarly
 
 # ---- what is promised --------------------------------------------------------------------------
 

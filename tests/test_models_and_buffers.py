@@ -227,10 +227,9 @@ def test_a_row_at_fault_of_a_new_class(tmp_path):
 
 
 def test_no_id_is_left():
-    from libsvmx._train.updating.state import MOST_ID
-
+    most_id = 2**62  # of an id, which is an int64
     state = libsvmx.train(X, Y, keep_state=True)
-    state._version.next_id = MOST_ID - 1
+    state._version.next_id = most_id - 1
     with pytest.raises(DataError, match="no 2 ids left"):
         state.add(X[:2], Y[:2])
-    assert list(state.add(X[:1], Y[:1])) == [MOST_ID - 1]
+    assert list(state.add(X[:1], Y[:1])) == [most_id - 1]

@@ -5,11 +5,11 @@ from math import nan, sqrt
 import numpy as np
 import pytest
 from support.data import load
+from support.drawn import Rand
 from support.policies import BY_CLASSES, KernelPolicy
 
 import libsvmx
 from libsvmx import DataError, Observer, ParameterError, StoppedEarly
-from libsvmx._train.folds import Rand, plain_folds, shuffled, stratified_folds
 
 HEART, LABELS = load("heart_scale")
 ROWS, LABELS = np.asarray(HEART.toarray()), np.asarray(LABELS)
@@ -20,8 +20,8 @@ FLOWERS, SPECIES = np.asarray(IRIS.toarray()), np.asarray(SPECIES)
 def permuted(y, n, cv, seed=1, stratified=True):
     """The permutations of a test, from the numbers that come after those of the folds."""
     rand = Rand(seed)
-    stratified_folds(y.copy().data, cv, rand) if stratified else plain_folds(len(y), cv, rand)
-    return [y[np.asarray(shuffled(len(y), rand))] for _ in range(n)]
+    rand.folds(y, cv, stratified)
+    return [y[rand.shuffled(np.arange(len(y)))] for _ in range(n)]
 
 
 CASES = [

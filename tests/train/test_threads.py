@@ -8,13 +8,7 @@ import pytest
 from support import data
 
 import libsvmx
-from libsvmx._core.buffers import filled
-from libsvmx._train.folds import Rand
-from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import Parameter
-from libsvmx._train.problem import Problem
-from libsvmx._train.training import train_problem
-from libsvmx.exceptions import ParameterError
+from libsvmx import Parameter, ParameterError
 from libsvmx.io.modelfile import model_text
 
 N = 2600  # enough rows for helper threads, and for several tiles
@@ -35,8 +29,7 @@ def rows_of(kind):
 @cache
 def problem_of(kind):
     rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in rows_of(kind)]
-    signs = np.where(np.random.default_rng(8).random(N) < 0.5, 1.0, -1.0)
-    return Problem(data.from_rows(rows), filled("d", signs))
+    return data.from_rows(rows), np.where(np.random.default_rng(8).random(N) < 0.5, 1.0, -1.0)
 
 
 @pytest.mark.parametrize(
@@ -45,10 +38,8 @@ def problem_of(kind):
 @pytest.mark.parametrize("kind", ["dense", "bits", "columns", "postings"])
 def test_the_same_model(kind, options, exhaustive):
     problem = problem_of(kind)
-    texts = {
-        model_text(train_problem(problem, Parameter(threads=threads, **options), Rand(1), Observer()))
-        for threads in ((1, 2, 3) if exhaustive else (1, 3))
-    }
+    several = (1, 2, 3) if exhaustive else (1, 3)
+    texts = {model_text(libsvmx.train(*problem, threads=threads, **options)) for threads in several}
     assert len(texts) == 1
 
 
@@ -66,10 +57,10 @@ def test_rows_of_a_class_that_its_pairs_share(megabytes):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_after_a_fork():
     problem, param = problem_of("dense"), Parameter(gamma=0.002, threads=2)
-    expected = model_text(train_problem(problem, param, Rand(1), Observer()))
+    expected = model_text(libsvmx.train(*problem, param))
     child = os.fork()
     if child == 0:
-        same = model_text(train_problem(problem, param, Rand(1), Observer())) == expected
+        same = model_text(libsvmx.train(*problem, param)) == expected
         os._exit(0 if same else 1)
     assert os.waitpid(child, 0)[1] == 0
 
