@@ -6,7 +6,6 @@ from libsvmx._train.probability import fit_sigmoid
 from support.data import load
 
 import libsvmx
-from libsvmx import ParameterError
 
 HEART, LABELS = load("heart_scale")
 IRIS, SPECIES = load("iris.scale")
@@ -26,24 +25,6 @@ def expected(X, y, labels, options, random_state=None, rows=slice(None)):
             own = np.isin(y, (first, second)) & ~np.isnan(values)
             found.append(fit_sigmoid(values[own], np.where(y[own] == first, 1.0, -1.0))[:2])
     return np.array(found).T
-
-
-@pytest.mark.parametrize("random_state", [None, 7])
-@pytest.mark.parametrize("kind", ["C_SVC", "NU_SVC"])
-@pytest.mark.parametrize("name", ["heart", "iris"])
-def test_sigmoids_are_those_of_the_cross_validation(name, kind, random_state):
-    X, y = (HEART, LABELS) if name == "heart" else (IRIS[::-1].copy(), SPECIES[::-1].copy())
-    options = {**OPTIONS, "svm_type": kind, "nu": 0.3}
-    model = libsvmx.train(X, y, probability="cv", random_state=random_state, **options)
-    a, b = expected(X, y, model.labels.tolist(), options, random_state)
-    np.testing.assert_array_equal(np.asarray(model.sigmoid_a), a)
-    np.testing.assert_array_equal(np.asarray(model.sigmoid_b), b)
-    plain = libsvmx.train(X, y, **options)
-    assert model.coef.tobytes() == plain.coef.tobytes()
-    assert model.has_probability
-    assert model.param.probability
-    usual = libsvmx.train(X, y, probability=True, random_state=random_state, **options)
-    assert bytes(usual.sigmoid_a) != bytes(model.sigmoid_a)
 
 
 def test_the_model_file_is_libsvms(tmp_path):
@@ -84,12 +65,6 @@ def test_a_class_that_folds_lack():
     assert b[1] < 0  # these are all of class 1
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-def test_the_number_of_threads_changes_no_bit(threads):
-    one, more = (libsvmx.train(IRIS, SPECIES, probability="cv", threads=t, **OPTIONS) for t in (1, threads))
-    assert bytes(one.sigmoid_a) == bytes(more.sigmoid_a)
-
-
 def test_start_and_limits():
     model = libsvmx.train(HEART, LABELS, probability="cv", eps=1e-6, **OPTIONS)
     again = libsvmx.train(HEART, LABELS, probability="cv", eps=1e-6, start=model, **OPTIONS)
@@ -98,16 +73,6 @@ def test_start_and_limits():
         ended = libsvmx.train(HEART, LABELS, probability="cv", time_limit=1e-9, **OPTIONS)
     assert not ended.has_probability
     assert not ended.param.probability
-
-
-def test_what_is_refused():
-    for kind in ("EPSILON_SVR", "NU_SVR", "ONE_CLASS"):
-        with pytest.raises(ParameterError, match="probability='cv' fits sigmoids of classes"):
-            libsvmx.train(HEART, LABELS, svm_type=kind, probability="cv")
-    with pytest.raises(ParameterError, match="a state has no probability estimates"):
-        libsvmx.train(HEART, LABELS, probability="cv", keep_state=True)
-    with pytest.raises(ParameterError, match="probability must be True, False or 'cv', not 'isotonic'"):
-        libsvmx.train(HEART, LABELS, probability="isotonic")
 
 
 def test_probabilities_are_honest():

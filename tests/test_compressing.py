@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import oracle
+from support import optima
 from support.data import load
 from support.examples import examples
 from support.machine import too_little_memory
 
 import libsvmx
 from libsvmx import DataError, KernelType, ParameterError
-from libsvmx._train.model import by_class, by_function
 from libsvmx.api.arrays import as_matrix
 
 HEART, LABELS = load("heart_scale")
@@ -56,24 +55,6 @@ def excess(model, found, X):
     """The largest change of a decision value of rows, less its bound and the rounding of rho."""
     change = abs(libsvmx.decision_values(found.model, X) - libsvmx.decision_values(model, X))
     return (change - found.bounds * lengths(model, X) - 2.0**-52 * abs(model.rho)).max()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("how", [{"tol": 1e-9}, {"tol": 0.01}, {"tol": 1.0}, {"tol": 1e9}, {"max_sv": 12}])
-def test_no_value_changes_by_more_than_its_bound(kind, kernel, how):
-    model, X = trained(kind, kernel)
-    found = libsvmx.compress(model, **how)
-    assert found.bounds.shape == (len(model.rho),)
-    assert (found.n_before, found.model.n_sv <= model.n_sv) == (model.n_sv, True)
-    if "tol" in how:
-        assert (found.bounds <= how["tol"]).all()
-    else:
-        assert found.model.n_sv == min(12, model.n_sv) or kernel == "linear"
-    drawn = np.random.default_rng(1)
-    far = drawn.normal(size=(300, X.shape[1])) * 10.0 ** drawn.uniform(-3, 3, size=(300, 1))
-    for rows in (X, drawn.uniform(-1, 1, size=(300, X.shape[1])), far):
-        assert excess(model, found, rows) <= 0
 
 
 @pytest.mark.parametrize("kind", ["C_SVC", "EPSILON_SVR", "three classes"])
@@ -133,7 +114,7 @@ def greedy(model, count):
     """Vectors kept by brute force: all functions' residuals for each candidate, by least squares."""
     V = model.support_vectors.toarray()
     K = np.exp(-model.param.gamma * ((V[:, None] - V[None]) ** 2).sum(axis=2))
-    B = by_function(model.sv_coef, model.class_sv)
+    B = optima.coefficients(model, model.sv_indices.max())[:, model.sv_indices - 1]
     sizes = model.class_sv or (len(V),)
     of = np.repeat(np.arange(len(sizes)), sizes)
     pairs = list(combinations(range(len(sizes)), 2)) if model.class_sv else [(0, 0)]
@@ -176,17 +157,6 @@ def test_equal_vectors_become_one():
     assert found.model.n_sv <= len(np.unique(FLOWERS[:100], axis=0)) < model.n_sv
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_linear_model_has_one_vector_for_each_function(kind):
-    model, X = trained(kind, "linear")
-    found = libsvmx.compress(model, tol=1e-5)
-    assert found.model.n_sv == len(model.rho)
-    np.testing.assert_allclose(found.model.w, model.w, rtol=5e-8)
-    change = np.abs(libsvmx.decision_values(found.model, X) - libsvmx.decision_values(model, X))
-    assert (change <= found.bounds * np.linalg.norm(X, axis=1)[:, None]).all() and (found.bounds < 1e-5).all()
-    assert (libsvmx.predict(found.model, X).shape == (len(X),)) and found.model.sv_indices is None
-
-
 def test_a_linear_model_of_rows_with_an_index_of_0():
     drawn = np.random.default_rng(1).normal(size=(40, 3))
     rows = [dict(enumerate(row)) for row in drawn]
@@ -195,41 +165,6 @@ def test_a_linear_model_of_rows_with_an_index_of_0():
     assert found.vectors.first_index == 0
     np.testing.assert_allclose(libsvmx.decision_values(found, rows), libsvmx.decision_values(model, rows), atol=1e-6)
     assert libsvmx.compress(model, tol=1e-12).model is model  # w has 8 digits in a file
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_libsvm_reads_it_and_predicts_the_same(kind, kernel, tmp_path):
-    model, X = trained(kind, kernel)
-    libsvmx.save_model(str(tmp_path / "before"), model)
-    found = libsvmx.compress(libsvmx.load_model(str(tmp_path / "before")), max_sv=20).model
-    libsvmx.save_model(str(tmp_path / "after"), found)
-    loaded = libsvmx.load_model(str(tmp_path / "after"))
-    values = libsvmx.decision_values(loaded, X)
-    assert (values == libsvmx.decision_values(found, X)).all()
-    labels, expected = oracle.predict(oracle.load(tmp_path / "after"), as_matrix(X))
-    assert (libsvmx.predict(loaded, X) == labels).all()
-    assert (values == expected).all()
-
-
-def test_probabilities_stay():
-    model = libsvmx.train(ROWS, LABELS, gamma=0.1, probability=True)
-    found = libsvmx.compress(model, tol=1e-3).model
-    _, before = libsvmx.predict_probability(model, ROWS)
-    _, after = libsvmx.predict_probability(found, ROWS)
-    np.testing.assert_allclose(after, before, atol=1e-3)
-
-
-@pytest.mark.parametrize("kind", ["C_SVC", "three classes"])
-def test_threads_change_nothing_and_the_model_stays(kind):
-    model, _ = trained(kind)
-    coef, vectors = model.sv_coef.copy(), model.support_vectors.toarray()
-    one, three = (libsvmx.compress(model, max_sv=25, threads=threads) for threads in (1, 3))
-    assert (one.bounds == three.bounds).all()
-    assert (one.model.sv_coef == three.model.sv_coef).all()
-    assert (model.sv_coef == coef).all()
-    assert (model.support_vectors.toarray() == vectors).all()
-    assert one.model.reports == ()
 
 
 def test_nothing_to_spare():
@@ -242,12 +177,6 @@ def test_nothing_to_spare():
     assert libsvmx.compress(empty, tol=0.1).model is empty
     one = libsvmx.train(ROWS, np.ones(len(ROWS)))
     assert libsvmx.compress(one, tol=0.1).bounds.shape == (0,)
-
-
-def test_coefficients_by_class_and_back():
-    model, _ = trained("three classes")
-    table = by_class(by_function(model.sv_coef, model.class_sv), model.class_sv)
-    assert (table == model.sv_coef).all()
 
 
 def test_no_more_memory_than_there_is():

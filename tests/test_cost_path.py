@@ -97,23 +97,6 @@ def test_errors_are_those_of_refits(case):
         assert path.cv_error(C) == pytest.approx(refitted(X, y, C, weights, options), rel=1e-8, abs=1e-10), C
 
 
-def same(a, b):
-    """Whether two paths are equal to the last bit."""
-    return (
-        np.array_equal(a.C, b.C)
-        and np.array_equal(a.cv_C, b.cv_C)
-        and (a.best_C, a.best_interval, a.best_error) == (b.best_C, b.best_interval, b.best_error)
-        and bytes(a.model(2).coef) == bytes(b.model(2).coef)
-    )
-
-
-@pytest.mark.parametrize("case", ["two classes", "regression", "classes"])
-def test_no_number_of_threads_changes_anything(case):
-    X, y, options, *_ = CASES[case]
-    one, two, three = (libsvmx.c_path(X, y, 0.1, 10, 5, threads=threads, **options) for threads in (1, 2, 3))
-    assert same(one, two) and same(one, three)
-
-
 def test_without_shared_kernel_values():
     """With little memory for kernel rows, each path computes its own."""
     X, y = ROWS, LABELS
@@ -121,23 +104,6 @@ def test_without_shared_kernel_values():
     for C in (0.1, 0.7, 10):
         np.testing.assert_allclose(shared.decision_values(X, C), own.decision_values(X, C), rtol=0, atol=EXACT)
         assert shared.cv_error(C) == own.cv_error(C)
-
-
-@pytest.mark.parametrize("case", ["two classes", "regression", "classes"])
-def test_the_best_is_the_least_of_the_curve(case):
-    X, y, options, _, C_min, C_max = CASES[case]
-    path = libsvmx.c_path(X, y, C_min, C_max, 4, **options)
-    begin, end = path.best_interval
-    ends = path.cv_C
-    inner = np.concatenate([ends[:-1], (ends[:-1] + ends[1:]) / 2, ends[1:]])
-    errors = path.cv_error(np.clip(inner, C_min, C_max))
-    assert errors.shape == inner.shape and errors.min() >= path.best_error * (1 - 1e-12)
-    assert path.cv_error(path.best_C) == pytest.approx(path.best_error, rel=1e-12)
-    assert begin <= path.best_C <= end and C_min <= begin and end <= C_max
-    if case != "regression":
-        before, after = begin * (1 - 1e-9), end * (1 + 1e-9)
-        assert before < C_min or path.cv_error(before) > path.best_error
-        assert after > C_max or path.cv_error(after) > path.best_error
 
 
 def test_two_classes_step_row_by_row():

@@ -89,24 +89,6 @@ def kernel(X, Z, gamma):
     return np.exp(-gamma * (np.sum(X**2, 1)[:, None] + np.sum(Z**2, 1) - 2 * X @ Z.T))
 
 
-@pytest.mark.parametrize("method", ["cholesky", "rpcholesky", "nystrom", "eigen"])
-def test_features_approximate_the_kernel(method):
-    X, _ = table("heart_scale")
-    train, test = X[::2], X[1::2]
-    found = libsvmx.low_rank(train, gamma=0.02, low_rank=method, rank=40)
-    assert found.rank == 40
-    assert found.factor.shape == (len(train), 40)
-    K = kernel(train, train, 0.02)
-    left = np.trace(K) - np.sum(found.factor**2)
-    assert found.trace == pytest.approx(np.trace(K))
-    assert found.trace_error == pytest.approx(left, abs=1e-8)
-    assert found.relative_error == pytest.approx(left / np.trace(K), abs=1e-8)
-    assert found.relative_error < 0.15
-    np.testing.assert_allclose(found.features_of(train), found.factor, rtol=0, atol=1e-8)
-    approximate = found.features_of(test) @ found.factor.T
-    assert np.mean(abs(approximate - kernel(test, train, 0.02))) < 0.05
-
-
 @pytest.mark.parametrize("form", [scipy.sparse.csr_array, np.ndarray.tolist, lambda X: libsvmx.read_problem(HEART)[0]])
 def test_every_form_of_rows(form):
     X, _ = table("heart_scale")
@@ -118,17 +100,6 @@ def test_every_form_of_rows(form):
 
 
 HEART = str(data.DATA / "heart_scale")
-
-
-def test_it_is_what_crsvm_trains_with():
-    X, y = table("heart_scale")
-    options = {"gamma": 0.1, "low_rank": "rpcholesky", "rank": 25, "random_state": 5}
-    features = libsvmx.low_rank(X, **options)
-    linear = libsvmx.train(features.factor, y, kernel_type=0, solver="crsvm")
-    model = libsvmx.train(X, y, solver="crsvm", predict_with="factor", **options)
-    values = libsvmx.decision_values(model, X)
-    np.testing.assert_allclose(values, libsvmx.decision_values(linear, features.factor), rtol=0, atol=1e-7)
-    np.testing.assert_array_equal(model.sv_indices, features.pivots + 1)
 
 
 def test_a_given_kernel_matrix():
@@ -148,27 +119,6 @@ def test_no_rows(empty):
     with pytest.raises(libsvmx.DataError):
         libsvmx.low_rank(empty, rank=3)
     assert libsvmx.low_rank(np.eye(4), rank=3).features_of(np.zeros((0, 4))).shape == (0, 3)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "needs a rank, or the error"),
-        ({"rank": -1}, "rank must be between 0 and"),
-        ({"rank_error": 2}, "rank_error must be >= 0 and < 1"),
-        ({"rank": 3, "low_rank": "magic"}, "unknown low_rank 'magic'"),
-        ({"rank": 3, "random_state": -1}, "random_state must be between"),
-    ],
-)
-def test_wrong_parameters(options, message):
-    with pytest.raises(libsvmx.ParameterError, match=message):
-        libsvmx.low_rank(np.eye(5), **options)
-
-
-def test_a_kernel_without_a_factor():
-    X, _ = table("heart_scale")
-    with pytest.raises(libsvmx.DataError, match="not positive semidefinite"):
-        libsvmx.low_rank(X, kernel_type=3, coef0=-1, rank=40)
 
 
 # ---- observers ----------------------------------------------------------------------------------

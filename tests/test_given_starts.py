@@ -10,17 +10,7 @@ from libsvmx import DataError, ParameterError
 HEART, LABELS = load("heart_scale", 200)
 IRIS, SPECIES = load("iris.scale", 150)
 LABELS, SPECIES = np.array(LABELS), np.array(SPECIES)
-TARGETS = np.asarray(HEART.toarray())[:, 0] + LABELS
 TIGHT = {"gamma": 0.1, "eps": 1e-8}
-KINDS = [
-    ("C_SVC", HEART, LABELS, {"C": 5.0}),
-    ("C_SVC", IRIS, SPECIES, {"C": 5.0}),
-    ("NU_SVC", HEART, LABELS, {"nu": 0.4}),
-    ("NU_SVC", IRIS, SPECIES, {"nu": 0.3}),
-    ("ONE_CLASS", HEART, LABELS, {"nu": 0.3}),
-    ("EPSILON_SVR", HEART, TARGETS, {"C": 5.0}),
-    ("NU_SVR", HEART, TARGETS, {"C": 5.0, "nu": 0.3}),
-]
 
 
 def trained(X, y, **options):
@@ -33,27 +23,6 @@ def by_row(model, n):
     table = np.zeros((model.nr_class - 1, n))
     table[:, np.asarray(model.row_numbers) - 1] = model.sv_coef
     return table
-
-
-@pytest.mark.parametrize(("kind", "X", "y", "options"), KINDS)
-@pytest.mark.parametrize("form", ["model", "coefficients", "file"])
-@pytest.mark.parametrize("change", [{}, {"gamma": 0.15}, {"C": 2.0}, {"C": 9.0}])
-def test_the_optimum_is_that_of_a_training_from_nothing(kind, X, y, options, form, change, tmp_path):
-    options = {"svm_type": kind, **options, **TIGHT}
-    start, _ = trained(X, y, **options)
-    if form == "coefficients":
-        start = by_row(start, len(y))
-    elif form == "file":
-        libsvmx.save_model(str(tmp_path / "model"), start)
-        start = libsvmx.load_model(str(tmp_path / "model"))
-    options.update({name: value for name, value in change.items() if name in options})
-    expected, cold = trained(X, y, **options)
-    found, warm = trained(X, y, start=start, **options)
-    for one, other in zip(found.reports, expected.reports, strict=True):
-        assert one.objective == pytest.approx(other.objective, rel=1e-7, abs=1e-9)
-    np.testing.assert_allclose(values(found, X), values(expected, X), atol=1e-5)
-    if not change:
-        assert warm < 0.2 * cold + 20
 
 
 def values(model, X):
@@ -93,22 +62,6 @@ def test_a_start_that_is_a_list_and_is_left_alone():
     start = [0.0] * 200
     trained(HEART, LABELS, start=start)
     assert start == [0.0] * 200
-
-
-@pytest.mark.parametrize(("kind", "X", "y", "options"), KINDS)
-@pytest.mark.parametrize("form", ["model", "file"])
-def test_a_precomputed_kernel(kind, X, y, options, form, tmp_path):
-    """Its vectors are serial numbers of rows."""
-    rows = np.asarray(X.toarray())
-    K = np.exp(-0.1 * ((rows[:, None] - rows) ** 2).sum(axis=2))
-    options = {"svm_type": kind, **options, **TIGHT, "kernel_type": "precomputed"}
-    start, cold = trained(K, y, **options)
-    if form == "file":
-        libsvmx.save_model(str(tmp_path / "model"), start)
-        start = libsvmx.load_model(str(tmp_path / "model"))
-    found, warm = trained(K, y, start=start, **options)
-    assert warm < 0.2 * cold + 20
-    np.testing.assert_allclose(values(found, K), values(start, K), atol=1e-5)
 
 
 @pytest.mark.parametrize("rows", [[{}] * 40, [{1: 1.0}] * 39 + [{}], np.arange(1.0, 41.0)[:, None], np.zeros((40, 2))])

@@ -36,18 +36,6 @@ def test_table_is_that_of_the_command(heart, folder: Folder):
     assert (found.seconds > 0).all()
 
 
-def test_rates_are_those_of_cross_validate(heart):
-    X, y = heart
-    found = libsvmx.grid_search(X, y, seeder=None, n_folds=3, random_state=7, eps=0.01, **AXES)
-    for C, gamma, rate in zip(found.C, found.gamma, found.rate, strict=True):
-        single = libsvmx.cross_validate(X, y, 3, random_state=7, eps=0.01, C=C, gamma=gamma)
-        assert rate == float(f"{single.accuracy:g}")
-    assert found.rate[found.best] == found.rate.max()
-    assert found.param == libsvmx.Parameter(C=found.best_C, gamma=found.best_gamma, eps=0.01)
-    model = libsvmx.train(X, y, found.param)
-    assert found.best_C == model.param.C
-
-
 def test_regression():
     X, y = libsvmx.read_problem(str(data.DATA / "mpg"))
     found = libsvmx.grid_search(
@@ -101,23 +89,6 @@ def test_progress_is_told(heart):
     seen = []
     found = libsvmx.grid_search(*heart, progress=seen.append, **AXES)
     assert sorted(point.rate for point in seen) == sorted(found.rate)
-
-
-@pytest.mark.parametrize(
-    "options, error",
-    [
-        ({"log2c": None, "log2g": None}, libsvmx.ParameterError),
-        ({"log2c": (1, 0, 1)}, libsvmx.ParameterError),
-        ({"n_folds": 1}, libsvmx.ParameterError),
-        ({"seeder": "guess"}, libsvmx.ParameterError),
-        ({"seeder": "sir", "solver": "crsvm", "kernel_type": "linear"}, libsvmx.ParameterError),
-        ({"workers": 0}, libsvmx.ParameterError),
-        ({"C": float("nan")}, libsvmx.ParameterError),
-    ],
-)
-def test_what_it_refuses(options, error, heart):
-    with pytest.raises(error):
-        libsvmx.grid_search(*heart, **{**AXES, **options})
 
 
 def test_seeding_that_cannot_be_is_none_for_auto(heart):

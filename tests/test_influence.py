@@ -27,85 +27,6 @@ KINDS = {
     "regression": (SVR, ROWS[:80, :9], ROWS[:80, 9], ROWS[:, :9], ROWS[:, 9]),
     "one-class": (ONE, ROWS[:61], LABELS[:61], ROWS[61:], LABELS[61:]),
 }
-EXACT = 1e-9
-
-
-def values_of(state, X, labels):
-    """Decision values in the order of ``labels``: classes may come in another one without the row that was first."""
-    values = state.decision_values(X)
-    if labels is None:
-        return values
-    own, out, at = state.model.labels.tolist(), np.full((len(X), len(labels) * (len(labels) - 1) // 2), np.nan), 0
-    for i, first in enumerate(labels):
-        for second in labels[i + 1 :]:
-            if first in own and second in own:
-                a, b = sorted((own.index(first), own.index(second)))
-                place = a * len(own) - a * (a + 1) // 2 + b - a - 1
-                out[:, at] = values[:, place] * (1 if own[a] == first else -1)
-            at += 1
-    return out
-
-
-def changes_of(found, n):
-    """Those of all n rows, shape (n, m, n_functions)."""
-    changes = found.decision_values
-    changes = changes[:, :, None] if changes.ndim == 2 else changes
-    out = np.zeros((n, *changes.shape[1:]))
-    out[found.rows] = changes
-    return out
-
-
-def mean_loss(name, values, y, labels):
-    """The formulas of the docstring, row by row."""
-    if name == "squared":
-        return np.mean((values[:, 0] - y) ** 2)
-    if labels is None:
-        return np.mean([(1 if f > 0 else -1) != own for (f,), own in zip(values, y, strict=True)])
-    pairs = [(a, b) for i, a in enumerate(labels) for b in labels[i + 1 :]]
-    losses = []
-    for row, own in zip(values, y, strict=True):
-        if name == "hinge":
-            signs = [(1 if own == pair[0] else -1, f) for pair, f in zip(pairs, row, strict=True) if own in pair]
-            losses.append(np.mean([max(0.0, 1 - s * f) for s, f in signs]))
-        else:
-            won = [pair[0] if f > 0 else pair[1] for pair, f in zip(pairs, row, strict=True)]
-            losses.append(max(labels, key=won.count) != own)  # the first of equal ones
-    return np.mean(losses)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_equals_a_training_without_the_row(kind, exhaustive):
-    options, X, y, tests, truth = KINDS[kind]
-    state = libsvmx.train(X, y, keep_state=True, **options)
-    labels = None if state.model.labels is None else state.model.labels.tolist()
-    base = values_of(state, tests, labels)
-    results = {name: libsvmx.influence(state, tests, truth, loss=name) for name in losses_of(state)}
-    for name, found in results.items():
-        assert found.base_loss == pytest.approx(mean_loss(name, base, truth, labels), abs=1e-12)
-    assert any((found.loss > 0).any() for found in results.values())
-    changes = changes_of(found, len(X))
-    assert len(found.rows) == len(X) if kind == "one-class" else 0 < len(found.rows) < len(X)
-    for row in range(0, len(X), 1 if exhaustive else 4):
-        rest = np.delete(np.arange(len(X)), row)
-        fresh = libsvmx.train(X[rest], y[rest], keep_state=True, **options)
-        values = values_of(fresh, tests, labels)
-        np.testing.assert_allclose(base + changes[row], values, rtol=0, atol=EXACT)
-        for name, found in results.items():
-            expected = mean_loss(name, values, truth, labels) - found.base_loss
-            assert found.loss[row] == pytest.approx(expected, abs=EXACT)
-
-
-def losses_of(state):
-    kind = state.param.svm_type.name
-    return {"EPSILON_SVR": ["squared"], "ONE_CLASS": ["error"]}.get(kind, ["hinge", "error"])
-
-
-def test_the_default_loss_is_the_first_of_the_table():
-    for kind, name in (("two classes", "hinge"), ("regression", "squared"), ("one-class", "error")):
-        options, X, y, tests, truth = KINDS[kind]
-        state = libsvmx.train(X, y, keep_state=True, **options)
-        found, named = libsvmx.influence(state, tests, truth), libsvmx.influence(state, tests, truth, loss=name)
-        assert (found.loss == named.loss).all()
 
 
 def test_rows_that_the_optimum_does_not_rest_on_have_none():
@@ -117,48 +38,6 @@ def test_rows_that_the_optimum_does_not_rest_on_have_none():
     assert (found.loss[others] == 0).all()
     assert (found.loss[found.rows] != 0).all()
     assert found.decision_values.shape == (len(found.rows), len(tests))
-
-
-@pytest.mark.parametrize("kind", ["two classes", "classes", "regression", "one-class"])
-@pytest.mark.parametrize("cache_size", [100, 1e-3])
-def test_the_number_of_threads_changes_no_bit(kind, cache_size):
-    """With little room for kernel rows, too: what is kept depends on the rows that a thread has had before."""
-    options, X, y, tests, truth = KINDS[kind]
-    state = libsvmx.train(X, y, keep_state=True, cache_size=cache_size, **options)
-    expected = libsvmx.influence(state, tests, truth, threads=1)
-    for threads in (2, 3):
-        found = libsvmx.influence(state, tests, truth, threads=threads)
-        assert found.decision_values.tobytes() == expected.decision_values.tobytes()
-        assert found.loss.tobytes() == expected.loss.tobytes()
-
-
-def test_the_state_stays_as_it_is():
-    options, X, y, tests, truth = KINDS["classes"]
-    state = libsvmx.train(X, y, keep_state=True, **options)
-    state.remove([3, 4])
-    ids, values, report = state.ids, state.decision_values(tests), state.report
-    found = libsvmx.influence(state, tests, truth)
-    np.testing.assert_array_equal(found.ids, ids)
-    assert (state.decision_values(tests) == values).all()
-    assert state.report is report
-    row = found.rows[5]
-    state.remove([ids[row]])
-    after = values_of(state, tests, [1, 2, 3])
-    np.testing.assert_allclose(values + found.decision_values[5], after, rtol=0, atol=EXACT)
-
-
-def test_weights_of_rows():
-    """A row of weight 2 leaves whole; one of weight 0 has no influence."""
-    X, y, w = ROWS[:60], LABELS[:60], np.ones(60)
-    w[::3], w[5::7] = 2.0, 0.0
-    state = libsvmx.train(X, y, gamma=0.1, sample_weight=w, keep_state=True)
-    found = libsvmx.influence(state, ROWS[60:], LABELS[60:])
-    assert (w[found.rows] > 0).all()
-    base = state.decision_values(ROWS[60:])[:, 0]
-    for change, row in zip(found.decision_values, found.rows.tolist(), strict=True):
-        rest = np.delete(np.arange(60), row)
-        fresh = libsvmx.train(X[rest], y[rest], gamma=0.1, sample_weight=w[rest], keep_state=True)
-        np.testing.assert_allclose(base + change, values_of(fresh, ROWS[60:], [1, -1])[:, 0], rtol=0, atol=EXACT)
 
 
 def test_a_row_that_is_all_of_its_class():
@@ -182,31 +61,6 @@ def test_a_kernel_of_which_no_path_leads_on():
     assert len(found.rows) > 0
     assert np.isfinite(found.loss).all()
     assert found.loss.tobytes() == libsvmx.influence(state, ROWS[60:], LABELS[60:], threads=1).loss.tobytes()
-
-
-class Asked(libsvmx.Observer):
-    """Counts rows, and stops after some."""
-
-    def __init__(self, most):
-        self.most, self.rows = most, []
-
-    def counted(self, what, done, total):
-        self.rows.append((what, done, total))
-
-    def should_stop(self):
-        return len(self.rows) >= self.most
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_an_observer_hears_of_rows_and_ends_it(threads):
-    options, X, y, tests, truth = KINDS["two classes"]
-    state = libsvmx.train(X, y, keep_state=True, **options)
-    heard = Asked(10**9)
-    n = len(libsvmx.influence(state, tests, truth, observer=heard, threads=threads).rows)
-    assert heard.rows == [("row", done, n) for done in range(1, n + 1)]
-    with pytest.raises(StoppedEarly, match="influence has no result"):
-        libsvmx.influence(state, tests, truth, observer=Asked(3), threads=threads)
-    assert libsvmx.influence(state, tests, truth).base_loss > 0
 
 
 def test_a_time_limit_of_the_whole_call():

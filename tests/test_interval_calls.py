@@ -5,13 +5,13 @@ from math import inf
 
 import numpy as np
 import pytest
-from support.conformal import CLASSES, FLOWERS, LABELS, REGRESSIONS, ROWS, SPECIES, all_but, state_of
+from support.conformal import CLASSES, FLOWERS, LABELS, REGRESSIONS, ROWS, SPECIES, state_of
 from support.data import load
 from support.interrupts import ctrl_c
 from support.machine import too_little_memory
 
 import libsvmx
-from libsvmx import DataError, Observer, ParameterError, StoppedEarly
+from libsvmx import DataError, ParameterError, StoppedEarly
 
 # ---- what is promised --------------------------------------------------------------------------
 
@@ -65,52 +65,10 @@ def test_full_conformal_is_valid_for_each_alpha():
 # ---- threads, states, stops --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["jackknife_plus", "full_conformal"])
-@pytest.mark.parametrize("kind", ["two", "three", "rbf"])
-@pytest.mark.parametrize("cache_size", [100, 1e-3])
-def test_the_number_of_threads_changes_no_bit(name, kind, cache_size):
-    options, X, y, new = {**CLASSES, **REGRESSIONS}[kind]
-    state = state_of({**options, "cache_size": cache_size}, X, y)
-    expected = bits(getattr(libsvmx, name)(state, new, threads=1))
-    for threads in (2, 3):
-        assert bits(getattr(libsvmx, name)(state, new, threads=threads)) == expected
-
-
-@pytest.mark.parametrize("kind", ["three", "rbf"])
-def test_the_number_of_threads_changes_no_bit_of_cv_plus(kind):
-    options, X, y, new = {**CLASSES, **REGRESSIONS}[kind]
-    expected = bits(libsvmx.cv_plus(X, y, new, 5, threads=1, **options))
-    for threads in (2, 3):
-        assert bits(libsvmx.cv_plus(X, y, new, 5, threads=threads, **options)) == expected
-
-
 def bits(found):
     if isinstance(found, libsvmx.LabelSets):
         return found.p_values.tobytes()
     return found.lower.tobytes() + found.upper.tobytes()
-
-
-@pytest.mark.parametrize("threads", [2, 3])
-def test_the_number_of_threads_changes_no_bit_of_p_values(threads):
-    options, X, y, new = REGRESSIONS["rbf"]
-    state, targets = state_of(options, X, y), np.linspace(-1, 1, len(new))
-    one, more = (libsvmx.conformal_p_values(state, new, targets, threads=n) for n in (1, threads))
-    assert one.tobytes() == more.tobytes()
-
-
-@pytest.mark.parametrize("name", ["jackknife_plus", "full_conformal"])
-def test_the_state_stays_as_it_is(name):
-    options, X, y, new = CLASSES["three"]
-    state = state_of(options, X, y)
-    state.remove([3, 4])
-    ids, values, report = state.ids, state.decision_values(new), state.report
-    getattr(libsvmx, name)(state, new)
-    np.testing.assert_array_equal(state.ids, ids)
-    assert (state.decision_values(new) == values).all()
-    assert state.report is report
-    found = getattr(libsvmx, name)(state, new)
-    fresh = getattr(libsvmx, name)(state_of(options, *all_but(X, y, [3, 4])), new)
-    np.testing.assert_array_equal(found.p_values, fresh.p_values)
 
 
 def test_a_kernel_of_which_no_path_leads_on():
@@ -133,38 +91,12 @@ def test_no_new_rows():
         assert libsvmx.conformal_p_values(state_of(options, X, y), new[:0], []).shape == (0,)
 
 
-class Asked(Observer):
-    """Counts, and stops after some."""
-
-    def __init__(self, most):
-        self.most, self.heard = most, []
-
-    def counted(self, what, done, total):
-        self.heard.append((what, done, total))
-
-    def should_stop(self):
-        return len(self.heard) >= self.most
-
-
 CALLS = {
     "jackknife_plus": lambda state, X, y, new, **kw: libsvmx.jackknife_plus(state, new, **kw),
     "full_conformal": lambda state, X, y, new, **kw: libsvmx.full_conformal(state, new, **kw),
     "cv_plus": lambda state, X, y, new, **kw: libsvmx.cv_plus(X, y, new, 6, **kw),
     "conformal_p_values": lambda state, X, y, new, **kw: libsvmx.conformal_p_values(state, X, y, **kw),
 }
-
-
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("threads", [1, 2])
-def test_an_observer_hears_of_it_and_ends_it(name, threads):
-    options, X, y, new = CLASSES["two"]
-    state, heard = state_of(options, X, y), Asked(10**9)
-    CALLS[name](state, X, y, new, observer=heard, threads=threads)
-    what, _, total = heard.heard[0]
-    assert heard.heard == [(what, done, total) for done in range(1, total + 1)]
-    assert what == ("fold" if name == "cv_plus" else "row")
-    with pytest.raises(StoppedEarly, match="has no result"):
-        CALLS[name](state, X, y, new, observer=Asked(1), threads=threads)
 
 
 @pytest.mark.parametrize("name", CALLS)

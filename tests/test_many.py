@@ -1,12 +1,10 @@
 """fit_many(): every model is that of train(), bit for bit."""
 
-from math import inf
-
 import numpy as np
 import pytest
-from support.data import load, precomputed
+from support.data import load
 from support.machine import too_little_memory
-from support.policies import BY_CLASSES, KernelPolicy
+from support.policies import KernelPolicy
 
 import libsvmx
 from libsvmx import DataError, Observer, ParameterError, StoppedEarly
@@ -18,29 +16,6 @@ VOWEL, VOWELS = load("vowel.scale.xz", 250)
 DRAWN = np.random.default_rng(3)
 TWO = np.stack([LABELS, *(DRAWN.permutation(LABELS) for _ in range(4))], axis=1)
 MANY = np.stack([VOWELS[:250], DRAWN.integers(0, 3, 250), np.ones(250), DRAWN.integers(0, 2, 250)], axis=1)
-REAL = DRAWN.normal(size=(270, 4))
-
-CASES = [
-    (ROWS, TWO, {}),
-    (HEART, TWO, {"kernel_type": "linear"}),
-    (ROWS, TWO, {"kernel_type": "poly", "coef0": 1.0, "shrinking": False}),
-    (ROWS, TWO, {"kernel_type": "sigmoid"}),
-    (precomputed(HEART), TWO, {"kernel_type": "precomputed"}),
-    (ROWS, TWO, {"probability": True, "random_state": 5}),
-    (ROWS, TWO, {"svm_type": "nu_svc", "nu": 0.2}),
-    (ROWS, TWO, {"weights": {1: 3.0}}),
-    (VOWEL, MANY, {"weights": {2: 0.0}}),
-    (ROWS, TWO, {"sample_weight": np.arange(270) % 3}),
-    (ROWS, TWO, {"sample_weight": 1 + np.arange(270) % 3}),
-    (ROWS, TWO, {"solver": "irwls", "C": 100.0}),
-    (ROWS, TWO, {"solver": "crsvm", "low_rank": "cholesky", "rank": 40}),
-    (VOWEL, MANY, {"C": 10.0, "gamma": 0.5}),
-    (VOWEL, MANY, {"C": 10.0, "probability": True}),
-    (ROWS, REAL, {"svm_type": "epsilon_svr"}),
-    (ROWS, REAL, {"svm_type": "nu_svr", "C": 3.0}),
-    (ROWS, REAL, {"svm_type": "epsilon_svr", "probability": True}),
-    (ROWS, REAL, {"svm_type": "epsilon_svr", "sample_weight": np.arange(270) % 3}),
-]
 
 
 def told(model):
@@ -50,24 +25,6 @@ def told(model):
 
 def expected_of(X, Y, options):
     return [told(libsvmx.train(X, Y[:, j], **options)) for j in range(Y.shape[1])]
-
-
-FITTING = {
-    "all values": KernelPolicy(),
-    "rows": BY_CLASSES,
-    "nothing": KernelPolicy(most_gram_bytes=0, small_bytes=-1, expensive_ns=inf),
-}
-
-
-@pytest.mark.filterwarnings("ignore:a weight is given for class 2")  # which not all columns have
-@pytest.mark.parametrize("fitting", FITTING)
-@pytest.mark.parametrize(("X", "Y", "options"), CASES)
-def test_models_are_those_of_train(X, Y, options, fitting):
-    expected = expected_of(X, Y, options)
-    for threads in (1, 2, 3):
-        models = libsvmx.fit_many(X, Y, threads=threads, policy=FITTING[fitting], **options)
-        assert [told(model) for model in models] == expected
-    assert len({text for text, *_ in expected}) > 2
 
 
 def test_batches_change_nothing():
@@ -82,13 +39,6 @@ def test_a_matrix_that_is_borrowed_is_left_alone():
     assert (X == ROWS).all()
     X[:], Y[:] = 7.0, 7.0
     assert [model_text(model) for model in models] == expected
-
-
-def test_no_columns_and_other_forms_of_labels():
-    assert libsvmx.fit_many(ROWS, TWO[:, :0]) == []
-    expected = expected_of(ROWS, TWO, {})
-    for Y in (TWO.tolist(), TWO.astype(np.int8), np.asfortranarray(TWO), TWO.astype(object)):
-        assert [told(model) for model in libsvmx.fit_many(ROWS, Y)] == expected
 
 
 @pytest.mark.parametrize("options", [{}, {"solver": "chunked"}])

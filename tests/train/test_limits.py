@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from libsvmx._core.arrays import ramp
 from support import data
 from support.machine import Clock, machine_with
 
@@ -13,8 +12,6 @@ from libsvmx._train.observer import Forwarding
 from libsvmx.enums import SolveStatus, SvmType
 
 pytestmark = pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
-
-SEEDERS = ["none", "auto", "path", *libsvmx.SEEDERS]
 
 
 class Questions(libsvmx.Observer):
@@ -124,118 +121,6 @@ def test_no_probability_estimates_of_half_the_folds(svm_type, weights):
         else:
             assert not model.param.probability
         libsvmx.predict(model, matrix)
-
-
-# ---- validations -------------------------------------------------------------------------------
-
-
-def check_stops(run, finished, most=12):
-    """``run(observer)``, stopped at one question after the other; ``finished(partial)`` looks at what is left."""
-    counting = Questions()
-    run(counting)
-    assert counting.asked > 3
-    for n in moments(counting.asked, most):
-        observer = Questions(n)
-        with pytest.raises(libsvmx.StoppedEarly, match=r"^interrupted: .* has no result; \d+ of ") as error:
-            run(observer)
-        assert (observer.asked, error.value.status) == (n, SolveStatus.INTERRUPTED)
-        assert observer.counts == counting.counts[: len(observer.counts)]
-        finished(error.value.partial, len(observer.counts))
-    return counting
-
-
-@pytest.mark.parametrize("scheme", ["chain", "star"])
-@pytest.mark.parametrize("seeder", SEEDERS)
-def test_a_cross_validation_without_all_folds_has_no_rate(seeder, scheme):
-    if (seeder, scheme) == ("path", "chain"):
-        pytest.skip("a path is a star")
-    matrix, y, options = heart(seeder=seeder, scheme=scheme)
-    whole = libsvmx.cross_validate(matrix, y, 4, **options)
-
-    def finished(partial, n_folds):
-        assert len(partial.folds) == n_folds < 4
-        assert np.isnan([partial.accuracy, partial.mean_squared_error, partial.squared_correlation]).all()
-        done = whole.fold_of < n_folds
-        assert np.array_equal(partial.predictions[done], whole.predictions[done])
-        assert np.array_equal(partial.decision_values[done], whole.decision_values[done])
-        assert np.isnan(partial.predictions[~done]).all()
-        assert np.isnan(partial.decision_values[~done]).all()
-
-    counting = check_stops(
-        lambda observer: libsvmx.cross_validate(matrix, y, 4, observer=observer, **options), finished
-    )
-    assert counting.counts == [("fold", k, 4) for k in (1, 2, 3, 4)]
-
-
-@pytest.mark.parametrize("options", [{"probability": True}, {"solver": "chunked"}, {"solver": "irwls"}, {"nu": 0.3}])
-def test_other_cross_validations(options):
-    matrix, y, usual = heart()
-    options = {**usual, **options, "svm_type": SvmType.NU_SVC if "nu" in options else SvmType.C_SVC}
-
-    def finished(partial, n_folds):
-        assert len(partial.folds) == n_folds < 3
-        assert np.isnan(partial.accuracy)
-
-    check_stops(lambda observer: libsvmx.cross_validate(matrix, y, 3, observer=observer, **options), finished)
-
-
-@pytest.mark.parametrize("seeder", [seeder for seeder in SEEDERS if seeder != "none"])
-@pytest.mark.parametrize("values", [True, False])
-def test_leave_one_out_without_all_rows_has_no_rate(seeder, values):
-    matrix, y, options = heart(seeder=seeder, values=values)
-    matrix, y = matrix.take(ramp(40)), y[:40]
-    whole = libsvmx.leave_one_out(matrix, y, **options)
-
-    def finished(partial, n_rows):
-        assert n_rows < 40
-        if partial is None:
-            assert n_rows == 0
-            return
-        assert np.array_equal(partial.predictions[:n_rows], whole.predictions[:n_rows])
-        assert np.isnan(partial.predictions[n_rows:]).all()
-        assert np.isnan(partial.accuracy)
-
-    counting = check_stops(lambda observer: libsvmx.leave_one_out(matrix, y, observer=observer, **options), finished)
-    assert counting.counts == [("row", k, 40) for k in range(1, 41)]
-
-
-@pytest.mark.parametrize("seeder", ["none", "auto", "sir"])
-def test_a_grid_keeps_what_is_finished(seeder):
-    matrix, y, _ = heart()
-    axes = {"log2c": (-1, 3, 2), "log2g": (-3, -5, -2), "seeder": seeder, "n_folds": 3}
-    whole = libsvmx.grid_search(matrix, y, **axes)
-    counting = Questions()
-    libsvmx.grid_search(matrix, y, observer=counting, **axes)
-    sizes = set()
-    for n in moments(counting.asked, 25):
-        points = []
-        observer = Questions(n)
-        with pytest.raises(libsvmx.StoppedEarly, match=r"the search is not finished; ") as error:
-            libsvmx.grid_search(matrix, y, observer=observer, progress=points.append, **axes)
-        assert observer.asked == n
-        partial = error.value.partial
-        sizes.add(len(points))
-        if not points:
-            assert partial is None
-            continue
-        assert len(partial.rate) == len(points)
-        for log2c, log2g, rate in zip(partial.log2c, partial.log2g, partial.rate, strict=True):
-            at = (whole.log2c == log2c) & (whole.log2g == log2g)
-            assert seeder == "auto" or whole.rate[at] == rate
-        assert partial.best_rate == partial.rate.max()
-    assert len(sizes) > 3
-
-
-# ---- states ------------------------------------------------------------------------------------
-
-
-def test_a_state_is_trained_whole_or_not_at_all():
-    matrix, y, options = heart()
-    counting = Questions()
-    libsvmx.train(matrix, y, keep_state=True, observer=counting, **options)
-    for n in moments(counting.asked, 6):
-        with pytest.raises(libsvmx.StoppedEarly, match=r"^interrupted: there is no state$"):
-            libsvmx.train(matrix, y, keep_state=True, observer=Questions(n), **options)
 
 
 # ---- the first gradient ------------------------------------------------------------------------

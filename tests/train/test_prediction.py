@@ -2,7 +2,6 @@
 
 import pickle
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from libsvmx._kernels.cross import CrossKernel
 from libsvmx._train.decision import LinearFunctions
 from support import data
 from support import oracle as libsvm
-from support.policies import KernelPolicy
 
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._train import prediction
@@ -18,14 +16,13 @@ from libsvmx._train.folds import Rand
 from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.prediction import Predictor, exact_functions, functions_for_signs, predict_labels
+from libsvmx._train.prediction import exact_functions, functions_for_signs, predict_labels
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.io.modelfile import load_model, save_model
 
 KINDS = [KernelType.LINEAR, KernelType.POLY, KernelType.RBF, KernelType.SIGMOID]
-SETS = ["heart_scale", "a1a.xz", "iris.scale", "glass.scale", "vowel.scale.xz", "splice.xz", "text"]
 
 
 def all_rows(matrix):
@@ -99,22 +96,6 @@ def test_zero_is_no_positive_value(kind, tmp_path):
     assert list(predict_labels(model, tests, all_rows(tests))) == labels
 
 
-@pytest.mark.parametrize("svm_type", [SvmType.C_SVC, SvmType.ONE_CLASS])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", SETS)
-def test_labels_and_values_are_libsvms(name, kind, svm_type, tmp_path):
-    model, tests = trained(name, kind, svm_type)
-    rows = all_rows(tests)
-    model, labels, values = by_libsvm(model, tests, tmp_path)
-    predictor = Predictor(model)
-    assert list(predictor.labels(tests, rows)) == labels
-    assert list(predictor.values(tests, rows)) == [v for row in values for v in row]
-    # few rows: by a panel first, then one by one
-    for few in ([3, 1, 4, 1, 5], [2], [6, 5, 3], list(range(10)), list(range(8))):
-        assert list(predictor.labels(tests, filled("i", few))) == [labels[i] for i in few]
-        assert list(predictor.values(tests, filled("i", few))) == [v for i in few for v in values[i]]
-
-
 @pytest.mark.parametrize("factor", [1e-170, 1e-9, 1.0, 1e5, 1e120])
 @pytest.mark.parametrize("kind", KINDS)
 def test_fast_values_keep_to_their_bound(kind, factor, tmp_path):
@@ -169,28 +150,6 @@ def test_linear_functions_collapse_only_where_that_is_less():
     assert not LinearFunctions.pays(wide, 1)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, KernelType.PRECOMPUTED])
-@pytest.mark.parametrize("name", ["glass.scale", "a1a.xz"])
-def test_threads_change_nothing(name, kind):
-    matrix, targets = data.load(name, 150)
-    if kind == KernelType.PRECOMPUTED:
-        matrix = data.precomputed(matrix)
-    problem = Problem(matrix, filled("d", targets))
-    param = Parameter(kernel_type=kind, gamma=0.2, policy=KernelPolicy(prediction_work_for_threads=0.0))
-    model = train_problem(problem, param, Rand(1), Observer())
-    for n in (0, 1, 2, 5, len(problem)):
-        rows = problem.rows[:n]
-        labels, values = [], []
-        kept = Predictor(model)
-        for threads in (1, 2, 3, 7, 0):
-            kept.threads = threads
-            for predictor in (kept, Predictor(model, threads)):
-                for _ in range(2):
-                    labels.append(bytes(predictor.labels(matrix, rows)))
-                    values.append(bytes(predictor.values(matrix, rows)))
-        assert len(set(labels)) == len(set(values)) == 1
-
-
 @pytest.mark.parametrize(
     ("coef", "vector", "test", "label"),
     [
@@ -232,24 +191,6 @@ def test_tables_are_made_once_and_let_go_of_the_rows(kind):
     assert [bytes(values) for values in again] == [bytes(values) for values in expected]
     assert len(model.predictors) == 1
     assert model.predictors[0] is kept
-
-
-def test_threads_that_predict_at_once_have_tables_of_their_own():
-    model, matrix = trained("heart_scale", KernelType.RBF)
-    rows, start = all_rows(matrix), threading.Barrier(4)
-    expected, found = bytes(prediction.decision_values(model, matrix, rows)), []
-
-    def predict():
-        start.wait()
-        found.extend(bytes(prediction.decision_values(model, matrix, rows)) for _ in range(50))
-
-    threads = [threading.Thread(target=predict) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [expected] * 200
-    assert 1 <= len(model.predictors) <= 4
 
 
 def test_an_interrupted_prediction_keeps_nothing():

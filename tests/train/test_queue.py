@@ -52,26 +52,6 @@ def fitting(request):
     return request.param
 
 
-@pytest.mark.parametrize("svm_type", [0, 1])
-@pytest.mark.parametrize("shrinking", [True, False])
-def test_models_do_not_depend_on_threads_or_the_queue(svm_type, shrinking, fitting):
-    rows = data.load("vowel.scale.xz")
-    settings = {"svm_type": svm_type, "nu": 0.05, "C": 8.0, "gamma": 1.0, "probability": True, "shrinking": shrinking}
-    at_once = [trained(rows, **settings, threads=threads, policy=fitting) for threads in (1, 2, 3, 8)]
-    assert at_once == [trained(rows, **settings, policy=IN_TURN)] * 4
-
-
-@pytest.mark.parametrize("options", [{}, {"probability": True}, {"svm_type": 2}, {"svm_type": 3}, {"svm_type": 4}])
-def test_folds_do_not_depend_on_threads_or_the_queue(options, fitting):
-    def validated(threads, policy):
-        parts = []
-        settings = {"C": 8.0, "threads": threads, "observer": TrainingReport(parts.append), "policy": policy, **options}
-        found = libsvmx.cross_validate(*data.load("glass.scale"), 20, **settings)
-        return found.predictions.tobytes(), found.decision_values.tobytes(), "".join(parts)
-
-    assert [validated(threads, fitting) for threads in (1, 2, 3, 8)] == [validated(1, IN_TURN)] * 4
-
-
 @pytest.mark.parametrize("kernel", range(4))
 def test_sparse_rows_and_rows_of_bits_by_pairs_of_classes(kernel):
     """dna: 0 and 1 in 180 features; here its first ones, so that rows are cheap."""

@@ -2,7 +2,6 @@
 
 import random
 import threading
-from math import inf
 
 import numpy as np
 import pytest
@@ -15,18 +14,15 @@ from support.policies import KernelPolicy
 from support.threads import started_by
 
 import libsvmx
-from libsvmx import Chunked, Observer, Parameter, StoppedEarly
-from libsvmx._core.records import replace
+from libsvmx import Observer, Parameter, StoppedEarly
 from libsvmx._train import side_by_side
 from libsvmx._train.folds import Rand
 from libsvmx._train.limits import ask
 from libsvmx._train.problem import Problem
 from libsvmx._train.side_by_side import param_of
-from libsvmx._train.training import cross_validate_problem, default_gamma
+from libsvmx._train.training import cross_validate_problem
 from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
-from libsvmx._train.validation.leave_one_out import leave_one_out, replaces_n_folds
 from libsvmx.enums import SolveStatus
-from libsvmx.io.modelfile import model_text
 from libsvmx.io.transcript import TrainingReport
 
 pytestmark = pytest.mark.skipif(not HAS_THREADS, reason="built without threads")
@@ -189,32 +185,6 @@ def validated(rows, threads, **options):
     return (found.predictions.tobytes(), np.asarray(found.decision_values).tobytes(), "".join(parts)), n
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"probability": True},
-        {"svm_type": 1, "nu": 0.05},
-        {"svm_type": 2},
-        {"svm_type": 3},
-        {"svm_type": 4, "probability": True},
-        {"kernel_type": 0, "shrinking": False},
-        {"cache_size": 0.05},
-    ],
-)
-@pytest.mark.parametrize("expensive", [0.0, 1e9])
-def test_folds_do_not_depend_on_threads(options, expensive):
-    rows, options = data.load("heart_scale"), {"C": 4.0, **options}
-    policy = replace(BY_THREADS, expensive_ns=expensive)
-    expected, n = validated(rows, 1, policy=replace(policy, work_for_threads=inf), **options)
-    assert n == 0
-    drawn_late = options.get("svm_type") == 4 and options.get("probability")  # inner folds are, as folds are trained
-    for threads in (1, 2, 3, 8):
-        found, n = validated(rows, threads, policy=policy, **options)
-        assert found == expected
-        assert n >= (0 if threads == 1 or drawn_late else min(threads, 7))
-
-
 @pytest.mark.parametrize("svm_type", [0, 4])
 def test_random_numbers_are_drawn_in_the_order_of_one_thread(svm_type):
     """Calls of LIBSVM's interface go on in the stream where the one before has left it."""
@@ -225,31 +195,6 @@ def test_random_numbers_are_drawn_in_the_order_of_one_thread(svm_type):
         cross_validate_problem(Problem(matrix, filled("d", targets)), param, 7, rand, Observer())
         left.append(rand.draw())
     assert left[0] == left[1] != Rand(1).draw()
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"probability": True},
-        {"probability": True, "svm_type": 1, "nu": 0.05},
-        {"probability": True, "solver": Chunked(working_set=20)},
-        {},
-    ],
-)
-@pytest.mark.parametrize("name", ["heart_scale", "wine.scale", "vowel.scale.xz"])
-def test_pairs_and_inner_folds_do_not_depend_on_threads(name, options, exhaustive):
-    X, y = data.load(name, None if exhaustive else 250)
-    solves = len(set(y)) * (len(set(y)) - 1) // 2 * (6 if options else 1)
-
-    def trained(threads, weights):
-        parts = []
-        told = {"observer": TrainingReport(parts.append), "policy": BY_THREADS, "threads": threads}
-        model, n = started_by(libsvmx.train, X, y, sample_weight=weights, **told, **options)
-        assert n == (min(threads, solves) if threads > 1 and solves > 1 else 0)
-        return model_text(model), "".join(parts)
-
-    for weights in (None, [k % 4 for k in range(len(y))]):
-        assert trained(1, weights) == trained(2, weights) == trained(8, weights)
 
 
 def test_a_training_that_is_ended_has_pairs_that_were_not_begun(few_ahead):
@@ -272,64 +217,6 @@ def test_several_classes_and_weights(weights, exhaustive):
         one, three = (validated(rows, threads, probability=probability, **options) for threads in (1, 3))
         assert one[0] == three[0]
         assert one[1] == 0 < three[1]
-
-
-SEEDERS = ["none", "near", "sir", "mir", "avg", "top", "ato", "path"]
-
-
-@pytest.mark.parametrize("seeder", SEEDERS)
-def test_reports_and_decision_values_do_not_depend_on_threads(seeder):
-    scheme = "" if seeder == "none" else "star"
-    options = {"seeder": seeder, "scheme": scheme, "C": 4.0, "policy": BY_THREADS}
-
-    def found(threads):
-        result, n = started_by(libsvmx.cross_validate, *data.load("heart_scale"), 6, threads=threads, **options)
-        assert n == {1: 0, 2: 2, 8: 6}[threads]
-        reports = [(fold.iterations, fold.objective, fold.n_sv) for fold in result.folds]
-        return result.predictions.tobytes(), np.asarray(result.decision_values).tobytes(), reports
-
-    assert found(1) == found(2) == found(8)
-
-
-LEFT_OUT = [
-    ("heart_scale", {"C": 4.0}),
-    ("heart_scale", {"C": 1000.0, "gamma": 2.0}),
-    ("wine.scale", {"C": 2.0}),
-    ("pyrim", {"svm_type": 3}),
-    ("pyrim", {"svm_type": 4}),
-    ("heart_scale", {"svm_type": 1, "nu": 0.3}),
-    ("heart_scale", {"svm_type": 2}),
-]
-
-
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("seeder", ["auto", "near", "path"])
-@pytest.mark.parametrize(("name", "options"), LEFT_OUT)
-def test_rows_left_out_do_not_depend_on_threads(name, options, seeder, exact):
-    """``exact``: as svmx-train -v has it, with as many folds as rows."""
-    matrix, targets = data.load(name)
-    problem = Problem(matrix, filled("d", targets))
-    param = default_gamma(Parameter(policy=BY_THREADS, **options), matrix.max_index)
-    if (exact and not replaces_n_folds(param)) or (seeder == "path" and options.get("svm_type") in (1, 4)):
-        pytest.skip("has none")
-
-    def found(threads):
-        parts = []
-        report = TrainingReport(parts.append)
-        own, how = replace(param, threads=threads), {"seeder": seeder, "with_values": not exact, "exact": exact}
-        result, n = started_by(leave_one_out, problem, own, Rand(1), report, **how)
-        assert n == (threads if threads > 1 else 0)
-        reports = [(fold.iterations, fold.objective, fold.n_sv) for fold in result.folds]
-        return (
-            bytes(result.predicted),
-            bytes(result.values),
-            bytes(result.retrained),
-            result.known_wrong,
-            reports,
-            parts,
-        )
-
-    assert found(1) == found(2) == found(8)
 
 
 def test_given_folds_do_not_depend_on_threads():

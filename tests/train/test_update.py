@@ -1,6 +1,5 @@
 """States that rows join and leave: after any change the optimum of a training from nothing, by NumPy's judgement."""
 
-import hashlib
 from itertools import pairwise
 
 import numpy as np
@@ -12,54 +11,11 @@ from support.examples import examples
 
 import libsvmx
 from libsvmx import KernelType, SvmType
-from libsvmx._train.updating.left_out import values_left_out
 
-LINEAR, POLY, RBF, SIGMOID = KernelType.LINEAR, KernelType.POLY, KernelType.RBF, KernelType.SIGMOID
+LINEAR, POLY, RBF = KernelType.LINEAR, KernelType.POLY, KernelType.RBF
 SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
 
-# name -> (arguments of support.exact.load, rows at a time, options)
-REAL = {
-    "heart": (("heart_scale",), 90, {"C": 4.0, "gamma": 0.1}),
-    "heart, linear": (("heart_scale",), 60, {"C": 1e3, "kernel_type": LINEAR}),
-    "heart, one-class": (("heart_scale",), 80, {"svm_type": ONE_CLASS, "nu": 0.23, "gamma": 0.2}),
-    "iris": (("iris.scale",), 70, {"C": 1e5, "gamma": 0.5}),
-    "iris, linear": (("iris.scale",), 90, {"C": 10.0, "kernel_type": LINEAR}),
-    "glass": (("glass.scale",), 90, {"C": 32.0, "gamma": 0.3}),
-    "wine, weights": (("wine.scale",), 80, {"C": 1.0, "gamma": 0.1, "weights": {1: 3.0, 3: 0.01}}),
-    "splice, polynomial": (("splice.xz", 160), 80, {"kernel_type": POLY, "degree": 2, "gamma": 0.02, "coef0": 1.0}),
-    "a1a": (("a1a.xz", 160), 90, {"C": 100.0, "gamma": 0.05}),
-    "a1a, tiny C": (("a1a.xz", 160), 60, {"C": 0.01, "gamma": 0.05}),
-    "ionosphere": (("ionosphere_scale.xz", 160), 80, {"C": 1e4, "gamma": 0.1, "cache_size": 0.01}),
-    "mushrooms": (("mushrooms.xz", 150), 80, {"C": 10.0, "kernel_type": LINEAR}),
-    "mpg": (("mpg", 150), 60, {"svm_type": SVR, "C": 10.0, "gamma": 1e-3, "p": 0.5}),
-    "pyrim": (("pyrim",), 40, {"svm_type": SVR, "C": 1e3, "gamma": 0.1, "p": 0.01}),
-    "pyrim, p = 0": (("pyrim",), 40, {"svm_type": SVR, "C": 1.0, "kernel_type": LINEAR, "p": 0.0}),
-    "abalone, one-class": (("abalone_scale.xz", 150), 60, {"svm_type": ONE_CLASS, "nu": 0.5, "kernel_type": LINEAR}),
-}
-
-
 # ---- any sequence of changes -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", REAL)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_real_data(name, seed):
-    """Rows come and go, few and many; then the same as a training of those that are there."""
-    arguments, n, options = REAL[name]
-    X, y = load(*arguments)
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(len(y))
-    X, y = X[order], y[order]
-    twin = Twin(X[:n], y[:n], **options)
-    twin.check()
-    waiting = list(range(n, len(y)))
-    for count in (1, 7, 40, 2):
-        come, waiting = waiting[:count], waiting[count:]
-        gone = rng.choice(twin.ids, rng.integers(0, min(count + 5, n // 2)), replace=False)
-        twin.update(X[come], y[come], gone)
-        twin.check()
-        assert twin.state.report.retrained == 0
-    twin.check_against_fresh()
 
 
 @given(
@@ -131,51 +87,6 @@ def test_duplicates_with_contradictory_labels(options):
     assert exchanges
 
 
-@pytest.mark.parametrize("budget", [0.001, 100.0])
-@pytest.mark.parametrize("options", [{}, {"svm_type": SVR}])
-def test_any_cache(budget, options):
-    X, y = blobs(3, 160)
-    twin = Twin(X[:100], y[:100], C=5.0, gamma=0.5, cache_size=budget, **options)
-    for begin in range(100, 160, 20):
-        twin.update(X[begin : begin + 20], y[begin : begin + 20], twin.ids[::7])
-        twin.check()
-    large = Twin(X[:100], y[:100], C=5.0, gamma=0.5, **options)
-    for begin in range(100, 160, 20):
-        large.update(X[begin : begin + 20], y[begin : begin + 20], large.ids[::7])
-    assert twin.state.decision_values(X) == pytest.approx(large.state.decision_values(X), abs=1e-10)
-
-
-def test_a_long_life_leaves_no_drift():
-    X, y = blobs(11, 400)
-    rng = np.random.default_rng(1)
-    twin = Twin(X[:60], y[:60], C=10.0, gamma=0.3)
-    for k in range(150):
-        come = rng.integers(0, 400, rng.integers(0, 6))
-        gone = rng.choice(twin.ids, min(len(twin.ids) - 1, rng.integers(0, 6)), replace=False)
-        twin.update(X[come], y[come], gone)
-        assert twin.state.report.retrained == 0 or k < 0
-    twin.check()
-    assert twin.state.check() <= 1e-10
-    twin.check_against_fresh()
-
-
-def test_add_then_remove_is_before():
-    for options in ({"gamma": 0.3}, {"svm_type": SVR, "gamma": 0.3}, {"svm_type": ONE_CLASS, "gamma": 0.3, "nu": 0.3}):
-        X, y = blobs(2, 90, d=2)
-        twin = Twin(X[:60], y[:60], C=3.0, **options)
-        before = twin.state.copy()
-        ids = twin.update(X[60:], y[60:])
-        assert len(twin.state) == 90
-        assert abs(twin.state.objective - before.objective) > 1e-3
-        twin.update(remove=ids)
-        twin.check()
-        assert twin.state.objective == pytest.approx(before.objective, rel=1e-10)
-        assert twin.state.decision_values(X) == pytest.approx(before.decision_values(X), abs=1e-8)
-        # this K is regular: the coefficients are unique as well
-        assert twin.state.model.row_numbers == before.model.row_numbers
-        assert twin.state.model.sv_coef == pytest.approx(before.model.sv_coef, abs=1e-7)
-
-
 @pytest.mark.parametrize("C", [1e6, 1e8, 1e10, 1e12])
 def test_a_cost_that_never_binds(C):
     """The hard margin: what is near a bound does not depend on how far the other one is."""
@@ -202,35 +113,6 @@ def test_features_that_nobody_scaled():
 
 
 # ---- classes -----------------------------------------------------------------------------------
-
-
-def test_the_last_row_of_a_class_leaves_and_comes_back():
-    X, y = blobs(4, 60, 3)
-    twin = Twin(X, y, C=2.0, gamma=0.4)
-    threes = np.flatnonzero(y == 3)
-    twin.update(remove=threes[:-1])
-    twin.check()
-    twin.update(remove=threes[-1:])
-    twin.check()
-    assert sorted(twin.state.model.labels) == [1, 2]
-    assert twin.state.report.retrained == 0
-    twin.update(X[threes], y[threes])
-    twin.check()
-    twin.check_against_fresh()
-    assert twin.state.report.retrained == 2
-
-
-def test_a_new_class():
-    X, y = blobs(4, 60, 3)
-    old = y < 3
-    twin = Twin(X[old], y[old], C=2.0, gamma=0.4)
-    twin.update(X[~old][:1], y[~old][:1])
-    twin.check()
-    assert twin.state.report.retrained == 2
-    twin.update(X[~old][1:], y[~old][1:])
-    twin.check()
-    assert twin.state.report.retrained == 0
-    twin.check_against_fresh()
 
 
 def test_one_class_of_rows_is_left():
@@ -271,30 +153,6 @@ def test_the_order_of_labels_follows_the_rows(labels):
 # ---- costs -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", ["heart", "iris", "wine, weights", "heart, linear", "mpg", "pyrim, p = 0", "splice, polynomial"]
-)
-def test_set_cost(name):
-    """Up and down again, and rows that join at the new C."""
-    arguments, n, options = REAL[name]
-    X, y = load(*arguments)
-    order = np.random.default_rng(3).permutation(len(y))
-    X, y = X[order], y[order]
-    twin = Twin(X[:n], y[:n], **{**options, "C": 1.0})
-    before = twin.state.objective
-    for C in (0.01, 3.0, 200.0, 0.7):
-        twin.set_cost(C)
-        assert twin.state.param.C == twin.state.model.param.C == C
-        twin.check()
-    twin.check_against_fresh()
-    twin.update(X[n : n + 20], y[n : n + 20])
-    twin.check()
-    twin.update(remove=range(n, n + 20))
-    twin.set_cost(1.0)
-    twin.check()
-    assert twin.state.objective == pytest.approx(before, rel=1e-8)
-
-
 def test_bounds_after_set_cost_are_those_of_C():
     """Not C but for rounding: a coefficient at its bound is C."""
     X, y = blobs(1, 60)
@@ -323,47 +181,6 @@ def test_what_rounding_leaves_of_a_large_cost_is_nothing_free(kind):
         (binary,) = twin.state.binaries.values()
         off += binary.state.margin_size == 0
     assert off > 20
-
-
-@pytest.mark.parametrize("cache_size", [100, 0.005])
-def test_a_path_has_the_same_bits_whatever_paths_went_before(cache_size):
-    """Which kernel rows are kept differs, and in a copy none are."""
-    X, y = load("heart_scale")
-    state = libsvmx.train(X, y, C=4, gamma=0.1, keep_state=True, cache_size=cache_size)
-    twin = state.copy()
-    expected = values_left_out(twin, libsvmx.Observer())
-    for other in (twin, state, state.copy()):
-        for pair, (ids, values) in values_left_out(other, libsvmx.Observer()).items():
-            assert ids.tobytes() == expected[pair][0].tobytes()
-            assert values.tobytes() == expected[pair][1].tobytes()
-
-
-def test_a_certificate_of_a_change():
-    """Its digest is that of the rows, however they came, and of nothing else."""
-    X, y = load("heart_scale")
-    state = libsvmx.train(X[:80], y[:80], C=4, gamma=0.1, keep_state=True)
-    assert state.certificate()["gap_before"] is None
-    gap = state.gap
-    state.update(add=(X[80:90], y[80:90]), remove=[0, 7])
-    found = state.certificate()
-    assert found["gap_before"] == gap == state.report.gap_before
-    assert found["gap"] == state.gap == state.report.gap
-    assert (found["rows"], found["breakpoints"]) == (88, state.report.breakpoints)
-    ids = np.delete(np.arange(90), [0, 7])
-    dense = np.asarray(X)[ids]
-    row, column = np.nonzero(dense)
-    digest = hashlib.sha256(ids.astype("<i8"))
-    digest.update(np.searchsorted(row, np.arange(89)).astype("<i8"))
-    digest.update((column + 1).astype("<i4"))
-    digest.update(dense[row, column].astype("<f8"))
-    digest.update(np.asarray(y)[ids].astype("<f8"))
-    digest.update(np.ones(88).astype("<f8"))
-    assert found["sha256"] == digest.hexdigest()
-    state.set_cost(8)
-    assert state.certificate()["sha256"] == found["sha256"]
-    assert state.report.gap_before == found["gap"]
-    state.remove([89])
-    assert state.certificate()["sha256"] != found["sha256"]
 
 
 def test_the_digest_of_rows_has_their_targets_and_weights():

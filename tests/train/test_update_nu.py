@@ -9,7 +9,6 @@ from support.exact import Twin, blobs, come_and_go, fingerprint, load, shaped, u
 from support.examples import examples
 from support.oracle import Oracle
 from support.paths import Along, Followed, Lost, Short
-from support.statefiles import opened
 
 import libsvmx
 from libsvmx import KernelType, ParameterError, State, SvmType
@@ -17,7 +16,6 @@ from libsvmx._core.buffers import filled
 from libsvmx._solvers.path.path import Path, PathLost
 from libsvmx._train.observer import Observer
 from libsvmx._train.updating.left_out import values_left_out
-from libsvmx.io.statefile import state_bytes
 
 LINEAR, POLY, RBF = KernelType.LINEAR, KernelType.POLY, KernelType.RBF
 NU_SVC, NU_SVR = SvmType.NU_SVC, SvmType.NU_SVR
@@ -118,25 +116,6 @@ def test_any_rows(seed, kind, k, source, kernel_type, nu, paths, sizes):
 # ---- what is refused ------------------------------------------------------------------------------
 
 
-def test_rows_that_nu_does_not_allow():
-    """By either side, and by all at once; the same change with fewer of them is made."""
-    X, y = blobs(3, 140)
-    few, many = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
-    first = np.concatenate([few[:28], many[:40]])
-    twin = Twin(X[first], y[first], svm_type=NU_SVC, nu=0.8, gamma=0.3)
-    message = "nu = 0.8 is infeasible: classes 1 and -1 have"
-    unchanged(twin.state, ParameterError, lambda: twin.state.remove(range(4)), message)
-    unchanged(twin.state, ParameterError, lambda: twin.state.add(X[many[40:]], y[many[40:]]), message)
-    swap = lambda: twin.state.update(add=(X[many[40:50]], y[many[40:50]]), remove=range(10))  # noqa: E731
-    unchanged(twin.state, ParameterError, swap, message)
-    unchanged(twin.state, ParameterError, lambda: twin.state.set_nu(0.9), "nu = 0.9 is infeasible")
-    twin.update(X[few[28:40]], y[few[28:40]], range(4))
-    twin.check()
-    twin.update(remove=range(60, 66))
-    twin.check()
-    twin.check_against_fresh()
-
-
 def test_rows_of_one_class_may_join_by_themselves():
     """Whether nu is feasible is for all rows to tell."""
     X, y = blobs(3, 140)
@@ -189,63 +168,6 @@ def test_r_that_is_rounding_is_none():
         libsvmx.train(np.concatenate([X, near]), np.concatenate([y, -y]), svm_type=NU_SVC, gamma=0.3, keep_state=True)
 
 
-def test_what_is_asked_of_the_wrong_formulation():
-    X, y = blobs(6, 40)
-    state = libsvmx.train(X, y, svm_type=NU_SVC, keep_state=True)
-    unchanged(state, ParameterError, lambda: state.set_cost(2.0), "nu-SVC has no C")
-    for nu in (0.0, -1.0, 1.5, np.nan, "x"):
-        unchanged(state, ParameterError, lambda nu=nu: state.set_nu(nu), "nu must be")
-    other = libsvmx.train(X, y, keep_state=True)
-    unchanged(other, ParameterError, lambda: other.set_nu(0.5), "C-SVC has no nu")
-    with pytest.raises(ParameterError, match="influence is not known of NU_SVC"):
-        libsvmx.influence(state, X, y)
-
-
-# ---- classes, nu, C -------------------------------------------------------------------------------
-
-
-def test_classes_come_and_go():
-    X, y = blobs(4, 120, 3)
-    two = y < 3
-    twin = Twin(X[two][:50], y[two][:50], svm_type=NU_SVC, nu=0.3, gamma=0.4)
-    twin.update(X[~two][:20], y[~two][:20])
-    assert twin.state.report.retrained == 2
-    twin.check()
-    twin.update(X[two][50:], y[two][50:], twin.ids[twin.y == 1])
-    twin.check()
-    twin.check_against_fresh()
-    twin.update(remove=twin.ids[twin.y == 3])
-    assert twin.state.model.labels is None or len(twin.state.model.labels) in (1, 2)
-    twin.check()
-
-
-@pytest.mark.parametrize("kind", [NU_SVC, NU_SVR, SvmType.ONE_CLASS])
-def test_another_nu_is_followed(kind):
-    X, y = blobs(2, 90)
-    twin = Twin(X, y if kind == NU_SVC else y + X[:, 0], svm_type=kind, nu=0.5, gamma=0.4)
-    for nu in (0.2, 0.21, 0.9):
-        twin.state.set_nu(nu)
-        twin.options["nu"] = nu
-        assert twin.state.report.retrained == 0
-        assert twin.state.report.breakpoints > 0
-        assert twin.state.param.nu == nu
-        twin.check()
-        twin.check_against_fresh()
-    twin.update(X[:5], twin.y[:5], range(5))
-    twin.check()
-
-
-def test_another_cost_is_followed():
-    """Bounds and sums of nu-SVR grow with C."""
-    X, y = blobs(2, 90)
-    twin = Twin(X, y + X[:, 0], svm_type=NU_SVR, nu=0.4, gamma=0.4, C=1.0)
-    for C in (3.0, 0.1, 200.0):
-        twin.set_cost(C)
-        assert twin.state.report.retrained == 0
-        twin.check()
-        twin.check_against_fresh()
-
-
 # ---- where no path leads on -----------------------------------------------------------------------
 
 
@@ -293,42 +215,6 @@ def test_a_large_margin(kind):
 # ---- copies, files, kernel values -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "k"), [(NU_SVC, 2), (NU_SVC, 3), (NU_SVR, 2)])
-def test_a_state_from_a_file_goes_on_as_it_was(kind, k, tmp_path):
-    X, y = blobs(8, 120, k)
-    y = y if kind == NU_SVC else y + X[:, 0]
-    state = libsvmx.train(X[:80], y[:80], svm_type=kind, nu=0.3, gamma=0.4, keep_state=True)
-    state.update(add=(X[80:100], y[80:100]), remove=range(15))
-    content = state_bytes(state)
-    description, _ = opened(content)
-    assert description["version"] == 2
-    assert all(len(b["total"]) == 2 for b in description["binaries"])
-    path = tmp_path / "state"
-    state.save(path)
-    again = State.load(path)
-    assert again.report.retrained == 0
-    other = state.copy()
-    for each in (state, again, other):
-        each.update(add=(X[100:], y[100:]), remove=range(20, 30))
-    for each in (again, other):
-        np.testing.assert_allclose(each.decision_values(X), state.decision_values(X), rtol=0, atol=1e-9)
-        assert each.certificate()["sha256"] == state.certificate()["sha256"]
-
-
-@pytest.mark.parametrize("kind", [NU_SVC, NU_SVR])
-def test_kernel_values_that_are_given(kind):
-    X, y = blobs(9, 90, 3 if kind == NU_SVC else 2)
-    y = y if kind == NU_SVC else y + X[:, 0]
-    K = np.exp(-0.4 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
-    options = {"svm_type": kind, "nu": 0.3, "keep_state": True}
-    given = libsvmx.train(K[:60, :60], y[:60], kernel_type="precomputed", **options)
-    own = libsvmx.train(X[:60], y[:60], gamma=0.4, **options)
-    for begin, end, gone in ((60, 61, []), (61, 80, range(10)), (80, 90, [12, 60])):
-        given.update(add=(K[begin:end, :end], y[begin:end]), remove=gone)
-        own.update(add=(X[begin:end], y[begin:end]), remove=gone)
-        np.testing.assert_allclose(given.decision_values(K[:, :end]), own.decision_values(X), rtol=0, atol=1e-9)
-
-
 @pytest.mark.parametrize(("kind", "k", "nu"), [(NU_SVC, 2, 0.4), (NU_SVC, 3, 0.2), (NU_SVR, 2, 0.4), (NU_SVC, 2, 0.97)])
 def test_leave_one_out(kind, k, nu):
     """The value of each row by the state that it has left; nan where it cannot leave."""
@@ -361,22 +247,6 @@ def test_leave_one_out(kind, k, nu):
 
 
 # ---- from a model of LIBSVM -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", [name for name in CASES if name != "pyrim, large nu"])
-def test_from_a_model_of_libsvm(name, tmp_path):
-    arguments, asked, options = CASES[name]
-    matrix, targets = rows_of_file(*arguments)
-    path = tmp_path / "model"
-    path.write_bytes(Oracle(matrix, targets, asked).train().model_bytes(tmp_path))
-    given = {key: value for key, value in options.items() if key in ("nu", "C")}
-    state = State.from_model(matrix, targets, libsvmx.load_model(str(path)), **given)
-    fresh = libsvmx.train(matrix, targets, keep_state=True, **options_of(options))
-    assert state.gap < 1e-9
-    np.testing.assert_allclose(state.decision_values(matrix), fresh.decision_values(matrix), rtol=0, atol=1e-8 * 40)
-    if options.get("nu", 0) < 0.6:
-        with pytest.raises(libsvmx.DataError, match=r"give the C and nu|do not allow nu"):
-            State.from_model(matrix, targets, libsvmx.load_model(str(path)), **given | {"nu": 1.2 * options["nu"]})
 
 
 def test_a_model_of_a_tube_without_width(tmp_path):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.recorder import Recorder
 from support.statefiles import closed, opened
-from support.weighted import KINDS, options_of, random_rows, repeated, targets_of
+from support.weighted import KINDS, options_of, random_rows, targets_of
 
 import libsvmx
 from libsvmx import State, decision_values, train
@@ -32,61 +32,6 @@ def same_optimum(state, X, y, w, tests, **options):
     support = np.asarray(state.model.row_numbers) - 1
     np.testing.assert_array_equal(state.sample_weight, w)
     assert (w[support] > 0).all()
-
-
-@pytest.mark.parametrize(("kind", "classes"), KINDS)
-def test_rows_join_and_leave_with_their_weights(kind, classes):
-    X, labels, values, w = random_rows(31, 120, classes)
-    y, options = targets_of(kind, labels, values), options_of(kind)
-    state = train(X[:80], y[:80], sample_weight=w[:80], keep_state=True, **options)
-    same_optimum(state, X[:80], y[:80], w[:80], X, **options)
-    ids = state.add(X[80:110], y[80:110], sample_weight=w[80:110])
-    same_optimum(state, X[:110], y[:110], w[:110], X, **options)
-    state.remove([*range(10, 30), *ids[3:9]])
-    rows = np.array([i for i in range(110) if not (10 <= i < 30 or 83 <= i < 89)])
-    same_optimum(state, X[rows], y[rows], w[rows], X, **options)
-    state.update(add=(X[110:], y[110:]), remove=state.ids[:5], sample_weight=w[110:])
-    rows = np.concatenate([rows[5:], np.arange(110, 120)])
-    same_optimum(state, X[rows], y[rows], w[rows], X, **options)
-    if kind.has_cost:
-        state.set_cost(7.0)
-        same_optimum(state, X[rows], y[rows], w[rows], X, **options | {"C": 7.0})
-        state.set_cost(0.5)
-        same_optimum(state, X[rows], y[rows], w[rows], X, **options | {"C": 0.5})
-    if kind.has_nu:
-        state.set_nu(0.15)
-        same_optimum(state, X[rows], y[rows], w[rows], X, **options | {"C": state.param.C, "nu": 0.15})
-    assert state.report.retrained == 0
-    assert state.check() < 1e-6
-
-
-@pytest.mark.parametrize(("kind", "classes"), KINDS)
-def test_weights_may_come_with_the_rows_that_join_or_not(kind, classes):
-    X, labels, values, w = random_rows(32, 90, classes)
-    y, options = targets_of(kind, labels, values), options_of(kind)
-    first, then = np.where(np.arange(90) < 60, w, 1.0), np.where(np.arange(90) < 60, 1.0, w)
-    state = train(X[:60], y[:60], sample_weight=w[:60], keep_state=True, **options)
-    state.add(X[60:], y[60:])
-    same_optimum(state, X, y, first, X, **options)
-    state = train(X[:60], y[:60], keep_state=True, **options)
-    state.add(X[60:], y[60:], sample_weight=w[60:])
-    same_optimum(state, X, y, then, X, **options)
-
-
-@pytest.mark.parametrize(("kind", "classes"), KINDS)
-def test_a_row_of_weight_2_is_the_row_twice(kind, classes):
-    X, labels, values, w = random_rows(33, 90, classes)
-    y, options = targets_of(kind, labels, values), options_of(kind)
-    once = train(X[:60], y[:60], sample_weight=w[:60], keep_state=True, **options)
-    often = train(*repeated(w[:60], X[:60], y[:60]), keep_state=True, **options)
-    for state, rows in ((once, (X[60:], y[60:])), (often, repeated(w[60:], X[60:], y[60:]))):
-        state.add(*rows, sample_weight=w[60:] if state is once else None)
-    np.testing.assert_allclose(without_rho(once.model, X), without_rho(often.model, X), rtol=0, atol=NEAR)
-    ids = np.cumsum(np.concatenate([[0], w.astype(int)]))
-    gone = range(20, 40)
-    once.remove(gone)
-    often.remove([i for row in gone for i in range(ids[row], ids[row + 1])])
-    np.testing.assert_allclose(without_rho(once.model, X), without_rho(often.model, X), rtol=0, atol=NEAR)
 
 
 @settings(max_examples=30, deadline=None)

@@ -9,33 +9,15 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.recorder import Recorder
-from support.weighted import KINDS, TIGHT, options_of, random_rows, repeated, targets_of
+from support.weighted import KINDS, options_of, random_rows, repeated, targets_of
 
-import libsvmx
 from libsvmx import decision_values, train
-from libsvmx.enums import KernelType, SvmType
+from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.io.modelfile import model_text
 
 SOLVERS = ("smo", "chunked", "irwls", "crsvm", "auto")
 NEAR = 1e-6  # of decision values, where eps is 1e-8
-SOLVED = [
-    (kind, classes, solver)
-    for kind, classes in KINDS
-    for solver in SOLVERS
-    if solver != "crsvm" or kind == SvmType.C_SVC
-]
-
-
-@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")  # rounding, at this tolerance
-@pytest.mark.parametrize(("kind", "classes", "solver"), SOLVED)
-def test_a_weight_is_how_often_a_row_is_there(kind, classes, solver):
-    X, labels, values, w = random_rows(1, 80, classes)
-    y, options = targets_of(kind, labels, values), options_of(kind, solver)
-    weighted = train(X, y, sample_weight=w, **options)
-    repeats = train(*repeated(w, X, y), **options)
-    np.testing.assert_allclose(decision_values(weighted, X), decision_values(repeats, X), rtol=0, atol=NEAR)
-    assert (w[np.asarray(weighted.row_numbers) - 1] > 0).all()
 
 
 @settings(max_examples=60, deadline=None)
@@ -61,26 +43,6 @@ def test_a_weight_is_how_often_a_row_is_there_for_random_problems(seed, kind, n,
             for model, report in ((found, once.reports[pair]), (expected, often.reports[pair]))
         ]
         np.testing.assert_allclose(*sums, rtol=0, atol=NEAR)
-
-
-@pytest.mark.parametrize("probability", [False, True])
-@pytest.mark.parametrize(("kind", "classes"), KINDS)
-def test_weights_of_1_change_no_byte(kind, classes, probability):
-    X, labels, values, _ = random_rows(2, 70, classes)
-    y, options = targets_of(kind, labels, values), options_of(kind, eps=1e-3, nu=0.23, probability=probability)
-    assert model_text(train(X, y, sample_weight=np.ones(len(y)), **options)) == model_text(train(X, y, **options))
-
-
-@pytest.mark.parametrize("probability", [False, True])
-@pytest.mark.parametrize(("kind", "classes"), KINDS)
-def test_rows_of_weight_0_are_not_there_to_the_byte(kind, classes, probability):
-    X, labels, values, w = random_rows(3, 70, classes)
-    y, options = targets_of(kind, labels, values), options_of(kind, eps=1e-3, nu=0.23, probability=probability)
-    stays = w > 0
-    model = train(X, y, sample_weight=stays.astype(float), **options)
-    rest = train(X[stays], y[stays], **options)
-    assert model_text(model) == model_text(rest)
-    np.testing.assert_array_equal(model.row_numbers, np.flatnonzero(stays)[np.asarray(rest.row_numbers) - 1] + 1)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -137,14 +99,6 @@ def test_what_is_reported_of_a_solve_knows_the_bound_of_each_row():
         assert 0 < one.n_bsv < one.n_sv
 
 
-def test_a_precomputed_kernel_has_weights_too():
-    X, y, _, w = random_rows(9)
-    K = X @ X.T
-    model = train(K, y, sample_weight=w, kernel_type=KernelType.PRECOMPUTED, eps=TIGHT)
-    linear = train(X, y, sample_weight=w, kernel_type=KernelType.LINEAR, eps=TIGHT)
-    np.testing.assert_allclose(decision_values(model, K), decision_values(linear, X), atol=NEAR)
-
-
 # ---- what is refused -------------------------------------------------------------------------------
 
 
@@ -190,13 +144,3 @@ def test_weights_come_in_every_form_and_are_not_kept():
     for form in (w.tolist(), w.astype(np.float32), w.astype(int), frozen, strided, np.array(w, dtype=object)):
         assert model_text(train(scipy.sparse.csr_array(X), y, sample_weight=form)) == expected
     assert np.array_equal(frozen, w)
-
-
-def test_cross_validation_without_seeding_weighs_the_rows_it_trains_on():
-    X, y, _, w = random_rows(13, 90, 3)
-    found = libsvmx.cross_validate(X, y, 4, sample_weight=w, eps=TIGHT)
-    for fold in range(4):
-        out = found.fold_of == fold
-        model = train(X[~out], y[~out], sample_weight=w[~out], eps=TIGHT)
-        assert np.array_equal(libsvmx.predict(model, X[out]), found.predictions[out])
-    assert found.accuracy == 100 * np.mean(found.predictions == y)
