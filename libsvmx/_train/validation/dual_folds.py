@@ -287,9 +287,9 @@ class DualFolds:
         )
 
     def _work_of(self, report: SolveReport, n_left_out: int) -> float:
-        """Values that a solve has worked on, kernel values of a row counted by what ``Control`` takes them for: as if each
-        row that a step may ask for were computed once. How many a row store computes depends on what rows cost when
-        measured, and no start may."""
+        """Values that a solve has worked on, kernel values of a row counted by what ``Control`` takes them for: as if
+        each row that a step may ask for were computed once. How many a row store computes depends on what rows cost
+        when measured, and no start may."""
         variables = self.problem.size * (len(self.targets) - n_left_out) // max(1, len(self.targets))
         rows = min(variables, 2 * report.iterations)
         return values_of_steps(variables, report.iterations) + 4.0 * rows * variables
