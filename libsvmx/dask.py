@@ -198,7 +198,7 @@ def train(
         raise ParameterError("rows on a cluster give no model of support vectors: choose predict_with='factor'")
     if param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("rows on a cluster cannot have a precomputed kernel")
-    with early_stops_warned(observer) as stops:
+    with early_stops_warned(observer, doubts=True) as stops:
         told = limited(stops, param.time_limit)
         counting = problem.counting(param)
         features = LowRankFeatures(counting, param, told) if solver.low_rank else LinearFeatures(counting, param)

@@ -44,12 +44,12 @@ class EarlyStops(Forwarding):
 
 
 @contextmanager
-def early_stops_warned(observer: Observer | None) -> Iterator[EarlyStops]:
-    """The observer to work with; for the caller of the function that uses this a ConvergenceWarning, and a UserWarning
-    of each doubt."""
+def early_stops_warned(observer: Observer | None, doubts: bool = False) -> Iterator[EarlyStops]:
+    """The observer to work with; for the caller of the function that uses this a ConvergenceWarning, and with ``doubts``
+    a UserWarning of each: of a training, not of folds, which may lack a class by chance."""
     stops = EarlyStops(observer or Observer())
     yield stops
-    for doubt in stops.doubts:
+    for doubt in stops.doubts if doubts else ():
         warn_caller(doubt)
     kinds = [kind for kind in WHAT_TO_DO if kind in stops.found]
     if kinds:
