@@ -28,6 +28,10 @@ from libsvmx import CRSVM, IRWLS, Chunked, DataError, KernelType, Parameter, Par
 DATA = Path(__file__).parents[2] / "data"
 
 
+# Of tests in which folds or states lack a class that has a weight.
+WEIGHTS_OF_CLASSES_GONE = pytest.mark.filterwarnings("ignore:a weight is given for class")
+
+
 @dataclass(frozen=True)
 class Task:
     """A formulation over a data set.

@@ -9,7 +9,7 @@ from support.recorder import Recorder
 import libsvmx
 from libsvmx import ParameterError, SvmType
 
-from .table import Case, each
+from .table import WEIGHTS_OF_CLASSES_GONE, Case, each
 from .test_training import THREADS
 
 SEEDINGS = [
@@ -234,6 +234,7 @@ LONELY = {
 }
 
 
+@WEIGHTS_OF_CLASSES_GONE
 @pytest.mark.parametrize("solver", ["smo", "irwls"])
 @pytest.mark.parametrize("seeder", ["none", "auto", "path", *libsvmx.SEEDERS])
 @pytest.mark.parametrize("name", LONELY)

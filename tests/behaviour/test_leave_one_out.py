@@ -8,7 +8,7 @@ from support.oracle import Oracle
 import libsvmx
 from libsvmx import DataError, ParameterError
 
-from .table import Case, each
+from .table import WEIGHTS_OF_CLASSES_GONE, Case, each
 from .test_cross_validation import EPS, LONELY, left_out, near
 from .test_training import THREADS
 
@@ -87,6 +87,7 @@ def test_only_rows_that_matter_are_trained_without():
     assert len(left_one_out(with_nu).retrained) == N  # its sums depend on the number of rows
 
 
+@WEIGHTS_OF_CLASSES_GONE
 @pytest.mark.parametrize("seeder", SEEDERS)
 @pytest.mark.parametrize("name", LONELY)
 def test_a_class_of_one_row(name, seeder):

@@ -12,7 +12,7 @@ from support.oracle import Oracle
 import libsvmx
 from libsvmx import DataError, ParameterError, State, StoppedEarly
 
-from .table import Case, each
+from .table import WEIGHTS_OF_CLASSES_GONE, Case, each
 from .test_cross_validation import LONELY
 
 CHANGED_COSTS = (0.3, 4.0, 0.9)  # times what it was
@@ -197,6 +197,7 @@ def test_a_long_life_leaves_no_drift():
 # ---- classes -------------------------------------------------------------------------------------------
 
 
+@WEIGHTS_OF_CLASSES_GONE
 @pytest.mark.parametrize("task", ["two classes", "three classes", "nu-SVC, three classes"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 @pytest.mark.parametrize("solver", ["smo", "irwls"])

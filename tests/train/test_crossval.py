@@ -42,7 +42,7 @@ KERNELS = ["-t 0", "-t 1 -d 2 -g 0.5 -r 1", "-t 2 -g 0.6", "-t 3 -g 0.05 -r 0.1"
 FORMULATIONS = ["-s 0 -w1 0.8137 -w3 1.2713", "-s 1 -n 0.4137", "-s 2 -n 0.4137", "-s 3 -p 0.0937", "-s 4 -n 0.4137"]
 
 
-@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning", "ignore:a weight is given for class")
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @given(
