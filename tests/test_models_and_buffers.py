@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 from scipy import sparse
+from support.interrupts import interrupted, points_of, press
 
 import libsvmx
 from libsvmx import DataError
@@ -59,8 +60,13 @@ def test_a_model_of_wrong_parts_is_refused_or_predicts(name, field):
         except (ValueError, TypeError):
             refused += 1
             continue
+        rows = tests if made.columns is None else np.pad(tests, ((0, 0), (0, min(made.columns, 100) - tests.shape[1])))
         for call in (libsvmx.predict, libsvmx.decision_values):
-            assert len(call(made, tests)) == len(tests)
+            if made.columns is None or made.columns <= 100:
+                assert len(call(made, rows)) == len(rows)
+            else:  # no table is so wide
+                with pytest.raises(DataError, match="columns"):
+                    call(made, rows)
     assert refused > 5
 
 
@@ -233,3 +239,15 @@ def test_no_id_is_left():
     with pytest.raises(DataError, match="no 2 ids left"):
         state.add(X[:2], Y[:2])
     assert list(state.add(X[:1], Y[:1])) == [most_id - 1]
+
+
+def test_an_interrupted_prediction_leaves_the_model(exhaustive):
+    """What predictions keep with a model for the next ones is whole, or not kept."""
+    model = libsvmx.train(X, Y)
+    expected = libsvmx.decision_values(model, X), libsvmx.predict(model, X)
+    for call in (libsvmx.decision_values, libsvmx.predict):
+        for at in points_of(lambda: model, lambda model, call=call: call(model, X), exhaustive, ("predictor_of",)):
+            assert interrupted(lambda call=call: call(model, X), at, press)
+            assert len(model.predictors) <= 1
+            np.testing.assert_array_equal(libsvmx.decision_values(model, X), expected[0])
+            np.testing.assert_array_equal(libsvmx.predict(model, X), expected[1])

@@ -186,20 +186,35 @@ def test_at_every_question_of_a_long_path(change):
         assert fingerprint(state) == before
 
 
+class Looking(Observer):
+    """Looking(state): uses the state whenever it is asked, and gets an error, which it keeps to itself."""
+
+    def __init__(self, state):
+        self.state, self.refused = state, 0
+
+    def should_stop(self):
+        state = self.state
+        for look in (lambda: state.model, lambda: state.gap, state.copy, lambda: state.remove([0]), state.check):
+            with pytest.raises(SvmxError, match="being changed"):
+                look()
+            self.refused += 1
+        return False
+
+
 @pytest.mark.parametrize("name", ["rows come and go", "leave-one-out"])
 def test_nobody_sees_it_half_done(name):
-    """An observer that looks at the state gets an error, which it may keep to itself; then the change goes on."""
-    case, refused = case_of(name), []
-
-    class Looking(Observer):
-        def should_stop(self):
-            for look in (lambda: state.model, lambda: state.gap, state.copy, lambda: state.remove([0]), state.check):
-                with pytest.raises(SvmxError, match="being changed"):
-                    look()
-                refused.append(look)
-            return False
-
+    case = case_of(name)
     state = case.made()
-    case.change(state, Looking())
-    assert refused
+    observer = Looking(state)
+    case.change(state, observer)
+    assert observer.refused
     assert case.images_of(state) == case.outcomes[1]
+
+
+def test_nor_in_the_midst_of_a_long_path():
+    state = libsvmx.train(LONG[0][:500], LONG[1][:500], keep_state=True, C=20.0, gamma=0.7)
+    other, observer = state.copy(), Looking(state)
+    state.set_cost(4.0, observer)
+    other.set_cost(4.0)
+    assert observer.refused
+    assert fingerprint(state) == fingerprint(other)
