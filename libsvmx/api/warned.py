@@ -45,8 +45,8 @@ class EarlyStops(Forwarding):
 
 @contextmanager
 def early_stops_warned(observer: Observer | None, doubts: bool = False) -> Iterator[EarlyStops]:
-    """The observer to work with; for the caller of the function that uses this a ConvergenceWarning, and with ``doubts``
-    a UserWarning of each: of a training, not of folds, which may lack a class by chance."""
+    """The observer to work with; for the caller of the function that uses this a ConvergenceWarning, and with
+    ``doubts`` a UserWarning of each: of a training, not of folds, which may lack a class by chance."""
     stops = EarlyStops(observer or Observer())
     yield stops
     for doubt in stops.doubts if doubts else ():

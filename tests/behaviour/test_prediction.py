@@ -84,12 +84,15 @@ def test_every_form_of_rows_is_predicted_alike(task, kernel):
         assert predictions(model, form) == expected, name
 
 
-def test_columns_that_are_missing_are_0_and_others_count_as_libsvm_counts_them(tmp_path):
+def test_features_that_are_missing_are_0_and_others_count_as_libsvm_counts_them(tmp_path):
     case = Case("smo", "two classes", "rbf")
     model, X = case.train(), case.tests()
     narrow = X[:, :9]
     filled = np.column_stack([narrow, np.zeros((len(X), 4))])
-    assert np.array_equal(libsvmx.decision_values(model, narrow), libsvmx.decision_values(model, filled))
+    with_index = [{j + 1: v for j, v in enumerate(row)} for row in narrow.tolist()]
+    assert np.array_equal(libsvmx.decision_values(model, with_index), libsvmx.decision_values(model, filled))
+    with pytest.raises(DataError, match="X has 9 columns, but the model was trained on 13"):
+        libsvmx.decision_values(model, narrow)
     with pytest.raises(DataError, match="X has 14 columns, but the model was trained on 13"):
         libsvmx.predict(model, np.column_stack([X, X[:, 0]]))
     with pytest.raises(DataError, match="X has 14 columns"):

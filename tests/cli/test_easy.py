@@ -14,7 +14,7 @@ SPLIT = 4.0
 
 
 @pytest.fixture
-def cars(folder, few_points, no_pictures):
+def cars_on_every_point(folder, no_pictures):
     """Training and test files of unscaled data in a folder of their own."""
     matrix = read_data(MPG).matrix
     lines = []
@@ -26,6 +26,11 @@ def cars(folder, few_points, no_pictures):
     (folder.path / "in" / "train").write_text("".join(lines[::8]))
     (folder.path / "in" / "test").write_text("".join(lines[1::8]))
     return folder
+
+
+@pytest.fixture
+def cars(cars_on_every_point, few_points):
+    return cars_on_every_point
 
 
 NAMES = ["train.model", "train.range", "train.scale", "train.scale.out"]
@@ -75,8 +80,9 @@ def without_times(content):
     return [line for line in content.splitlines() if line.startswith(b"log2c")]
 
 
-def test_a_training_file_alone(cars):
+def test_a_training_file_alone(cars_on_every_point):
     """At the exponents of easy.py, which are whole numbers."""
+    cars = cars_on_every_point
     _, out = cars.accepts("svmx-easy", "in/train")
     assert out.splitlines()[-1] == "Output model: train.model"
     assert without_pictures(cars) == NAMES

@@ -59,7 +59,7 @@ def in_parts(path, size, **options):
             targets += batch.targets
             lines += [batch.lines_before + line for line in batch.line_numbers]
     except FormatError as error:
-        return str(error)
+        return str(error).partition(" (--unlabeled")[0].partition(" (if it is not known")[0]  # advice for predictions
     return rows, targets, lines, reader.remarks
 
 
