@@ -447,7 +447,7 @@ def rows_as(X: Any, param: Parameter, columns: int | None, first_index: int) -> 
     """
     given = param.kernel_type == KernelType.PRECOMPUTED
     tests = precomputed(X) if given else as_matrix(X)
-    if columns is not None and is_table(X):
+    if columns is not None and is_table(X) and tests.n_rows:
         check_width(columns_of(tests, param), columns if given else columns + first_index - 1)
     return tests
 

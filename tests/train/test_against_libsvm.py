@@ -35,6 +35,7 @@ FORMULATIONS = {"c-svc": "-s 0 -c 2", "nu-svc": "-s 1 -n 0.2", "one-class": "-s 
 REGRESSIONS = {"epsilon-svr": "-s 3 -c 2 -p 0.05", "nu-svr": "-s 4 -c 2 -n 0.4"}
 
 
+@pytest.mark.filterwarnings("ignore:a weight is given for class:UserWarning")
 @pytest.mark.parametrize("probability", [0, 1])
 @pytest.mark.parametrize("shrinking", [0, 1])
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -81,6 +81,7 @@ def assert_same(model, other, X, within=EXACT):
     np.testing.assert_allclose(values, others, rtol=0, atol=within * abs(others).max())
 
 
+@pytest.mark.filterwarnings("ignore:a weight is given for class:UserWarning")
 @pytest.mark.parametrize("sizes", [(1605,), (5, 800, 800), (401, 401, 401, 402)])
 def test_files_give_the_model_of_one_process(client, tmp_path, sizes):
     X, y = load("a1a.xz")

@@ -106,6 +106,7 @@ def test_weights_of_classes_and_rows(name, policy):
         agree(seeded, plain, X)
 
 
+@pytest.mark.filterwarnings("ignore:too few rows for reliable:UserWarning")
 def test_a_class_that_is_held_out_whole(policy):
     """Its fold has no solve; LIBSVM's constants stand for its values."""
     X, y = arrays("iris.scale")

@@ -18,6 +18,7 @@ SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
 # ---- any sequence of changes -------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:a weight is given for class:UserWarning")
 @given(
     seed=st.integers(0, 2**32 - 1),
     k=st.sampled_from([2, 2, 3]),

@@ -190,8 +190,9 @@ class State:
                                                   the rows that would be left
         """
         with self._lock:
+            wanted = whole_ids(remove)  # first: it may be a generator, which may change the state itself
             version = self._at_rest()
-            gone = rows_of_ids(version.ids, remove)
+            gone = rows_of_ids(version.ids, wanted)
             if version.next_id > MOST_ID - len(targets):
                 raise DataError(f"there are no {len(targets)} ids left: they end at {MOST_ID}")
             joining = Problem(matrix, targets, sample_weight=sample_weight)
@@ -389,12 +390,16 @@ def moved(
     return replace(version, param=param, binaries=binaries, report=report)
 
 
-def rows_of_ids(known: Ids, ids: Iterable[int]) -> Ids:
-    """Positions of ids among those of the rows. Raises DataError for those that are unknown or come twice."""
+def whole_ids(ids: Iterable[int]) -> Ids:
+    """Raises DataError."""
     try:
-        wanted = np.array([whole_number(i) for i in ids], dtype=np.int64)
+        return np.array([whole_number(i) for i in ids], dtype=np.int64)
     except (TypeError, OverflowError) as error:
         raise DataError(f"ids must be whole numbers, in a sequence: {error}") from None
+
+
+def rows_of_ids(known: Ids, wanted: Ids) -> Ids:
+    """Positions of ids among those of the rows. Raises DataError for those that are unknown or come twice."""
     rows = np.searchsorted(known, wanted)
     unknown = [i for i, row in zip(wanted, rows, strict=True) if row == len(known) or known[row] != i]
     if unknown:
