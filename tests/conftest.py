@@ -34,7 +34,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 sys.path.append(str(Path(__file__).parents[1]))
 
 import pytest
-from support import examples, failures, installed, selection
+from support import asserts, examples, failures, installed, selection
 
 
 def pytest_addoption(parser):
@@ -48,7 +48,8 @@ def pytest_cmdline_main(config):
     option, whole = config.option, config.args_source != pytest.Config.ArgsSource.ARGS
     if whole and not any(word.startswith("--assert") for word in config.invocation_params.args):
         option.assertmode = "plain"
-        sys.meta_path[:] = [one for one in sys.meta_path if type(one).__name__ != "AssertionRewritingHook"]
+    else:
+        asserts.rewrite()
     if "PYTEST_XDIST_WORKER" in os.environ or hasattr(config, "workerinput"):
         return  # one of those processes
     if whole and getattr(option, "numprocesses", 0) is None and not (option.usepdb or option.collectonly):

@@ -321,16 +321,18 @@ def chosen(found, strength=2, others=None):
     Always those in which each pair of values occurs, of ``strength`` 1 each value. With --exhaustive ``others``, too,
     which are all if none are given; of strength 1 those with each pair.
     """
-    named = [list(map(name_of, one)) for one in found]
-    always = selection.cover(named, strength)
+    values = [tuple(map(id, one)) for one in found]
+    always = selection.cover(values, strength)
     if not examples.exhaustive:
         every = always
     elif strength > 1:
         every = always.union(range(len(found)) if others is None else others)
     else:
-        every = always | selection.cover(named, strength + 1)
+        every = always | selection.cover(values, strength + 1)
     marks = {True: (), False: pytest.mark.exhaustive}
-    return [pytest.param(*found[k], id=", ".join(named[k]), marks=marks[k in always]) for k in sorted(every)]
+    return [
+        pytest.param(*found[k], id=", ".join(map(name_of, found[k])), marks=marks[k in always]) for k in sorted(every)
+    ]
 
 
 def each(function, strength=2, **axes):

@@ -4,7 +4,6 @@ from math import nan, sqrt
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 from support.drawn import Rand
 
 import libsvmx
@@ -142,6 +141,8 @@ def test_the_p_value_and_its_error():
     assert found.standard_error == sqrt(0.6 * 0.4 / 4)
     assert result(1.0, [0.5, 1.0, 1.5, 2.0], "mean_squared_error").n_as_good == 2
     assert result(1.0, [0.5, nan]).n_as_good == result(1.0, [1.5, nan], "mean_squared_error").n_as_good == 1
+    from scipy.stats import binomtest
+
     for as_good in (0, 1, 7, 20):
         found = result(1.0, [2.0] * as_good + [0.0] * (20 - as_good))
         expected = binomtest(as_good, 20).proportion_ci(0.95, "exact")

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from support.exact import blobs, judge
 from support.interrupts import fail, interrupted, points_of, press
+from support.optional import optional
 
 import libsvmx
 from libsvmx._core.records import replace
 from libsvmx.io.modelfile import model_text
 
-base = pytest.importorskip("sklearn.base")
+base = optional("sklearn.base")
 
 # where a change is made, or taken back
 FUNCTIONS = (
@@ -91,8 +92,8 @@ def bits_of(value):
     return (value.dtype.str, value.shape, value.tobytes()) if isinstance(value, np.ndarray) else repr(value)
 
 
-def kept(kind=libsvmx.SVC, y=TWO_NAMES, **parameters):
-    return kind(gamma=0.5, **parameters).partial_fit(TWO[:N], y[:N])
+def kept(kind="SVC", y=TWO_NAMES, **parameters):
+    return getattr(libsvmx, kind)(gamma=0.5, **parameters).partial_fit(TWO[:N], y[:N])
 
 
 def fitted(**parameters):
@@ -115,7 +116,7 @@ CASES = {
         kept(), lambda found: found.partial_fit(THIRD[N : N + 2], OF_THIRD[N : N + 2]), THIRD, OF_THIRD
     ),
     "regression": lambda: Case(
-        kept(libsvmx.SVR, TARGETS, epsilon=0.05), lambda found: found.partial_fit(TWO[N:M], TARGETS[N:M])
+        kept("SVR", TARGETS, epsilon=0.05), lambda found: found.partial_fit(TWO[N:M], TARGETS[N:M])
     ),
     "the first rows": lambda: Case(fitted(keep_rows=True), come),
     "refit": lambda: Case(fitted(), refit),

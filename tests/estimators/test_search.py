@@ -7,7 +7,6 @@ from support.data import load
 from support.optional import optional
 
 import libsvmx
-from libsvmx.sklearn.search_folds import FoldSearch
 
 svm = optional("sklearn.svm")
 exceptions = optional("sklearn.exceptions")
@@ -300,6 +299,8 @@ def test_a_search_without_folds_or_beyond_all_numbers_is_refused():
 
 def test_a_fold_whose_rows_to_score_count_for_nothing():
     """Whatever this version of scikit-learn does with weights in scores."""
+    from libsvmx.sklearn.search_folds import FoldSearch
+
     weights = np.r_[np.zeros(60), np.ones(len(HEART[1]) - 60)]
     cv = [(np.arange(60, 270), np.arange(60))]
     with pytest.raises(ValueError, match="rows to score of a fold count for nothing"):

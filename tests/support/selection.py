@@ -1,8 +1,11 @@
 """Representatives of parametrized tests: few combinations in which all values, or all pairs of values, occur."""
 
 from collections import defaultdict
+from functools import reduce
 from heapq import heapify, heappop, heapreplace
 from itertools import combinations
+from math import prod
+from operator import or_
 
 import pytest
 
@@ -30,20 +33,38 @@ def cover(combos, strength):
     What a combination would add can only become less as others are chosen. So the one that is first in a heap by what
     they would have added before is the best of all, if that number is still right.
     """
-    offered = [set(combinations(enumerate(combo), min(strength, len(combo)))) for combo in combos]
-    heap = [(-len(parts), k) for k, parts in enumerate(offered)]
+    offered = parts_of(combos, strength)
+    heap = [(-parts.bit_count(), k) for k, parts in enumerate(offered)]
     heapify(heap)
-    missing, chosen = set().union(*offered), set()
+    missing, chosen = reduce(or_, offered, 0), set()
     while missing:
         before, k = heap[0]
         offered[k] &= missing
-        if len(offered[k]) == -before:
+        if offered[k].bit_count() == -before:
             chosen.add(k)
-            missing -= offered[k]
+            missing ^= offered[k]
             heappop(heap)
         else:
-            heapreplace(heap, (-len(offered[k]), k))
+            heapreplace(heap, (-offered[k].bit_count(), k))
     return chosen
+
+
+def parts_of(combos, strength):
+    """Of each combination the sets of ``strength`` values in it, as bits: each set of columns has a bit for each choice
+    of their values, of which the first bits are those of the values that come first."""
+    numbers = [
+        {value: number for number, value in enumerate(dict.fromkeys(column))} for column in zip(*combos, strict=True)
+    ]
+    rows = [[of[value] for of, value in zip(numbers, combo, strict=True)] for combo in combos]
+    offered, first = [0] * len(combos), 0
+    for columns in combinations(range(len(numbers)), min(strength, len(numbers))):
+        for k, row in enumerate(rows):
+            bit = 0
+            for column in columns:
+                bit = bit * len(numbers[column]) + row[column]
+            offered[k] |= 1 << (first + bit)
+        first += prod(len(numbers[column]) for column in columns)
+    return offered
 
 
 def representatives(items):
