@@ -8,6 +8,7 @@ import signal
 import pytest
 from support import data
 from support.commands import MODULES, NO_PICTURES, process
+from support.selection import quick_first
 from support.terminals import AT_ONCE, Screen, on_terminal
 
 from libsvmx.cli.progress import FORESIGHT, Gaps, Progress, cut, duration
@@ -90,7 +91,9 @@ def test_what_stays_on_a_terminal_is_the_output_alone(ready, name):
     assert (told in text) == (name not in WRITES_ROWS)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name", quick_first(sorted(COMMANDS, key=["training", "folds", "grid"].__contains__, reverse=True), 3)
+)
 def test_standard_output_is_the_same_bytes_beside_it(ready, name):
     args, told = COMMANDS[name]
     expected = process(*args, before=NO_PICTURES)

@@ -5,7 +5,7 @@ stop are told, threads change no bit, and what the caller gave is neither change
 """
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import pytest
@@ -53,12 +53,15 @@ class Case:
         weights = (1.5 * C, C) if sign > 0 else (C, 1.5 * C)
         self.dual = build_dual(self.param, filled("d", self.targets), *weights)
         self.row = np.asarray(self.dual.row)
-        over = np.ix_(self.row, self.row)
-        self.K = kernel_values(self.param, self.X, self.X)[over]
+        self.K = kernel_values(self.param, self.X, self.X)[np.ix_(self.row, self.row)]
         self.judge = Judge.of(self.dual, self.K)
-        # as the kernel rounds its rows to float, which LIBSVM's solver works with
-        self.rounded = np.array([self.kernel.row(i) for i in range(n)], dtype=float)[over]
         self.start = np.array(self.dual.beta)
+
+    @cached_property
+    def rounded(self):
+        """Its values as the kernel rounds its rows to float, which LIBSVM's solver works with."""
+        rows = np.array([self.kernel.row(i) for i in range(self.n)], dtype=float)
+        return rows[np.ix_(self.row, self.row)]
 
     def noise(self, beta, ulp=FLOAT_ULP):
         """Of V, whose kernel values LIBSVM's solver rounds to float."""
@@ -278,10 +281,10 @@ def test_asked_to_stop(name, kind, reason):
 
 
 @pytest.mark.parametrize(("name", "n"), [(name, n) for name in SOLVERS for n in (300, 2300)])
-def test_threads_change_no_bit(name, n):
+def test_threads_change_no_bit(name, n, exhaustive):
     """More rows than helpers need to pay, and fewer."""
     case = Case(SvmType.C_SVC, n=n)
-    one, *others = (bits(solved(name, case, threads, eps=1e-2)) for threads in (1, 2, 5))
+    one, *others = (bits(solved(name, case, threads, eps=1e-2)) for threads in ((1, 2, 5) if exhaustive else (1, 3)))
     assert all(other == one for other in others)
 
 
