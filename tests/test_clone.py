@@ -111,3 +111,11 @@ def test_an_old_installed_package_is_noticed(tmp_path):
     (source / "c.py").write_text("new\n")
     (package / "m.so").unlink()
     assert installed.differing(package, source) == ["source/a.py", "source/c.py", "source/m.pyx"]
+
+
+def test_every_file_of_the_package_is_installed():
+    """meson.build lists them."""
+    source = Path(__file__).parents[1] / "libsvmx"
+    files = [path.relative_to(source) for path in source.rglob("*.py") if "clibrary" not in path.parts]
+    assert len(files) > 200
+    assert [str(path) for path in files if not Path(INSTALLED, path).is_file()] == []
