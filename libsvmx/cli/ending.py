@@ -9,7 +9,7 @@ import sys
 
 from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.io.files import ENDING
+from libsvmx.io.files import ending_signals
 
 if TYPE_CHECKING:
     import signal
@@ -61,7 +61,7 @@ def tidy_end() -> Iterator[None]:
 
     previous = {}
     try:
-        for signum in ENDING:
+        for signum in ending_signals():
             # one that is ignored stays so, and who listens already (StopFlag, an outer block) goes on
             if signal.getsignal(signum) in (signal.SIG_DFL, signal.default_int_handler):
                 with suppress(ValueError):  # not the main thread, which is the one that signals go to
@@ -113,7 +113,7 @@ class LastWords:
 
     def begin(self) -> None:
         """Have them said, unless the signal is ignored, or an end that tidies up comes first, then these."""
-        for signum in ENDING:
+        for signum in ending_signals():
             if signal.getsignal(signum) == signal.SIG_DFL:
                 self.arm(signum)
 

@@ -12,7 +12,7 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import Ended, come_again, die_by, end_workers, ignored, last_words, leave, tidy_end
 from libsvmx.cli.options import REPORT, HelpRequested, UsageError, as_wide_as_the_terminal, text_of
 from libsvmx.exceptions import SvmxError
-from libsvmx.io.files import ENDING, STANDARD_OUTPUT, print_names_as_typed
+from libsvmx.io.files import STANDARD_OUTPUT, ending_signals, print_names_as_typed
 
 if TYPE_CHECKING:
     import signal
@@ -316,7 +316,7 @@ def _end_report(code: int) -> bool:
         with tidy_end():
             report.write(code)
             if last_words.wanted:  # what is written says how the process ends
-                for signum in ENDING:
+                for signum in ending_signals():
                     signal.signal(signum, signal.SIG_IGN)
     except Ended as end:
         die_by(end.signum, end)

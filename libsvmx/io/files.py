@@ -13,11 +13,8 @@ from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Callable, Iterator, Sequence
     from typing import IO, TextIO
-else:
-    import _signal as signal  # without the enumerations of Python's module, which take longer than it
 
 try:
     import fcntl
@@ -28,7 +25,6 @@ COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh")  # how gzip, xz and bzip2 be
 MAGIC_BYTES = 10  # as many as tell a compressed file
 PIECE = 1 << 23  # bytes that are read at a time, some milliseconds
 HOSTS = 4_294_967_291  # a prime, as good as a checksum
-ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 STANDARD_INPUT = STANDARD_OUTPUT = "-"  # where a file is read, and where one is written
 
 
@@ -238,16 +234,28 @@ def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
             output.discard()
 
 
+def ending_signals() -> list[int]:
+    """Those that end a process."""
+    import _signal as signal  # without the enumerations of Python's module, which take longer than it
+
+    return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+
+
 @contextmanager
 def _signals_held_back() -> Iterator[None]:
     """A signal that would end the process, or raise, within the block does so when it ends."""
+    if "_signal" not in sys.modules:  # within a program in C, whose handlers are its own: an import would replace one
+        yield
+        return
+    import _signal as signal
+
     came: list[int] = []
 
     def note(signum: int, frame: object) -> None:
         came.append(signum)
 
     # None: of a program in C, around Python
-    handlers = {signum: signal.getsignal(signum) for signum in ENDING}
+    handlers = {signum: signal.getsignal(signum) for signum in ending_signals()}
     handlers = {signum: known for signum, known in handlers.items() if known not in (None, signal.SIG_IGN)}
     try:
         for signum in handlers:

@@ -124,7 +124,7 @@ class Interruption:
 def test_a_signal_at_any_moment_leaves_no_temporary_file(write, tmp_path):
     names = [str(tmp_path / "model"), str(tmp_path / "state")]
     before, n = sys.gettrace(), 0
-    handlers = {signum: signal.getsignal(signum) for signum in files.ENDING}
+    handlers = {signum: signal.getsignal(signum) for signum in files.ending_signals()}
     while True:
         n += 1
         sys.settrace(interruption := Interruption(n))
