@@ -259,7 +259,7 @@ def test_permutations(solver, task, kernel, mechanism):
 
 
 @each("state", **SMALL, whole=[True, False])
-def test_rows_join_and_leave_with_their_weights(solver, task, kernel, whole, mechanism):
+def test_rows_join_and_leave_with_their_weights(solver, task, kernel, whole, mechanism, tmp_path):
     case, drawn = posed(solver, task, kernel, **mechanism), np.random.default_rng(5)
     if case.svm_type == SvmType.NU_SVC:
         case.options["nu"] = 0.213
@@ -274,6 +274,11 @@ def test_rows_join_and_leave_with_their_weights(solver, task, kernel, whole, mec
         followed.set(name, factor * case.options[name])
         followed.check()
     followed.check_against_fresh()
+    followed.state.save(tmp_path / "state")
+    followed.state = libsvmx.State.load(tmp_path / "state")
+    followed.check()
+    followed.update(case.new[-4:], followed.ids[:3])
+    followed.check()
 
 
 @pytest.mark.parametrize("task", ["two classes", "one-class", "epsilon-SVR"])
