@@ -201,7 +201,7 @@ class Looking(Observer):
         return False
 
 
-@pytest.mark.parametrize("name", ["rows come and go", "leave-one-out"])
+@pytest.mark.parametrize("name", ["rows come and go", "leave-one-out", "kernel values"])
 def test_nobody_sees_it_half_done(name):
     case = case_of(name)
     state = case.made()

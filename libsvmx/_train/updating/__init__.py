@@ -3,7 +3,7 @@
     State  ──holds──>  Version, the state between two changes: a change makes another, which is taken by one assignment
              └─holds──>  BinaryProblem, one of each pair of classes (one in all for regression and one-class)
                            └─holds──>  Path of libsvmx._solvers.path: the optimum of its rows, tagged with ids
-    Transaction        one change of all binary problems: done whole, then ``commit``, or, with an error, ``rollback``
+    Transaction        one change of all binary problems, whose paths are marked before they move
            ──holds──>  PairIndex: which rows and which C the binary problems have after the change
 
     state.py              State: change (rows), set_cost, set_nu, check, model; train_state

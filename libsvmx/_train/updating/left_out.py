@@ -25,10 +25,12 @@ from libsvmx.enums import SvmType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from libsvmx._solvers.path.path_state import PathState
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.updating.binary_problem import BinaryProblem, Pair
     from libsvmx._train.updating.state import State
+    from libsvmx._train.updating.version import Version
     from libsvmx._typing import Buffer, FloatArray, Ids
 
 Found = TypeVar("Found")
@@ -45,12 +47,14 @@ def values_left_out(state: State, observer: Observer) -> dict[Pair, tuple[Ids, F
     ParameterError      an optimum that cannot be followed
     StoppedEarly
     """
-    with state._lock:
-        version = state._at_rest()
-        observer = limited(observer, version.param.time_limit)
-        transaction = Transaction(version.param, version.problem, version.ids, observer)
+
+    def found(version: Version, moving: list[PathState]) -> dict[Pair, tuple[Ids, FloatArray]]:
+        param, told = version.param, limited(observer, version.param.time_limit)
+        transaction = Transaction(param, version.problem, version.ids, told, moving=moving)
         with errors_of_a_path("leave-one-out has no result; the state is as it was"):
-            return state._look(transaction, partial(values_without_each, transaction, version.binaries))
+            return values_without_each(transaction, version.binaries)
+
+    return state._look(found)
 
 
 def values_without_each(

@@ -7,7 +7,6 @@ change does to them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from operator import index as whole_number
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -39,6 +38,7 @@ from libsvmx.exceptions import DataError, ParameterError, SvmxError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from libsvmx._solvers.path.path_state import PathState
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.updating.version import Keeper
@@ -189,15 +189,14 @@ class State:
                                                   is counted among the new ones; nu-SVC: its nu may be too much for
                                                   the rows that would be left
         """
-        with self._lock:
-            wanted = whole_ids(remove)  # first: it may be a generator, which may change the state itself
-            version = self._at_rest()
+
+        def changed(version: Version, moving: list[PathState]) -> Version:
             gone = rows_of_ids(version.ids, wanted)
-            if version.next_id > MOST_ID - len(targets):
+            next_id = version.next_id + len(targets)
+            if next_id > MOST_ID:
                 raise DataError(f"there are no {len(targets)} ids left: they end at {MOST_ID}")
             joining = Problem(matrix, targets, sample_weight=sample_weight)
-            fresh = np.arange(version.next_id, version.next_id + len(targets), dtype=np.int64)
-            ids = np.concatenate([version.ids, fresh])
+            ids = np.concatenate([version.ids, np.arange(version.next_id, next_id, dtype=np.int64)])
             stays = np.ones(len(ids), dtype=bool)
             stays[gone] = False
             kept = np.flatnonzero(stays).astype(np.int32)
@@ -205,26 +204,25 @@ class State:
                 raise DataError("no row would be left")
             if len(targets):
                 check_rows(joining, version.param)
-            observer = limited(observer, version.param.time_limit)
-            both, table = with_rows(version, joining, observer)
+            told = limited(observer, version.param.time_limit)
+            both, table = with_rows(version, joining, told)
             rest = both.take(kept.data)
             if table is None:
                 rest = Problem(both.matrix.take(kept.data), rest.targets, sample_weight=rest.sample_weight)
             check_feasible(rest, version.param)
-            transaction = Transaction(version.param, both, ids, observer, stays, len(targets))
+            transaction = Transaction(version.param, both, ids, told, stays, len(targets), moving)
+            try:
+                binaries, report = transaction.update(version.binaries, PairIndex(version.param, rest, told))
+            except DataError as error:
+                if error.row is None or error.row < len(version.problem):
+                    raise
+                raise DataError(error.cause, error.row - len(version.problem)) from error
+            return Version(version.param, rest, ids[kept], next_id, table, binaries, report)
 
-            def changed() -> Version:
-                try:
-                    binaries, report = transaction.update(version.binaries, PairIndex(version.param, rest, observer))
-                except DataError as error:
-                    if error.row is None or error.row < len(version.problem):
-                        raise
-                    raise DataError(error.cause, error.row - len(version.problem)) from error
-                next_id = version.next_id + len(targets)
-                return Version(version.param, rest, ids[kept], next_id, table, binaries, report)
-
-            self._make(transaction, changed, keeper)
-            return fresh
+        with self._lock:
+            wanted = whole_ids(remove)  # first: it may be a generator, which may change the state itself
+            after = self._make(changed, keeper)
+        return np.arange(after.next_id - len(targets), after.next_id, dtype=np.int64)
 
     def set_cost(self, C: float, observer: Observer | None = None) -> None:
         """Follow the optimum to another C, class weights as they are.
@@ -239,18 +237,19 @@ class State:
 
     def _set_cost(self, C: float, observer: Observer, keeper: Keeper | None = None) -> None:
         """``set_cost``; ``keeper`` as of ``change``."""
-        with self._lock:
-            version = self._at_rest()
+
+        def followed(version: Version, moving: list[PathState]) -> Version:
             if not version.param.svm_type.has_cost:
                 kind = "one-class" if version.param.svm_type == SvmType.ONE_CLASS else "nu-SVC"
                 raise ParameterError(f"{kind} has no C")
             param = replace(version.param, C=C)
-            observer = limited(observer, param.time_limit)
             param.require_finite_cost("a state")
-            transaction = Transaction(param, version.problem, version.ids, observer)
-            index = PairIndex(param, version.problem, observer)
-            followed = partial(transaction.rescale, version.binaries, index, param.C / version.param.C)
-            self._make(transaction, partial(moved, version, param, followed), keeper)
+            transaction = transaction_of(version, param, observer, moving)
+            index = PairIndex(param, version.problem, transaction.observer)
+            binaries, report = transaction.rescale(version.binaries, index, param.C / version.param.C)
+            return replace(version, param=param, binaries=binaries, report=report)
+
+        self._make(followed, keeper)
 
     def set_nu(self, nu: float, observer: Observer | None = None) -> None:
         """Follow the optimum to another nu: of one-class, nu-SVC and nu-SVR.
@@ -265,32 +264,34 @@ class State:
 
     def _set_nu(self, nu: float, observer: Observer, keeper: Keeper | None = None) -> None:
         """``set_nu``; ``keeper`` as of ``change``."""
-        with self._lock:
-            version = self._at_rest()
+
+        def followed(version: Version, moving: list[PathState]) -> Version:
             if not version.param.svm_type.has_nu:
                 kind = "C-SVC" if version.param.svm_type == SvmType.C_SVC else "epsilon-SVR"
                 raise ParameterError(f"{kind} has no nu")
             param = replace(version.param, nu=nu)
-            observer = limited(observer, param.time_limit)
             check_feasible(version.problem, param)
-            transaction = Transaction(param, version.problem, version.ids, observer)
-            followed = partial(transaction.set_sums, version.binaries)
-            self._make(transaction, partial(moved, version, param, followed), keeper)
+            transaction = transaction_of(version, param, observer, moving)
+            binaries, report = transaction.set_sums(version.binaries)
+            return replace(version, param=param, binaries=binaries, report=report)
+
+        self._make(followed, keeper)
 
     def check(self, observer: Observer | None = None) -> float:
         """Compute all scores from nothing, and repair what rounding has done to them; the gap before the repair."""
-        with self._lock:
-            version = self._at_rest()
-            observer = limited(observer or Observer(), version.param.time_limit)
-            transaction = Transaction(version.param, version.problem, version.ids, observer)
-            gaps: list[float] = []
+        gaps: list[float] = []
 
-            def check(pair: Pair, binary: BinaryProblem) -> None:
+        def checked(version: Version, moving: list[PathState]) -> Version:
+            transaction = transaction_of(version, version.param, observer or Observer(), moving)
+
+            def check(_: Pair, binary: BinaryProblem) -> None:
                 gaps.append(binary.path.check(transaction.control()))
 
-            followed = partial(transaction.for_each, version.binaries, check)
-            self._make(transaction, partial(moved, version, version.param, followed))
-            return max(gaps, default=float("-inf"))
+            binaries, report = transaction.for_each(version.binaries, check)
+            return replace(version, binaries=binaries, report=report)
+
+        self._make(checked)
+        return max(gaps, default=float("-inf"))
 
     def come_to_rest(self) -> None:
         """Bring paths back that an interrupted change has moved, or end a change that was made. Any other method of the
@@ -331,25 +332,28 @@ class State:
             self._settle()
         return self._version
 
-    def _make(self, transaction: Transaction, work: Callable[[], Version], keeper: Keeper | None = None) -> None:
-        """One change: ``work`` moves the paths of ``transaction``, and returns the version after it. Under ``_lock``.
+    def _make(self, work: Callable[[Version, list[PathState]], Version], keeper: Keeper | None = None) -> Version:
+        """One change: ``work`` is given the version that holds, and returns the one after it; what it moves it writes
+        down, before it does. ``keeper``: keeps it, where that is not the state alone."""
+        with self._lock:
+            version = self._at_rest()
+            opened = self._opened = Opened(keeper or Own(self))
+            try:
+                after = opened.after = work(version, opened.moving)
+                opened.keeper.keep(after)
+            finally:
+                self._settle()
+            return after
 
-        ``keeper``: keeps it, where that is not the state alone.
-        """
-        opened = self._opened = Opened(transaction, keeper or Own(self))
-        try:
-            opened.after = work()
-            opened.keeper.keep(opened.after)
-        finally:
-            self._settle()
-
-    def _look(self, transaction: Transaction, work: Callable[[], Found]) -> Found:
-        """What ``work`` finds by moving paths of ``transaction``, which come back. Under ``_lock``."""
-        self._opened = Opened(transaction, Own(self))
-        try:
-            return work()
-        finally:
-            self._settle()
+    def _look(self, work: Callable[[Version, list[PathState]], Found]) -> Found:
+        """What ``work`` finds by moving paths, which come back."""
+        with self._lock:
+            version = self._at_rest()
+            opened = self._opened = Opened(Own(self))
+            try:
+                return work(version, opened.moving)
+            finally:
+                self._settle()
 
     def _settle(self) -> None:
         """The end of a change that has begun; of one that was interrupted, when the state is used next.
@@ -363,9 +367,9 @@ class State:
         if opened.is_made:
             assert opened.after is not None
             self._version = opened.after
-            opened.transaction.commit()
+            opened.commit()
         else:
-            opened.transaction.rollback()
+            opened.rollback()
         self._opened = opened.frame = None
 
 
@@ -382,12 +386,9 @@ class Own:
         self.state._version = version
 
 
-def moved(
-    version: Version, param: Parameter, followed: Callable[[], tuple[dict[Pair, BinaryProblem], UpdateReport]]
-) -> Version:
-    """The version with the same rows and ``param`` after what ``followed`` does to the paths."""
-    binaries, report = followed()
-    return replace(version, param=param, binaries=binaries, report=report)
+def transaction_of(version: Version, param: Parameter, observer: Observer, moving: list[PathState]) -> Transaction:
+    """A change after which there are the same rows."""
+    return Transaction(param, version.problem, version.ids, limited(observer, param.time_limit), moving=moving)
 
 
 def whole_ids(ids: Iterable[int]) -> Ids:

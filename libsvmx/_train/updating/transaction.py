@@ -1,8 +1,7 @@
 """One change of a trained state: what it does to the binary problems that the state is made of.
 
-Each follows its path (libsvmx._solvers.path) over its rows; where no path leads on, SMO in double takes over.
-All are moved before ``commit``; until then ``rollback`` brings each of them back. Of a change that is interrupted one
-of the two is called later (version.py).
+Each follows its path (libsvmx._solvers.path) over its rows; where no path leads on, SMO in double takes over. All are
+marked before they move, so that they can come back; who owns the transaction does that, or ends it (version.py).
 """
 
 from __future__ import annotations
@@ -87,7 +86,8 @@ def largest_gap(binaries: dict[Pair, BinaryProblem]) -> float:
 
 
 class Transaction:
-    """Transaction(param, problem, ids, observer, stays=None, n_fresh=0): one change of a state, and what it takes.
+    """Transaction(param, problem, ids, observer, stays=None, n_fresh=0, moving=None): one change of a state, and what
+    it takes.
 
     Parameters
     ----------
@@ -95,17 +95,25 @@ class Transaction:
     ids : ndarray of int64           of its rows, ascending
     stays : ndarray of bool          whether each is among the rows after the change; None: all are
     n_fresh : int                    rows that join, the last ones
+    moving : list of PathState       to which those are added that will move
     """
 
     def __init__(
-        self, param: Parameter, problem: Problem, ids: Ids, observer: Observer, stays: Any = None, n_fresh: int = 0
+        self,
+        param: Parameter,
+        problem: Problem,
+        ids: Ids,
+        observer: Observer,
+        stays: Any = None,
+        n_fresh: int = 0,
+        moving: list[PathState] | None = None,
     ) -> None:
         self.param, self.problem, self.ids, self.observer = param, problem, ids, observer
         self.stays = np.ones(len(ids), dtype=bool) if stays is None else stays
         self.last_known = ids[-n_fresh] - 1 if n_fresh else ids[-1]
         self.kernel: Kernel | None = None
         self.touched: list[BinaryProblem] = []
-        self.moving: list[PathState] = []
+        self.moving = [] if moving is None else moving
 
     def control(self) -> Control:
         """What the next path asks."""
@@ -125,25 +133,11 @@ class Transaction:
         """The rows ``ids``, with their targets and weights."""
         return self.problem.take(np.searchsorted(self.ids, ids).astype(np.int32).data)
 
-    # ---- all or nothing ------------------------------------------------------------------------
-
     def mark(self, binary: BinaryProblem) -> BinaryProblem:
         """The binary problem as it is to become: another one with its path, which will move."""
         self.moving.append(binary.state)
         binary.state.mark()
         return binary.again()
-
-    def rollback(self) -> None:
-        """All paths as they were; an interrupted call is made again."""
-        for state in self.moving:
-            state.rollback()
-
-    def commit(self) -> None:
-        """No way back: rows that have left are gone. Cannot fail; an interrupted call is made again."""
-        for state in self.moving:
-            state.discard()
-            state.forget()
-            state.release()
 
     # ---- rows join and leave -------------------------------------------------------------------
 
@@ -159,11 +153,11 @@ class Transaction:
     def update(
         self, binaries: dict[Pair, BinaryProblem], index: PairIndex
     ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
-        """The binary problems after the change, and what it took. ``commit`` must follow; with an error, ``rollback``.
+        """The binary problems after the change, and what it took.
 
         Parameters
         ----------
-        binaries : dict       stays as it is; those of which rows join or leave have their paths moved
+        binaries : dict       stays as it is; those of which rows join or leave have their paths moved, also by an error
         index : PairIndex     of the rows after the change
         """
         after: dict[Pair, BinaryProblem] = {}

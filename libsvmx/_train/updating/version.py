@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
+    from libsvmx._solvers.path.path_state import PathState
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.updating.binary_problem import BinaryProblem, Pair
     from libsvmx._train.updating.given import Table
-    from libsvmx._train.updating.transaction import Transaction, UpdateReport
+    from libsvmx._train.updating.transaction import UpdateReport
     from libsvmx._typing import Ids
 
 
@@ -104,19 +105,33 @@ class Keeper(Protocol):
 
 
 class Opened:
-    """Opened(transaction, keeper): a change that begins, in the function that makes this.
+    """Opened(keeper): a change that begins, in the function that makes this.
 
     Attributes
     ----------
-    after : Version or None      once it is complete
+    moving : list of PathState      that are marked, so that they can come back
+    after : Version or None         once it is complete
     """
 
-    __slots__ = ("after", "frame", "keeper", "transaction")
+    __slots__ = ("after", "frame", "keeper", "moving")
 
-    def __init__(self, transaction: Transaction, keeper: Keeper) -> None:
-        self.transaction, self.keeper = transaction, keeper
+    def __init__(self, keeper: Keeper) -> None:
+        self.keeper = keeper
+        self.moving: list[PathState] = []
         self.after: Version | None = None
         self.frame: FrameType | None = sys._getframe(1)  # None once it is over
+
+    def rollback(self) -> None:
+        """All paths as they were; an interrupted call is made again."""
+        for state in self.moving:
+            state.rollback()
+
+    def commit(self) -> None:
+        """No way back: rows that have left are gone. Cannot fail; an interrupted call is made again."""
+        for state in self.moving:
+            state.discard()
+            state.forget()
+            state.release()
 
     def comes_from_here(self) -> None:
         """It is the caller that works on it now."""
