@@ -236,7 +236,10 @@ def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
 
 def ending_signals() -> list[int]:
     """Those that end a process."""
-    import _signal as signal  # without the enumerations of Python's module, which take longer than it
+    if TYPE_CHECKING:
+        import signal
+    else:
+        import _signal as signal  # without the enumerations of Python's module, which take longer than it
 
     return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
@@ -247,7 +250,10 @@ def _signals_held_back() -> Iterator[None]:
     if "_signal" not in sys.modules:  # within a program in C, whose handlers are its own: an import would replace one
         yield
         return
-    import _signal as signal
+    if TYPE_CHECKING:
+        import signal
+    else:
+        import _signal as signal
 
     came: list[int] = []
 
