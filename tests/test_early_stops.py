@@ -75,11 +75,11 @@ STATE_CALLS = {
 def test_a_warning_points_at_the_caller_however_deep_it_is(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     state = libsvmx.train(X[:40], Y[:40], keep_state=True)
 
-    def commit(known: Callable[..., object], own: transaction.Transaction, *more: object) -> object:
+    def mark(known: Callable[..., object], own: transaction.Transaction, *more: object) -> object:
         own.observer.remark(Remark.ROUNDING)
         return known(own, *more)
 
-    put_around(monkeypatch, transaction.Transaction, "commit", commit)
+    put_around(monkeypatch, transaction.Transaction, "mark", mark)
     with pytest.warns(ConvergenceWarning, match="raise eps") as caught:
         STATE_CALLS[call](state)
     assert [Path(warning.filename) for warning in caught] == [Path(__file__)]
