@@ -23,9 +23,5 @@ if TYPE_CHECKING:
 
     # a typed memoryview as libsvmx._core.buffers makes them; numpy.asarray reads it without a copy
     Buffer: TypeAlias = Any
-
-    # what TaskList.add takes as `left`: the rows that leave, of each class; which scores are theirs, of each class;
-    # whether the classes change places; rho, objective and gap of the solution over all rows
-    LeftRows: TypeAlias = tuple[Buffer, Buffer, int, int, bool, float, float, float, float]
 else:
     Buffer = object

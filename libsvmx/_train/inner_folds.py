@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.reports import Recovered
     from libsvmx._train.warm_start import WarmStart
     from libsvmx._typing import Buffer
@@ -30,8 +31,12 @@ class SingleOptimum(Protocol):
 class InnerFolds(Protocol):
     """Inner folds of probability estimates that start from the optimum over all their rows; all rows count."""
 
-    def in_queue(self, param: Parameter) -> bool:
+    @property
+    def in_queue(self) -> bool:
         """Whether a queue does what was asked for."""
+
+    def begin_queue(self, queue: SolveQueue) -> str:
+        """Tell a queue by which seeder its solves start; returns how inner folds do, as of QueuedPairs."""
 
     def pairs(
         self,

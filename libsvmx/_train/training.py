@@ -210,15 +210,13 @@ def train_classifier(
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     classes, weighted = (labels, start, order), problem.sample_weight is not None
-    in_queue = warm is None and (inner is None or inner.in_queue(param))
+    in_queue = warm is None and (inner is None or inner.in_queue)
     queue = kernels.queue(param, observer, solves_of(k, param.probability), weighted) if in_queue else None
     if queue:
         from libsvmx._train.queue.pairs_at_once import QueuedPairs
 
-        if inner is not None:
-            queue.decide_by_floats()
-        drawn_by, seeded = rand if param.probability else None, inner is not None and param.svm_type == SvmType.C_SVC
-        queued = QueuedPairs(queue, kernels.members(problem), classes, costs, drawn_by, seeded=seeded)
+        drawn_by, scheme = rand if param.probability else None, inner.begin_queue(queue) if inner else ""
+        queued = QueuedPairs(queue, kernels.members(problem), classes, costs, drawn_by, inner=scheme)
         queue.run(thread_count(param.threads))
         pairs = queued.collect(observer)
     elif inner:

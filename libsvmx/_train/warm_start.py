@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
-from libsvmx._core.process import ThreadPool
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
 from libsvmx._train.formulation import growth_factor
@@ -102,7 +100,7 @@ class WarmStart:
             places += [(on_bounds(f * known.beta, lower, upper), linear - f * known.K_beta) for f in (factor, ratio)]
         origin, scores = min(places, key=lambda place: np.count_nonzero(place[0] != np.asarray(start)))
         change = FoldChange(kernel, dual, sums_of(dual), origin.data, scores.data, nowhere, nowhere, control)
-        V = moved_scores(change, kernel.targets(ramp(kernel.n)), start, ThreadPool(1))
+        V = moved_scores(change, start)
         return dual.changed(beta=start, scores=V)
 
     def keep(self, number: NumberOfDual, dual: DualProblem, solution: DualSolution) -> None:

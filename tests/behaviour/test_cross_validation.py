@@ -173,8 +173,11 @@ def test_seeded_folds_with_probability_estimates(solver, task, kernel, seeding, 
 @pytest.mark.parametrize(
     ("seeder", "scheme"), [("sir", "chain"), ("mir", "chain"), ("ato", "chain"), ("avg", "star"), ("near", "star")]
 )
-def test_the_usual_scheme(seeder, scheme):
-    found = validated(Case("smo", "two classes", "rbf"), 5, seeder=seeder)
+@pytest.mark.parametrize("n_folds", [5, 10])
+def test_the_usual_scheme(seeder, scheme, n_folds):
+    """With few folds the training over all rows, which a star begins with, would cost more than it saves."""
+    scheme = scheme if n_folds >= 10 else "chain"
+    found = validated(Case("smo", "two classes", "rbf"), n_folds, seeder=seeder)
     assert (found.seeder, found.scheme) == (seeder, scheme)
     assert (found.full is not None) == (scheme == "star")
 

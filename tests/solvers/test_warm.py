@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from libsvmx._solvers.seeding.fold_change import adjust, moved_scores
+from libsvmx._solvers.seeding.seeders import seed as proposed
 from support import data
 from support.examples import examples
 from support.fold_changes import FORMULATIONS, Case
@@ -37,7 +38,7 @@ cases = st.builds(
 
 def problem(case, change, start):
     """What ``start`` is the start of."""
-    V = moved_scores(change, case.every_row, start, case.pool)
+    V = moved_scores(change, start)
     return case.dual.changed(lower=change.lower, upper=change.upper, beta=start, scores=V)
 
 
@@ -71,7 +72,7 @@ def test_any_seed_ends_at_the_cold_optimum(name, eps, shrinking, case, star, bud
     before, left_out = (np.array([], dtype=int) if star else folds[0]), folds[1]
     beta, V, _ = case.optimum(before)
     change = case.change(beta, V, before, left_out)
-    start = SEEDERS[name].seed(change)
+    start = proposed(change, name)
     if not adjust(change, start):
         return
     solution = warm.solve(problem(case, change, start), case.kernel, budget, Control(eps, shrinking))
@@ -115,7 +116,7 @@ def test_a_limit_leaves_scores_right(kind):
     none = np.array([], dtype=int)
     beta, V, _ = case.optimum(none)
     change = case.change(beta, V, none, left_out)
-    start = SEEDERS["avg"].seed(change)
+    start = proposed(change, "avg")
     assert adjust(change, start)
     solution = warm.solve(problem(case, change, start), case.kernel, 1e6, Control(1e-12, True, max_iter=700))
     assert (solution.status, solution.iterations) == ("iteration limit", 700)

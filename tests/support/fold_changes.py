@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-from libsvmx._core.process import ThreadPool
 from libsvmx._solvers.seeding.fold_change import FoldChange
 from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
 
@@ -49,7 +48,6 @@ class Case:
         self.linear = np.asarray(self.dual.linear)
         self.K = np.array([self.kernel.row(i) for i in range(n)], dtype=float)[np.ix_(self.index, self.index)]
         self.judge = Judge.of(self.dual, self.K)
-        self.every_row, self.pool = self.kernel.targets(filled("i", range(n))), ThreadPool(1)
 
     def folds(self, k):
         """The rows in k random folds, which may be of different sizes."""
@@ -97,6 +95,13 @@ class Case:
             filled("i", self.variables(np.setdiff1d(left_out, out_before))),
             filled("i", self.variables(np.setdiff1d(out_before, left_out))),
         )
+
+
+def shared(change, free_only):
+    """The variables of S, or those of them within their bounds."""
+    (lower, upper), beta = box_of(change), np.asarray(change.beta)
+    chosen = (lower < beta) & (beta < upper) if free_only else lower < upper
+    return np.setdiff1d(np.flatnonzero(chosen), change.entering)
 
 
 def box_of(change):

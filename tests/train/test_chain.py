@@ -52,9 +52,9 @@ def test_inner_folds_of_a_chain(seeder, policy):
         queue.seed_by(seeder)
         costs_of = partial(class_costs, param=param, observer=Observer())
         own = Folds(problem, order, bounds, Rand(2))
-        return list(solved_folds(queue, [own], param, Observer(), kernels, costs_of, known, known is not None))
+        return list(solved_folds(queue, [own], param, Observer(), kernels, costs_of, known, "star" if known else ""))
 
-    plain, one, three = found(None, 1), found(Chain(problem), 1), found(Chain(problem), 3)
+    plain, one, three = found(None, 1), found(Chain(), 1), found(Chain(), 3)
     assert [fold.seeded for fold in one] == [False, True, True, True]
     assert sum(fold.report.iterations for fold in one) < sum(fold.report.iterations for fold in plain)
     for exact, fold, same in zip(plain, one, three, strict=True):

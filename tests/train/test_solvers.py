@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from support import data
+from support.policies import IN_TURN
 
 import libsvmx
 from libsvmx import IRWLS, SMO, Chunked, Parameter, ParameterError
@@ -98,7 +99,7 @@ def test_who_is_asked(solver, seeder):
     """The solver of the parameter, with its settings: from nothing, of seeded folds from a start, and of a state."""
     matrix, y = data.load("heart_scale", 90)
     asked = []
-    param = Parameter(C=4, solver=listening(solver, asked), threads=2)
+    param = Parameter(C=4, solver=listening(solver, asked), threads=2, policy=IN_TURN)
     libsvmx.train(matrix, y, param)
     assert [nothing for nothing, _ in asked] == [True]
     asked.clear()

@@ -6,13 +6,13 @@ from support import data
 from support.policies import BY_CLASSES, KernelPolicy
 
 import libsvmx
-from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.buffers import filled
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.queue.folds_at_once import queue_of_folds
 from libsvmx._train.training import shared_kernels
-from libsvmx.enums import SolveStatus
+from libsvmx.enums import SolveStatus, SvmType
 
 SETS = ["iris.scale", "glass.scale", "vowel.scale.xz", "heart_scale", "ionosphere_scale.xz"]
 EPS = 1e-7
@@ -170,29 +170,66 @@ def test_an_end_after_the_star_keeps_its_report():
     assert stopped.value.partial.full.status == SolveStatus.CONVERGED
 
 
+@pytest.mark.parametrize("n_folds", [10, 30])
 @pytest.mark.parametrize(
-    ("left", "message"),
+    ("name", "options"),
     [
-        ((filled("i", [400]), zeros("i", 0), 0, 0), "row 400 of 270"),
-        ((zeros("i", 0), filled("i", [-1]), 0, 0), "row -1 of 270"),
-        ((zeros("i", 0), zeros("i", 0), 1, 0), "planes 1, 0 of 1"),
-        ((zeros("i", 0), zeros("i", 0), 0, -1), "planes 0, -1 of 1"),
+        ("heart_scale", {"svm_type": 1, "nu": 0.3}),
+        ("vowel.scale.xz", {"svm_type": 1, "nu": 0.1, "gamma": 0.1}),
+        ("heart_scale", {"svm_type": 2, "nu": 0.3}),
+        ("mpg", {"svm_type": 3, "C": 10.0}),
+        ("mpg", {"svm_type": 4, "nu": 0.4, "C": 10.0}),
     ],
+    ids=["nu-svc", "nu-svc, several classes", "one-class", "epsilon-svr", "nu-svr"],
 )
-def test_what_left_is_checked(left, message):
-    matrix, targets = data.load("heart_scale")
-    problem = Problem(matrix, filled("d", targets))
-    param = Parameter(gamma=0.1)
-    queue = queue_of_folds(problem, param, 10, Observer(), shared_kernels(problem, param))
-    queue.start_from(zeros("d", 270), zeros("d", 270))
-    with pytest.raises(IndexError, match=message):
-        queue.add(filled("i", range(200)), 100, 1.0, 1.0, left=(*left, False, 0.0, 1.0, 0.0, 0.0))
+def test_auto_in_other_formulations(name, options, n_folds):
+    """A star by avg, or a path; of regressions with few folds, from nothing."""
+    star, plain = (found(name, seeder, n_folds, threads=1, **options) for seeder in ("auto", "none"))
+    steps, steps_from_nothing = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
+    if options["svm_type"] == SvmType.NU_SVC:  # of which one from nothing is off by eps / r
+        plain = found(name, "none", n_folds, **options, eps=1e-9)
+    if options["svm_type"] > 2 and n_folds < 20:
+        assert (star.scheme, star.full, steps) == ("", None, steps_from_nothing)
+    else:
+        assert star.scheme == "star"
+        assert {fold.seeder for fold in star.folds} <= {"avg", "ato"}
+        assert steps < 0.8 * steps_from_nothing
+    scale = 1 + np.nanmax(np.abs(plain.decision_values))
+    assert np.nanmax(np.abs(star.decision_values - plain.decision_values)) < 1e-4 * scale
 
 
-def test_what_is_known_is_checked():
+def a_queue(matrix, targets, **options):
+    problem, param = Problem(matrix, filled("d", targets)), Parameter(gamma=0.1, **options)
+    return queue_of_folds(problem, param, 10, Observer(), shared_kernels(problem, param))
+
+
+def test_a_start_is_from_the_optimum_of_a_solve_over_the_same_rows():
     matrix, targets = data.load("heart_scale")
-    problem, param = Problem(matrix, filled("d", targets)), Parameter(gamma=0.1)
-    queue = queue_of_folds(problem, param, 10, Observer(), shared_kernels(problem, param))
-    for known, scores in ((270, 540), (269, 269)):
-        with pytest.raises(ValueError, match=f"{known} coefficients and {scores} scores of 270 rows"):
-            queue.start_from(zeros("d", known), zeros("d", scores))
+    queue, other = a_queue(matrix, targets), a_queue(*data.load("heart_scale", 200))
+    rows = filled("i", range(200))
+    solve = queue.add(rows, 100, 1.0, 1.0)
+    with pytest.raises(IndexError, match="solve 7 of"):
+        queue.add(rows, 100, 1.0, 1.0, parent=7)
+    with pytest.raises(ValueError, match="other rows"):
+        other.start_from(queue)
+    queue.run(1)
+    after = queue.another()
+    after.start_from(queue)
+    with pytest.raises(ValueError, match=f"solve {solve} was not kept"):
+        after.add(rows, 100, 1.0, 1.0, parent=solve)
+    regression = a_queue(matrix, targets, svm_type=SvmType.EPSILON_SVR)
+    whole = regression.add(rows, -1, 0.0, 0.0, targets=filled("d", targets[:200]))
+    regression.add(rows[:150], -1, 0.0, 0.0, targets=filled("d", targets[:150]), parent=whole)
+    regression.run(1)
+    assert regression.is_seeded(1)
+    assert regression.went_well(1)
+
+
+@pytest.mark.parametrize("seeder", ["near", "sir"])
+def test_row_weights(seeder):
+    """Folds of rows with weights are in the queue, too."""
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, 270)
+    star, plain = (found("heart_scale", own, sample_weight=weights, C=10.0, threads=1) for own in (seeder, "none"))
+    agree(star, plain)
+    steps, steps_from_nothing = (sum(fold.iterations for fold in cv.folds[1:]) for cv in (star, plain))
+    assert steps < 0.95 * steps_from_nothing

@@ -1,4 +1,33 @@
-"""The path of ATO (ato.py has the equations), without the interpreter.
+"""ATO, adjusting alpha towards its optimum (Wen et al. 2017, eqs. 4-11, algorithm 1; Karasuyama & Takeuchi 2009).
+
+With eta from 0 to 1 the beta of R fall to 0, those of T that violate optimality move to their bounds, and the variables
+on the margin M answer such that their V stays at its level and the sums reach those of the new fold. Per unit of eta,
+
+    d beta_R = -beta_R,   d beta_T = their bound,   W = K_:T d beta_T + K_:R d beta_R                           (7)
+    [0   E   ] [d level ]   [what the sums lack - sums of d beta_T and d beta_R]
+    [E'  K_MM] [d beta_M] = [-W_M                                              ]                                (8-10)
+    dV = -K_:M d beta_M - W                                                                                     (11)
+
+where E has a row for each sum, with 1 for the variables that count in it. A straight line ends at a breakpoint: where a
+variable of M meets a bound, where one at its bound or in T meets the level, or at eta = 1, where R is empty.
+
+Departs from the paper:
+
+* The level (the paper's -b) moves, as in Karasuyama & Takeuchi's (7). The paper keeps f on the margin as it is (9), so
+  its matrix (10) has one row more than columns, and in general only a pseudo-inverse.
+* The paper's path has no limits. Here M and its kernel values have limits, and the path may take less work than the
+  solver would without it (below): the first fold that is seeded, and later ones while paths do not pay, start
+  as SIR has it. Where a path meets a limit, the rest of R goes at once, M answers as if no bound were in its way, and
+  AdjustAlpha repairs what is not feasible.
+* Rows far from their level take part in the first line and the last values alone. Those that a path has passed, and
+  those that the solver left violating up to its tolerance, are brought in by further paths, on which they alone move.
+* V of the margin goes to its level meanwhile, where the paper leaves it as the solver had it, equal to its tolerance.
+* A ridge on K_MM (as Karasuyama & Takeuchi have it) keeps rows that come twice from making it singular. The paper
+  inverts it as it is, or takes a pseudo-inverse.
+* A variable of M that meets its bound ends a line, too; the paper takes the step from rows off the margin alone.
+* Where no variable of a group is on the margin, which the paper leaves open, the level moves to the first variable that
+  can take what the sum lacks.
+* The paper's eta is the share of what is left, ours counts from the beginning: the lines are the same.
 
 Per unit of eta the margin M and the levels answer to what moves by W,
 
@@ -26,7 +55,8 @@ from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._core.smo_steps cimport svmx_axpy_at
 from libsvmx._core.vectors cimport svmx_add_rows
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.seeding.fold_change cimport ChangeStart, FoldChange, FoldStart, StartRows, move_scores
+from libsvmx._solvers.seeding.fold_change cimport (
+    ChangeStart, FoldChange, FoldStart, StartRows, add_known, describe, move_scores)
 
 from libsvmx._core.buffers import zeros
 
@@ -674,9 +704,16 @@ cdef class AtoPath:
     def first_line(self, FoldChange change):
         """(velocity and d beta of all variables, d level of each group, dV, ridge) on the first line; None without one."""
         cdef ChangeStart start = ChangeStart(change)
+        cdef double[::1] leaving = zeros("d", change.size)
+        cdef const float *K
         cdef Py_ssize_t k
         self.reserve(change.size, change.kernel.n)
         self.lines, self.work = 0, 0.0
+        describe(&start.at, change.control.eps)
+        start.at.leaving = &leaving[0]
+        for k in range(start.at.n_left):
+            K = start.rows.row(start.at.left_column[k])
+            add_known(&start.at, &K, 1, &start.at.left_beta[k], &leaving[0])
         self.begin(&start.at, start.rows, change.control)
         if not (self.keep_factor(&start.at, start.rows, change.control, change.most_work)
                 and self.direction(&start.at, True)):
@@ -686,25 +723,3 @@ cdef class AtoPath:
         for k in range(self.factor.size):
             moves[self.member[k]] = self.x[k]
         return moves, [self.d_level[k] for k in range(start.at.groups)], list(self.dV[:change.size]), self.ridge
-
-
-def start_along_path(FoldChange change):
-    """beta at the end of the path from the optimum that is known, or as far as ``change.most_work`` allows: float64, by
-    variable; ``change`` is told of it (``reach``). None where there is no path. Raises Stopped."""
-    cdef ChangeStart start
-    cdef AtoPath path
-    cdef bint gone
-    cdef double[::1] scores
-    if change.size == 0 or not change.most_work > 0:
-        return None
-    start, path, scores_ = ChangeStart(change), AtoPath(), zeros("d", change.size)
-    scores = scores_
-    path.reserve(change.size, change.kernel.n)
-    with nogil:
-        gone = path.follow(&start.at, start.rows, change.control, change.most_work, &scores[0])
-    if not gone:
-        return None
-    beta = zeros("d", change.size)
-    beta[:] = start.beta
-    change.reach(memoryview(start.beta), scores_, path.work, path.whole)
-    return beta

@@ -1,19 +1,12 @@
-"""The seeders: what each is called, does and is used with. A new one is a file of its own and a line here."""
+"""The seeders: what each is called, does and is used with. What it computes is in seeders.pyx."""
 
 from __future__ import annotations
 
 from libsvmx._core.records import NamedTuple
-from libsvmx._typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from libsvmx._solvers.seeding.fold_change import FoldChange
-    from libsvmx._typing import Buffer
 
 
 class Seeder(NamedTuple):
-    """One seeder: the function ``seed`` of the module ``name`` beside this one.
+    """One seeder.
 
     Attributes
     ----------
@@ -25,15 +18,6 @@ class Seeder(NamedTuple):
     name: str
     usual_scheme: str
     help: str
-
-    @property
-    def seed(self) -> Callable[[FoldChange], Buffer]:
-        """From a FoldChange to the beta of a start, float64, to be made feasible by ``adjust``. It is imported when it
-        is asked for."""
-        from importlib import import_module
-
-        function: Callable[[FoldChange], Buffer] = import_module(f"libsvmx._solvers.seeding.{self.name}").seed
-        return function
 
 
 _ALL = (

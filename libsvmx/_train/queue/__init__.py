@@ -5,11 +5,11 @@
         ──by──>  in_batches       which are as long as memory allows (batches.py)
         ──puts into the queue──>  QueuedPairs     one against one, with the inner folds of probability estimates
         ──may start from──>  Star, Chain          the optimum over all rows, or that of the fold before (star.py);
-                                                  inner folds may from that of their pair
+                                                  inner folds from that of their pair, or the one before
     SolveQueue (solve_queue.pyx)  runs the threads; tells of the solves in LIBSVM's order
         ──inherits──>  TaskList   rows and numbers of all solves, and what comes of them (tasks.pyx)
         ──makes──>  Worker        of one thread: Smo over GramRows, decision values of rows held out
-            ──asks──>  QueueStarts    where it starts from an optimum: near, sir, mir, ato (tasks.pyx)
+            ──asks──>  QueueStarts    where it starts from an optimum: by any seeder (tasks.pyx)
 
 Open first: solve_queue.pyx. Whether there is a queue at all says ``KernelProvider.queue``.
 """

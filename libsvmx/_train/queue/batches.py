@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from libsvmx._core.threads import thread_count
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import SvmType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -35,11 +36,14 @@ def queue_of(
 
     ``predicted_often``: as of ``KernelProvider.queue``.
     """
-    if problem.sample_weight is not None or not all(param.C * weight > 0 for _, weight in param.weights):
+    weights, costs = problem.sample_weight, [1.0]
+    if param.svm_type == SvmType.C_SVC:
+        costs = [param.C, *(param.C * weight for _, weight in param.weights)]
+    if min(costs) * (1.0 if weights is None else min(weights, default=1.0)) <= 0:
         return None  # of the rows of a training, some may not count
     if param.probability and not param.svm_type.is_classification:
         return None
-    return kernels.queue(param, observer, n_solves, weighted=False, predicted_often=predicted_often)
+    return kernels.queue(param, observer, n_solves, weights is not None, predicted_often)
 
 
 def in_batches(

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.pairs_at_once import KnownOptima
     from libsvmx._train.queue.solve_queue import SolveQueue
-    from libsvmx._train.queue.star import KnownOptima
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
@@ -83,19 +83,19 @@ def solved_folds(
     kernels: KernelProvider,
     costs_of: Costs,
     known: KnownOptima | None = None,
-    seeded: bool = False,
+    inner: str = "",
 ) -> Iterator[FoldResult]:
     """The folds one after the other; the observer is told of their solves in LIBSVM's order. Raises Stopped.
 
     ``queue``: of ``queue_of_folds``, empty; ``validations``: over the same rows; ``costs_of``: C of each of some
-    classes; ``known``: where folds start; ``seeded``: whether inner folds start from the optimum of their pair.
+    classes; ``known``: where folds start; ``inner``: inner folds, as of QueuedPairs.
     """
 
     def begun() -> Iterator[Callable[[SolveQueue], WaitingFold]]:
         for own in validations:
             members = kernels.members(own.problem)
             for begin, end in pairwise(own.bounds):
-                yield partial(WaitingFold, own, begin, end, param, members, costs_of, known, seeded)
+                yield partial(WaitingFold, own, begin, end, param, members, costs_of, known, inner)
 
     return in_batches(queue, begun(), observer)
 
@@ -112,7 +112,7 @@ class WaitingFold:
         members: Buffer,
         costs_of: Costs,
         known: KnownOptima | None,
-        seeded: bool,
+        inner: str,
         queue: SolveQueue,
     ) -> None:
         targets, order = own.problem.targets, own.order
@@ -122,22 +122,24 @@ class WaitingFold:
         self.n_held, self.first = end - begin, queue.n_tasks
         self.labels: list[int] = []
         self.pairs: QueuedPairs | None = None
+        if known is not None:
+            known.prepare(queue)
         if param.svm_type.is_classification:
             classes = folds.group_classes(take_float64(targets, rest))
             self.labels, self.start = classes[:2]
             costs = costs_of(self.labels)
-            left = None
-            if known is not None:
-                known.prepare(queue)
-                left = known.without(take_float64(targets, order[begin:end]), held_out)
             drawn_by = own.rand if param.probability else None
-            self.pairs = QueuedPairs(queue, rows, classes, costs, drawn_by, left, seeded)
+            self.pairs = QueuedPairs(queue, rows, classes, costs, drawn_by, known, inner)
             self.grouped = take_int32(rows, classes[2])
-            solves = [solve for _, solve in self.pairs.solves]
+            self.solves = [solve for _, solve in self.pairs.solves]
         else:
             self.grouped, self.start = rows, [0, len(rows)]
-            solves = [queue.add(rows, -1, 0.0, 0.0, targets=take_float64(targets, rest))]
-        queue.add_fold(self.grouped, self.start, solves, held_out)
+            parent, chained = (known.parent_of(0, 0), known.chained) if known else (-1, False)
+            part = take_float64(targets, rest)
+            self.solves = [queue.add(rows, -1, 0.0, 0.0, targets=part, parent=parent, chained=chained)]
+            if known:
+                known.note(0, 0, self.solves[0])
+        queue.add_fold(self.grouped, self.start, self.solves, held_out)
         self.last = queue.n_tasks
 
     def result(self, observer: Observer) -> FoldResult:
@@ -146,16 +148,17 @@ class WaitingFold:
         if not queue.fold_is_done(self.number) or (self.pairs and not self.pairs.have_sigmoids()):
             raise Stopped(queue.stopped or SolveStatus.INTERRUPTED)
         values = queue.fold_values(self.number)
+        seeded = bool(self.solves) and all(map(queue.is_seeded, self.solves))
+        along_path = any(map(queue.was_along_path, self.solves))
+        seconds = queue.seeding_seconds(self.first, self.last)
         if self.pairs is None:
-            return FoldResult(labels_of(self.param, (), values, n), values, [], queue.tell(self.first, observer))
+            predicted, report = labels_of(self.param, (), values, n), queue.tell(self.first, observer)
+            return FoldResult(predicted, values, [], report, seeded, along_path, seconds)
         tell_of_classes(self.labels, self.start, self.param, observer)
         found = self.pairs.collect(observer, for_model=False)
         report = queue.summed(self.first, self.last)
         if hears(observer, "total_sv"):
             observer.total_sv(sum(used_rows(found.betas, self.start)))
-        seeded = bool(self.pairs.solves) and all(queue.is_seeded(solve) for _, solve in self.pairs.solves)
-        along_path = any(queue.was_along_path(solve) for _, solve in self.pairs.solves)
-        seconds = queue.seeding_seconds(self.first, self.last)
         if found.sigmoids is None:
             predicted = labels_of(self.param, self.labels, values, n)
             return FoldResult(predicted, values, self.labels, report, seeded, along_path, seconds)

@@ -12,15 +12,29 @@ from libsvmx._train.observer import Observer, Remark, hears
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Protocol
 
     from libsvmx._train.folds import Rand
     from libsvmx._train.queue.solve_queue import SolveQueue
-    from libsvmx._typing import Buffer, LeftRows
+    from libsvmx._typing import Buffer
+
+    class KnownOptima(Protocol):
+        """Star or Chain: where the solves of folds start; of pairs of classes, or of (0, 0) alone."""
+
+        chained: bool
+
+        def prepare(self, queue: SolveQueue) -> None:
+            """Before solves are added to ``queue``."""
+
+        def parent_of(self, first: int, second: int) -> int:
+            """As of ``TaskList.add``."""
+
+        def note(self, first: int, second: int, solve: int) -> None:
+            """The number of a solve that was added."""
 
 
 class QueuedPairs:
-    """QueuedPairs(queue, members, classes, costs, rand, left, seeded): puts the solves of a classifier into a queue.
+    """QueuedPairs(queue, members, classes, costs, rand, known, inner): puts the solves of a classifier into a queue.
 
     Parameters
     ----------
@@ -28,8 +42,9 @@ class QueuedPairs:
     classes : (labels, start, order), as of ``folds.group_classes``
     costs : list of float          C of each class
     rand : Rand or None            draws the inner folds, in LIBSVM's order; None for no probability estimates
-    left : function or None        from two classes to ``left`` of ``TaskList.add``, where their solve starts
-    seeded : bool                  whether inner folds start from the optimum of their pair
+    known : KnownOptima or None    where the solves start
+    inner : str                    inner folds start from the optimum of their pair: 'star'; from the one before them:
+        'chain'; from nothing: ''
     """
 
     __slots__ = ("queue", "sigmoids", "solves")
@@ -41,8 +56,8 @@ class QueuedPairs:
         classes: tuple[list[int], list[int], Buffer],
         costs: list[float],
         rand: Rand | None,
-        left: Callable[[int, int], LeftRows] | None = None,
-        seeded: bool = False,
+        known: KnownOptima | None = None,
+        inner: str = "",
     ) -> None:
         labels, start, order = classes
         rows = take_int32(members, order)
@@ -53,18 +68,25 @@ class QueuedPairs:
             n_i, n_j = start[i + 1] - start[i], start[j + 1] - start[j]
             pair = zeros("i", n_i + n_j)
             pair[:n_i], pair[n_i:] = rows[start[i] : start[i + 1]], rows[start[j] : start[j + 1]]
-            gone = left(labels[i], labels[j]) if left else None
+
+            def own_solve(pair: Buffer = pair, i: int = i, j: int = j) -> int:
+                if known is None:
+                    return queue.add(pair, start[i + 1] - start[i], costs[i], costs[j])
+                classes = labels[i], labels[j]
+                parent, chained = known.parent_of(*classes), known.chained
+                solve = queue.add(pair, start[i + 1] - start[i], costs[i], costs[j], parent=parent, chained=chained)
+                known.note(*classes, solve)
+                return solve
+
             # LIBSVM's order, but for folds that need the solve
-            solve = queue.add(pair, n_i, costs[i], costs[j], left=gone) if seeded else -1
+            solve = own_solve() if inner == "star" else -1
             first = queue.n_tasks
             if rand is not None and self.sigmoids is not None:
                 self.sigmoids.append(queue.n_sigmoids)
-                inner, bounds = folds.plain_folds(len(pair), INNER_FOLDS, rand)
-                queue.add_folds(pair, n_i, costs[i], costs[j], inner, bounds, solve)
+                drawn, bounds = folds.plain_folds(len(pair), INNER_FOLDS, rand)
+                queue.add_folds(pair, n_i, costs[i], costs[j], drawn, bounds, solve, inner == "chain")
             inner_solves = range(first, queue.n_tasks)
-            if not seeded:
-                solve = queue.add(pair, n_i, costs[i], costs[j], left=gone)
-            self.solves.append((inner_solves, solve))
+            self.solves.append((inner_solves, own_solve() if solve < 0 else solve))
 
     def have_sigmoids(self) -> bool:
         """Whether the sigmoids that were asked for are there: the queue was not stopped before."""

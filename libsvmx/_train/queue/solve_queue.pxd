@@ -37,7 +37,8 @@ cdef class Worker:
     cdef int work(self) except -1 nogil
     cdef int evaluate_solved(self) except -1 nogil
     cdef int solve(self, Task *task) except -1 nogil
-    cdef void pose(self, Task *task, const int32_t *rows) noexcept nogil
+    cdef bint pose(self, Task *task, const int32_t *rows) noexcept nogil
+    cdef void write_dual(self, const Task *task) noexcept nogil
     cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil
     cdef double gap(self) noexcept nogil
     cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil
@@ -63,6 +64,7 @@ cdef class SolveQueue(TaskList):
     cdef object limits
     cdef int most_workers
     cdef object error               # what a signal handler or a thread has raised
+    cdef readonly bint has_run
     cdef readonly object stopped    # SolveStatus, once the call has come to its end
     cdef svmx_tickets tickets
     cdef object workers                # the workers, of which ``worker`` has the addresses
@@ -70,6 +72,7 @@ cdef class SolveQueue(TaskList):
     cdef bint has_table             # ``table`` is there
     cdef int run_phase(self, svmx_job phase, ThreadPool pool, int64_t n) except -1
     cdef stages(self, int threads)
+    cdef bint follows(self, Py_ssize_t t) noexcept
     cdef chains_in_units(self)
     cdef groups_in_units(self)
     cdef void work(self, int64_t part, Phase phase) noexcept with gil

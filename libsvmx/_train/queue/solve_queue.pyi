@@ -16,6 +16,7 @@ class Worker:
     def __init__(self, todo: TaskList, should_stop: Callable[[], bool], max_iter: int) -> None: ...
 
 class SolveQueue(TaskList):
+    has_run: bool
     stopped: SolveStatus | None
     def __init__(
         self,

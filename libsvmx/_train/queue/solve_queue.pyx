@@ -35,7 +35,7 @@ from libsvmx._problem.dual cimport Certificate, add_variable, begin, gap_of
 from libsvmx._solvers.smo.smo cimport Optimum, Smo
 from libsvmx._train.formulation cimport recover, write_dual
 from libsvmx._train.probability cimport fit
-from libsvmx._train.queue.tasks cimport QueueStarts, Task, TaskList, has_start, work_of_steps
+from libsvmx._train.queue.tasks cimport Parent, QueueStarts, Task, TaskList, has_start
 
 from libsvmx._core.arrays import empty, ramp
 from libsvmx._core.buffers import filled, zeros
@@ -165,20 +165,24 @@ cdef class Worker:
         cdef double began = svmx_nanoseconds()
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef Optimum optimum
+        cdef Parent parent
         cdef bint seeded = has_start(task)
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
-        self.control.task = task
-        self.pose(task, rows)
-        if seeded and self.starts.stands(task):
+        self.control.task, self.control.eps = task, self.todo.eps
+        self.kernel_rows.begin(rows, task.n, self.todo.doubled)
+        if self.pose(task, rows):
+            parent = self.todo.parent_of(task)
             self.control.worked(task.n)
-            self.kernel_rows.values.begin(rows[0], rows[task.n - 1])
-            memcpy(&self.beta[0], &self.start[0], task.n * sizeof(double))
-            memcpy(&self.scores[0], &self.starts.V[0], task.n * sizeof(double))
+            memcpy(&self.beta[0], &self.start[0], task.n_variables * sizeof(double))
+            memcpy(&self.scores[0], &self.starts.V[0], task.n_variables * sizeof(double))
             task.converged, task.begun, task.reach = True, True, 1.0
-            optimum.rho, optimum.objective, optimum.r, task.gap = task.known_rho, task.known_objective, 0.0, task.known_gap
+            optimum.rho, optimum.objective, optimum.r = parent.task.found.rho, parent.task.found.objective, 0.0
+            if task.turned:
+                optimum.rho = -optimum.rho
+            task.gap = parent.task.gap
         else:
             self.lay_out(task, rows)
-            if task.n_left >= 0:
+            if seeded:
                 task.seeding_seconds = 1e-9 * (svmx_nanoseconds() - began)
             task.converged = self.smo.optimize()
             self.smo.write(&optimum, &self.beta[0], &self.scores[0])
@@ -187,12 +191,9 @@ cdef class Worker:
             task.rows_computed = self.kernel_rows.rows_computed
             task.values_computed = task.rows_computed * self.dual.size
             task.gap = self.gap()
-        if task.out >= 0 and self.todo.keeps_scores:
-            memcpy(&self.todo.score[task.out], &self.scores[0], task.n * sizeof(double))
-        if task.chained:
-            self.starts.leave_to_next(task, rows, &self.dual, &self.beta[0], &self.scores[0])
-            if not seeded:
-                task.work_from_nothing = work_of_steps(task.n, task.iterations)
+        if task.keeps:
+            memcpy(&self.todo.kept_beta[task.optimum], &self.beta[0], task.n_variables * sizeof(double))
+            memcpy(&self.todo.kept_scores[task.optimum], &self.scores[0], task.n_variables * sizeof(double))
         task.found.rho, task.found.objective = optimum.rho, optimum.objective
         recover(&self.todo.of, task.n, &self.weights[0] if self.todo.weighted else NULL, &self.dual, &self.beta[0],
                 optimum.r, coefficients, &task.found)
@@ -232,31 +233,33 @@ cdef class Worker:
         self.control.worked(lanes * self.row_elements)
         return not svmx_tickets_over(self.tickets)
 
-    cdef void pose(self, Task *task, const int32_t *rows) noexcept nogil:
-        """The dual problem, and its start, from an optimum that is known if there is one."""
+    cdef bint pose(self, Task *task, const int32_t *rows) noexcept nogil:
+        """The dual problem, and its start: from nothing, or from an optimum that is known; whether it is that one."""
         cdef const double *own = self.todo.targets + task.targets
         cdef Py_ssize_t i, l = task.n
         for i in range(l):
             self.targets[i] = own[i] if task.n_positive < 0 else 1.0 if i < task.n_positive else -1.0
             if self.todo.weighted:
                 self.weights[i] = self.todo.weights[rows[i]]
-        self.dual.size = 2 * l if self.todo.doubled else l
-        write_dual(&self.todo.of, l, &self.targets[0], task.Cp, task.Cn,
+        self.dual.size = task.n_variables
+        self.write_dual(task)
+        return has_start(task) and self.starts.begin(task, rows, &self.dual)
+
+    cdef void write_dual(self, const Task *task) noexcept nogil:
+        """The dual problem with LIBSVM's start."""
+        write_dual(&self.todo.of, task.n, &self.targets[0], task.Cp, task.Cn,
                    &self.weights[0] if self.todo.weighted else NULL, &self.dual)
-        if has_start(task):
-            self.starts.begin_at_optimum(task, rows, &self.start[0])
 
     cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil:
         """The same in LIBSVM's variables, from a start that a seeder makes, if there is one."""
         cdef Py_ssize_t v
         cdef int groups = 1, y
-        cdef bint negative, seeded = has_start(task)
+        cdef bint negative, seeded = has_start(task) and self.starts.make(task, &self.dual, &self.scores[0])
+        if has_start(task) and not seeded:
+            self.write_dual(task)
         for v in range(self.dual.size):
             if self.group[v]:
                 groups = 2
-        self.kernel_rows.begin(rows, task.n, self.todo.doubled)
-        if seeded:
-            self.starts.make(task, rows, &self.dual, &self.scores[0])
         self.smo.begin(self.dual.size, task.n, groups)
         for v in range(self.dual.size):
             negative = self.group[v] if groups == 2 else self.lower[v] < 0
@@ -265,7 +268,7 @@ cdef class Worker:
                          y * (self.lower[v] if negative else self.upper[v]) + 0.0, y,
                          self.todo.kernel_values.diagonal[rows[self.row[v]]])
         if seeded:
-            memcpy(&self.smo.V[0], &self.scores[0], task.n * sizeof(double))
+            memcpy(&self.smo.V[0], &self.scores[0], self.dual.size * sizeof(double))
             self.smo.scores_known = True
         return 0
 
@@ -307,16 +310,18 @@ cdef class Worker:
         cdef const int32_t *held = rows + task.n
         cdef const int32_t *place = held + task.n_held
         cdef double *out = &self.todo.value[task.values]
-        cdef bint follows = task.parent >= 0
+        # of an inner fold of C-SVC that starts from its pair, these are rows of the parent
+        cdef bint follows = has_start(task) and task.sigmoid >= 0 and self.todo.may_stand and not task.chained
+        cdef Parent parent
         cdef Py_ssize_t i, k, r
         for r in range(task.n_held):
             self.column[r], self.total[r] = self.kernel_rows.values.place_of(held[r]), 0.0
         if follows:
+            parent = self.todo.parent_of(task)
             for r in range(task.n_held):
-                self.total[r] = 1.0 if place[r] < self.todo.tasks[task.parent].n_positive else -1.0
-                self.total[r] -= self.todo.score[self.todo.tasks[task.parent].out + place[r]]
-            for k in range(task.n_left):
-                self.add_to_totals(task.n_held, held[k], -self.starts.beta_left(task, k))
+                self.total[r] = (1.0 if place[r] < parent.task.n_positive else -1.0) - parent.V[place[r]]
+            for k in range(task.n_held):
+                self.add_to_totals(task.n_held, held[k], -parent.beta[place[k]])
         for i in range(task.n):
             self.add_to_totals(task.n_held, rows[i], coefficients[i] - (self.starts.origin[i] if follows else 0.0))
             if svmx_tickets_over(self.tickets):
@@ -448,7 +453,7 @@ cdef class SolveQueue(TaskList):
         weights = self.weights if self.weighted else None
         cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, weights, self.param, self.limits,
                                            self.most_workers)
-        found.seeder = self.seeder
+        found.seeder, found.chooses = self.seeder, self.chooses
         found.matrix, found.by_floats, found.tabulates = self.matrix, self.by_floats, self.tabulates
         found.held_by_floats = self.held_by_floats
         found.table, found.has_table = self.table, self.has_table
@@ -464,8 +469,7 @@ cdef class SolveQueue(TaskList):
         cdef ThreadPool pool
         cdef Py_ssize_t k
         threads = max(1, min(threads, self.most_workers)) if self.work_of(range(self.n_tasks)) > WORK_FOR_THREADS else 1
-        self.coefficient, self.value = zeros("d", self.n_out), zeros("d", self.n_values)
-        self.score = zeros("d", self.n_out if self.keeps_scores else 0)
+        self.make_room()
         stages = self.stages(threads)
         if self.crosses() and self.matrix is None:
             self.matrix = self.matrix_of()
@@ -490,6 +494,7 @@ cdef class SolveQueue(TaskList):
         for self.order, self.unit in stages:
             self.run_phase(_work, pool, pool.n)
         self.run_phase(_evaluate, pool, pool.n if self.by_group else 0)
+        self.has_run = True
         self.workers = None  # each of them knows the queue: both would wait for the garbage collector
 
     cdef int run_phase(self, svmx_job phase, ThreadPool pool, int64_t n) except -1:
@@ -510,14 +515,16 @@ cdef class SolveQueue(TaskList):
         """
         cdef Py_ssize_t t
         cdef int pieces = 1
-        cdef bint grouped = self.kernel_values.has_groups and self.last_of_chain is None
+        cdef bint follows = False, grouped = self.kernel_values.has_groups and self.n_chains == 0
+        for t in range(self.n_tasks):
+            follows = follows or self.follows(t)
         self.by_group = self.kernel_values.has_groups
         stages = [self.groups_in_units() if grouped else self.chains_in_units()]
         if grouped and threads > 1:
             pieces += UNITS_PER_THREAD * threads // max(1, len(stages[0]))
-        if self.has_parents and (pieces > 1 or not grouped):
+        if follows and (pieces > 1 or not grouped):
             stages = [
-                [[t for t in unit if (self.tasks[t].parent >= 0) == later] for unit in stages[0]] for later in (False, True)
+                [[t for t in unit if self.follows(t) == later] for unit in stages[0]] for later in (False, True)
             ]
         if grouped and threads > 1:
             stages = [[unit[k::pieces] for unit in units for k in range(pieces)] for units in stages]
@@ -527,18 +534,22 @@ cdef class SolveQueue(TaskList):
             (filled("q", chain.from_iterable(units)), filled("q", accumulate(map(len, units), initial=0))) for units in stages
         ]
 
+    cdef bint follows(self, Py_ssize_t t) noexcept:
+        """Whether a solve starts from another one of this queue that is not the one before in its chain."""
+        return self.tasks[t].parent >= 0 and not self.tasks[t].of_donor and not self.tasks[t].chained
+
     cdef chains_in_units(self):
         """A unit of each chain, in turn, and of each other solve; the longest chains come first."""
         cdef Py_ssize_t t
         cdef list units = [], unit_of = []
         for t in range(self.n_tasks):
-            if self.tasks[t].chained and has_start(&self.tasks[t]):
-                unit_of.append(unit_of[self.tasks[t].after])
+            if self.tasks[t].chained and self.tasks[t].parent >= 0:
+                unit_of.append(unit_of[self.tasks[t].parent])
                 unit_of[t].append(t)
             else:
                 unit_of.append([t])
                 units.append(unit_of[t])
-        return units if self.last_of_chain is None else sorted(units, key=self.work_of, reverse=True)
+        return sorted(units, key=self.work_of, reverse=True) if self.n_chains else units
 
     cdef groups_in_units(self):
         """A unit of solves for each group of kernel values, in which each solve comes after its parent."""

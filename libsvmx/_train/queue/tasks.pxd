@@ -3,8 +3,9 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libsvmx._core.tickets cimport svmx_countdown
 from libsvmx._kernels.gram cimport GramRows, KernelValues
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.seeding.ato_path cimport AtoPath, PathBudget
-from libsvmx._solvers.seeding.fold_change cimport FoldStart, Replacement, ValueRows
+from libsvmx._solvers.seeding.ato_path cimport PathBudget
+from libsvmx._solvers.seeding.fold_change cimport FoldStart, ValueRows
+from libsvmx._solvers.seeding.seeders cimport FoldSeeder, SeederKind
 from libsvmx._train.formulation cimport Dual, Formulation, Recovered
 
 
@@ -14,18 +15,17 @@ cdef struct Task:
     Py_ssize_t n_positive       # the rows of target +1 come first; -1: it has targets of its own
     Py_ssize_t targets          # of these, in ``targets``
     Py_ssize_t n_held
-    Py_ssize_t n_left           # rows, after the others, that took part in the optimum it starts from; -1: from nothing
-    Py_ssize_t parent           # the task whose optimum that is, the rows that left are those held out; -1: ``known``
-    Py_ssize_t n_left_positive  # the first of them are of class +1
-    Py_ssize_t plane_positive   # of ``known``, of its rows of class +1
-    Py_ssize_t plane_negative
+    Py_ssize_t n_variables      # one for each row, or two
+    Py_ssize_t parent           # the task from whose optimum it starts; -1: from nothing
+    bint of_donor               # that is one of ``donor``
+    bint chained                # it is of a chain: its parent is the task before, the first one has none
     bint turned                 # that optimum has the classes the other way round
-    double known_rho            # of that optimum
-    double known_objective
-    double known_gap
-    double work_from_nothing    # values that the solve of that optimum, or of the first of the chain, has worked on
-    bint chained                # the optimum is that of the task before in its chain, and its own is for the next
-    Py_ssize_t after            # in a chain: that task, -1 for the first, which starts from nothing
+    Py_ssize_t places           # in ``rows``: where its rows stand among those of the parent, then the rows that left
+    Py_ssize_t n_left           # rows of the parent that are not its own
+    Py_ssize_t n_new            # rows of its own that the parent lacks
+    double work_from_nothing    # values that the first of those it follows has worked on
+    bint keeps                  # its optimum is kept for others
+    Py_ssize_t optimum          # in ``kept_beta`` and ``kept_scores``
     double Cp
     double Cn
     Py_ssize_t out              # of its coefficients; -1 if they are not kept
@@ -62,16 +62,7 @@ cdef inline double work_of_steps(Py_ssize_t n_variables, double iterations) noex
 
 # Whether it starts from an optimum.
 cdef inline bint has_start(const Task *task) noexcept nogil:
-    return task.n_left >= 0 and not (task.chained and task.after < 0)
-
-
-# What becomes of the coefficients of rows that leave: see _solvers/seeding.
-cdef enum QueueSeeder:
-    NEAR
-    SIR
-    MIR
-    ATO
-    AUTO
+    return task.parent >= 0
 
 
 cdef struct Sigmoid:
@@ -99,6 +90,14 @@ cdef struct Fold:
     bint done                   # the decision values are there
 
 
+# What a task starts from.
+cdef struct Parent:
+    const Task *task
+    const int32_t *rows
+    const double *beta          # by variable
+    const double *V
+
+
 cdef class TaskList:
     cdef readonly KernelValues kernel_values
     cdef readonly object param
@@ -108,17 +107,16 @@ cdef class TaskList:
     cdef bint doubled               # two variables for a row
     cdef const double[::1] weights
     cdef bint weighted
-    # of ``start_from``, each of shape (planes, kernel_values.n)
-    cdef const double[::1] known
-    cdef const double[::1] known_scores
+    cdef TaskList donor             # of ``start_from``
     cdef bint has_starts            # some tasks start from an optimum
-    cdef bint has_parents           # of another task
-    cdef QueueSeeder seeder
-    # of ``begin_chains``: the same memory, to be written
-    cdef double[::1] chain_known
-    cdef double[::1] chain_scores
+    cdef bint keeps_all
+    cdef double eps
+    cdef bint divides               # decision values are those of the dual, divided by r: nu-SVC
+    cdef bint may_stand             # an optimum stands where rows without coefficients leave
+    cdef SeederKind seeder
+    cdef bint chooses               # whether it is auto
     cdef Py_ssize_t n_chains
-    cdef dict last_of_chain         # by the two planes of a chain, the smaller first: its last task
+    cdef int32_t[::1] position      # scratch of ``link``: of each row, -1
     cdef int32_t *rows
     cdef readonly Py_ssize_t n_rows
     cdef Py_ssize_t room_for_rows
@@ -150,8 +148,8 @@ cdef class TaskList:
     cdef Py_ssize_t n_out
     cdef Py_ssize_t n_values
     cdef double[::1] coefficient    # (n_out,)
-    cdef double[::1] score          # the same, V of each row, if it ``keeps_scores``
-    cdef bint keeps_scores
+    cdef double[::1] kept_beta      # of the tasks that keep their optimum, by variable
+    cdef double[::1] kept_scores
     cdef double[::1] value          # (n_values,)
     cdef Task *task(self, Py_ssize_t t) except NULL
     cdef bint crosses(self) noexcept
@@ -160,11 +158,9 @@ cdef class TaskList:
     cdef int add_targets(self, Task *task, targets) except -1
     cdef Task *new_task(self) except NULL
     cdef Sigmoid *new_sigmoid(self) except NULL
-    cdef int add_left(self, Task *task, positive, negative, Py_ssize_t plane_positive, Py_ssize_t plane_negative,
-                      bint turned, double rho, double objective, double gap, double work) except -1
-    cdef int add_to_chain(self, Task *task, Py_ssize_t number) except -1
-    cdef int add_places(self, Task *task, Py_ssize_t parent, const int32_t *at, Py_ssize_t n, Py_ssize_t first,
-                        Py_ssize_t last, Py_ssize_t n_positive) except -1
+    cdef int link(self, Py_ssize_t number, Py_ssize_t parent, TaskList donor) except -1
+    cdef int make_room(self) except -1
+    cdef Parent parent_of(self, const Task *task) noexcept nogil
 
 
 cdef class QueueStarts:
@@ -173,32 +169,14 @@ cdef class QueueStarts:
     cdef Control control
     cdef FoldStart at
     cdef ValueRows rows
-    cdef AtoPath path
-    cdef Replacement replacement
+    cdef FoldSeeder seeder
     cdef Py_ssize_t last_task       # of whose margin the path has the factor; -1: of none
     cdef PathBudget budget
-    cdef double[::1] V, origin      # of the rows of a task in the optimum from which it starts: V and beta
-    cdef double[::1] leaving, before
+    cdef double[::1] V, origin      # of the variables of a task in the optimum from which it starts: V and beta
     cdef int8_t[::1] entering
-    cdef int8_t[::1] is_new         # by row of ``kernel_values``: it has come back into the fold
-    cdef int32_t[::1] new           # T
-    cdef Py_ssize_t n_new
-    cdef int32_t[::1] free          # rows that may take what rows that left had
-    cdef Py_ssize_t n_free
-    cdef void look_up(self, Task *task) noexcept nogil
-    cdef void begin_at_optimum(self, Task *task, const int32_t *rows, double *start) noexcept nogil
-    cdef const int32_t *left_of(self, const Task *task) noexcept nogil
-    cdef double beta_left(self, const Task *task, Py_ssize_t k) noexcept nogil
-    cdef bint stands(self, const Task *task) noexcept nogil
-    cdef int make(self, Task *task, const int32_t *rows, Dual *dual, double *scores) except -1 nogil
-    cdef int leave_to_next(self, const Task *task, const int32_t *rows, const Dual *dual, const double *beta,
-                           const double *scores) except -1 nogil
-    cdef const float *row_of(self, int32_t row) noexcept nogil
-    cdef double worth_a_path(self, const Task *task, double most_work) noexcept nogil
-    cdef int hand_on(self, const Task *task, const int32_t *left) except -1 nogil
-    cdef int describe(self, const Task *task, const int32_t *rows, Dual *dual) except -1 nogil
-    cdef bint make_feasible(self) except -1 nogil
-    cdef int hand_over_all(self, const Task *task, const int32_t *left) except -1 nogil
-    cdef void hand_over(self, const float *K, double beta) noexcept nogil
-    cdef Py_ssize_t nearest(self, const float *K, bint growing) noexcept nogil
-    cdef int replace_each(self, const Task *task, const int32_t *left) except -1 nogil
+    cdef int32_t[::1] left_column, sv_column
+    cdef double[::1] left_beta, sv_beta
+    cdef bint begin(self, Task *task, const int32_t *rows, const Dual *dual) noexcept nogil
+    cdef int add_new(self, const Task *task, const Dual *dual) except -1 nogil
+    cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil
+    cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil

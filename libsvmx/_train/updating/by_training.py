@@ -1,7 +1,7 @@
 """A change of a state by training, where a path would be longer than that.
 
     the known optimum, or where a path has come to
-        -- near.seed -->         a start without the rows that leave
+        -- start_of -->          a start without the rows that leave
         -- warm.solve -->        near the optimum, by SMO with kernel rows in float
         -- Path.near -->         the optimum, in double
 
@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled
-from libsvmx._core.process import ThreadPool
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.path.path import PathLost
-from libsvmx._solvers.seeding import near
-from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
+from libsvmx._solvers.seeding.fold_change import FoldChange
+from libsvmx._solvers.seeding.seeders import start_of
 from libsvmx._solvers.smo import warm
 from libsvmx.enums import SolveStatus
 
@@ -79,11 +77,10 @@ def train_near(
     leaving = np.flatnonzero((np.asarray(dual.lower) == np.asarray(dual.upper)) & (np.asarray(dual.beta) != 0))
     gone = filled("i", leaving.tolist())
     change = FoldChange(kernel, dual, totals, dual.beta, dual.scores, gone, nobody, control)
-    start = near.seed(change)
-    if not adjust(change, start):
+    start = start_of(change, "near")
+    if start is None:
         raise PathLost("no variable can make up for the sum")
-    V = moved_scores(change, kernel.targets(ramp(kernel.n)), start, ThreadPool(1))
-    started, budget_bytes = dual.changed(beta=start, scores=V), param.cache_bytes
+    started, budget_bytes = dual.changed(beta=start[0], scores=start[1]), param.cache_bytes
     solving = control.part(min(param.eps, EPS), max_iter)
     solution = warm.solve(started, kernel, budget_bytes, solving, thread_count(param.threads))
     if solving.stopped:

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.pairs_at_once import KnownOptima
     from libsvmx._train.queue.solve_queue import SolveQueue
-    from libsvmx._train.queue.star import KnownOptima
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
@@ -168,29 +168,21 @@ def chosen(
 
     ``linked``: folds start from those at a smaller C, or leave something for a larger one: not those of a queue.
     """
-    exact = seeding.seeder == "none"
+    exact, auto = seeding.seeder == "none", seeding == Seeding("auto")
     # folds that share nothing, or many small problems: a start costs more than it saves
-    apart = seeding == Seeding("auto") and (n_folds == 2 or n_classes > 2)
-    if param.probability and seeding == Seeding("auto"):
-        # most of the work is in inner folds, which start from the optimum of their fold, and should see no more rows
+    apart = auto and (n_folds == 2 or n_classes > 2)
+    may_start = not exact and seeding.seeder != "path" and not linked
+    queue = None
+    if exact or apart or may_start:
         queue = queue_of_folds(problem, param, n_folds, observer, kernels)
-        starts = queue is not None and param.svm_type == SvmType.C_SVC
-        if queue is not None:
-            queue.decide_by_floats()
-        return Seeding("auto", scheme_in_queue(len(problem), n_folds) if starts else ""), queue
-    # inner folds of probability estimates start by the seeder that is asked for, which those of a queue do not
-    in_queue = seeding == Seeding("auto") or (seeding.seeder in ("sir", "mir", "ato") and not param.probability)
-    in_queue = in_queue and not linked and param.svm_type == SvmType.C_SVC
-    if exact or apart or in_queue:
-        queue = queue_of_folds(problem, param, n_folds, observer, kernels)
-        if in_queue and queue is not None:
-            queue.decide_by_floats()
-            queue.seed_by(seeding.seeder)
-            if seeding == Seeding("auto"):
-                return Seeding("auto", scheme_in_queue(len(problem), n_folds)), queue
-            return seeding.usual(n_folds), queue
-        if exact or apart:
-            return Seeding("none"), queue
+    if queue is not None and may_start:
+        queue.decide_by_floats()
+        queue.seed_by(seeding.seeder)
+        if auto:
+            return Seeding("auto", scheme_in_queue(param, len(problem), n_folds)), queue
+        return seeding.usual(n_folds), queue
+    if exact or apart:
+        return Seeding("none"), queue
     return seeding.usual(n_folds, linked), None
 
 
@@ -320,14 +312,15 @@ def queued(
     elif seeding.scheme == "chain":
         from libsvmx._train.queue.star import Chain
 
-        known = Chain(problem)
+        known = Chain()
     own = Folds(problem, order, bounds, rand)
-    inner_starts = inner is not None and param.svm_type == SvmType.C_SVC
-    found = solved_folds(queue, [own], param, observer, kernels, costs_of, known, inner_starts)
+    scheme = inner.begin_queue(queue) if inner else ""
+    found = solved_folds(queue, [own], param, observer, kernels, costs_of, known, scheme)
+    cheapest = "near" if param.svm_type == SvmType.C_SVC else "avg"  # of auto, as of TaskList.seed_by
     for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
         seeder, seconds = "none", fold.seeding_seconds
         if fold.seeded:
-            seeder = ("ato" if fold.along_path else "near") if seeding.seeder == "auto" else seeding.seeder
+            seeder = ("ato" if fold.along_path else cheapest) if seeding.seeder == "auto" else seeding.seeder
         report = fold_report(
             [fold.report], seeder=seeder, seeding_seconds=seconds, solving_seconds=fold.report.seconds - seconds
         )

@@ -173,7 +173,8 @@ class DualFolds:
         ------
         Stopped
         """
-        effort, control = Effort(self.kernel), self._control()
+        known = self.full if seeding.scheme == "star" else self.last
+        effort, control = Effort(self.kernel), self._control(known.scale if known else 1.0)
         if len(self.gone):
             left_out = filled("i", chain(self.gone, left_out))
         lower, upper = held_out(self.problem, left_out)
@@ -294,5 +295,9 @@ class DualFolds:
         rows = min(variables, 2 * report.iterations)
         return values_of_steps(variables, report.iterations) + 4.0 * rows * variables
 
-    def _control(self) -> Control:
-        return control_of(self.param, self.observer)
+    def _control(self, scale: float = 1.0) -> Control:
+        """``scale``: of the decision function where a solve starts, 1 from nothing. In nu-SVC, where it is 1 / r,
+        decision values may not be farther off by a seeded solve than by one from nothing, which comes from far
+        outside."""
+        finer = scale > 1.0 and scale < inf
+        return control_of(replace(self.param, eps=self.param.eps / scale) if finer else self.param, self.observer)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import ramp, take_float64
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._core.process import ThreadPool
 from libsvmx._solvers.seeding.ato_path import PathBudget, most_in_star
-from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
-from libsvmx._solvers.seeding.registry import SEEDERS
+from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
+from libsvmx._solvers.seeding.seeders import start_of
 from libsvmx._train.formulation import build_dual, scaled_start
 
 if TYPE_CHECKING:
@@ -84,7 +83,6 @@ class FoldStarts:
     ) -> None:
         self.kernel, self.full, self.param, self.targets, self.costs = kernel, full, param, targets, costs
         self.sample_weight = sample_weight
-        self.pool = ThreadPool(1)
         self.work_from_nothing = inf
         self.budget: PathBudget | None = None
         self.last: FoldChange | None = None
@@ -125,8 +123,9 @@ class FoldStarts:
             left_out,
             left_out,
             control,
+            self.every_row,
         )
-        return Start(start, moved_scores(nothing, self.every_row, start, self.pool), "none")
+        return Start(start, moved_scores(nothing, start), "none")
 
     def from_optimum(
         self,
@@ -153,10 +152,8 @@ class FoldStarts:
             self._most_work(seeder, len(left_out), len(entering)),
         )
         self.last = change
-        start = SEEDERS[seeder].seed(change)
-        if not adjust(change, start):
-            return None
-        return Start(start, moved_scores(change, self.every_row, start, self.pool), seeder)
+        start = start_of(change, seeder)
+        return None if start is None else Start(start[0], start[1], seeder)
 
     def _most_work(self, seeder: str, n_left_out: int, n_entering: int) -> float:
         """As of FoldChange. In a star all folds are alike, lest they depend on each other."""

@@ -20,13 +20,16 @@ AUTO = {"chain": "sir", "star": "near"}
 # linked to those at other values of C, there is one such training for all of them.
 STAR_FROM = 10
 LINKED_STAR_FROM = 5
+# Of a regression, which a start saves less.
+REGRESSION_STAR_FROM = 20
 # In a queue it pays from so many rows times folds on; solves are so short there that with fewer it takes what it saves.
 LEAST_STAR = 2000
 
 
-def scheme_in_queue(n_rows: int, n_folds: int) -> str:
+def scheme_in_queue(param: Parameter, n_rows: int, n_folds: int) -> str:
     """Of auto in a queue: 'star', or '' for folds from nothing; a chain cannot be solved side by side."""
-    return "star" if n_folds >= STAR_FROM and n_rows * n_folds >= LEAST_STAR else ""
+    least = REGRESSION_STAR_FROM if param.svm_type.is_regression else STAR_FROM
+    return "star" if n_folds >= least and n_rows * n_folds >= LEAST_STAR else ""
 
 
 @record(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Seeding:
         if self.seeder == "auto":
             return replace(self, scheme="chain" if n_folds < (LINKED_STAR_FROM if linked else STAR_FROM) else "star")
         if self.seeder in SEEDERS:
-            return replace(self, scheme=SEEDERS[self.seeder].usual_scheme)
+            return replace(self, scheme=SEEDERS[self.seeder].usual_scheme if n_folds >= STAR_FROM else "chain")
         return replace(self, scheme="star" if self.seeder == "path" else "chain")
 
 

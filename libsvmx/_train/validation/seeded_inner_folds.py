@@ -2,7 +2,7 @@
 
 LIBSVM solves five folds of each pair of classes from nothing, and then the pair itself. Here the pair comes first,
 along LIBSVM's path as without seeding, and its folds start from its optimum: a star that needs no training of its own.
-What a queue solves starts by NEAR (queue/pairs_at_once.py); here is the rest, with any seeder. The folds are LIBSVM's.
+A queue does so by itself (queue/pairs_at_once.py); here is the rest. The folds are LIBSVM's.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.warm_start import WarmStart
     from libsvmx._typing import Buffer
@@ -79,14 +80,17 @@ class SeededInnerFolds:
             return Seeding("avg", "star")
         return Seeding("top", "star") if self.epsilon else Seeding("none")
 
-    def in_queue(self, param: Parameter) -> bool:
-        """As of InnerFolds: a star by NEAR is what a queue can do.
+    @property
+    def in_queue(self) -> bool:
+        """As of InnerFolds: all but the exact path."""
+        return self.seeding.seeder != "path"
 
-        Of nu-SVC it cannot do that either; but where there is a queue, auto had better let it solve from nothing.
-        """
+    def begin_queue(self, queue: SolveQueue) -> str:
+        """As of InnerFolds. Of nu-SVC auto is from nothing: a start is as far from the optimum."""
+        queue.decide_by_floats()
+        queue.seed_by(self.seeding.seeder if self.seeding.seeder != "auto" else "near")
         usual = self.seeding.seeder == "auto" and not self.seeding.scheme
-        near = self.of_dual.scheme == "star" and self.seeding.seeder in ("auto", "near")
-        return usual or (near and param.svm_type == SvmType.C_SVC)
+        return "" if usual and queue.param.svm_type != SvmType.C_SVC else self.of_dual.scheme
 
     def pairs(
         self,
