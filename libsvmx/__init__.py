@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._solvers.auto import Auto
-    from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
+    from libsvmx._solvers.decomposition.solver import IRWLS, Chunked
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
-    from libsvmx._solvers.interior_point.settings import CRSVM
+    from libsvmx._solvers.interior_point.solver import CRSVM
     from libsvmx._solvers.seeding.registry import SEEDERS
-    from libsvmx._solvers.smo.settings import SMO
+    from libsvmx._solvers.smo.solver import SMO
     from libsvmx._train.advice import TrainingPlan
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
@@ -151,8 +151,8 @@ __all__ = [
 
 _HOME = {
     "Auto": "_solvers.auto",
-    "CRSVM": "_solvers.interior_point.settings",
-    "Chunked": "_solvers.decomposition.settings",
+    "CRSVM": "_solvers.interior_point.solver",
+    "Chunked": "_solvers.decomposition.solver",
     "Compression": "api.compressing",
     "ConvergenceWarning": "exceptions",
     "CostPath": "api.cost_path",
@@ -163,7 +163,7 @@ _HOME = {
     "FoldReport": "_train.validation.fold_report",
     "FormatError": "exceptions",
     "GridSearch": "api.grid",
-    "IRWLS": "_solvers.decomposition.settings",
+    "IRWLS": "_solvers.decomposition.solver",
     "Influence": "api.influence",
     "Intervals": "api.intervals",
     "Iteration": "_solvers.interior_point.predictor_corrector",
@@ -176,7 +176,7 @@ _HOME = {
     "Parameter": "_train.parameter",
     "ParameterError": "exceptions",
     "PermutationTest": "api.permutation",
-    "SMO": "_solvers.smo.settings",
+    "SMO": "_solvers.smo.solver",
     "SEEDERS": "_solvers.seeding.registry",
     "SolveReport": "_train.solve_report",
     "State": "api.state",

@@ -23,7 +23,7 @@ import numpy as np
 
 from libsvmx._core.packages import need
 from libsvmx._core.records import replace
-from libsvmx._solvers.interior_point.settings import CRSVM
+from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._train.cluster.features import LinearFeatures
 from libsvmx._train.cluster.low_rank import LowRankFeatures
 from libsvmx._train.cluster.problem import DataBlock, DistributedProblem, problem_of

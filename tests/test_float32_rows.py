@@ -9,7 +9,8 @@ from support.selection import quick_first
 
 import libsvmx
 from libsvmx import CsrMatrix
-from libsvmx.api.arrays import borrowed, from_dense, scaled_gamma
+from libsvmx._train.gamma import gamma_of
+from libsvmx.api.arrays import borrowed, from_dense
 from libsvmx.io.modelfile import model_text
 
 SETTINGS = [
@@ -203,4 +204,4 @@ def test_values_of_another_type(indices, values, further, copy):
 def test_gamma_has_the_bits_of_float64(shape):
     rng = np.random.default_rng(shape)
     X = (rng.standard_normal(shape) * 3 + 1).astype(np.float32)
-    assert scaled_gamma(X) == scaled_gamma(X.astype(np.float64))
+    assert gamma_of("scale", X) == gamma_of("scale", X.astype(np.float64))

@@ -92,7 +92,7 @@ class Auto(Solver):
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
     ) -> DualSolution:
-        from libsvmx._solvers.smo.settings import SMO
+        from libsvmx._solvers.smo.solver import SMO
 
         nonzeros, features = features_of(dual, kernel)
         gets_on_anyway = not features and largest_product(dual, kernel) <= self.queued_up_to(KernelType(kernel.kind))
@@ -241,7 +241,7 @@ def attempts(
     threads: int,
 ) -> Iterator[tuple[str, Attempt]]:
     """What goes on where SMO has come to a limit, one after the other: the names of solvers, and what solves."""
-    from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
+    from libsvmx._solvers.decomposition.solver import IRWLS, Chunked
 
     if n_features:
         yield "crsvm", lambda control: by_features(dual, kernel, control, threads)
@@ -263,7 +263,7 @@ def by_features(dual: DualProblem, kernel: Kernel, control: Control, threads: in
 
     load_blas()
     from libsvmx._kernels.featurerows import feature_rows
-    from libsvmx._solvers.interior_point.settings import CRSVM
+    from libsvmx._solvers.interior_point.solver import CRSVM
 
     rows = feature_rows(kernel.matrix, kernel.row_numbers, LetSignalsIn(control))
     return CRSVM().solve_features(dual, rows, control, threads_that_fit(threads), lambda line: None)

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from libsvmx._solvers.solver import Solver
 
 SOLVERS = {
-    "smo": "libsvmx._solvers.smo.settings.SMO",
-    "chunked": "libsvmx._solvers.decomposition.settings.Chunked",
-    "irwls": "libsvmx._solvers.decomposition.settings.IRWLS",
-    "crsvm": "libsvmx._solvers.interior_point.settings.CRSVM",
+    "smo": "libsvmx._solvers.smo.solver.SMO",
+    "chunked": "libsvmx._solvers.decomposition.solver.Chunked",
+    "irwls": "libsvmx._solvers.decomposition.solver.IRWLS",
+    "crsvm": "libsvmx._solvers.interior_point.solver.CRSVM",
     "auto": "libsvmx._solvers.auto.Auto",
 }
 

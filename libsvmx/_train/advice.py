@@ -23,10 +23,10 @@ from libsvmx._core.threads import thread_count
 from libsvmx._solvers.auto import SMO_GETS_ON, are_few
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
+from libsvmx._train.gamma import default_gamma
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import flat_fields
-from libsvmx._train.training import default_gamma
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:

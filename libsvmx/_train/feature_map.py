@@ -19,7 +19,7 @@ from libsvmx._kernels.featurerows import (
     second_order_rows,
     second_order_size,
 )
-from libsvmx._solvers.interior_point.settings import CRSVM
+from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._train.model import Model, columns_of, vectors_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly

@@ -15,10 +15,13 @@ from libsvmx.exceptions import DataError
 # x_n >> 1. The 31 words are seeded by Lehmer's x -> 16807 x mod (2^31 - 1) and the first
 # 310 outputs are thrown away.
 
-cdef class Rand:
-    """Rand(seed=1): the stream that C's ``srand(seed)`` starts; 1 is also what a program has that never seeds."""
+DEFAULT_SEED = 1  # of a C program that never calls srand, as LIBSVM's commands: their folds, and so ours
 
-    def __cinit__(self, uint32_t seed=1):
+
+cdef class Rand:
+    """Rand(seed=DEFAULT_SEED): the stream that C's ``srand(seed)`` starts."""
+
+    def __cinit__(self, uint32_t seed=DEFAULT_SEED):
         cdef int i
         cdef int64_t word = <int32_t>(seed if seed != 0 else 1)
         self.state[0] = <int32_t>word

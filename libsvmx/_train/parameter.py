@@ -6,7 +6,7 @@ from _operator import index
 from math import isinf
 
 from libsvmx._core.records import field, fields, record, replace
-from libsvmx._solvers.smo.settings import SMO
+from libsvmx._solvers.smo.solver import SMO
 from libsvmx._solvers.solver import NO_BOUND, Solver, converted
 from libsvmx._train.policy import DEFAULT, KernelPolicy, usual
 from libsvmx._typing import TYPE_CHECKING

@@ -46,13 +46,6 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 
-def default_gamma(param: Parameter, max_index: int) -> Parameter:
-    """``param`` with gamma = 1 / max_index where it was left 0."""
-    if param.gamma == 0 and max_index > 0:
-        return replace(param, gamma=1.0 / max_index)
-    return param
-
-
 def train_problem(
     problem: Problem,
     param: Parameter,

@@ -5,7 +5,7 @@ Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,11 @@ from libsvmx._core.interchange import in_shape
 from libsvmx._core.matrix import CsrMatrix, count_entries, count_stored, write_entries, write_stored
 from libsvmx._solvers.solver import converted
 from libsvmx._train import prediction
-from libsvmx._train.folds import Rand
+from libsvmx._train.folds import DEFAULT_SEED, Rand
+from libsvmx._train.gamma import default_gamma, gamma_of
 from libsvmx._train.model import Model, columns_of
 from libsvmx._train.parameter import Parameter, changed, check_threads
 from libsvmx._train.problem import Problem
-from libsvmx._train.training import default_gamma
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -290,15 +290,15 @@ def parameter_of(
     ``random_state``: of the solver, too, if it draws at random. ``X``: rows that gamma="scale" and "auto" are of.
     """
     if X is not None and isinstance(options.get("gamma"), str):
-        options = {**options, "gamma": gamma_of(options["gamma"], X)}
+        options = {**options, "gamma": gamma_by_name(options["gamma"], X)}
     found = changed(param or Parameter(), options)
     if random_state is None or not any(known.name == "random_state" for known in found.solver.settings()):
         return found
     return changed(found, {"random_state": random_state})
 
 
-def gamma_of(name: str, X: Any) -> float:
-    """gamma by one of scikit-learn's names: "auto" is 1 / columns, "scale" 1 / (columns * variance of all values).
+def gamma_by_name(name: str, X: Any) -> float:
+    """gamma="scale" or "auto" of rows as a caller has them, the columns of sparse rows being those that hold values.
 
     Raises
     ------
@@ -310,59 +310,16 @@ def gamma_of(name: str, X: Any) -> float:
     matrix = borrowed(X) or as_matrix(X)
     if not matrix.nnz:
         raise DataError(f"gamma={name!r} needs values, and X has none")
-    columns = matrix.n_columns
-    if name == "auto":
-        return 1.0 / columns
-    if hasattr(X, "tocsr") or not is_table(X):
-        return scaled_gamma(matrix.tocsr())
+    if name == "auto" or hasattr(X, "tocsr") or not is_table(X):
+        return gamma_of(name, matrix if name == "auto" else matrix.tocsr())
     del matrix
     table = real_array(X, "X")
-    return scaled_gamma(packed(table, np.float32 if table.dtype == np.float32 else np.float64))
-
-
-def scaled_gamma(X: Any) -> float:
-    """1 / (columns * variance of X), 1 where nothing varies, with each sum as scikit-learn has it, for its bits.
-
-    X is an ndarray of float64 or float32 in C order, or a compressed matrix of SciPy, whose variance may be rounded to
-    less than 0.
-    """
-    if hasattr(X, "tocsr"):
-        variance = float(X.multiply(X).mean() - X.mean() ** 2)
-    else:
-        variance = variance_in_double(X) if X.dtype == np.float32 else float(X.var())
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-
-
-def variance_in_double(X: Any) -> float:
-    """``X.astype(np.float64).var()`` of an array in C order, some values at a time."""
-    values = X.reshape(-1)
-    added = pairwise_sum if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else buffered_sum
-    mean = added(lambda begin, end: values[begin:end].astype(np.float64), 0, len(values)) / len(values)
-
-    def squares(begin: int, end: int) -> FloatArray:
-        apart: FloatArray = values[begin:end].astype(np.float64) - mean
-        return apart * apart
-
-    return float(added(squares, 0, len(values)) / len(values))
-
-
-def pairwise_sum(terms: Callable[[int, int], FloatArray], begin: int, end: int) -> Any:
-    """The sum of terms(begin, end), from halves that are added as NumPy adds them, so that it has NumPy's bits."""
-    if end - begin <= VALUES_OF_BLOCK:
-        return terms(begin, end).sum()
-    middle = begin + (end - begin) // 16 * 8
-    return pairwise_sum(terms, begin, middle) + pairwise_sum(terms, middle, end)
-
-
-def buffered_sum(terms: Callable[[int, int], FloatArray], begin: int, end: int) -> Any:
-    """The same with the bits of NumPy before 2.3, which adds one buffer after another."""
-    size = np.getbufsize()
-    return sum(terms(first, min(first + size, end)).sum() for first in range(begin, end, size))
+    return gamma_of(name, packed(table, np.float32 if table.dtype == np.float32 else np.float64))
 
 
 def seed_of(random_state: int | None) -> int:
     """What starts the stream that folds are drawn from, by default LIBSVM's. Raises ParameterError."""
-    state = 1 if random_state is None else converted("random_state", random_state, int)
+    state = DEFAULT_SEED if random_state is None else converted("random_state", random_state, int)
     if not 0 <= state < 2**32:
         raise ParameterError(f"random_state must be between 0 and 2^32 - 1, not {random_state}")
     return int(state)

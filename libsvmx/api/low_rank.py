@@ -10,16 +10,16 @@ import numpy as np
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.lowrank import features_of
-from libsvmx._solvers.interior_point.settings import CRSVM
-from libsvmx._solvers.smo.settings import SMO
+from libsvmx._solvers.interior_point.solver import CRSVM
+from libsvmx._solvers.smo.solver import SMO
 from libsvmx._train.checks import check_problem
 from libsvmx._train.feature_map import factor_of
+from libsvmx._train.gamma import default_gamma
 from libsvmx._train.limits import control_of
 from libsvmx._train.model import columns_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.training import default_gamma
 from libsvmx.api.arrays import as_matrix, parameter_of, precomputed, rows_as
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly

@@ -8,9 +8,9 @@ import numpy as np
 
 from libsvmx._core import memory
 from libsvmx._core.buffers import zeros
+from libsvmx._train.gamma import default_gamma
 from libsvmx._train.many import train_many
 from libsvmx._train.problem import Problem
-from libsvmx._train.training import default_gamma
 from libsvmx.api.arrays import numbers_of, parameter_of, rand_of, training_rows, weights_of
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.enums import SvmType

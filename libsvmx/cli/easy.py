@@ -151,7 +151,7 @@ def train_file(data: DataFile, param: Parameter, model_file: str, weights: Buffe
     gap_ends_at(lambda: gap_at_end(problem, param))
     try:
         with phase("training"):
-            model = train_problem(problem, param, Rand(1), observer)
+            model = train_problem(problem, param, Rand(), observer)
     except DataError as error:
         raise data.locate(error) from error
     tell("data", data)

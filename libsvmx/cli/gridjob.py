@@ -7,7 +7,7 @@ import os
 from libsvmx._core.buffers import zeros
 from libsvmx._core.packages import available, need
 from libsvmx._core.records import field, record
-from libsvmx._train.training import default_gamma
+from libsvmx._train.gamma import default_gamma
 from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Grid, exponents
 from libsvmx._train.validation.grid_search import Plan, usual_seeding
 from libsvmx._train.validation.scheme import Seeding

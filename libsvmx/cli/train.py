@@ -7,11 +7,12 @@ import os
 from libsvmx._core.matrix import has_index_zero
 from libsvmx._core.records import field, fields, record, replace
 from libsvmx._train.folds import Rand
+from libsvmx._train.gamma import default_gamma
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.problem import Problem
-from libsvmx._train.training import default_gamma, train_problem
+from libsvmx._train.training import train_problem
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, cost, count, integer, parse, real, switch
@@ -336,13 +337,13 @@ def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Obse
 
     if job.leave_one_out:
         seeder = job.seeding.seeder if job.seeding else "auto"
-        return leave_one_out(problem, param, Rand(1), observer, seeder, with_values=False)
+        return leave_one_out(problem, param, Rand(), observer, seeder, with_values=False)
     if not job.seeding and 2 <= len(problem) <= job.folds and replaces_n_folds(param):
         if job.folds > len(problem):
             observer.remark(Remark.MORE_FOLDS_THAN_ROWS, f"{job.folds} {len(problem)}")
-        return leave_one_out(problem, param, Rand(1), observer, with_values=False, exact=True)
+        return leave_one_out(problem, param, Rand(), observer, with_values=False, exact=True)
     seeding = job.seeding or Seeding()
-    return cross_validate(problem, param, job.folds, Rand(1), observer, seeding, with_values=False)
+    return cross_validate(problem, param, job.folds, Rand(), observer, seeding, with_values=False)
 
 
 def inner_folds_of(job: Job, param: Parameter) -> InnerFolds | None:
@@ -436,7 +437,7 @@ def main(argv: list[str]) -> int:
             return 0
         with phase("training"):
             inner = inner_folds_of(job, param)
-            model = train_problem(problem, param, Rand(1), observer, inner=inner)
+            model = train_problem(problem, param, Rand(), observer, inner=inner)
     except DataError as error:
         raise data.locate(error) from error
     except TooLittleMemory:

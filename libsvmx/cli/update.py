@@ -372,8 +372,8 @@ def slide(
 ) -> None:
     """The third form."""
     from libsvmx._core.arrays import ramp
+    from libsvmx._train.gamma import default_gamma
     from libsvmx._train.prediction import predict_labels
-    from libsvmx._train.training import default_gamma
     from libsvmx._train.updating.given import check_rows
     from libsvmx._train.updating.state import State, check_kept, train_state
 

@@ -15,11 +15,12 @@ from libsvmx._core.buffers import filled
 from libsvmx._kernels import sharedrows as sharedrows
 from libsvmx._train.checks import check_problem
 from libsvmx._train.folds import Rand
+from libsvmx._train.gamma import default_gamma
 from libsvmx._train.prediction import predict, predict_probability
 from libsvmx._train.queue import folds_at_once as folds_at_once
 from libsvmx._train.queue import pairs_at_once as pairs_at_once
 from libsvmx._train.queue import solve_queue as solve_queue
-from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
+from libsvmx._train.training import cross_validate_problem, train_problem
 from libsvmx.compat.handles import contents_of, fill, set_to_null
 from libsvmx.compat.nodes import row_of
 from libsvmx.compat.options import Printing, ctypes_print_null, print_null, svm_parameter
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 FileName = str | bytes | os.PathLike[str]
 
 # C's rand() as LIBSVM finds it: seeded once for the process, moved on by every call that draws folds.
-_rand = Rand(1)
+_rand = Rand()
 _rand_lock = RLock()  # a print function may train
 
 
@@ -46,7 +47,7 @@ def train(problem: svm_problem, param: Parameter, print_func: Any) -> svm_model:
     """Train with the process-wide rand() stream; ValueError for what cannot be trained."""
     report = _observer(print_func)
     if not param.probability:  # draws nothing, so threads need not wait for each other
-        return _with_rows(problem, train_problem(problem.to_problem(), param, Rand(1), report))
+        return _with_rows(problem, train_problem(problem.to_problem(), param, Rand(), report))
     with _rand_lock:
         return _with_rows(problem, train_problem(problem.to_problem(), param, _rand, report))
 

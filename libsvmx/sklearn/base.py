@@ -19,6 +19,7 @@ from sklearn.utils.validation import _num_samples, check_consistent_length, chec
 from libsvmx._core.apart import at_once, built_apart
 from libsvmx._solvers.solver import Solver
 from libsvmx._train.folds import Rand
+from libsvmx._train.gamma import gamma_of
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import MAX_THREADS, Parameter
@@ -33,7 +34,7 @@ from libsvmx.sklearn.files import KERNEL_NAMES, LibsvmFiles
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.pickled import Pickled
 from libsvmx.sklearn.progress import watched
-from libsvmx.sklearn.rows import gamma_of, kernel_values, matrix_of, weights_of
+from libsvmx.sklearn.rows import kernel_values, matrix_of, weights_of
 from libsvmx.sklearn.training import TrainingData, check_exact, fingerprint, refined, train, train_without_steps
 from libsvmx.sklearn.updating import Updating
 from libsvmx.sklearn.validation import check_parameters, test_data, training_data

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight
 
 from libsvmx._core.interchange import in_shape
-from libsvmx.api.arrays import borrowed, from_dense, from_scipy, precomputed, scaled_gamma
+from libsvmx.api.arrays import borrowed, from_dense, from_scipy, precomputed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,18 +50,6 @@ def kernel_values(kernel: Callable[[Any, Any], Any], X: Any, training_rows: Any,
             f"but its shape is {values.shape}"
         )
     return values
-
-
-def gamma_of(gamma: str | float, X: Any) -> float:
-    """The factor of a kernel; 'scale' is 1 / (n_features * variance of X), 'auto' 1 / n_features.
-
-    Neither knows of weights of rows, as in scikit-learn.
-    """
-    if gamma == "auto":
-        return float(1.0 / X.shape[1])
-    if gamma != "scale":
-        return float(gamma)
-    return scaled_gamma(X)
 
 
 def weights_of(sample_weight: Any, X: Any) -> tuple[FloatArray | None, IntArray | None]:

@@ -23,6 +23,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
+from libsvmx._train.gamma import gamma_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.fold_column import Column
@@ -30,7 +31,7 @@ from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
 from libsvmx.exceptions import warn_caller
 from libsvmx.sklearn.classifiers import SVC
 from libsvmx.sklearn.regressors import SVR
-from libsvmx.sklearn.rows import gamma_of, matrix_of, weights_of
+from libsvmx.sklearn.rows import matrix_of, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

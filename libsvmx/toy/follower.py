@@ -168,4 +168,4 @@ def model_of(state: State, rows: Mapping[int, Row]) -> Model:
 
 def trained(rows: Mapping[int, Row], param: Parameter, observer: Observer) -> Model:
     """The model that svmx-train writes for these rows. Raises DataError, ParameterError."""
-    return train_problem(problem_of(rows.values(), param.svm_type.is_regression), param, Rand(1), observer)
+    return train_problem(problem_of(rows.values(), param.svm_type.is_regression), param, Rand(), observer)

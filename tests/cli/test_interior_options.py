@@ -13,7 +13,7 @@ from support.oracle import predict as predict_by_libsvm
 from support.selection import quick_first
 
 from libsvmx import decision_values
-from libsvmx._solvers.interior_point.settings import CRSVM as CRSVM_SETTINGS
+from libsvmx._solvers.interior_point.solver import CRSVM as CRSVM_SETTINGS
 from libsvmx.cli import train
 from libsvmx.cli.solveroptions import option_settings
 from libsvmx.io.modelfile import load_model

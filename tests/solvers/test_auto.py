@@ -9,7 +9,7 @@ import libsvmx
 from libsvmx._core.records import replace
 from libsvmx._problem.dual import DualProblem, DualSolution
 from libsvmx._solvers.auto import Auto, ChoicePolicy, steps_for_features, work_of_row
-from libsvmx._solvers.decomposition.settings import IRWLS
+from libsvmx._solvers.decomposition.solver import IRWLS
 from libsvmx.enums import SolveStatus
 
 HEART, LABELS = load("heart_scale")

@@ -9,7 +9,7 @@ import pytest
 from support.posed import ENGINES, classes, posed
 
 from libsvmx._solvers.control import MARKS, Control
-from libsvmx._solvers.decomposition.settings import Chunked
+from libsvmx._solvers.decomposition.solver import Chunked
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError
 

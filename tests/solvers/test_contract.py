@@ -21,8 +21,8 @@ from libsvmx._kernels.kernel import Kernel
 from libsvmx._problem.dual import DualProblem, DualSolution
 from libsvmx._solvers.auto import Auto
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
-from libsvmx._solvers.interior_point.settings import CRSVM
+from libsvmx._solvers.decomposition.solver import IRWLS, Chunked
+from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._solvers.path.path import Path, path_of, solution_without
 from libsvmx._solvers.smo import smo, warm
 from libsvmx._train.parameter import Parameter

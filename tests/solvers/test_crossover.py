@@ -15,7 +15,7 @@ from libsvmx._solvers.interior_point.crossover import cross_over
 from libsvmx._solvers.interior_point.dual_solver import feasible
 from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector
 from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
-from libsvmx._solvers.interior_point.settings import CRSVM, InteriorPolicy
+from libsvmx._solvers.interior_point.solver import CRSVM, InteriorPolicy
 from libsvmx._solvers.interior_point.vertex_steps import Vertex
 from libsvmx.enums import SolveStatus
 

@@ -13,7 +13,7 @@ from libsvmx._core.records import replace
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector
 from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
-from libsvmx._solvers.interior_point.settings import CRSVM, InteriorPolicy
+from libsvmx._solvers.interior_point.solver import CRSVM, InteriorPolicy
 
 VARIANTS = [
     CRSVM(size, rule, balanced, upper)

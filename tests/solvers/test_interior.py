@@ -14,7 +14,7 @@ from libsvmx._core.stopping import NOBODY, Relay
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.interior_point import block_steps
 from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector, length_of, total
-from libsvmx._solvers.interior_point.settings import CRSVM
+from libsvmx._solvers.interior_point.solver import CRSVM
 
 M, N = 13, 4
 

@@ -9,7 +9,7 @@ from libsvmx._core.stopping import NOBODY
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition import irwls
 from libsvmx._solvers.decomposition.irwls import JOINING, Face, feasible, joining, within_face
-from libsvmx._solvers.decomposition.settings import IRWLS
+from libsvmx._solvers.decomposition.solver import IRWLS
 from libsvmx.enums import SolveStatus, SvmType
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from libsvmx._solvers.interior_point.constraint_reduction import EXACT_RANKS, quantile_sketch, quotas, threshold_of
-from libsvmx._solvers.interior_point.settings import CRSVM
+from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx.exceptions import ParameterError
 
 DISTRIBUTIONS = {

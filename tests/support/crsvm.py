@@ -7,7 +7,7 @@ from libsvmx._kernels.feature_products import SparseRows
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.interior_point.dual_solver import solve_dual
-from libsvmx._solvers.interior_point.settings import CRSVM
+from libsvmx._solvers.interior_point.solver import CRSVM
 from support.judge import Factor, Judge
 from support.labels import labelled
 

@@ -14,7 +14,7 @@ from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition import chunked
-from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
+from libsvmx._solvers.decomposition.solver import IRWLS, Chunked
 from libsvmx._solvers.smo import smo
 
 from . import data

@@ -12,6 +12,7 @@ GOOD = {
     "_rooms/kitchen.pxd": "from house._rooms.hall cimport door\n",
     "_rooms/hall.py": "from house import floor  # the floor\n",
     "_rooms/attic/box.py": "from house._rooms import (\n    hall,\n    kitchen,\n)\n",
+    "_rooms/stairs.py": "if TYPE_CHECKING:\n    from house import (\n        roof,\n    )\n\n    import house.roof\n",
     "roof.py": "def top():\n    from house._rooms.attic.box import lid\n",
 }
 
@@ -36,6 +37,14 @@ def test_arrows_that_point_down_are_right(tmp_path):
         ({"floor": "from house._rooms import hall\n"}, "house/floor: imports _rooms/hall, which is above it"),
         ({"floor": "import house.roof as r\n"}, "house/floor: imports roof, which is above it"),
         ({"floor": "if True:\n    from house.roof import top\n"}, "house/floor: imports roof, which is above it"),
+        (
+            {"floor": "if TYPE_CHECKING:\n    import sys\n\nimport house.roof\n"},
+            "house/floor: imports roof, which is above it",
+        ),
+        (
+            {"floor": "if TYPE_CHECKING:\n    import sys\nelse:\n    import house.roof\n"},
+            "house/floor: imports roof, which is above it",
+        ),
         ({"floor": "from house import (\n    roof,\n)\n"}, "house/floor: imports roof, which is above it"),
         (
             {"_rooms__hall": "from house._rooms.attic import box\n"},

@@ -13,7 +13,7 @@ from libsvmx import svmutil
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
 from libsvmx._solvers.smo import hard_margin
-from libsvmx._solvers.smo.settings import SMO
+from libsvmx._solvers.smo.solver import SMO
 from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem

@@ -15,7 +15,7 @@ from libsvmx import KernelType, Observer, ParameterError
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels.approximation import FactorPolicy
-from libsvmx._solvers.interior_point.settings import CRSVM, InteriorPolicy
+from libsvmx._solvers.interior_point.solver import CRSVM, InteriorPolicy
 from libsvmx._train.parameter import Parameter, changed
 from libsvmx.io.modelfile import model_text
 

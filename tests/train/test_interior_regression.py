@@ -9,7 +9,7 @@ from support.judge import Factor, Judge, kernel_values
 import libsvmx
 from libsvmx import ParameterError
 from libsvmx._kernels.featurerows import DenseRows, TwiceRows
-from libsvmx._solvers.interior_point.settings import CRSVM, InteriorPolicy
+from libsvmx._solvers.interior_point.solver import CRSVM, InteriorPolicy
 from libsvmx._train.parameter import Parameter, changed
 from libsvmx.cli import train
 

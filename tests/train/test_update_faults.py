@@ -12,7 +12,7 @@ from support.paths import Along, Followed, Lost, follow_by
 import libsvmx
 from libsvmx import DataError, KernelType, ParameterError, SvmType
 from libsvmx._solvers.path.path import PathLost
-from libsvmx._solvers.smo.settings import SMO
+from libsvmx._solvers.smo.solver import SMO
 from libsvmx._train.observer import Observer
 from libsvmx.exceptions import SvmxError
 

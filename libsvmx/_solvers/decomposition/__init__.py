@@ -2,7 +2,7 @@
 
 Osuna, Freund & Girosi (1997), Joachims (1999); least squares: Perez-Cruz et al. (2000).
 
-    Chunked, IRWLS (settings.py)  ──inherit──>  Decomposition  ──solves by──>  ChunkedSmo
+    Chunked, IRWLS (solver.py)  ──inherit──>  Decomposition  ──solves by──>  ChunkedSmo
     ChunkedSmo (chunked.pyx)  ──inherits──>  WarmSmo  ──inherits──>  Smo (libsvmx/_solvers/smo)
         overrides ``iterate``, the loop over working sets; has from WarmSmo how scores of shrunk variables are made
         current, from Smo positions, shrinking, I_up and I_low, and the solution

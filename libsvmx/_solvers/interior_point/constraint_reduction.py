@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from libsvmx._solvers.interior_point.settings import CRSVM
+    from libsvmx._solvers.interior_point.solver import CRSVM
     from libsvmx._typing import FloatArray
 
 # Order statistics that a block reports of its keys: each of the first, then every 1 % further.

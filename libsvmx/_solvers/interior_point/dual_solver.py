@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from libsvmx._problem.dual import DualProblem
     from libsvmx._solvers.control import Control
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
-    from libsvmx._solvers.interior_point.settings import CRSVM
+    from libsvmx._solvers.interior_point.solver import CRSVM
     from libsvmx._typing import FloatArray
 
     Log = Callable[["Iteration"], object]

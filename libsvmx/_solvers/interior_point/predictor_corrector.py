@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from libsvmx._solvers.interior_point.normal_equations import Point
     from libsvmx._solvers.interior_point.row_blocks import RowBlocks
-    from libsvmx._solvers.interior_point.settings import CRSVM
+    from libsvmx._solvers.interior_point.solver import CRSVM
     from libsvmx._typing import FloatArray
 
     Watch = Callable[["Iteration"], SolveStatus | None]

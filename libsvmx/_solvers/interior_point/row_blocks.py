@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from libsvmx._core.stopping import Asking
     from libsvmx._kernels.featurerows import FeatureRows
-    from libsvmx._solvers.interior_point.settings import InteriorPolicy
+    from libsvmx._solvers.interior_point.solver import InteriorPolicy
     from libsvmx._typing import FloatArray
 
     # (block, state, ...) -> (state, reply); arguments of each block; several replies -> one

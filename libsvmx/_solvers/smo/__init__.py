@@ -2,7 +2,7 @@
 
 Chang & Lin, LIBSVM (ACM TIST 2, 2011), sections 4 and 5; the choice of pairs: Fan, Chen & Lin (JMLR 6, 2005).
 
-    SMO (settings.py)  ──solves by──>  Smo, or WarmSmo where the scores at the start are known
+    SMO (solver.py)  ──solves by──>  Smo, or WarmSmo where the scores at the start are known
     Smo (smo.pyx)                 the loop: select_working_set, step, shrink, reconstruct_gradient, calculate_rho
         ──inherits──>  PositionsWithRows   the variables by position, and their kernel rows (positions.pyx)
         ──made from──>  AlphaForm          the dual problem in LIBSVM's alpha, y and C (there, too)

@@ -18,7 +18,7 @@ from libsvmx._kernels import pivoting
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal
 from libsvmx._kernels.factors import CANDIDATES, INDEFINITE, INDEFINITE_CAUSE, ROUNDING, nystrom_transform
 from libsvmx._kernels.featurerows import DenseRows
-from libsvmx._solvers.interior_point.settings import CRSVM
+from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._train.cluster.features import DistributedFeatures
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
 from libsvmx._train.feature_map import UNFINISHED, check_size, model_on_pivots

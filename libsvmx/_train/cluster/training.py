@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.machine import machine
 from libsvmx._solvers.interior_point import predictor_corrector, vertex_steps
-from libsvmx._solvers.interior_point.settings import CRSVM
+from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._train.cluster.features import LinearFunction
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
 from libsvmx._train.counting import without_classes

@@ -41,7 +41,7 @@ from libsvmx._core.arrays import empty, ramp
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.control import MARKS
-from libsvmx._solvers.smo.settings import SMO
+from libsvmx._solvers.smo.solver import SMO
 from libsvmx._train import limits
 from libsvmx._train.formulation import QUANTITIES
 from libsvmx._train.reports import announced

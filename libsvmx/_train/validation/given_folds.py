@@ -79,7 +79,7 @@ def predicted_side_by_side(
 
     def predicted(f: int, observer: Observer) -> Buffer:
         own = param_of(given[f].param, f, n, threads)
-        model = train_problem(parts[f], replace(own, cache_size=own.cache_size / min(threads, n)), Rand(1), observer)
+        model = train_problem(parts[f], replace(own, cache_size=own.cache_size / min(threads, n)), Rand(), observer)
         limits.ask(observer)  # a model that was ended early is none
         return predict_labels(model, problem.matrix, given[f].tests, partial(limits.ask, observer))
 

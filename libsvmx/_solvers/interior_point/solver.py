@@ -143,9 +143,6 @@ class CRSVM(Solver):
     def solve_features(
         self, dual: DualProblem, rows: FeatureRows, control: Control, threads: int, log: Callable[[Any], object]
     ) -> DualSolution:
-        # by its name: that module reads these settings
-        from importlib import import_module
+        from libsvmx._solvers.interior_point.dual_solver import solve_dual
 
-        method = import_module("libsvmx._solvers.interior_point.dual_solver")
-        solution: DualSolution = method.solve_dual(dual, rows, self, control, threads, log)
-        return solution
+        return solve_dual(dual, rows, self, control, threads, log)

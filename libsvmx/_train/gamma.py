@@ -1,0 +1,75 @@
+"""gamma of a kernel where no number is given: LIBSVM's 0, and scikit-learn's "scale" and "auto"."""
+
+from __future__ import annotations
+
+from libsvmx._core.records import replace
+from libsvmx._typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._typing import FloatArray
+
+VALUES_OF_BLOCK = 2**17  # a megabyte: what is in double at a time
+
+
+def default_gamma(param: Parameter, max_index: int) -> Parameter:
+    """``param`` with gamma = 1 / max_index where it was left 0, as LIBSVM's commands have it."""
+    if param.gamma == 0 and max_index > 0:
+        return replace(param, gamma=1.0 / max_index)
+    return param
+
+
+def gamma_of(gamma: str | float, X: Any) -> float:
+    """A number, or of all values of X, as scikit-learn has it: "auto" is 1 / columns, "scale" 1 / (columns * variance).
+
+    Weights of rows do not count. ``X``: an ndarray of float64 or float32 in C order, or a compressed matrix of SciPy;
+    for "auto", whatever has a shape.
+    """
+    if gamma == "auto":
+        return float(1.0 / X.shape[1])
+    if gamma == "scale":
+        variance = variance_of(X)
+        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    return float(gamma)
+
+
+def variance_of(X: Any) -> float:
+    """Of all values, each sum as in scikit-learn, for its bits; of a sparse matrix it may be rounded to less than 0."""
+    if hasattr(X, "tocsr"):
+        return float(X.multiply(X).mean() - X.mean() ** 2)
+    return variance_in_double(X) if X.dtype == "float32" else float(X.var())
+
+
+def variance_in_double(X: Any) -> float:
+    """``X.astype(float64).var()`` of an array in C order, some values at a time."""
+    from numpy import __version__
+    from numpy.lib import NumpyVersion
+
+    values = X.reshape(-1)
+    added = pairwise_sum if NumpyVersion(__version__) >= "2.3.0" else buffered_sum
+    mean = added(lambda begin, end: values[begin:end].astype("float64"), 0, len(values)) / len(values)
+
+    def squares(begin: int, end: int) -> FloatArray:
+        apart: FloatArray = values[begin:end].astype("float64") - mean
+        return apart * apart
+
+    return float(added(squares, 0, len(values)) / len(values))
+
+
+def pairwise_sum(terms: Callable[[int, int], FloatArray], begin: int, end: int) -> Any:
+    """The sum of terms(begin, end), from halves that are added as NumPy adds them, so that it has NumPy's bits."""
+    if end - begin <= VALUES_OF_BLOCK:
+        return terms(begin, end).sum()
+    middle = begin + (end - begin) // 16 * 8
+    return pairwise_sum(terms, begin, middle) + pairwise_sum(terms, middle, end)
+
+
+def buffered_sum(terms: Callable[[int, int], FloatArray], begin: int, end: int) -> Any:
+    """The same with the bits of NumPy before 2.3, which adds one buffer after another."""
+    from numpy import getbufsize
+
+    size = getbufsize()
+    return sum(terms(first, min(first + size, end)).sum() for first in range(begin, end, size))
