@@ -6,14 +6,15 @@
                                     from arrays of NumPy and SciPy in two passes; checks of every value
     buffers, arrays                 typed memoryviews in place of NumPy, and loops over them
     Cholesky (cholesky)             a triangular factor whose rows come and go
-    ThreadPool (process)            helper threads of one solve          threads: how many to use
+    ThreadPool (process)            helper threads of one solve
+    threads                         how many to use; what they do in Python and NumPy while the caller asks
     machine                         free memory, the time, processors: all that the machine is asked
     memory                          work that would not find enough is refused before it begins
     apart                           objects that a call changes by one assignment
     packages                        an error where one is missing that only an extra installs
     records, enumerations, contexts  dataclasses, enums and context managers whose import costs next to nothing
-    dense  symmetric_eigen          BLAS and LAPACK in pieces, for those who have NumPy
-    stopping  jobs                  work in pieces, between which it is asked whether to stop; and by threads of Python
+    dense                           BLAS and LAPACK for those who have NumPy, so that it is asked whether to stop
+    stopping                        work in pieces, between which it is asked whether to stop
     say_on (process)                what a process says when a signal ends it
 
     dispatch                        the table of hot loops, of the CPU target that is chosen at import
@@ -30,5 +31,5 @@ Hot loops in C, compiled for each CPU target; a header states a family's arrays 
     loops/vectors  breakpoints      doubles: sums of rows, and the next breakpoint of a path
 
 Other C headers: thread_pool.h, tickets.h, pieces.h (threads), system_threads.h (what Windows or POSIX has of them),
-slab.h (memory), clock.h, last_words.h.
+slab.h (memory), clock.h, last_words.h, left_behind.h.
 """

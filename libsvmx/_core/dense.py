@@ -1,6 +1,8 @@
-"""Dense matrices by BLAS and LAPACK in pieces, between which it is asked whether to stop (stopping.py).
+"""Dense matrices by BLAS and LAPACK, so that it is asked now and then whether to stop (stopping.py).
 
-What one call of LAPACK does in some hundredths of a second is left to it: those bits are LAPACK's own.
+A call that takes longer than a question may wait is a thread's of its own (``awaited``), if it is one of NumPy's, which
+let other threads of Python go on. SciPy's do not, and what works in place must not be left behind: that is done in
+pieces. What one call of LAPACK does in some hundredths of a second is left to it: those bits are LAPACK's own.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import numpy as np
 from scipy.linalg import blas, lapack, solve_triangular
 
 from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, pieces
+from libsvmx._core.threads import WHOLE, awaited
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +31,7 @@ MOST_COLUMNS = 5
 
 
 class Sizes(NamedTuple):
-    """What is left to one call, and how large pieces are, here and in symmetric_eigen.py; tests make them small.
+    """What is left to one call, and how large pieces are; tests make them small.
 
     Attributes
     ----------
@@ -36,34 +39,34 @@ class Sizes(NamedTuple):
     piece : int                  flops of a piece
     rows : int                   that are written at a time where memory may be touched first
     block : int                  columns of a block of a factor
-    eigen : int                  rows whose eigenpairs are left to one call
-    panel : int                  columns that are brought to tridiagonal form together
     """
 
-    whole: int = 1 << 29
+    whole: int = WHOLE
     most_moved: int = MOST_MOVED
     piece: int = PIECE
     rows: int = 128
     block: int = 256
-    eigen: int = 640
-    panel: int = 32
 
 
 USUAL = Sizes()
 
 
-def product(A: FloatArray, B: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
-    """A B, of shapes (m, k) and (k, n), some rows of the result at a time."""
-    m, flops = len(A), 2 * A.shape[1] * B.shape[1]
-    if m * flops <= sizes.whole:
-        whole: FloatArray = A @ B
-        asking.ask(m * flops // FLOPS)
-        return whole
-    out = np.empty((m, B.shape[1]))
-    for begin, end in pieces(0, m, flops, sizes.piece):
-        np.matmul(A[begin:end], B, out=out[begin:end])
-        asking.ask((end - begin) * flops // FLOPS)
-    return out
+def product(A: FloatArray, B: FloatArray, asking: Asking = NOBODY) -> FloatArray:
+    """A B, of shapes (m, k) and (k, n)."""
+    found: FloatArray = awaited(np.matmul, A, B, flops=2 * A.size * B.shape[1], asking=asking)
+    return found
+
+
+def eigenpairs(A: FloatArray, asking: Asking = NOBODY, count: int | None = None) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues, ascending, and eigenvectors, the columns of shape (n, count), of a matrix that is symmetric up to
+    rounding: of (A + A') / 2.
+
+    ``count``: the largest ones, by default all.
+    """
+    n = len(A)
+    flops = FLOPS * n**3  # it takes as long as that, for most of it waits for memory
+    values, vectors = awaited(np.linalg.eigh, (A + A.T) / 2, flops=flops, asking=asking)
+    return values[n - (count or n) :], vectors[:, n - (count or n) :]
 
 
 def first_columns(A: FloatArray, count: int, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
@@ -78,14 +81,11 @@ def first_columns(A: FloatArray, count: int, asking: Asking = NOBODY, sizes: Siz
     return out
 
 
-def beside(A: FloatArray, B: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
+def beside(A: FloatArray, B: FloatArray, asking: Asking = NOBODY) -> FloatArray:
     """[A, B]."""
-    width = A.shape[1]
-    out = np.empty((len(A), width + B.shape[1]))
-    for begin, end in pieces(0, len(A), TOUCHED * FLOPS * out.shape[1], sizes.piece):
-        out[begin:end, :width], out[begin:end, width:] = A[begin:end], B[begin:end]
-        asking.ask(TOUCHED * (end - begin) * out.shape[1])
-    return out
+    flops = TOUCHED * FLOPS * (A.size + B.size)
+    found: FloatArray = awaited(np.hstack, (A, B), flops=flops, asking=asking)
+    return found
 
 
 def put_columns(
@@ -98,13 +98,10 @@ def put_columns(
         asking.ask(TOUCHED * size * out.shape[1])
 
 
-def row_squares(A: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
+def row_squares(A: FloatArray, asking: Asking = NOBODY) -> FloatArray:
     """|a|^2 of each row."""
-    out = np.empty(len(A))
-    for begin, end in pieces(0, len(A), FLOPS * A.shape[1], sizes.piece):
-        np.einsum("ij,ij->i", A[begin:end], A[begin:end], out=out[begin:end])
-        asking.ask((end - begin) * A.shape[1])
-    return out
+    found: FloatArray = awaited(np.einsum, "ij,ij->i", A, A, flops=FLOPS * A.size, asking=asking)
+    return found
 
 
 def cholesky(
@@ -138,24 +135,22 @@ def cholesky(
     return factor, 0
 
 
-def part(
-    A: FloatArray, rows: NDArray[np.intp] | None = None, asking: Asking = NOBODY, sizes: Sizes = USUAL
-) -> FloatArray:
-    """A copy, in Fortran order, of the rows and columns ``rows`` of A, of all if None, some columns at a time."""
+def part(A: FloatArray, rows: NDArray[np.intp] | None = None, asking: Asking = NOBODY) -> FloatArray:
+    """A copy, in Fortran order, of the rows and columns ``rows`` of A, of all if None."""
     n = len(A) if rows is None else len(rows)
-    out = np.empty((n, n), order="F")
-    for begin, end in pieces(0, n, TOUCHED * FLOPS * n, sizes.piece):
-        # along columns, where A lies in memory, too, if it is in Fortran order
-        out.T[begin:end] = A.T[begin:end] if rows is None else A.T[np.ix_(rows[begin:end], rows)]
-        asking.ask(TOUCHED * (end - begin) * n)
-    return out
+    # along columns, where A lies in memory, too, if it is in Fortran order
+    lines = slice(None) if rows is None else np.ix_(rows, rows)
+    copied: FloatArray = awaited(
+        lambda: np.array(A.T[lines], order="C").T, flops=TOUCHED * FLOPS * n * n, asking=asking
+    )
+    return copied
 
 
 def independent_rows(A: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> NDArray[np.intp]:
     """The rows of a positive semidefinite matrix that do not nearly depend on those before them: indices, ascending;
     none where the matrix turns out not to be one."""
     largest = A.diagonal().max()
-    ridged = part(A, None, asking, sizes)
+    ridged = part(A, None, asking)
     ridged.flat[:: len(A) + 1] += RIDGE * largest
     factor, info = cholesky(ridged, 1, asking, True, sizes)
     return np.flatnonzero(factor.diagonal() ** 2 > DEPENDENT * largest) if not info else np.arange(0)

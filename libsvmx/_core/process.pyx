@@ -1,4 +1,5 @@
-"""What a process asks of its system: helper threads of one solve, and last words when a signal ends it."""
+"""What a process asks of its system: helper threads of one solve, threads that are left behind, and last words when a signal
+ends it."""
 
 
 # ---- Helper threads of one solve (see thread_pool.h) -----------------------------------------------
@@ -51,6 +52,44 @@ cdef class ThreadPool:
 
 cdef void _count_part(void *context, int64_t part) noexcept nogil:
     (<int64_t *>context)[part] += 1
+
+
+# ---- Threads that are left behind ------------------------------------------------------------------
+
+cdef extern from "left_behind.h" nogil:
+    enum: SVMX_ENDS_BEFORE
+    void svmx_go_behind()
+    void svmx_come_back()
+    int svmx_count_behind()
+
+
+def end_of(function, arguments):
+    """What ``function(*arguments)`` returns, and None; or None, and what it raises."""
+    try:
+        return function(*arguments), None
+    except BaseException as error:
+        return None, error
+
+
+def run_behind(function, arguments, news):
+    """Put ``end_of(function, arguments)`` into ``news``, for a thread that nobody may wait for: a process that ends while it
+    is here ends at once."""
+    svmx_go_behind()
+    end = end_of(function, arguments)
+    svmx_come_back()
+    news.put(end)
+
+
+def wait_behind():
+    """Wait for all of them."""
+    from time import sleep
+    while svmx_count_behind():
+        sleep(0.02)
+
+
+if not SVMX_ENDS_BEFORE:
+    import atexit
+    atexit.register(wait_behind)
 
 
 # ---- Last words ------------------------------------------------------------------------------------

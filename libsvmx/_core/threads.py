@@ -1,17 +1,31 @@
-"""How many threads to use. Results never depend on the number."""
+"""How many threads to use, and work that they do in Python or NumPy. Results never depend on the number.
+
+for_each    jobs that ask for themselves, and of which the caller does some
+in_order    the caller waits for their results, and asks whether to stop
+awaited     one call, which the caller leaves behind when it is to stop
+"""
 
 from __future__ import annotations
 
 import os
 
 from libsvmx._core.machine import machine
+from libsvmx._core.process import HAS_THREADS, end_of, run_behind
+from libsvmx._core.stopping import FLOPS, NOBODY, PIECE
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypeVar
+    from collections.abc import Callable, Generator, Iterable, Sequence
+    from typing import Any, TypeVar
+
+    from libsvmx._core.stopping import Asking
 
     Item = TypeVar("Item")
+
+# Seconds between two questions while others work.
+PATIENCE = 0.02
+# Flops of a call that is not worth a thread: some hundredths of a second.
+WHOLE = 1 << 29
 
 
 def thread_count(requested: int | None = None) -> int:
@@ -69,3 +83,105 @@ def for_each(job: Callable[[Item], object], items: Sequence[Item], threads: int)
             helper.join()
     if errors:
         raise errors[0]
+
+
+# Ctrl-C raises KeyboardInterrupt between any two operations of the main thread. Where those are a lock's of
+# ``threading`` or ``concurrent.futures``, the lock may stay taken, and all wait for ever. A SimpleQueue takes and
+# leaves its lock within one operation, and so does the start of a thread without ``threading``.
+
+
+def in_order(
+    function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], threads: int, asking: Asking = NOBODY
+) -> Generator[Any, None, None]:
+    """``function(*job)`` of each job, in the order of the jobs, by several threads if wanted.
+
+    The functions ask between the pieces of their work. While threads work, the caller's own asks now and then. What a
+    job raises ends all: no other begins, and those that have begun are waited for. What is raised while the caller
+    asks, or by who takes the results, has those that work stop soon, too.
+
+    Where the system gives no more threads, those there are will do; without any, the caller does the jobs.
+    """
+    from _thread import start_new_thread
+    from queue import SimpleQueue
+
+    todo = list(jobs)
+    if threads <= 1 or len(todo) <= 1:
+        for job in todo:
+            yield function(*job)
+        return
+    ends: dict[int, Any] = {}
+    numbers = iter(range(len(todo)))
+    news: SimpleQueue[bool] = SimpleQueue()
+    rest: list[int] = []  # that nobody will do
+
+    def work() -> None:
+        for number in numbers:
+            ends[number] = end_of(function, todo[number])
+            news.put(True)
+
+    helpers, failed = 0, False
+    try:
+        for _ in range(min(threads, len(todo))):
+            try:
+                start_new_thread(work, ())
+            except RuntimeError:
+                break
+            helpers += 1
+        for number, job in enumerate(todo):
+            if not helpers:
+                yield function(*job)
+                continue
+            while number not in ends:
+                if not heard(news):
+                    asking.note(PIECE)
+                asking.ask(0)  # also after what others have told of
+            (result, error), ends[number] = ends[number], None
+            if error is not None:
+                failed = True
+                raise error
+            yield result
+    except BaseException:
+        rest.extend(numbers)  # one operation
+        if not failed and len(ends) + len(rest) < len(todo):
+            asking.abandon()
+        raise
+    finally:
+        rest.extend(numbers)
+        while len(ends) + len(rest) < len(todo):
+            heard(news)
+
+
+def awaited(function: Callable[..., Any], *arguments: Any, flops: int, asking: Asking) -> Any:
+    """``function(*arguments)``, of so many flops, which changes nothing that the caller has.
+
+    A call that takes longer than a question may wait is a thread's of its own, and the caller's asks meanwhile. What is
+    raised there leaves that thread behind: nobody waits for its end, not even this process's.
+    """
+    asking.ask(flops // FLOPS)
+    if flops <= WHOLE or not HAS_THREADS:
+        return function(*arguments)
+    from _thread import start_new_thread
+    from queue import SimpleQueue
+
+    news: SimpleQueue[Any] = SimpleQueue()
+    try:
+        start_new_thread(run_behind, (function, arguments, news))
+    except RuntimeError:
+        return function(*arguments)
+    while (end := heard(news)) is None:
+        asking.note(PIECE)
+        asking.ask(0)
+    result, error = end
+    if error is not None:
+        raise error
+    return result
+
+
+def heard(news: Any) -> Any:
+    """What comes from a SimpleQueue; None if that takes long."""
+    from queue import Empty
+
+    try:
+        return news.get(timeout=PATIENCE)
+    except Empty:
+        return None

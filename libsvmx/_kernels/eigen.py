@@ -43,10 +43,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libsvmx._core.dense import beside, product
-from libsvmx._core.jobs import in_order
+from libsvmx._core.dense import beside, eigenpairs, product
 from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, pieces
-from libsvmx._core.symmetric_eigen import eigenpairs
+from libsvmx._core.threads import in_order
 from libsvmx._kernels.approximation import USUAL
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, split
 from libsvmx.enums import KernelType

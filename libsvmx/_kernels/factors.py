@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from libsvmx._core.dense import first_columns, inverse_transposed, product, put_columns, row_squares
-from libsvmx._core.jobs import in_order
+from libsvmx._core.dense import eigenpairs, first_columns, inverse_transposed, product, put_columns, row_squares
 from libsvmx._core.stopping import NOBODY, LetSignalsIn, Stopped
-from libsvmx._core.symmetric_eigen import eigenpairs
+from libsvmx._core.threads import in_order
 from libsvmx._kernels import eigen, pivoting
 from libsvmx._kernels.approximation import USUAL, Approximation, LowRank
 from libsvmx._kernels.block_kernel import KernelSpec, check_given, kernel_columns, kernel_diagonal, panels, split

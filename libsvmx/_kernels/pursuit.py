@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libsvmx._core.dense import product, solve_cholesky
-from libsvmx._core.jobs import in_order
 from libsvmx._core.matrix import compacted
 from libsvmx._core.stopping import NOBODY
+from libsvmx._core.threads import in_order
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, split
 from libsvmx._kernels.pivoting import BlockElimination
 from libsvmx.enums import KernelType

@@ -1,20 +1,25 @@
 """Work in pieces that asks its Control whether to stop."""
 
 import _thread
+import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 import weakref
 from itertools import pairwise
 
 import pytest
+from libsvmx._core.process import HAS_THREADS
+from support.asking import Asked
 from support.faults import few_threads
 
-from libsvmx._core import jobs
-from libsvmx._core.jobs import in_order
-from libsvmx._core.stopping import NOBODY, LetSignalsIn, Stopped, pieces
+from libsvmx._core.stopping import FLOPS, NOBODY, LetSignalsIn, Stopped, pieces
+from libsvmx._core.threads import WHOLE, awaited, in_order
 from libsvmx._solvers.control import Control
+from libsvmx.enums import SolveStatus
 
 MUCH = 1 << 30
 
@@ -126,20 +131,6 @@ def eventually(condition):
     return False
 
 
-def watched(monkeypatch):
-    """An event that is set where jobs are given up."""
-    given_up = threading.Event()
-
-    class Watched(jobs.Batch):
-        def __setattr__(self, name, value):
-            super().__setattr__(name, value)
-            if name == "given_up" and value:
-                given_up.set()
-
-    monkeypatch.setattr(jobs, "Batch", Watched)
-    return given_up
-
-
 def test_a_signal_at_any_time_leaves_no_lock_taken():
     """Ctrl-C while threads work, many times: it is KeyboardInterrupt that comes, and the next jobs are done."""
 
@@ -167,72 +158,30 @@ def test_a_signal_at_any_time_leaves_no_lock_taken():
     assert eventually(lambda: _thread._count() <= threads)  # no lock is taken
 
 
-def test_what_is_raised_ends_all_jobs_before_it_is_known(monkeypatch):
+def test_what_is_raised_ends_all_jobs_before_it_is_known():
     """Those that have begun are waited for, and no other begins."""
-    given_up, begun = watched(monkeypatch), threading.Event()
+    begun, raised = threading.Event(), threading.Event()
     done = []
 
     def job(k):
         if k == 0:
             begun.wait()
+            raised.set()
             raise ValueError(k)
         begun.set()
-        given_up.wait()
+        raised.wait()
         time.sleep(0.05)
         done.append(k)
 
     with pytest.raises(ValueError, match="0"):
         list(in_order(job, [(k,) for k in range(20)], 2))
     assert 1 in done
-    assert set(done) <= {1, 2}
+    ended = list(done)
+    time.sleep(0.1)
+    assert done == ended and len(done) < 19
 
 
-def close_pool(job, asking=NOBODY):
-    with jobs.Pool(2) as pool:
-        kept = pool.in_order(job, [(k,) for k in range(20)], asking)
-        for _ in kept:
-            raise KeyError
-
-
-def close_iterator(job, asking=NOBODY):
-    for _ in in_order(job, [(k,) for k in range(20)], 2, asking):
-        raise KeyError
-
-
-def other_jobs(job, asking=NOBODY):
-    with jobs.Pool(2) as pool:
-        kept = pool.in_order(job, [(k,) for k in range(20)])
-        try:
-            for _ in kept:
-                raise KeyError
-        finally:
-            assert list(pool.in_order(abs, [(-1,)])) == [1]
-
-
-@pytest.mark.parametrize("ends", [close_pool, close_iterator, other_jobs])
-def test_what_is_raised_between_two_results_ends_all_jobs(ends, monkeypatch):
-    """Though its traceback may keep the generator, which waits at its yield."""
-    given_up = watched(monkeypatch)
-    begun, done = threading.Event(), []
-
-    def job(k):
-        if k == 0:
-            begun.wait()
-            return
-        begun.set()
-        given_up.wait()
-        time.sleep(0.05)
-        done.append(k)
-
-    with pytest.raises(KeyError) as kept:
-        ends(job)
-    assert done and set(done) <= {1, 2}
-    time.sleep(0.05)
-    assert set(done) <= {1, 2} and kept.tb
-
-
-@pytest.mark.parametrize("ends", [close_pool, close_iterator])
-def test_what_is_raised_between_two_results_stops_the_jobs_of_other_threads(ends):
+def test_what_is_raised_between_two_results_stops_the_jobs_of_other_threads():
     """They would never end."""
     control, _ = stops_at(MUCH)
 
@@ -241,7 +190,8 @@ def test_what_is_raised_between_two_results_stops_the_jobs_of_other_threads(ends
             control.ask(1)
 
     with pytest.raises(KeyError):
-        ends(job, control)
+        for _ in in_order(job, [(k,) for k in range(20)], 2, control):
+            raise KeyError
 
 
 def test_what_has_come_to_its_end_is_not_kept():
@@ -251,10 +201,9 @@ def test_what_has_come_to_its_end_is_not_kept():
 
     function = Function()
     alive = weakref.ref(function)
-    with jobs.Pool(2) as pool:
-        assert list(pool.in_order(function, [(k,) for k in range(5)])) == list(range(5))
-        del function
-        assert eventually(lambda: alive() is None)  # a thread may still be about to forget its job
+    assert list(in_order(function, [(k,) for k in range(5)], 2)) == list(range(5))
+    del function
+    assert eventually(lambda: alive() is None)  # a thread may still be about to end
 
 
 @pytest.mark.parametrize("given", [0, 1])
@@ -265,6 +214,68 @@ def test_without_threads_to_be_had_those_there_are_do_the_jobs(given):
         assert list(in_order(job, [(k,) for k in range(20)], 3)) == list(range(20))
     assert len(seen) == 1
     assert (threading.get_ident() in seen) == (given == 0)
+
+
+# ---- one call that is left behind ------------------------------------------------------------------
+
+
+def test_a_call_is_told_of_and_has_its_result():
+    for flops in (WHOLE, WHOLE + 1):
+        asked = Asked()
+        assert awaited(divmod, 7, 4, flops=flops, asking=asked) == (1, 3)
+        assert asked.told[0] == flops // FLOPS
+        with pytest.raises(ZeroDivisionError):
+            awaited(divmod, 7, 0, flops=flops, asking=NOBODY)
+
+
+@pytest.mark.skipif(not HAS_THREADS, reason="this build has no threads")
+@pytest.mark.parametrize("error", [Stopped(SolveStatus.INTERRUPTED), KeyboardInterrupt()])
+def test_a_call_that_goes_on_is_left_behind(error):
+    goes_on, ended = threading.Event(), threading.Event()
+
+    def call():
+        goes_on.wait()
+        ended.set()
+
+    asked = Asked(2, error)
+    asked.note = asked.ask  # what is asked while it waits
+    with pytest.raises(type(error)):
+        awaited(call, flops=WHOLE + 1, asking=asked)
+    assert not ended.is_set()
+    goes_on.set()
+    assert ended.wait(60)
+
+
+# A process that ends while LAPACK is at work, which must neither crash nor wait for it.
+ENDS = """
+import sys, time
+import numpy as np
+from libsvmx._core import threads
+
+class Once:
+    def ask(self, amount): pass
+    def note(self, amount): raise KeyError
+
+A = np.random.default_rng(0).normal(size=(1200, 1200))
+try:
+    threads.awaited(lambda: [np.linalg.eigh(A) for _ in range(10**9)], flops=threads.WHOLE + 1, asking=Once())
+except KeyError:
+    print("left")
+sys.exit(7)
+"""
+
+
+@pytest.mark.skipif(not HAS_THREADS, reason="this build has no threads")
+@pytest.mark.parametrize("blas_threads", ["1", "2"])
+def test_a_process_that_ends_does_not_wait_for_what_is_left_behind(blas_threads):
+    done = subprocess.run(
+        [sys.executable, "-c", ENDS],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": blas_threads},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (7, "left\n", "")
 
 
 def test_pieces():

@@ -67,8 +67,8 @@ def solve_dual(
     with (
         np.errstate(all="ignore"),
         one_blas_thread(),
-        LocalRowBlocks(rows, y, upper, linear, settings.policy, threads, control) as blocks,
     ):
+        blocks = LocalRowBlocks(rows, y, upper, linear, settings.policy, threads, control)
         found = predictor_corrector.solve(blocks, settings, watch, control.max_iter)
         alpha = net(rows, np.concatenate([state.alpha for state in blocks.states]))
         if not found.vertex:

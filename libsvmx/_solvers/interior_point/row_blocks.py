@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from libsvmx._core.jobs import Pool
 from libsvmx._core.stopping import NOBODY, Relay
+from libsvmx._core.threads import in_order
 from libsvmx._solvers.interior_point.block_steps import RowBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import TracebackType
 
     from libsvmx._core.stopping import Asking
     from libsvmx._kernels.featurerows import FeatureRows
@@ -48,7 +47,7 @@ class RowBlocks(Protocol):
 
 
 class LocalRowBlocks(RowBlocks):
-    """The blocks of rows of this process. A context manager.
+    """The blocks of rows of this process.
 
     Parameters
     ----------
@@ -77,30 +76,18 @@ class LocalRowBlocks(RowBlocks):
         ]
         self.sizes = [block.rows.nnz for block in self.blocks]
         self.states: list[Any] = [None] * len(self.blocks)
-        self.pool = Pool(min(threads, len(self.blocks))) if min(threads, len(self.blocks)) > 1 else None
-
-    def __enter__(self) -> LocalRowBlocks:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self.pool:
-            self.pool.__exit__(kind, error, at)
+        self.threads = threads
 
     def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
         def one(k: int) -> tuple[Any, Any]:
-            done = step(self.blocks[k], self.states[k], *common, *(each[k] if each else ()))
+            with np.errstate(all="ignore"):  # which is of each thread; whoever adds up sees what is not finite
+                done = step(self.blocks[k], self.states[k], *common, *(each[k] if each else ()))
             self.asking.ask(self.sizes[k])
             return done
 
-        def quiet(k: int) -> tuple[Any, Any]:
-            with np.errstate(all="ignore"):  # which is of each thread; whoever adds up sees what is not finite
-                return one(k)
-
-        numbers = range(len(self.blocks))
-        done = self.pool.in_order(quiet, ((k,) for k in numbers), self.asking) if self.pool else map(one, numbers)
         states: list[Any] = []
         replies: list[Any] = []
-        for state, reply in done:
+        for state, reply in in_order(one, ((k,) for k in range(len(self.blocks))), self.threads, self.asking):
             states.append(state)
             # at once, for replies may be large; in order, so that sums do not depend on threads
             replies = [merge([*replies, reply])] if merge and replies else [*replies, reply]

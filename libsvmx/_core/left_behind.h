@@ -1,0 +1,50 @@
+/* Threads that nobody waits for, in BLAS or LAPACK. A process that ends takes its libraries down, and who is in one of them
+   then crashes, or is waited for: so such a process ends before that. */
+#ifndef SVMX_LEFT_BEHIND_H
+#define SVMX_LEFT_BEHIND_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#ifdef __GLIBC__
+#include <unistd.h>
+enum { SVMX_ENDS_BEFORE = 1 }; /* elsewhere, nothing that runs at the end is told of the exit status */
+static int svmx_behind;        /* threads of svmx_behind_of, changed and read by who has the interpreter, or at the end */
+static pid_t svmx_behind_of;
+
+static void svmx_end_before(int status, void *unused)
+{
+    (void)unused;
+    if (svmx_behind && svmx_behind_of == getpid()) {
+        fflush(NULL);
+        _exit(status);
+    }
+}
+
+static void svmx_go_behind(void)
+{
+    if (svmx_behind_of != getpid()) { /* the first one, or in a child, which has none of its parent's threads */
+        if (svmx_behind_of == 0)
+            on_exit(svmx_end_before, NULL);
+        svmx_behind_of = getpid();
+        svmx_behind = 0;
+    }
+    svmx_behind++;
+}
+#else
+enum { SVMX_ENDS_BEFORE = 0 };
+static int svmx_behind;
+static void svmx_go_behind(void) { svmx_behind++; }
+#endif
+
+static void svmx_come_back(void)
+{
+    svmx_behind--;
+}
+
+static int svmx_count_behind(void)
+{
+    return svmx_behind;
+}
+
+#endif
