@@ -14,7 +14,7 @@
     packages                        an error where one is missing that only an extra installs
     records, enumerations, contexts  dataclasses, enums and context managers whose import costs next to nothing
     dense                           BLAS and LAPACK for those who have NumPy, so that it is asked whether to stop
-    stopping                        work in pieces, between which it is asked whether to stop
+    Token (process), stopping       whether to stop: what is asked between two pieces of work
     say_on (process)                what a process says when a signal ends it
 
     dispatch                        the table of hot loops, of the CPU target that is chosen at import

@@ -18,7 +18,7 @@ from libsvmx._core.threads import WHOLE, awaited
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from libsvmx._core.stopping import Asking
+    from libsvmx._core.stopping import Token
     from libsvmx._typing import FloatArray
 
 # Elements that are left to one call.
@@ -51,13 +51,13 @@ class Sizes(NamedTuple):
 USUAL = Sizes()
 
 
-def product(A: FloatArray, B: FloatArray, asking: Asking = NOBODY) -> FloatArray:
+def product(A: FloatArray, B: FloatArray, asking: Token = NOBODY) -> FloatArray:
     """A B, of shapes (m, k) and (k, n)."""
     found: FloatArray = awaited(np.matmul, A, B, flops=2 * A.size * B.shape[1], asking=asking)
     return found
 
 
-def eigenpairs(A: FloatArray, asking: Asking = NOBODY, count: int | None = None) -> tuple[FloatArray, FloatArray]:
+def eigenpairs(A: FloatArray, asking: Token = NOBODY, count: int | None = None) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues, ascending, and eigenvectors, the columns of shape (n, count), of a matrix that is symmetric up to
     rounding: of (A + A') / 2.
 
@@ -69,7 +69,7 @@ def eigenpairs(A: FloatArray, asking: Asking = NOBODY, count: int | None = None)
     return values[n - (count or n) :], vectors[:, n - (count or n) :]
 
 
-def first_columns(A: FloatArray, count: int, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
+def first_columns(A: FloatArray, count: int, asking: Token = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
     """The first columns of A, which is in C order, as an array in C order: in A's own memory, so A is gone."""
     if count == A.shape[1]:
         return A
@@ -81,16 +81,15 @@ def first_columns(A: FloatArray, count: int, asking: Asking = NOBODY, sizes: Siz
     return out
 
 
-def beside(A: FloatArray, B: FloatArray, asking: Asking = NOBODY) -> FloatArray:
-    """[A, B]."""
+def beside(A: FloatArray, B: FloatArray, asking: Token = NOBODY) -> FloatArray:
+    """[A, B], in C order."""
+    out = np.empty((len(A), A.shape[1] + B.shape[1]))
     flops = TOUCHED * FLOPS * (A.size + B.size)
-    found: FloatArray = awaited(np.hstack, (A, B), flops=flops, asking=asking)
-    return found
+    awaited(np.concatenate, (A, B), 1, out, flops=flops, asking=asking)
+    return out
 
 
-def put_columns(
-    out: FloatArray, begin: int, columns: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL
-) -> None:
+def put_columns(out: FloatArray, begin: int, columns: FloatArray, asking: Token = NOBODY, sizes: Sizes = USUAL) -> None:
     """out[:, begin : ...] = columns, some rows at a time: the first ones touch all of the memory of ``out``."""
     size = sizes.rows
     for first in range(0, len(out), size):
@@ -98,14 +97,14 @@ def put_columns(
         asking.ask(TOUCHED * size * out.shape[1])
 
 
-def row_squares(A: FloatArray, asking: Asking = NOBODY) -> FloatArray:
+def row_squares(A: FloatArray, asking: Token = NOBODY) -> FloatArray:
     """|a|^2 of each row."""
     found: FloatArray = awaited(np.einsum, "ij,ij->i", A, A, flops=FLOPS * A.size, asking=asking)
     return found
 
 
 def cholesky(
-    A: FloatArray, lower: int, asking: Asking = NOBODY, overwrite: bool = False, sizes: Sizes = USUAL
+    A: FloatArray, lower: int, asking: Token = NOBODY, overwrite: bool = False, sizes: Sizes = USUAL
 ) -> tuple[FloatArray, int]:
     """LAPACK's dpotrf without ``clean``: factor of one triangle of A, the other is of no use; and 0 if there is one.
 
@@ -135,7 +134,7 @@ def cholesky(
     return factor, 0
 
 
-def part(A: FloatArray, rows: NDArray[np.intp] | None = None, asking: Asking = NOBODY) -> FloatArray:
+def part(A: FloatArray, rows: NDArray[np.intp] | None = None, asking: Token = NOBODY) -> FloatArray:
     """A copy, in Fortran order, of the rows and columns ``rows`` of A, of all if None."""
     n = len(A) if rows is None else len(rows)
     # along columns, where A lies in memory, too, if it is in Fortran order
@@ -146,7 +145,7 @@ def part(A: FloatArray, rows: NDArray[np.intp] | None = None, asking: Asking = N
     return copied
 
 
-def independent_rows(A: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> NDArray[np.intp]:
+def independent_rows(A: FloatArray, asking: Token = NOBODY, sizes: Sizes = USUAL) -> NDArray[np.intp]:
     """The rows of a positive semidefinite matrix that do not nearly depend on those before them: indices, ascending;
     none where the matrix turns out not to be one."""
     largest = A.diagonal().max()
@@ -156,14 +155,14 @@ def independent_rows(A: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUA
     return np.flatnonzero(factor.diagonal() ** 2 > DEPENDENT * largest) if not info else np.arange(0)
 
 
-def factor_and_inverse_norm(A: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> tuple[FloatArray, float]:
+def factor_and_inverse_norm(A: FloatArray, asking: Token = NOBODY, sizes: Sizes = USUAL) -> tuple[FloatArray, float]:
     """Lower factor of A, which becomes it if in Fortran order, and an estimate of the 1-norm of A^-1, which but
     for rounding is not above it, or inf if there is no factor; A has a row at least."""
     factor, info = cholesky(A, 1, asking, True, sizes)
     return factor, np.inf if info else inverse_norm(factor, asking, sizes)
 
 
-def inverse_norm(factor: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> float:
+def inverse_norm(factor: FloatArray, asking: Token = NOBODY, sizes: Sizes = USUAL) -> float:
     """An estimate from below of the 1-norm of A^-1 by A's lower factor: |A^-1 x| at some x with |x| = 1.
 
     Hager's way from one x to a better one, and Higham's guard against bad luck: N. J. Higham, FORTRAN codes for
@@ -193,7 +192,7 @@ def inverse_norm(factor: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USU
 
 
 def solve_cholesky(
-    factor: FloatArray, right: FloatArray, lower: int, asking: Asking = NOBODY, sizes: Sizes = USUAL
+    factor: FloatArray, right: FloatArray, lower: int, asking: Token = NOBODY, sizes: Sizes = USUAL
 ) -> FloatArray:
     """LAPACK's dpotrs: A^-1 ``right``, of shape (n,) or (n, k), by the factor that ``cholesky`` has made of A."""
     n = len(factor)
@@ -215,7 +214,7 @@ def solve_cholesky(
     return x
 
 
-def inverse_transposed(lower: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
+def inverse_transposed(lower: FloatArray, asking: Token = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
     """L^-T of a lower triangular matrix, shape (n, n)."""
     n = len(lower)
     if 0 < n**3 <= sizes.whole:  # SciPy before 1.14 has no inverse of no rows

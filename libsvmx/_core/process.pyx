@@ -1,5 +1,121 @@
-"""What a process asks of its system: helper threads of one solve, threads that are left behind, and last words when a signal
-ends it."""
+"""What a process asks of its system: whether to stop, helper threads of one solve, threads that are left behind, and last
+words when a signal ends it."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.pythread cimport PyThread_get_thread_ident
+
+from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets
+
+from libsvmx._core.machine import machine
+from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import Stopped
+
+
+# ---- Whether to stop -------------------------------------------------------------------------------
+
+# Elements worked on between two looks at signals and clock: a few milliseconds.
+cdef int64_t POLL_WORK = 4000000
+
+
+cdef class Token:
+    """Token(seconds=0.0, should_stop=None, deadline=0.0, parent=None, steps=True): says when work has to come to an end.
+
+    Whoever works on something, in C or in Python, tells it of each piece, and of much work it asks itself: signals, which
+    are let in (Ctrl-C raises here), the clock, and the observer.
+
+    Parameters
+    ----------
+    seconds : float          from now on, 0 for no limit
+    should_stop : callable() -> bool, or None      the observer; once it has said so, it is not asked again
+    deadline : float         by ``machine.monotonic``, 0 for none
+    parent : Token or None   of the call that the work is part of: it ends with it
+    steps : bool             False: each solve ends where it starts, as at an iteration limit
+
+    Attributes
+    ----------
+    stopped : SolveStatus or None      TIME_LIMIT or INTERRUPTED, once the work has to come to its end
+
+    The observer is asked by the thread that has made the Token; others only see what has come of it.
+    """
+
+    def __cinit__(self, *args, **more):
+        self.owner = PyThread_get_thread_ident()
+        svmx_begin_tickets(&self.over)
+
+    def __init__(self, double seconds=0.0, should_stop=None, double deadline=0.0, Token parent=None, bint steps=True):
+        self.deadline = machine.monotonic() + seconds if seconds > 0 else deadline
+        self.should_stop, self.parent, self.steps = should_stop, parent, steps
+
+    def __reduce__(self):
+        """In another process, one that never stops: nobody would tell it."""
+        return Token, ()
+
+    def stop(self, status):
+        """The end is here, for all who ask."""
+        self.stopped, self.expired = status, True
+        svmx_end_tickets(&self.over)
+
+    def abandon(self):
+        """Whatever thread asks next is to stop: in this one, an exception is on its way."""
+        self.expired = True
+
+    def look(self):
+        """Ask now; returns ``stopped``."""
+        self.poll()
+        return self.stopped
+
+    def interrupted(self):
+        """Whether the observer has ended the work, which is asked now, whatever thread this is."""
+        if self.parent is not None:
+            self.poll()
+        elif not self.expired and self.should_stop is not None and self.should_stop():
+            self.stop(SolveStatus.INTERRUPTED)
+        return self.stopped == SolveStatus.INTERRUPTED
+
+    def ask(self, int64_t amount):
+        """After a piece of work on so many elements: raises Stopped once the work has to come to its end."""
+        self.note(amount)
+        if self.expired:
+            raise Stopped(self.stopped or SolveStatus.INTERRUPTED)
+
+    def note(self, int64_t amount):
+        """As ``ask``, for work that has to be done in any case: only what signal handlers and the observer raise gets
+        through."""
+        if PyThread_get_thread_ident() == self.owner:
+            self.worked(amount)
+        else:  # for the owner's next question
+            self.work += amount
+
+    cdef int worked(self, int64_t amount) except -1 nogil:
+        """As ``note``, in the thread that has made the Token."""
+        self.work += amount
+        if self.work > POLL_WORK:
+            self.work = 0
+            self.poll()
+        return 0
+
+    cdef int asked(self, int64_t amount) except -1 nogil:
+        """As ``ask``, in that thread."""
+        self.worked(amount)
+        if self.expired:
+            with gil:
+                raise Stopped(self.stopped or SolveStatus.INTERRUPTED)
+        return 0
+
+    cdef int poll(self) except -1 nogil:
+        with gil:
+            PyErr_CheckSignals()
+            if self.expired:
+                return 0
+            if self.parent is not None:
+                status = self.parent.look()
+                if status is not None:
+                    self.stop(status)
+            elif self.deadline > 0 and machine.monotonic() > self.deadline:
+                self.stop(SolveStatus.TIME_LIMIT)
+            elif self.should_stop is not None and PyThread_get_thread_ident() == self.owner and self.should_stop():
+                self.stop(SolveStatus.INTERRUPTED)
+        return 0
 
 
 # ---- Helper threads of one solve (see thread_pool.h) -----------------------------------------------

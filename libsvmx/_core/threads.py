@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
     from typing import Any, TypeVar
 
-    from libsvmx._core.stopping import Asking
+    from libsvmx._core.stopping import Token
 
     Item = TypeVar("Item")
 
@@ -91,7 +91,7 @@ def for_each(job: Callable[[Item], object], items: Sequence[Item], threads: int)
 
 
 def in_order(
-    function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], threads: int, asking: Asking = NOBODY
+    function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], threads: int, asking: Token = NOBODY
 ) -> Generator[Any, None, None]:
     """``function(*job)`` of each job, in the order of the jobs, by several threads if wanted.
 
@@ -151,7 +151,7 @@ def in_order(
             heard(news)
 
 
-def awaited(function: Callable[..., Any], *arguments: Any, flops: int, asking: Asking) -> Any:
+def awaited(function: Callable[..., Any], *arguments: Any, flops: int, asking: Token) -> Any:
     """``function(*arguments)``, of so many flops, which changes nothing that the caller has.
 
     A call that takes longer than a question may wait is a thread's of its own, and the caller's asks meanwhile. What is

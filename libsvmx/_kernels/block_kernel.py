@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Asking
+    from libsvmx._core.stopping import Token
     from libsvmx._typing import Buffer, FloatArray, IntArray
 
 # Rows that a CrossKernel takes at once.
@@ -87,7 +87,7 @@ def kernel_diagonal(row_block: CsrMatrix, spec: KernelSpec) -> FloatArray:
 
 
 def kernel_columns(
-    row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec, asking: Asking = NOBODY, exact: bool = False
+    row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec, asking: Token = NOBODY, exact: bool = False
 ) -> FloatArray:
     """k(x, z) of each row x of ``row_block`` and each row z of ``others``; ``exact``: LIBSVM's values, to the bit.
 
@@ -104,7 +104,7 @@ def kernel_columns(
 
 
 def panels(
-    row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec, asking: Asking = NOBODY, exact: bool = False
+    row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec, asking: Token = NOBODY, exact: bool = False
 ) -> Iterator[tuple[int, FloatArray]]:
     """The columns of ``kernel_columns`` some at a time: number of the first, and ndarray of shape (m, up to PANEL)."""
     if spec.kind == KernelType.PRECOMPUTED:

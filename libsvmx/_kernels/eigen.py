@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Asking
+    from libsvmx._core.stopping import Token
     from libsvmx._kernels.approximation import FactorPolicy
     from libsvmx._typing import FloatArray, IntArray
 
@@ -100,7 +100,7 @@ class KernelOperator:
     spec : KernelSpec
     budget_bytes : float          for kernel values, of which half are enough, K being symmetric
     threads : int
-    asking : Asking
+    asking : Token
     policy : FactorPolicy
     """
 
@@ -112,7 +112,7 @@ class KernelOperator:
         spec: KernelSpec,
         budget_bytes: float,
         threads: int,
-        asking: Asking = NOBODY,
+        asking: Token = NOBODY,
         policy: FactorPolicy = USUAL,
     ):
         self.n, self.weights, self.spec, self.threads, self.asking = len(rows), weights, spec, threads, asking
@@ -190,7 +190,7 @@ class KernelOperator:
         return out
 
 
-def distinct(matrix: CsrMatrix, rows: IntArray, asking: Asking = NOBODY) -> tuple[IntArray, IntArray]:
+def distinct(matrix: CsrMatrix, rows: IntArray, asking: Token = NOBODY) -> tuple[IntArray, IntArray]:
     """Rows that are not alike.
 
     Returns
@@ -263,7 +263,7 @@ def davidson(operator: KernelOperator, k: int, near: FloatArray, S: FloatArray, 
     return w, X, product(KQ, Y[:, :k], asking)
 
 
-def principal(factor: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, FloatArray]:
+def principal(factor: FloatArray, asking: Token = NOBODY) -> tuple[FloatArray, FloatArray]:
     """Eigenvectors, (n, r'), and eigenvalues, descending, of F F'; rounding errors left out."""
     if not factor.shape[1]:
         return factor, np.empty(0)
@@ -272,13 +272,13 @@ def principal(factor: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, 
     return product(factor, vectors[:, used] / np.sqrt(values[used]), asking), values[used]
 
 
-def _descending(matrix: FloatArray, asking: Asking) -> tuple[FloatArray, FloatArray]:
+def _descending(matrix: FloatArray, asking: Token) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues and eigenvectors of a matrix that is symmetric up to rounding."""
     values, vectors = eigenpairs(matrix, asking)
     return values[::-1], vectors[:, ::-1]
 
 
-def _beside(basis: FloatArray, vectors: FloatArray, asking: Asking = NOBODY) -> FloatArray:
+def _beside(basis: FloatArray, vectors: FloatArray, asking: Token = NOBODY) -> FloatArray:
     """Orthonormal vectors that span with the basis what ``vectors`` and the basis span."""
     norms = np.sqrt(np.einsum("ij,ij->j", vectors, vectors))
     new = vectors[:, norms > 0] / norms[norms > 0]
@@ -293,7 +293,7 @@ def _beside(basis: FloatArray, vectors: FloatArray, asking: Asking = NOBODY) -> 
     return found
 
 
-def _orthonormal(bases: Sequence[FloatArray], new: FloatArray, asking: Asking) -> FloatArray:
+def _orthonormal(bases: Sequence[FloatArray], new: FloatArray, asking: Token) -> FloatArray:
     """``_beside`` several bases that are orthonormal together, of vectors of norm 1."""
     from scipy.linalg import qr
 

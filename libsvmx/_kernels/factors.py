@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from libsvmx._core.dense import eigenpairs, first_columns, inverse_transposed, product, put_columns, row_squares
-from libsvmx._core.stopping import NOBODY, LetSignalsIn, Stopped
+from libsvmx._core.stopping import NOBODY, Leeway, Stopped
 from libsvmx._core.threads import in_order
 from libsvmx._kernels import eigen, pivoting
 from libsvmx._kernels.approximation import USUAL, Approximation, LowRank
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Asking
+    from libsvmx._core.stopping import Token
     from libsvmx._typing import FloatArray, IntArray
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class BlockedRows:
         rows: IntArray,
         spec: KernelSpec,
         threads: int,
-        asking: Asking = NOBODY,
+        asking: Token = NOBODY,
         size: int = USUAL.row_block,
     ):
         self.matrix, self.rows, self.spec, self.threads, self.asking = matrix, rows, spec, threads, asking
@@ -186,7 +186,7 @@ class Elimination:
 
     def result(self, transform: bool) -> LowRank:
         """The factor as it is; the end of ``factor``."""
-        asking = LetSignalsIn(self.problem.asking)
+        asking = Leeway(self.problem.asking)
         factor = first_columns(self.factor, len(self.pivots), asking)
         found = None
         if transform:
@@ -268,7 +268,7 @@ def _projected(problem: BlockedRows, settings: Approximation, landmarks: IntArra
     return _result(problem, settings, factor, landmarks, transform, residual.sum())
 
 
-def nystrom_transform(block: FloatArray, largest: float, asking: Asking = NOBODY) -> FloatArray:
+def nystrom_transform(block: FloatArray, largest: float, asking: Token = NOBODY) -> FloatArray:
     """T = U W^-1/2 of K[P, P] = U W U', eigenvalues that are rounding errors left out.
 
     Parameters
@@ -355,7 +355,7 @@ def _eigenpairs(
     return eigen.whole(operator, limit)
 
 
-def _with_room(factor: FloatArray, used: int, columns: int, asking: Asking) -> FloatArray:
+def _with_room(factor: FloatArray, used: int, columns: int, asking: Token) -> FloatArray:
     """The factor, of which so many columns are used, with room for ``columns``; twice the room there was if it had to
     grow."""
     if columns <= factor.shape[1]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Asking
+    from libsvmx._core.stopping import Token
     from libsvmx._typing import Buffer, FloatArray
 
     Members = NDArray[np.int64]
@@ -56,7 +56,7 @@ class FeatureRows(Protocol):
         """X' diag(weights) X v, shape (n,)."""
 
     def gram(
-        self, members: Members | None, weights: FloatArray, asking: Asking = NOBODY
+        self, members: Members | None, weights: FloatArray, asking: Token = NOBODY
     ) -> tuple[FloatArray, FloatArray]:
         """sum of weight_i x_i x_i^T, of which only the lower triangle counts, and sum of weight_i x_i.
 
@@ -69,7 +69,7 @@ class FeatureRows(Protocol):
     def part(self, begin: int, end: int) -> FeatureRows:
         """Rows ``begin`` to ``end``, not copied."""
 
-    def select(self, members: Members, asking: Asking = NOBODY) -> FeatureRows:
+    def select(self, members: Members, asking: Token = NOBODY) -> FeatureRows:
         """A copy of these rows."""
 
 
@@ -108,7 +108,7 @@ class DenseRows:
         return total
 
     def gram(
-        self, members: Members | None, weights: FloatArray, asking: Asking = NOBODY
+        self, members: Members | None, weights: FloatArray, asking: Token = NOBODY
     ) -> tuple[FloatArray, FloatArray]:
         if 0 < self.n <= NARROW:
             narrow = narrow_gram(self.X, members, weights)
@@ -141,7 +141,7 @@ class DenseRows:
     def part(self, begin: int, end: int) -> DenseRows:
         return DenseRows(self.X[begin:end])
 
-    def select(self, members: Members, asking: Asking = NOBODY) -> DenseRows:
+    def select(self, members: Members, asking: Token = NOBODY) -> DenseRows:
         chosen = np.empty((len(members), self.n))
         for begin, end in pieces(0, len(members), TOUCHED * FLOPS * self.n):
             chosen[begin:end] = self.X[members[begin:end]]
@@ -172,7 +172,7 @@ class TwiceRows:
         return self.rows.curvature(weights[::2] + weights[1::2], v)
 
     def gram(
-        self, members: Members | None, weights: FloatArray, asking: Asking = NOBODY
+        self, members: Members | None, weights: FloatArray, asking: Token = NOBODY
     ) -> tuple[FloatArray, FloatArray]:
         if members is None:
             return self.rows.gram(None, weights[::2] + weights[1::2], asking)
@@ -186,22 +186,22 @@ class TwiceRows:
     def part(self, begin: int, end: int) -> TwiceRows:
         return TwiceRows(self.rows.part(begin // 2, end // 2))
 
-    def select(self, members: Members, asking: Asking = NOBODY) -> FeatureRows:
+    def select(self, members: Members, asking: Token = NOBODY) -> FeatureRows:
         return self.rows.select(members // 2, asking)
 
 
-def times(rows: FeatureRows, w: FloatArray, asking: Asking) -> FloatArray:
+def times(rows: FeatureRows, w: FloatArray, asking: Token) -> FloatArray:
     """X w, shape (m,), of rows that may be many."""
     return np.concatenate([part.times(w) for part, _ in _parts(rows, asking)])
 
 
-def transposed(rows: FeatureRows, vector: FloatArray, asking: Asking) -> FloatArray:
+def transposed(rows: FeatureRows, vector: FloatArray, asking: Token) -> FloatArray:
     """X'v, shape (n,), of rows that may be many."""
     total: FloatArray = np.sum([part.transposed(vector[None, own])[0] for part, own in _parts(rows, asking)], axis=0)
     return total
 
 
-def _parts(rows: FeatureRows, asking: Asking) -> Iterator[tuple[FeatureRows, slice]]:
+def _parts(rows: FeatureRows, asking: Token) -> Iterator[tuple[FeatureRows, slice]]:
     """The rows some at a time, and where these are among all."""
     size = rows.m if rows.nnz <= MOST_MOVED else max(1, MOST_MOVED * rows.m // rows.nnz)
     size += -size % rows.unit
@@ -212,7 +212,7 @@ def _parts(rows: FeatureRows, asking: Asking) -> Iterator[tuple[FeatureRows, sli
         asking.note(part.nnz)
 
 
-def feature_rows(matrix: CsrMatrix, rows: Buffer, asking: Asking = NOBODY) -> FeatureRows:
+def feature_rows(matrix: CsrMatrix, rows: Buffer, asking: Token = NOBODY) -> FeatureRows:
     """The rows with their own features, those that occur nowhere in ``matrix`` left out: what a linear kernel sees.
 
     Parameters
@@ -226,7 +226,7 @@ def feature_rows(matrix: CsrMatrix, rows: Buffer, asking: Asking = NOBODY) -> Fe
     return as_suits(sparse, asking)
 
 
-def as_suits(sparse: SparseRows, asking: Asking = NOBODY) -> FeatureRows:
+def as_suits(sparse: SparseRows, asking: Token = NOBODY) -> FeatureRows:
     """The rows, sparse or dense."""
     if sparse.nnz < DENSE_SHARE * sparse.m * sparse.n:
         return sparse
@@ -242,7 +242,7 @@ def second_order_size(n: int, coef0: float) -> int:
     return n * (n + 1) // 2 + (n if coef0 else 0)
 
 
-def second_order_rows(rows: FeatureRows, gamma: float, coef0: float, asking: Asking = NOBODY) -> FeatureRows:
+def second_order_rows(rows: FeatureRows, gamma: float, coef0: float, asking: Token = NOBODY) -> FeatureRows:
     """The explicit map of the polynomial kernel (gamma x'z + coef0)^2 (Jung, O'Leary & Tits 2008, (5.1)).
 
     gamma x_j^2, sqrt(2) gamma x_j x_k for j < k, sqrt(2 gamma coef0) x_j. The constant feature coef0 is left out: it
@@ -270,7 +270,7 @@ def second_order_rows(rows: FeatureRows, gamma: float, coef0: float, asking: Ask
 
 
 def _renumbered(
-    parts: list[tuple[NDArray[np.int64], NDArray[np.int32], FloatArray]], width: int, asking: Asking
+    parts: list[tuple[NDArray[np.int64], NDArray[np.int32], FloatArray]], width: int, asking: Token
 ) -> SparseRows:
     """The rows of parts (entries of each row, columns, values), with the columns that occur.
 

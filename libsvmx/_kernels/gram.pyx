@@ -82,7 +82,7 @@ cdef class Gram(KernelValues):
     ----------
     kernel : Kernel          not a given one, which may differ from its transpose
     pool : ThreadPool        whose threads share the work
-    asking : Asking          is told of the work
+    asking : Token          is told of the work
     """
 
     def __cinit__(self, Kernel kernel, ThreadPool pool, asking):
@@ -251,7 +251,7 @@ cdef class DoubleGram:
     Parameters
     ----------
     kernel : Kernel          symmetric, not a given one
-    asking : Asking          is told of the work
+    asking : Token          is told of the work
     """
 
     def __cinit__(self, Kernel kernel, asking):

@@ -37,7 +37,7 @@ from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Asking
+    from libsvmx._core.stopping import Token
     from libsvmx._kernels.approximation import FactorPolicy
     from libsvmx._typing import Buffer, FloatArray
 
@@ -63,7 +63,7 @@ def factorize(
     settings: Approximation,
     budget_bytes: float,
     threads: int = 1,
-    asking: Asking = NOBODY,
+    asking: Token = NOBODY,
     transform: bool = True,
 ) -> LowRank:
     """A low-rank factor of the kernel matrix of the given rows.
@@ -76,7 +76,7 @@ def factorize(
     settings : Approximation
     budget_bytes : float                   for kernel values that eigen keeps, beside the factor itself
     threads : int                          changes no bit of the result
-    asking : Asking                        is asked whether to stop
+    asking : Token                        is asked whether to stop
     transform : bool                       whether that of a Cholesky factor is wanted
 
     Returns

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Asking
+    from libsvmx._core.stopping import Token
     from libsvmx._typing import FloatArray
 
     Places = NDArray[np.intp]
@@ -181,7 +181,7 @@ def new_columns(
     pivot_factor: FloatArray,
     lower: FloatArray,
     spec: KernelSpec,
-    asking: Asking = NOBODY,
+    asking: Token = NOBODY,
 ) -> FloatArray:
     """Columns that pivots add to the factor of a row block: (K[:, p] - F F[p]') N^-T.
 

@@ -32,7 +32,7 @@ from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Asking
+    from libsvmx._core.stopping import Token
     from libsvmx._typing import FloatArray
 
 UNIT = 2.0**-53
@@ -44,7 +44,7 @@ SPANNED = 1e-12
 ROW_BLOCK = 256
 
 
-def kernel_matrix(vectors: CsrMatrix, spec: KernelSpec, threads: int, asking: Asking = NOBODY) -> FloatArray:
+def kernel_matrix(vectors: CsrMatrix, spec: KernelSpec, threads: int, asking: Token = NOBODY) -> FloatArray:
     """K of all vectors, LIBSVM's values, shape (n, n)."""
     vectors, _ = compacted(vectors)
     blocks = split(vectors, np.arange(vectors.n_rows, dtype=np.int32), ROW_BLOCK)

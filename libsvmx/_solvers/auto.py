@@ -259,13 +259,13 @@ def attempts(
 def by_features(dual: DualProblem, kernel: Kernel, control: Control, threads: int) -> DualSolution:
     """The solution by crsvm, with the features of the rows."""
     from libsvmx._core.memory import load_blas, threads_that_fit
-    from libsvmx._core.stopping import LetSignalsIn
+    from libsvmx._core.stopping import Leeway
 
     load_blas()
     from libsvmx._kernels.featurerows import feature_rows
     from libsvmx._solvers.interior_point.solver import CRSVM
 
-    rows = feature_rows(kernel.matrix, kernel.row_numbers, LetSignalsIn(control))
+    rows = feature_rows(kernel.matrix, kernel.row_numbers, Leeway(control))
     return CRSVM().solve_features(dual, rows, control, threads_that_fit(threads), lambda line: None)
 
 

@@ -1,15 +1,13 @@
 from collections.abc import Callable
 
-from libsvmx.enums import SolveStatus
+from libsvmx._core.process import Token
 
 MARKS: tuple[str, ...]
 
-class Control:
+class Control(Token):
     eps: float
     shrinking: bool
     max_iter: int
-    time_limit: float
-    stopped: SolveStatus | None
     def __init__(
         self,
         eps: float,
@@ -18,20 +16,12 @@ class Control:
         time_limit: float = 0.0,
         on_progress: Callable[[str], object] | None = None,
         should_stop: Callable[[], bool] | None = None,
-        deadline: float = 0.0,
         on_gap: Callable[[float], object] | None = None,
+        parent: Token | None = None,
     ) -> None: ...
     def part(self, eps: float, max_iter: int, on_progress: Callable[[str], object] | None = None) -> Control: ...
     def tell(self, mark: str) -> None: ...
-    def look(self) -> SolveStatus | None: ...
-    def ask(self, amount: int) -> None: ...
-    def note(self, amount: int) -> None: ...
-    def abandon(self) -> None: ...
     def read_out(self) -> None: ...
 
-class End:
-    status: SolveStatus | None
-    def come(self, status: SolveStatus) -> None: ...
-
 class ThreadControl(Control):
-    def of(self, end: End) -> ThreadControl: ...
+    def of(self, end: Token) -> ThreadControl: ...

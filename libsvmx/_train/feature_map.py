@@ -10,7 +10,7 @@ import numpy as np
 from libsvmx._core.arrays import inverse, take_int32
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.memory import require, threads_that_fit
-from libsvmx._core.stopping import NOBODY, LetSignalsIn, Stopped
+from libsvmx._core.stopping import NOBODY, Leeway, Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.featurerows import (
     DenseRows,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Asking
+    from libsvmx._core.stopping import Token
     from libsvmx._kernels.approximation import Approximation, LowRank
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
@@ -68,7 +68,7 @@ class FeatureMap:
         by Cholesky, or by Nystroem to an error, the features are those of the factor so far
     """
 
-    def __init__(self, problem: Problem, param: Parameter, observer: Observer, asking: Asking = NOBODY):
+    def __init__(self, problem: Problem, param: Parameter, observer: Observer, asking: Token = NOBODY):
         assert isinstance(param.solver, CRSVM)
         self.problem, self.param, self.solver = problem, param, param.solver
         self.low_rank: LowRank | None = None
@@ -93,7 +93,7 @@ class FeatureMap:
         """Whether models predict with the factor, by its pivots."""
         return self.solver.predict_with == "factor"
 
-    def own_rows(self, asking: Asking) -> FeatureRows | None:
+    def own_rows(self, asking: Token) -> FeatureRows | None:
         """Rows of the data, or of their second-order map; None if these have more features than there are rows."""
         param = self.param
         if param.lacks_features:
@@ -113,7 +113,7 @@ class FeatureMap:
             self.check_memory(n, rows.nnz, TAKE_LESS)
         return rows if is_linear else second_order_rows(rows, param.gamma, param.coef0, asking)
 
-    def factor_rows(self, observer: Observer, asking: Asking) -> FeatureRows:
+    def factor_rows(self, observer: Observer, asking: Token) -> FeatureRows:
         """Rows of the low-rank factor that is asked for, else of the full one."""
         from libsvmx._kernels.approximation import Approximation
 
@@ -144,7 +144,7 @@ class FeatureMap:
         """How many may work on features."""
         return threads_that_fit(thread_count(self.param.threads))
 
-    def of(self, problem: Problem, asking: Asking = NOBODY) -> FeatureRows:
+    def of(self, problem: Problem, asking: Token = NOBODY) -> FeatureRows:
         """The features of the rows of ``problem``, which are among those of the whole."""
         members = self.numbers_of(problem)
         if len(members) == self.rows.m and np.array_equal(members, np.arange(len(members))):
@@ -208,12 +208,12 @@ class FeatureMap:
     def solve(self, dual: DualProblem, problem: Problem, control: Control, observer: Observer) -> DualSolution:
         """Solve ``dual``, which is over the rows of ``problem``."""
         threads = self.threads()
-        rows = self.of(problem, LetSignalsIn(control))
+        rows = self.of(problem, Leeway(control))
         return self.solver.solve_features(dual, rows, control, threads, observer.iterated)
 
 
 def factor_of(
-    problem: Problem, param: Parameter, settings: Approximation, asking: Asking, transform: bool = True
+    problem: Problem, param: Parameter, settings: Approximation, asking: Token, transform: bool = True
 ) -> LowRank:
     """A low-rank factor of the kernel matrix of a problem's rows; arguments as of ``factorize``.
 

@@ -168,7 +168,7 @@ class KernelProvider:
 
     def values_of_all(self, param: Parameter, observer: Observer) -> Gram:
         """All kernel values."""
-        from libsvmx._core.stopping import LetSignalsIn
+        from libsvmx._core.stopping import Leeway
         from libsvmx._kernels.gram import Gram
 
         with self.lock:
@@ -176,7 +176,7 @@ class KernelProvider:
                 whole = self.whole or self.make_whole()
                 n_bytes = 4.0 * whole.n**2
                 pool = ThreadPool(1 if n_bytes <= self.policy.small_bytes else thread_count(param.threads))
-                self.gram = Gram(whole, pool, LetSignalsIn(control_of(param, observer)))
+                self.gram = Gram(whole, pool, Leeway(control_of(param, observer)))
                 self.budget_bytes -= n_bytes
         return self.gram
 
@@ -185,7 +185,7 @@ class KernelProvider:
         (problem, _, groups, _), policy = self.request, self.policy
         if not groups or len(groups[0]) < 4 or problem.features.nnz > policy.cheap_row * problem.features.n_rows:
             return None
-        from libsvmx._core.stopping import LetSignalsIn
+        from libsvmx._core.stopping import Leeway
         from libsvmx._kernels.sharedrows import ClassValues, bytes_of_pair
 
         starts = groups[0]
@@ -198,7 +198,7 @@ class KernelProvider:
                 own, threads, in_pairs = classes.own_bytes, thread_count(param.threads), len(starts) - 2
                 fits = own + 2.0 * threads * of_pair <= room
                 if classes.for_threads and in_pairs >= policy.pairs_of_class and fits:
-                    classes.keep_own(ThreadPool(threads), LetSignalsIn(control_of(param, observer)))
+                    classes.keep_own(ThreadPool(threads), Leeway(control_of(param, observer)))
                     self.budget_bytes -= own
                 self.classes = classes  # complete, whatever ends the call before
         return self.classes if self.classes.for_threads else None

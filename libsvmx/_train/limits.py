@@ -1,6 +1,6 @@
 """When a call has to come to an end: one time limit, and one answer of the observer, for all that it does.
 
-    limited(observer, seconds) -> Observer with Limits, made where a call begins;  control_of -> Control of one solve
+    limited(observer, seconds) -> Observer with a Token, made where a call begins;  control_of -> Control of one solve
 
 A solve that is ended has a result, feasible but not optimal. What has none in part raises Stopped, by ``ask`` or by its
 Control, up to where the call knows what is left of it: there it becomes StoppedEarly.
@@ -8,51 +8,38 @@ Control, up to where the call knows what is left of it: there it becomes Stopped
 
 from __future__ import annotations
 
+from libsvmx._core.process import Token
 from libsvmx._solvers import control
-from libsvmx._train.observer import Forwarding, Limits, hears
+from libsvmx._train.observer import Forwarding, hears
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import Stopped
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from libsvmx._solvers.control import Control
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
 
 
-class Limited(Forwarding):
-    """Limited(observer, limits): passes everything on, but asks whether to stop by way of ``limits``."""
-
-    def __init__(self, observer: Observer, limits: Limits) -> None:
-        super().__init__(observer)
-        self.limits = limits
-
-    def should_stop(self) -> bool:
-        assert self.limits is not None
-        return self.limits.should_stop()
-
-
 def limited(observer: Observer, seconds: float) -> Observer:
     """The observer of one call, whose time begins now; where the call is part of another, as it is."""
-    return observer if observer.limits else Limited(observer, Limits(seconds, observer.should_stop))
+    if observer.limits:
+        return observer
+    found = Forwarding(observer)
+    found.limits = Token(seconds, observer.should_stop)
+    found.should_stop = found.limits.interrupted  # type: ignore[method-assign]
+    return found
 
 
-def control_of(param: Parameter, observer: Observer) -> Control:
-    """The Control of one solve. Its time is that of the call; without one, it begins now."""
-    if observer.limits and observer.limits.end:
-        own = control.ThreadControl(param.eps, param.shrinking, most_steps(param, observer), on_progress=observer.mark)
-        return own.of(observer.limits.end)
-    return control.Control(*told_of(param, observer))
-
-
-def told_of(param: Parameter, observer: Observer) -> tuple[Any, ...]:
-    """What a Control is made with."""
-    seconds, deadline = (0.0, observer.limits.deadline) if observer.limits else (param.time_limit, 0.0)
+def control_of(param: Parameter, observer: Observer, marks: bool = True) -> Control:
+    """The Control of one solve. Its time is that of the call; without one, it begins now. ``marks``: are told."""
+    limits, steps = observer.limits, most_steps(param, observer)
+    on_progress = observer.mark if marks else None
+    if limits and limits.parent:  # of a thread
+        return control.ThreadControl(param.eps, param.shrinking, steps, on_progress=on_progress).of(limits.parent)
+    call = limits or Token(param.time_limit, observer.should_stop)
     on_gap = observer.solving if hears(observer, "solving") else None
-    steps = most_steps(param, observer)
-    return param.eps, param.shrinking, steps, seconds, observer.mark, observer.should_stop, deadline, on_gap
+    return control.Control(param.eps, param.shrinking, steps, on_progress=on_progress, on_gap=on_gap, parent=call)
 
 
 def most_steps(param: Parameter, observer: Observer) -> int:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from libsvmx._core.enumerations import StrEnum
-from libsvmx._core.machine import machine
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from libsvmx._solvers.control import End
+    from libsvmx._core.process import Token
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
     from libsvmx._train.solve_report import SolveReport
 
@@ -42,50 +38,15 @@ class Remark(StrEnum):
     SOLVER = "solver"
 
 
-class Limits:
-    """Limits(seconds, should_stop): of one call, whose time begins now.
-
-    Parameters
-    ----------
-    seconds : float                      0 for no limit
-    should_stop : callable() -> bool     once it has said so, it is not asked again
-
-    Attributes
-    ----------
-    deadline : float                     by ``machine.monotonic``, 0 for none
-    end : End or None                    of a thread, what another one tells that asks for it
-    steps : bool                         False: each solve ends where it starts, as at an iteration limit
-    """
-
-    end: End | None = None
-    steps: bool = True
-
-    def __init__(self, seconds: float, should_stop: Callable[[], bool]) -> None:
-        self.deadline: float = machine.monotonic() + seconds if seconds > 0 else 0.0
-        self.asked: Callable[[], bool] = should_stop
-        self.interrupted: bool = False
-
-    def should_stop(self) -> bool:
-        """Whether the observer has ended the call."""
-        self.interrupted = self.interrupted or bool(self.asked())
-        return self.interrupted
-
-    def look(self) -> SolveStatus | None:
-        """What has ended the call, None while it may go on."""
-        if self.deadline > 0 and machine.monotonic() > self.deadline:
-            return SolveStatus.TIME_LIMIT
-        return SolveStatus.INTERRUPTED if self.should_stop() else None
-
-
 class Observer:
     """Does nothing; override what is of interest.
 
     Attributes
     ----------
-    limits : Limits or None      of the call that it observes, for libsvmx itself
+    limits : Token or None       of the call that it observes, for libsvmx itself
     """
 
-    limits: Limits | None = None
+    limits: Token | None = None
 
     def mark(self, mark: str) -> None:
         """'.', '*' or 'few free', see libsvmx._solvers.control."""

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from itertools import count, takewhile
 
-from libsvmx._core.process import HAS_THREADS
+from libsvmx._core.process import HAS_THREADS, Token
 from libsvmx._core.records import NamedTuple, replace
 from libsvmx._core.stopping import Stopped
-from libsvmx._solvers.control import End
 from libsvmx._train import limits
-from libsvmx._train.observer import Forwarding, Limits, Observer, hears
+from libsvmx._train.observer import Forwarding, Observer, hears
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
@@ -70,7 +69,7 @@ class Workers:
 
     Attributes
     ----------
-    end : End        of all solves, as the call has come to its own, or nobody waits for results any more
+    end : Token      of all solves, as the call has come to its own, or nobody waits for results any more
     """
 
     def __init__(self, solve: Callable[[int, Observer], Any], n: int, observer: Observer, ahead: int) -> None:
@@ -80,7 +79,7 @@ class Workers:
         self.numbers = count()
         self.finished: dict[int, Finished] = {}
         self.news, self.room = Semaphore(0), Semaphore(ahead)
-        self.end = End()
+        self.end = Token()
         self.over = False
         self.failure: BaseException | None = None
         self.helpers: list[Any] = []
@@ -110,7 +109,7 @@ class Workers:
         recording, result, error = None, None, None
         try:
             steps = self.observer.limits is None or self.observer.limits.steps
-            recording = Recording(self.observer, WorkerLimits(self.end, steps))
+            recording = Recording(self.observer, Token(parent=self.end, steps=steps))
             result = self.solve(k, recording)
         except BaseException as raised:
             error = raised
@@ -139,7 +138,7 @@ class Workers:
                 self.room.release()
         finally:
             self.over = True
-            self.end.come(SolveStatus.INTERRUPTED)
+            self.end.stop(SolveStatus.INTERRUPTED)
             self.room.release(threads)
             for helper in self.helpers:
                 helper.join()
@@ -148,29 +147,14 @@ class Workers:
     def look(self) -> None:
         """Ask whether the call has come to its end, for all of them."""
         status = limits.look(self.observer)
-        if status is not None and self.end.status is None:
-            self.end.come(status)
-
-
-class WorkerLimits(Limits):
-    """WorkerLimits(end, steps): those of the call, as one of the threads sees them."""
-
-    def __init__(self, end: End, steps: bool) -> None:
-        self.end: End = end
-        self.steps = steps
-        self.deadline = 0.0
-
-    def should_stop(self) -> bool:
-        return self.end.status is not None
-
-    def look(self) -> SolveStatus | None:
-        return self.end.status
+        if status is not None and self.end.stopped is None:
+            self.end.stop(status)
 
 
 class Recording(Observer):
     """Recording(observer, limits): notes what ``observer`` would hear, to be told later."""
 
-    def __init__(self, observer: Observer, limits: Limits) -> None:
+    def __init__(self, observer: Observer, limits: Token) -> None:
         self.limits = limits
         self.notes: list[tuple[str, tuple[Any, ...]]] = []
         for name in TOLD:
@@ -179,7 +163,7 @@ class Recording(Observer):
 
     def should_stop(self) -> bool:
         assert self.limits is not None
-        return self.limits.should_stop()
+        return self.limits.interrupted()
 
     def noting(self, name: str) -> Callable[..., None]:
         """What takes the place of a method."""
@@ -203,7 +187,7 @@ class HandedOn:
         self.pieces: list[Any] = []
         self.complete = False
         self.news = Condition()
-        self.limits: Limits | None = None  # of the one who waits
+        self.limits: Token | None = None  # of the one who waits
 
     def append(self, piece: Any) -> None:
         with self.news:

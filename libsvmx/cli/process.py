@@ -32,7 +32,7 @@ LEAST_SECONDS = 1e-9  # of a time limit that is over
 
 def run(command: str, main: Callable[[list[str]], int], usage: Usage) -> None:
     """Run ``main`` on the arguments of the process and leave with its exit code."""
-    _limits.counts_imports = True
+    _watched.counts_imports = True
     # results must not depend on the threads of BLAS, so it is given one: each takes address space
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     last_words.wanted = True
@@ -199,6 +199,7 @@ class _Watched:
     report: Report | None = None
     phase, within = "", 0.0  # the present part, and the seconds of those within it
     quiet = False  # whether nothing but errors is to be said
+    counts_imports = False  # of a time limit: in a process that is a command's own
 
     def forget(self) -> None:
         self.progress = self.report = None
@@ -301,7 +302,7 @@ def _reported(command: str, argv: list[str]) -> Iterator[None]:
     from libsvmx.cli.report import begun
 
     # called by a program, it begins now
-    began, cpu = (BEGUN, 0.0) if _limits.counts_imports else (machine.monotonic(), machine.process_time())
+    began, cpu = (BEGUN, 0.0) if _watched.counts_imports else (machine.monotonic(), machine.process_time())
     with tidy_end():
         _watched.report = begun(command, argv, began, cpu)
         yield
@@ -358,20 +359,11 @@ def printer(*outputs: str | None) -> Callable[[str], None]:
     return note if STANDARD_OUTPUT in outputs else write
 
 
-class _Limits:
-    """Whether imports count: in a process that is a command's own."""
-
-    counts_imports = False
-
-
-_limits = _Limits()
-
-
 def time_left(seconds: float) -> float:
     """What is left of a command's time limit. Its imports count, which take a second on a busy machine; 0 is no limit.
 
     The process may be older: a script that ends in ``exec svmx-train`` has run in it before.
     """
-    if seconds <= 0 or not _limits.counts_imports:
+    if seconds <= 0 or not _watched.counts_imports:
         return seconds
     return max(seconds - (machine.monotonic() - BEGUN), LEAST_SECONDS)

@@ -8,7 +8,6 @@ FoldSearch     data, folds and points of one search
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from math import isfinite
@@ -22,12 +21,14 @@ from sklearn.utils import _safe_indexing, compute_class_weight
 from sklearn.utils.metaestimators import _safe_split
 
 from libsvmx._core.machine import machine
+from libsvmx._core.process import Token
 from libsvmx._core.records import replace
 from libsvmx._train.gamma import gamma_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.fold_column import Column
 from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
+from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import warn_caller
 from libsvmx.sklearn.classifiers import SVC
 from libsvmx.sklearn.regressors import SVR
@@ -144,7 +145,7 @@ class FoldSearch:
     score_weights: FloatArray | None
     folds: list[Fold]
     scores: Scores
-    over: threading.Event
+    over: Token
     unfinished: bool
     problem: Problem
     param: Parameter
@@ -177,7 +178,7 @@ class FoldSearch:
         self.score_weights = self.row_weights if score_weights and sample_weight is not None else None
         self.folds = [self.fold(*split) for split in splits]
         self.scores = Scores((len(costs) * len(gammas), len(splits)))
-        self.over = threading.Event()
+        self.over = Token()
         self.unfinished = False
 
     def fold(self, train: Any, test: Any) -> Fold:
@@ -241,7 +242,9 @@ class FoldSearch:
         threads = min(self.n_jobs, len(self.gammas))
         param = replace(self.param, gamma=gamma, cache_size=self.estimator.cache_size / threads)
         costs = [self.costs[c] for c in self.order]
-        column = Column(self.problem, param, costs, _Ending(self.over))
+        observer = Observer()
+        observer.limits = self.over  # once a solve of another thread has failed
+        column = Column(self.problem, param, costs, observer)
         for g, f in which:
             fold = self.folds[f]
             found = column.solve(fold.rows.data, fold.test.astype(np.int32).data, fold.class_weights)
@@ -287,11 +290,11 @@ class FoldSearch:
 
     def training(self, point: int, f: int) -> None:
         """One point of one fold."""
-        if self.over.is_set():
+        if self.over.stopped:
             return
         fold = self.folds[f]
         c, g = divmod(point, len(self.gammas))
-        estimator = clone(self.estimator).set_params(C=self.costs[c], callback=lambda progress: self.over.is_set())
+        estimator = clone(self.estimator).set_params(C=self.costs[c], callback=lambda progress: bool(self.over.stopped))
         if self.gammas[g] is not None:
             estimator.set_params(gamma=self.gammas[g])
         X, y = _safe_split(estimator, self.X, self.y, fold.train)
@@ -352,7 +355,7 @@ class FoldSearch:
                     try:
                         list(pool.map(work, items))
                     except BaseException:
-                        self.over.set()
+                        self.over.stop(SolveStatus.INTERRUPTED)
                         pool.shutdown(cancel_futures=True)
                         raise
         finally:
@@ -369,16 +372,6 @@ def numbers_of(rows: Any, n: int) -> IntArray:
     given = np.asarray(rows)
     numbers: IntArray = np.arange(n)[given if given.size else given.astype(np.intp)]
     return numbers
-
-
-class _Ending(Observer):
-    """Ends the solves of other threads once one has failed."""
-
-    def __init__(self, over: threading.Event) -> None:
-        self.over = over
-
-    def should_stop(self) -> bool:
-        return self.over.is_set()
 
 
 class Answers:

@@ -6,10 +6,11 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.process import Token
 from libsvmx._core.records import replace
 from libsvmx._train import limits
 from libsvmx._train.checks import check_finite, check_problem
-from libsvmx._train.observer import Forwarding, Limits
+from libsvmx._train.observer import Forwarding
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_classifier, train_problem, train_single
 from libsvmx.enums import SolveStatus, SvmType
@@ -63,19 +64,11 @@ def train(problem: Problem, param: Parameter, rand: Rand, observer: Observer, wa
     return model
 
 
-class NoSteps(Forwarding):
-    """NoSteps(observer): ends every solve where it begins."""
-
-    def __init__(self, observer: Observer) -> None:
-        super().__init__(observer)
-        self.limits = Limits(0.0, observer.should_stop)
-        self.limits.deadline = observer.limits.deadline if observer.limits else 0.0
-        self.limits.steps = False
-
-
 def train_without_steps(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
     """The model of LIBSVM's start, as scikit-learn's for ``max_iter=0``. Raises as ``train_problem``."""
-    return train(problem, param, rand, NoSteps(observer))
+    quick, call = Forwarding(observer), observer.limits
+    quick.limits = Token(0.0, observer.should_stop, call.deadline if call else 0.0, steps=False)
+    return train(problem, param, rand, quick)
 
 
 def ended(model: Model, status: SolveStatus, instead: SolveStatus) -> Model:

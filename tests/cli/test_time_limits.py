@@ -10,7 +10,7 @@ from support.commands import PATIENCE
 from support.gridengine import HEART, SMALL
 from support.machine import Clock, machine_with
 
-from libsvmx._train.observer import Limits
+from libsvmx._core.process import Token
 from libsvmx._train.validation.grid_pool import End, ending
 from libsvmx.enums import SolveStatus
 
@@ -200,21 +200,21 @@ def test_a_command_that_ends_ends_its_workers():
 
 def test_workers_are_told_of_the_end():
     answers = iter([False, True])
-    limits = Limits(0.0, lambda: next(answers))
+    limits = Token(0.0, lambda: next(answers))
     with ending(limits) as end:
-        while end.limits().look() is None:  # the thread asks
+        while end.token().look() is None:  # the thread asks
             pass
-        assert end.limits().look() == SolveStatus.INTERRUPTED
-    assert End(1.0, end.flag).limits().look() == SolveStatus.TIME_LIMIT  # of long ago
-    assert End(0.0, end.flag).limits().look() is None
+        assert end.token().look() == SolveStatus.INTERRUPTED
+    assert End(1.0, end.flag).token().look() == SolveStatus.TIME_LIMIT  # of long ago
+    assert End(0.0, end.flag).token().look() is None
 
 
 def test_an_observer_that_fails_ends_a_search_of_workers():
     def fails():
         raise LookupError("mine")
 
-    with pytest.raises(LookupError, match="mine"), ending(Limits(0.0, fails)) as end:
-        while end.limits().look() is None:
+    with pytest.raises(LookupError, match="mine"), ending(Token(0.0, fails)) as end:
+        while end.token().look() is None:
             pass
 
 

@@ -12,11 +12,11 @@ import weakref
 from itertools import pairwise
 
 import pytest
-from libsvmx._core.process import HAS_THREADS
 from support.asking import Asked
 from support.faults import few_threads
 
-from libsvmx._core.stopping import FLOPS, NOBODY, LetSignalsIn, Stopped, pieces
+from libsvmx._core.process import HAS_THREADS
+from libsvmx._core.stopping import FLOPS, NOBODY, Leeway, Stopped, Token, pieces
 from libsvmx._core.threads import WHOLE, awaited, in_order
 from libsvmx._solvers.control import Control
 from libsvmx.enums import SolveStatus
@@ -64,7 +64,7 @@ def test_a_time_limit():
 
 def test_work_that_must_be_done_lets_only_exceptions_through():
     control, said = stops_at(1)
-    asking = LetSignalsIn(control)
+    asking = Leeway(control)
     asking.ask(MUCH)
     asking.note(MUCH)
     assert (control.stopped, said) == ("interrupted", [True])
@@ -73,7 +73,7 @@ def test_work_that_must_be_done_lets_only_exceptions_through():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        LetSignalsIn(Control(1e-3, should_stop=fail)).ask(MUCH)
+        Leeway(Control(1e-3, should_stop=fail)).ask(MUCH)
 
 
 def test_only_the_thread_that_made_it_asks_the_observer():
@@ -85,6 +85,43 @@ def test_only_the_thread_that_made_it_asks_the_observer():
     assert asked == []
     control.ask(MUCH)
     assert asked == [threading.get_ident()]
+
+
+def test_little_work_may_be_done_after_the_end():
+    leeway = Leeway(Token(should_stop=lambda: True), None)
+    leeway.left = 10
+    leeway.ask(6)
+    leeway.note(MUCH)
+    leeway.ask(4)
+    with pytest.raises(Stopped) as caught:
+        leeway.ask(1)
+    assert caught.value.status == "interrupted"
+    leeway.left = None
+    with pytest.raises(Stopped):
+        leeway.ask(1)
+
+
+def test_an_end_is_that_of_all_parts_of_the_work():
+    whole = Token()
+    parts = [Token(parent=whole), Control(1e-3, parent=whole), Control(1e-3, parent=Control(1e-3, parent=whole))]
+    assert [part.look() for part in parts] == [None] * 3
+    whole.stop(SolveStatus.TIME_LIMIT)
+    assert [part.look() for part in parts] == ["time limit"] * 3
+
+
+def test_nobody_is_not_abandoned():
+    """It is that of all calls of the process."""
+    NOBODY.abandon()
+    NOBODY.ask(MUCH)
+    NOBODY.note(MUCH)
+
+
+def test_one_that_is_abandoned_has_no_status():
+    token = Token()
+    token.abandon()
+    assert token.look() is None
+    with pytest.raises(Stopped):
+        token.ask(0)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from libsvmx._core.process import ThreadPool
 from support.other_systems import SYSTEMS, output_of
+
+from libsvmx._core.process import ThreadPool
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])

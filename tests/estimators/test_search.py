@@ -314,13 +314,14 @@ def test_a_search_that_trained_no_model_says_so():
 
 def test_trainings_end_with_the_search():
     """One thread has failed while another one trains."""
+    from libsvmx.enums import SolveStatus
     from libsvmx.sklearn.search_folds import FoldSearch
 
     ends = []
 
     class Seen(libsvmx.SVC):
         def fit(self, X, y, sample_weight=None):
-            search.over.set()
+            search.over.stop(SolveStatus.INTERRUPTED)
             with pytest.warns(exceptions.ConvergenceWarning, match="interrupted"):
                 super().fit(X, y, sample_weight)
             ends.append(self.fit_status_)

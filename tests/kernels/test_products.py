@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from libsvmx._core.process import ThreadPool
 from libsvmx._kernels.products import PanelProducts, PostingProducts, products_of
 from support import data
 from support.examples import examples
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.process import ThreadPool
 from libsvmx._kernels.kernel import Kernel
 
 LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = range(5)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from libsvmx._core.arrays import ramp
-from libsvmx._core.process import HAS_THREADS, ThreadPool
 from libsvmx._kernels.rowstore import RowStore
 from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 from support import data
 from support.examples import examples
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.process import HAS_THREADS, ThreadPool
 from libsvmx._kernels.kernel import Kernel
 
 LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = range(5)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from libsvmx._core.process import ThreadPool
 from libsvmx._kernels.rowstore import RowStore
 from libsvmx._kernels.sharedrows import SharedRows
 from support import data
 from support.examples import examples
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.process import ThreadPool
 from libsvmx._kernels.kernel import Kernel
 
 LINEAR, RBF, PRECOMPUTED = 0, 2, 4

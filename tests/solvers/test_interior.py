@@ -10,7 +10,7 @@ from libsvmx._kernels.feature_products import SparseRows
 from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
 from libsvmx._solvers.interior_point.normal_equations import NormalEquations, point_of
 
-from libsvmx._core.stopping import NOBODY, Relay
+from libsvmx._core.stopping import NOBODY, Leeway
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.interior_point import block_steps
 from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector, length_of, total
@@ -44,7 +44,7 @@ class FrozenRowBlocks:
         ]
         self.bounds = list(bounds)
         self.states = [None] * len(self.blocks)
-        self.asking = Relay(NOBODY)
+        self.asking = Leeway(NOBODY, None)
 
     def put(self, values):
         """``values``: alpha, u, xi, s, z over all rows."""

@@ -1,20 +1,21 @@
 """Whom work asks whether to stop, and what it has told of."""
 
-from libsvmx._core.stopping import FLOPS, Stopped
+from libsvmx._core.stopping import FLOPS, Stopped, Token
 from libsvmx.enums import SolveStatus
 
 # No piece of work is longer, in elements: some tens of milliseconds.
 LONGEST = 1 << 27
 
 
-class Asked:
-    """Asked(stop_at=None, error=None): an Asking that stops from its ``stop_at``-th question on, or raises ``error``.
+class Asked(Token):
+    """Asked(stop_at=None, error=None): a Token that stops from its ``stop_at``-th question on, or raises ``error``.
 
     ``told``: the amounts of work. ``after``: questions after the first answer to stop; functions may ask on in other
     threads or on their way out, but with no more work.
     """
 
     def __init__(self, stop_at=None, error=None):
+        super().__init__()
         self.stop_at, self.error = stop_at, error
         self.told, self.after = [], []
 

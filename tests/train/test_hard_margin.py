@@ -15,9 +15,10 @@ from libsvmx._core.records import replace
 from libsvmx._solvers.smo import hard_margin
 from libsvmx._solvers.smo.solver import SMO
 from libsvmx._train.folds import Rand
+from libsvmx._train.gamma import default_gamma
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
-from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
+from libsvmx._train.training import cross_validate_problem, train_problem
 from libsvmx.compat.options import svm_parameter
 from libsvmx.enums import SolveStatus
 from libsvmx.io.modelfile import model_text

@@ -7,7 +7,6 @@ import threading
 import numpy as np
 import pytest
 from libsvmx._core.arrays import ramp
-from libsvmx._core.process import ThreadPool
 from libsvmx._kernels.gram import Gram
 from libsvmx._kernels.sharedrows import ClassValues
 from libsvmx._train.probability import fit_sigmoid
@@ -17,16 +16,18 @@ from support.policies import ALWAYS_SHARED, BY_CLASSES, IN_TURN, KernelPolicy
 
 import libsvmx
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.process import ThreadPool
 from libsvmx._core.stopping import NOBODY, Stopped
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._train.folds import Rand, group_classes
+from libsvmx._train.gamma import default_gamma
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.prediction import predict_labels
 from libsvmx._train.problem import Problem
 from libsvmx._train.queue.solve_queue import SolveQueue
-from libsvmx._train.training import default_gamma, train_problem
+from libsvmx._train.training import train_problem
 from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
 from libsvmx.api.arrays import from_dense
 from libsvmx.enums import SolveStatus

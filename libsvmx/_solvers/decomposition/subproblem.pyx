@@ -570,7 +570,7 @@ cdef class Subproblem:
 
     @property
     def asking(self):
-        """Whom an engine asks, a libsvmx._core.stopping.Asking."""
+        """Whom an engine asks, a libsvmx._core.stopping.Token."""
         return NOBODY if self.control is None else self.control
 
     def kkt_gap(self):

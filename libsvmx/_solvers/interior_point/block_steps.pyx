@@ -58,7 +58,7 @@ cdef class RowBlock:
     y, upper : arrays of float64, shape (m,)      +1 or -1; upper bounds > 0, the C of each row
     linear : array of float64, shape (m,)         y of C-SVC; of epsilon-SVR target - epsilon where y = 1, else
         target + epsilon, about 1 in size
-    asking : Asking         is asked by steps that take long
+    asking : Token         is asked by steps that take long
     """
 
     cdef readonly object rows, y, upper, linear, asking

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from libsvmx._core.stopping import Asking
+    from libsvmx._core.stopping import Token
     from libsvmx._solvers.interior_point.vertex_steps import FreeRows
     from libsvmx._typing import FloatArray
 
@@ -64,7 +64,7 @@ def solve_free_rows(
     rho: float,
     mean_square: float | None,
     within: bool = False,
-    asking: Asking = NOBODY,
+    asking: Token = NOBODY,
 ) -> FreeSolution | None:
     """The free rows, nearest to where they are; None if the system cannot be solved.
 
@@ -144,7 +144,7 @@ def proximal_steps(
     rho: float,
     fixed: tuple[FloatArray, float, float],
     mean_square: float,
-    asking: Asking,
+    asking: Token,
 ) -> tuple[FloatArray, float] | None:
     """beta and rho of the free rows, whatever their bounds.
 

@@ -22,11 +22,12 @@ constraint_reduction.py. Beyond the paper:
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from libsvmx._core.stopping import LetSignalsIn, Stopped, Within
+from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.interior_point import block_steps
 from libsvmx._solvers.interior_point.constraint_reduction import thresholds
 from libsvmx._solvers.interior_point.crossover import SHARP, VertexSolution, cross_over
@@ -165,16 +166,15 @@ def vertex_near(
     ``status``: of the iterations. If they were stopped, a vertex that costs next to nothing may still be an optimum.
     ``most_elements``: as of ``cross_over``.
     """
-    asking = blocks.asking.to
     try:
         if status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
-            blocks.asking.to = Within(asking, MOST_AFTER_THE_END, status)
+            blocks.asking.left = MOST_AFTER_THE_END
         thorough = status in (SolveStatus.CONVERGED, SolveStatus.ROUNDING)
         return cross_over(blocks, point.w, point.rho, mean_square, most_elements, thorough), None
     except Stopped as stop:
         return None, stop.status
     finally:
-        blocks.asking.to = asking
+        blocks.asking.left = None
 
 
 def is_near(vertex: VertexSolution, point: Point) -> bool:
@@ -198,11 +198,10 @@ class PredictorCorrector:
 
     def __init__(self, blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int):
         self.blocks, self.settings, self.watch, self.max_iter = blocks, settings, watch, max_iter
-        asking = blocks.asking.to
-        blocks.asking.to = LetSignalsIn(asking)  # without a start, there would be nothing to return
+        blocks.asking.left = inf  # without a start, there would be nothing to return
         self.data = add_data_sums(blocks.run(block_steps.begin))
         self.point = self.measured_start()
-        blocks.asking.to = asking
+        blocks.asking.left = None
         self.best = self.blocks.states, self.point
         self.number, self.rows, self.step = 0, 0, 0.0
         self.all_rows, self.least_rows, self.refines = not self.reduction_pays(), 0, True

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from libsvmx._core.stopping import NOBODY, Relay
+from libsvmx._core.stopping import NOBODY, Leeway
 from libsvmx._core.threads import in_order
 from libsvmx._solvers.interior_point.block_steps import RowBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from libsvmx._core.stopping import Asking
+    from libsvmx._core.stopping import Token
     from libsvmx._kernels.featurerows import FeatureRows
     from libsvmx._solvers.interior_point.solver import InteriorPolicy
     from libsvmx._typing import FloatArray
@@ -31,12 +31,12 @@ class RowBlocks(Protocol):
     ----------
     states : list     one of each block. Steps do not change them, so they may be kept and brought back
     n : int           features
-    asking : Relay    is asked by steps, and by who works with their replies
+    asking : Leeway   is asked by steps, and by who works with their replies
     """
 
     states: list[Any]
     n: int
-    asking: Relay
+    asking: Leeway
 
     def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
         """Do ``step(block, state, *common, *each[k])`` with each block; keep the states, return the replies in order.
@@ -64,12 +64,12 @@ class LocalRowBlocks(RowBlocks):
         linear: FloatArray,
         policy: InteriorPolicy,
         threads: int = 1,
-        asking: Asking = NOBODY,
+        asking: Token = NOBODY,
     ):
         most = max(1, min(policy.block_rows, policy.block_elements * rows.m // max(rows.nnz, 1)))
         size = -(-rows.m // max(1, -(-rows.m // most)))  # all alike
         size += -size % rows.unit
-        self.n, self.asking = rows.n, Relay(asking)
+        self.n, self.asking = rows.n, Leeway(asking, None)
         ranges = [slice(begin, min(begin + size, rows.m)) for begin in range(0, rows.m, size)]
         self.blocks = [
             RowBlock(rows.part(own.start, own.stop), y[own], upper[own], linear[own], self.asking) for own in ranges

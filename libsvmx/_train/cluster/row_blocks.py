@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.blas import one_blas_thread
-from libsvmx._core.stopping import NOBODY, Relay
+from libsvmx._core.stopping import NOBODY, Leeway
 from libsvmx._solvers.interior_point.row_blocks import RowBlocks
 from libsvmx._train.cluster.problem import gathered
 
@@ -39,7 +39,7 @@ class DistributedRowBlocks(RowBlocks):
     def __init__(self, client: Client, blocks: list[Future], n: int):
         self.client, self.blocks, self.n = client, blocks, n
         self.states: list[Any] = [None] * len(blocks)
-        self.asking = Relay(NOBODY)  # the control of a solve, in it
+        self.asking = Leeway(NOBODY, None)  # of the control of a solve, in it
 
     def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
         count, client = len(self.blocks), self.client

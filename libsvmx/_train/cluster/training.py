@@ -76,7 +76,7 @@ def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observe
     """The optimum of one pair of classes."""
     assert isinstance(param.solver, CRSVM)
     control, began = control_of(param, observer), machine.monotonic()
-    blocks.asking.to = control
+    blocks.asking.token = control
 
     def watch(line: predictor_corrector.Iteration) -> SolveStatus | None:
         observer.iterated(line)

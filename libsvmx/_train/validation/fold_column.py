@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING
 from libsvmx._core.arrays import ramp, take_int32
 from libsvmx._core.process import ThreadPool
 from libsvmx._core.records import replace
-from libsvmx._core.stopping import LetSignalsIn
+from libsvmx._core.stopping import Leeway
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.gram import Gram
 from libsvmx._solvers.smo.warm import solve_growing
 from libsvmx._train import folds
 from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
-from libsvmx._train.limits import control_of, told_of
+from libsvmx._train.limits import control_of
 from libsvmx._train.training import pair_problem
-from libsvmx._train.validation.gram_column import GramColumn, QuietControl
+from libsvmx._train.validation.gram_column import GramColumn
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError
 
@@ -96,8 +96,8 @@ class Column:
         if self.gram_column is None:
             param, problem = self.few_rows, self.problem
             whole = self.kernels.whole or self.kernels.make_whole()
-            gram = Gram(whole, ThreadPool(thread_count(param.threads)), LetSignalsIn(control_of(param, self.observer)))
-            control = QuietControl(*told_of(param, self.observer))
+            gram = Gram(whole, ThreadPool(thread_count(param.threads)), Leeway(control_of(param, self.observer)))
+            control = control_of(param, self.observer, marks=False)
             self.gram_column = GramColumn(gram, problem.targets, problem.sample_weight, param, self.growths, control)
         return self.gram_column
 

@@ -24,13 +24,6 @@ from libsvmx._train.formulation cimport Dual, Formulation, formulation_of, write
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.stopping import Stopped
 
-cdef class QuietControl(Control):
-    """Nobody is told of marks: to ask for the interpreter takes longer than a step."""
-
-    cdef int mark(self, int kind) except -1 nogil:
-        return 0
-
-
 cdef class GramColumn:
     """GramColumn(gram, targets, weights, param, growths, control)
 
@@ -41,7 +34,7 @@ cdef class GramColumn:
     weights : buffer of float64, shape (gram.n,), or None
     param : Parameter             C-SVC or epsilon-SVR, with the smallest C
     growths : sequence of float   each C as a multiple of the one before, at least 1
-    control : QuietControl        without shrinking
+    control : Control        without shrinking
     """
 
     cdef Gram gram
@@ -49,7 +42,7 @@ cdef class GramColumn:
     cdef bint weighted, doubled
     cdef double cost
     cdef Formulation of
-    cdef QuietControl control
+    cdef Control control
     cdef Py_ssize_t n_costs, room, room_for_tests
     # the dual problem at hand, and what solves it
     cdef GramRows rows
@@ -64,7 +57,7 @@ cdef class GramColumn:
     cdef int64_t[::1] iterations
     cdef int8_t[::1] converged
 
-    def __init__(self, Gram gram, targets, weights, param, growths, QuietControl control):
+    def __init__(self, Gram gram, targets, weights, param, growths, Control control):
         self.gram, self.targets, self.weighted, self.control = gram, targets, weights is not None, control
         if self.weighted:
             self.weights = weights

@@ -19,7 +19,7 @@ from libsvmx._core.machine import machine
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.memory import load_numpy
 from libsvmx._core.packages import need
-from libsvmx._train.observer import Limits
+from libsvmx._core.process import Token
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.grid import Key, Outcome
 from libsvmx._train.validation.grid_search import Column, Plan, evaluate
@@ -92,7 +92,7 @@ def evaluate_there(
     *parts: npt.NDArray[Any] | str | None,
 ) -> tuple[int, Outcome | SolveStatus]:
     """``evaluate`` in a worker, or what has ended it; ``number`` is that of the column."""
-    limits = end.limits()
+    limits = end.token()
     try:
         problem = resident(name, parts)
         return number, limits.look() or evaluate(plan, problem, key, warm_start, limits=limits)
@@ -145,14 +145,14 @@ class End:
     at: float
     flag: str
 
-    def limits(self) -> Limits:
-        """The same as Limits of this process."""
+    def token(self) -> Token:
+        """The same as a Token of this process."""
         seconds = max(self.at - machine.time_of_day(), LEAST_SECONDS) if self.at > 0 else 0.0
-        return Limits(seconds, lambda: os.path.exists(self.flag))
+        return Token(seconds, lambda: os.path.exists(self.flag))
 
     def ask(self) -> None:
         """Raises StoppedEarly once the search has to come to an end."""
-        status = self.limits().look()
+        status = self.token().look()
         if status is not None:
             raise StoppedEarly(status, UNFINISHED)
 
@@ -162,7 +162,7 @@ class End:
 
 
 @contextmanager
-def ending(limits: Limits) -> Iterator[End]:
+def ending(limits: Token) -> Iterator[End]:
     """The End that ``limits`` amount to. A thread asks the observer, since this one waits for the workers."""
     import threading
     from tempfile import TemporaryDirectory
@@ -172,7 +172,7 @@ def ending(limits: Limits) -> Iterator[End]:
 
     def ask() -> None:
         try:
-            while not limits.should_stop():
+            while not limits.interrupted():
                 if over.wait(BETWEEN_QUESTIONS):
                     return
         except BaseException as error:
@@ -239,7 +239,7 @@ class Workers:
         if isinstance(self.dask, str):
             self.client.close()
 
-    def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Limits) -> Iterator[Outcome]:
+    def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Token) -> Iterator[Outcome]:
         """As of Pool. ``problem`` holds all rows of its matrix, in order.
 
         The observer is asked by another thread; on a cluster it ends no point that a worker has begun.
@@ -310,7 +310,7 @@ class Workers:
                     for number, column in enumerate(columns)
                     if depth < len(column.todo)
                 )
-                ended = end.limits().look()
+                ended = end.token().look()
                 if ended is not None:
                     break
                 try:

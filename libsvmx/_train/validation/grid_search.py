@@ -25,7 +25,7 @@ from libsvmx._train.checks import check_problem
 from libsvmx._train.folds import Rand
 from libsvmx._train.limits import limited
 from libsvmx._train.metrics import Scores
-from libsvmx._train.observer import Limits, Observer, Remark
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.side_by_side import HandedOn, side_by_side
 from libsvmx._train.training import shared_kernels
 from libsvmx._train.validation import cross_validation
@@ -35,6 +35,7 @@ from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
+    from libsvmx._core.process import Token
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -48,12 +49,12 @@ BORDER = 2
 class Remarks(Observer):
     """Remarks(limits=None): collects remarks, each once; of the call with these limits."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Token | None = None) -> None:
         self.seen: dict[tuple[Remark, str], None] = {}
         self.limits = limits
 
     def should_stop(self) -> bool:
-        return self.limits is not None and self.limits.should_stop()
+        return self.limits is not None and self.limits.interrupted()
 
     def remark(self, kind: Remark, detail: str = "") -> None:
         self.seen[kind, detail] = None
@@ -155,7 +156,7 @@ def evaluate(
     key: Key,
     warm_start: object,
     kernels: KernelProvider | None = None,
-    limits: Limits | None = None,
+    limits: Token | None = None,
     leaves: HandedOn | None = None,
 ) -> Outcome:
     """Cross-validate one point, with folds drawn anew as separate runs of svm-train would draw them.
@@ -248,14 +249,14 @@ def remaining(plan: Plan, done: Done) -> list[Column]:
 class Pool(Protocol):
     """Who computes."""
 
-    def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Limits) -> Iterator[Outcome]:
+    def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Token) -> Iterator[Outcome]:
         """Outcomes as they come; those of one column in its order. Raises StoppedEarly as ``limits`` say."""
 
 
 class Alone:
     """In this process, column by column, by several threads if there is work for them."""
 
-    def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Limits) -> Iterator[Outcome]:
+    def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Token) -> Iterator[Outcome]:
         policy, threads = plan.param.policy, thread_count(plan.param.threads)
         n = sum(len(column.todo) for column in columns)
         work = float(len(problem)) ** 2 * plan.n_folds * n
@@ -265,7 +266,7 @@ class Alone:
         else:
             yield from self.in_turn(plan, problem, columns, limits)
 
-    def in_turn(self, plan: Plan, problem: Problem, columns: list[Column], limits: Limits) -> Iterator[Outcome]:
+    def in_turn(self, plan: Plan, problem: Problem, columns: list[Column], limits: Token) -> Iterator[Outcome]:
         gamma, kernels, same = None, None, SameSteps(takes_libsvms(plan))
         for column in columns:
             warm_start = column.warm_start
@@ -400,7 +401,7 @@ class Search:
     def best(self) -> Point:
         return best_of(self.points, self.plan.is_regression)
 
-    def _confirm(self, limits: Limits) -> None:
+    def _confirm(self, limits: Token) -> None:
         """Points of a search with auto that may be the best, once more along LIBSVM's path.
 
         Seeded rates are those of another optimum to eps, so a row on the border may count otherwise. Points within
