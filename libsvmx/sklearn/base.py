@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from libsvmx._core.apart import at_once, built_apart
+from libsvmx._core.records import replace
 from libsvmx._solvers.solver import Solver
 from libsvmx._train.folds import Rand
 from libsvmx._train.gamma import gamma_of
@@ -61,7 +62,9 @@ FITTED = (
     *("_fitted", "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "offset_", "n_iter_"),
     *("fit_status_", "optimality_", "shape_fit_", "classes_", "class_weight_", "row_ids_", "_kept"),
 )
-NO_LIMIT = 2**63 - 1  # iterations of SMO: scikit-learn's -1 is no limit, LIBSVM's default is max(10^7, 100 l)
+# Iterations of SMO: scikit-learn's -1 is no limit, LIBSVM's default is max(10^7, 100 l). That one ends a hard margin,
+# which need not have an optimum.
+NO_LIMIT = 2**63 - 1
 
 
 class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
@@ -355,7 +358,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
             own["p"] = self.epsilon
         if self._takes_class_weight:
             own["weights"] = tuple(enumerate(self.class_weight_.tolist()))
-        return Parameter(
+        param = Parameter(
             svm_type=self._svm_type,
             kernel_type=KernelType.PRECOMPUTED if self._is_kernel else KERNELS[self.kernel],
             degree=self.degree,
@@ -365,12 +368,15 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
             eps=self.tol,
             shrinking=bool(self.shrinking),
             probability=bool(getattr(self, "probability", False)) and not self._by_cv,
-            max_iter=self.max_iter if self.max_iter > 0 else NO_LIMIT if self.solver == "smo" else 0,
+            max_iter=max(self.max_iter, 0),
             time_limit=self.max_time or 0.0,
             threads=self._threads,
             solver=self.solver,
             **own,
         )
+        if self.max_iter == -1 and self.solver == "smo" and not param.is_hard_margin:
+            param = replace(param, max_iter=NO_LIMIT)
+        return param
 
     def _read_off(self, model: Model, vectors: Any) -> None:
         """Set scikit-learn's attributes of a model, whose support vectors are ``vectors``."""

@@ -235,7 +235,8 @@ class SVC(BaseClassifier):
     cache_size : float, default=200           MB for kernel rows
     class_weight : dict, 'balanced' or None, default=None    C of a class is its weight * C
     verbose : bool, default=False             draw a bar (on a terminal, with tqdm), or print LIBSVM's transcript
-    max_iter : int, default=-1                of the solver for each pair of classes, -1 for no limit
+    max_iter : int, default=-1                of the solver for each pair of classes, -1 for no limit but that of
+                                              LIBSVM where C is infinite
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
     break_ties : bool, default=False          predict by the decision values of 'ovr', not by votes
     random_state : int, RandomState or None, default=None    draws the folds behind probabilities

@@ -254,3 +254,34 @@ def test_the_largest_index_of_files_is_a_column_like_others(name, tmp_path):
     assert estimator.predict(X.tocsr()).shape == (4,)
     with pytest.raises(libsvmx.DataError, match="at most 2147483647 are possible"):
         libsvmx.train(csr_matrix((4, 2**31)), y)
+
+
+# ---- what has no optimum --------------------------------------------------------------------------
+
+
+def endless(told):
+    """A callback that ends what goes on for longer than LIBSVM's limit."""
+    return told.marks > 10**7
+
+
+@pytest.mark.parametrize("solver", ["smo", "auto"])
+@pytest.mark.parametrize("labels", [[0, 1, 0, 1], [0, 1, 0, 2]], ids=["two classes", "three"])
+def test_a_hard_margin_of_what_nothing_separates_ends(labels, solver):
+    model = libsvmx.SVC(kernel="linear", C=np.inf, solver=solver, callback=endless)
+    with pytest.warns(exceptions.ConvergenceWarning, match="no function of this kernel separates the classes"):
+        model.fit([[1.0], [2.0], [3.0], [4.0]], labels)
+    assert model.n_iter_.max() == 100_000
+
+
+def test_a_class_whose_cost_is_infinite_ends_so_too():
+    model = libsvmx.SVC(kernel="linear", class_weight={0: np.inf, 1: np.inf}, callback=endless)
+    with pytest.warns(exceptions.ConvergenceWarning, match="no function of this kernel separates the classes"):
+        model.fit([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1])
+
+
+@pytest.mark.exhaustive  # 10^7 iterations
+def test_a_hard_tube_that_nothing_fits_ends_at_libsvms_limit():
+    model = libsvmx.SVR(kernel="linear", C=np.inf, epsilon=0.01, callback=endless)
+    with pytest.warns(exceptions.ConvergenceWarning, match="terminated early"):
+        model.fit([[1.0], [2.0], [3.0], [4.0]], [1.0, -1.0, 1.0, -1.0])
+    assert model.n_iter_ == 10**7

@@ -284,3 +284,9 @@ def test_weights_of_rows_above_0_change_nothing_of_a_hard_margin():
     assert model_text(again) == model_text(model)
     assert weighted.reports == plain.reports
     assert plain.reports[0].quantity == "nu"
+
+
+@pytest.mark.parametrize("limit", [0, 10**9])
+def test_the_question_is_asked_under_any_limit_that_leaves_time_for_it(limit):
+    X, y = INSEPARABLE["alternating"]
+    assert libsvmx.train(X, y, C=inf, kernel_type=0, max_iter=limit).statuses == (SolveStatus.UNBOUNDED,)

@@ -33,6 +33,11 @@ def soon(size: int) -> int:
     return max(100_000, 10 * size)
 
 
+def asked_within(max_iter: int, size: int) -> bool:
+    """Whether a limit leaves the time for the question; 0 is LIBSVM's, negative is no step at all."""
+    return max_iter == 0 or max_iter > soon(size)
+
+
 def unbounded(dual: DualProblem) -> bool:
     """Whether variables of both signs, each of a row of its own, have no bound that they could meet."""
     if dual.groups != 1 or not (max(dual.upper) >= NO_BOUND and min(dual.lower) <= -NO_BOUND):

@@ -32,10 +32,10 @@ class SMO(Solver):
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
     ) -> DualSolution:
-        if dual.scores is None and control.max_iter == 0 and max(dual.upper, default=0.0) >= NO_BOUND:
+        if dual.scores is None and max(dual.upper, default=0.0) >= NO_BOUND:
             from libsvmx._solvers.smo import hard_margin
 
-            if hard_margin.unbounded(dual):
+            if hard_margin.unbounded(dual) and hard_margin.asked_within(control.max_iter, dual.size):
                 return hard_margin.solve(dual, kernel, budget_bytes, control, threads)
         if dual.scores is None:
             from libsvmx._solvers.smo import smo
