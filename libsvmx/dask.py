@@ -32,7 +32,7 @@ from libsvmx._train.limits import limited
 from libsvmx._train.parameter import Parameter
 from libsvmx.api import arrays
 from libsvmx.api.arrays import as_matrix, numbers_of, parameter_of
-from libsvmx.api.warned import early_stops_warned
+from libsvmx.api.warned import early_stops_warned, warn_of_weights
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 from libsvmx.io import svmlight
@@ -198,7 +198,8 @@ def train(
         raise ParameterError("rows on a cluster give no model of support vectors: choose predict_with='factor'")
     if param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("rows on a cluster cannot have a precomputed kernel")
-    with early_stops_warned(observer, doubts=True) as stops:
+    warn_of_weights(param, problem.labels)
+    with early_stops_warned(observer) as stops:
         told = limited(stops, param.time_limit)
         counting = problem.counting(param)
         features = LowRankFeatures(counting, param, told) if solver.low_rank else LinearFeatures(counting, param)

@@ -324,6 +324,40 @@ def test_what_the_commands_warn_of_in_python_too():
     libsvmx.train(X + np.arange(60)[:, None] / 100, y, probability=True, weights={7: 3.0})
 
 
+WEIGHT_OF_NONE = {9: 2.0, 7: 3.0}
+RNG = np.random.default_rng(3)
+FORTY, LABELS = RNG.normal(size=(40, 2)), np.arange(40) % 2 * 3 + 4
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        libsvmx.train,
+        lambda X, y, **more: libsvmx.train(X, y, keep_state=True, **more),
+        lambda X, y, **more: libsvmx.State.from_model(X, y, libsvmx.train(X, y), **more),
+        lambda X, y, **more: libsvmx.cross_validate(X, y, 4, **more),
+        lambda X, y, **more: libsvmx.cross_validate(X, y, 4, seeder="auto", **more),
+        lambda X, y, **more: libsvmx.cross_validate(X, y, 4, probability=True, **more),
+        libsvmx.leave_one_out,
+        lambda X, y, **more: libsvmx.grid_search(X, y, (-1, 0, 1), None, 3, **more),
+        lambda X, y, **more: libsvmx.fit_many(X, np.column_stack([y, y[::-1], 11 - y]), **more),
+        lambda X, y, **more: libsvmx.permutation_test(X, y, n=3, cv=3, random_state=1, **more),
+        lambda X, y, **more: libsvmx.c_path(X, y, 0.5, 2, **more),
+        lambda X, y, **more: libsvmx.explain_training(X, y, **more),
+    ],
+)
+@pytest.mark.parametrize("queue", [True, False])
+def test_every_function_warns_once_of_a_weight_of_a_class_that_does_not_occur(call, queue):
+    with pytest.warns(UserWarning, match=r"^a weight is given for class 9, which does not occur in the data$") as told:
+        call(FORTY, LABELS, weights=WEIGHT_OF_NONE, policy=KernelPolicy(queue=queue))
+    assert [Path(warning.filename).name for warning in told] == [Path(__file__).name]
+    call(FORTY, LABELS, weights={7: 3.0})
+
+
+def test_a_weight_of_a_class_of_one_column_is_no_cause_of_a_warning():
+    libsvmx.fit_many(FORTY, np.column_stack([LABELS, LABELS + 5]), weights=WEIGHT_OF_NONE)
+
+
 def test_an_estimator_warns_of_classes_of_few_rows_by_their_names():
     pytest.importorskip("sklearn")
     X = np.random.default_rng(0).normal(size=(24, 2))

@@ -22,6 +22,7 @@ from libsvmx._train.gamma import default_gamma, gamma_of
 from libsvmx._train.model import Model, columns_of
 from libsvmx._train.parameter import Parameter, changed, check_threads
 from libsvmx._train.problem import Problem
+from libsvmx.api.warned import warn_of_weights
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -336,6 +337,7 @@ def problem_of(
     """Rows, targets and weights as a Problem, and ``param`` with its gamma; ``borrow`` as of ``training_rows``."""
     matrix = training_rows(X, param, borrow)
     targets, weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
+    warn_of_weights(param, targets)
     return Problem(matrix, targets, sample_weight=weights), default_gamma(param, matrix.max_index)
 
 

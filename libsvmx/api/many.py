@@ -12,7 +12,7 @@ from libsvmx._train.gamma import default_gamma
 from libsvmx._train.many import train_many
 from libsvmx._train.problem import Problem
 from libsvmx.api.arrays import numbers_of, parameter_of, rand_of, training_rows, weights_of
-from libsvmx.api.warned import early_stops_warned
+from libsvmx.api.warned import early_stops_warned, warn_of_weights
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -57,6 +57,7 @@ def fit_many(
     Warns
     -----
     ConvergenceWarning                   once, if a solve ended before the tolerance
+    UserWarning                          a weight of a class that occurs in no column
     """
     param = parameter_of(param, options, random_state, X)
     if param.svm_type == SvmType.ONE_CLASS:
@@ -71,5 +72,6 @@ def fit_many(
     columns = np.ascontiguousarray(table.T)
     problem = Problem(rows, zeros("d", rows.n_rows), sample_weight=weights_of(sample_weight, rows.n_rows))
     param = default_gamma(param, rows.max_index)
+    warn_of_weights(param, *columns)
     with early_stops_warned(observer) as told:
         return train_many(problem, param, [column.data for column in columns], rand_of(random_state), told)

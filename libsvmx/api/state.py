@@ -27,7 +27,7 @@ from libsvmx.api.arrays import (
     training_rows,
     weights_of,
 )
-from libsvmx.api.warned import early_stops_warned
+from libsvmx.api.warned import early_stops_warned, warn_of_weights
 from libsvmx.exceptions import DataError
 from libsvmx.io.statefile import load_state, save_state
 
@@ -75,6 +75,7 @@ class State(state.State):
         matrix = training_rows(X, param, borrow=False)
         targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
         problem = Problem(matrix, targets, sample_weight=row_weights)
+        warn_of_weights(param, targets)
         with early_stops_warned(observer) as told:
             return state_of_model(problem, param, model, told, cls)
 

@@ -11,7 +11,9 @@ from libsvmx.exceptions import ConvergenceWarning, warn_caller
 from libsvmx.io.transcript import REMARKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from libsvmx._train.parameter import Parameter
 
 WHAT_TO_DO = {
     Remark.ITERATION_LIMIT: "scale the data, lower C, raise eps, or raise max_iter if it was set",
@@ -23,35 +25,41 @@ WHAT_TO_DO = {
 }
 
 
-# what the commands warn of as well
-DOUBTS = (Remark.FEW_ROWS_FOR_PROBABILITY, Remark.WEIGHT_WITHOUT_CLASS)
-
-
 class EarlyStops(Forwarding):
-    """Tells the observer of the caller, and remembers which solves ended early, and of what there are doubts."""
+    """Tells the observer of the caller, and remembers which solves ended early, and which classes have few rows."""
 
     def __init__(self, observer: Observer):
         super().__init__(observer)
         self.found: set[Remark] = set()
-        self.doubts: dict[str, None] = {}  # each once, in their order
+        self.few_rows: dict[str, None] = {}  # each once, in their order
 
     def remark(self, kind: Remark, detail: str = "") -> None:
         if kind in WHAT_TO_DO:
             self.found.add(kind)
-        if kind in DOUBTS:
-            self.doubts[REMARKS[kind].format(detail=detail)] = None
+        if kind == Remark.FEW_ROWS_FOR_PROBABILITY:
+            self.few_rows[REMARKS[kind].format(detail=detail)] = None
         self.observer.remark(kind, detail)
 
 
 @contextmanager
-def early_stops_warned(observer: Observer | None, doubts: bool = False) -> Iterator[EarlyStops]:
+def early_stops_warned(observer: Observer | None, few_rows: bool = False) -> Iterator[EarlyStops]:
     """The observer to work with; for the caller of the function that uses this a ConvergenceWarning, and with
-    ``doubts`` a UserWarning of each: of a training, not of folds, which may lack a class by chance."""
+    ``few_rows`` a UserWarning of classes of too few rows: of a training, not of folds, which lack some by chance."""
     stops = EarlyStops(observer or Observer())
     yield stops
-    for doubt in stops.doubts if doubts else ():
-        warn_caller(doubt)
+    for text in stops.few_rows if few_rows else ():
+        warn_caller(text)
     kinds = [kind for kind in WHAT_TO_DO if kind in stops.found]
     if kinds:
         text = "; ".join(f"{REMARKS[kind]}. What helps: {WHAT_TO_DO[kind]}" for kind in kinds)
         warn_caller(text, ConvergenceWarning)
+
+
+def warn_of_weights(param: Parameter, *targets: Iterable[float]) -> None:
+    """A UserWarning of each weight of a class that does not occur in ``targets``, which are those of all rows: once in
+    a call, whatever it trains."""
+    if param.weights and param.svm_type.is_classification:
+        labels = set().union(*targets)
+        for label, _ in param.weights:
+            if label not in labels:
+                warn_caller(REMARKS[Remark.WEIGHT_WITHOUT_CLASS].format(detail=label))
