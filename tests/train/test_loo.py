@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from support import data
 from support.against_libsvm import parameter
+from support.judge import kernel_values
 from support.oracle import Oracle
 
+import libsvmx
 from libsvmx import Observer
 from libsvmx._train.folds import Rand
 from libsvmx._train.problem import Problem
@@ -46,3 +48,57 @@ def test_the_order_of_classes_without_a_row():
         assert [c for c in classes.without(row) if c in expected] == expected
         turned += expected != classes.usual
     assert turned > 0
+
+
+# ---- values, judged by NumPy in double -------------------------------------------------------------
+
+
+def held_out(X, y, row, **options):
+    """(interval of the decision value of a row by the optimum over all others, number of free rows), of epsilon-SVR: which
+    rows are free and which are at a bound is guessed by a state, all else is NumPy's, and its KKT gap is 0."""
+    keep = np.arange(len(y)) != row
+    model = libsvmx.train(X[keep], y[keep], keep_state=True, **options).model
+    K, C, p = kernel_values(model.param, X[keep], X[keep]), model.param.C, model.param.p
+    near = np.zeros(keep.sum())
+    near[np.asarray(model.row_numbers) - 1] = model.sv_coef[0]
+    free = (np.abs(near) > 1e-9 * C) & (np.abs(near) < C * (1 - 1e-9))
+    beta = np.where(free, 0.0, np.round(near / C) * C)
+    if free.any():
+        n, target = free.sum(), y[keep] - p * np.sign(near) - K @ beta
+        system = np.block([[K[np.ix_(free, free)], np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+        beta[free] = np.linalg.solve(system, np.append(target[free], -beta.sum()))[:n]
+    V, up, down = y[keep] - K @ beta, beta < C, beta > -C
+    growing = np.where(beta >= 0, V - p, V + p)[up]  # what b may not be below, f = K beta + b
+    falling = np.where(beta <= 0, V + p, V - p)[down]
+    assert growing.max() <= falling.min() + 1e-9
+    value = kernel_values(model.param, X[[row]], X[keep])[0] @ beta
+    return value + np.array([growing.max(), falling.min()]), free.sum()
+
+
+def test_values_of_a_path_are_the_optimum_in_double_where_a_training_in_float_is_further_off():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(25, 2)), rng.normal(size=25)
+    options = {"svm_type": 3, "kernel_type": 1, "degree": 2, "gamma": 2.0, "coef0": 1.0, "C": 80.0}
+    found = libsvmx.leave_one_out(X, y, seeder="path", eps=1e-9, **options).decision_values[:, 0]
+    in_float = []
+    for row in range(len(y)):
+        interval, n_free = held_out(X, y, row, **options)
+        assert n_free and np.abs(interval - found[row]).max() <= 1e-8
+        keep = np.arange(len(y)) != row
+        trained = libsvmx.train(X[keep], y[keep], eps=1e-9, **options)
+        in_float.append(abs(libsvmx.decision_values(trained, X[[row]])[0, 0] - found[row]))
+    assert 1e-5 < max(in_float) < 1e-2
+
+
+@pytest.mark.parametrize("seeder", ["path", "near", "sir"])
+def test_where_no_row_is_free_a_value_is_somewhere_in_the_interval_of_rho(seeder):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(10, 1)), rng.normal(size=10)
+    options = {"svm_type": 3, "kernel_type": 2, "gamma": 0.5, "C": 0.1}
+    found = libsvmx.leave_one_out(X, y, seeder=seeder, eps=1e-9, **options).decision_values[:, 0]
+    widths = []
+    for row in range(len(y)):
+        (lowest, highest), n_free = held_out(X, y, row, **options)
+        assert lowest - 1e-6 <= found[row] <= highest + 1e-6
+        widths.append(0.0 if n_free else highest - lowest)
+    assert max(widths) > 0.01

@@ -19,7 +19,7 @@ from libsvmx._train.updating.state import AnyState, State, check_feasible, check
 from libsvmx._train.updating.transaction import Transaction, report_of
 from libsvmx._train.updating.version import Version
 from libsvmx.enums import KernelType
-from libsvmx.exceptions import DataError
+from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
@@ -33,6 +33,8 @@ BEYOND = 1e-9
 UNBALANCED = 1e-6
 # Relative to the largest |K beta|: another machine may round a kernel value otherwise, but not so.
 ELSEWHERE = 1e-6
+# Relative to the same: drift of K beta that is no matter.
+DRIFTED = ELSEWHERE / 10
 # Relative to the sum of |beta_q K_pq|: what is left where these cancel, and all of K beta is rounding.
 CANCELLED = 1e-12
 
@@ -73,7 +75,7 @@ class StateRecord:
 def record_of(state: State) -> StateRecord:
     """The state as it is between two changes."""
     with state._lock:
-        version, binaries = state._at_rest(), []
+        version, binaries = without_drift(state), []
         for pair, binary in version.binaries.items():
             at = binary.state
             beta, K_beta = np.asarray(at.coefficients), np.asarray(at.K_beta)
@@ -82,6 +84,21 @@ def record_of(state: State) -> StateRecord:
         if version.table is not None:
             problem = Problem(rows_of_file(problem), problem.targets, sample_weight=problem.sample_weight)
         return StateRecord(version.param, problem, version.ids.copy(), version.next_id, binaries)
+
+
+def without_drift(state: State) -> Version:
+    """The version that holds; of a copy that is checked, where K beta has become so small that what the path has left in
+    it would look like other rows."""
+    version = state._at_rest()
+    paths = [binary.state for binary in version.binaries.values()]
+    if all(path.drift <= DRIFTED * np.abs(path.K_beta).max(initial=0.0) for path in paths):
+        return version
+    own = state.copy()
+    try:
+        own.check()
+    except (ParameterError, StoppedEarly):
+        return version
+    return own._at_rest()
 
 
 def restored(record: StateRecord, observer: Observer, kind: type[AnyState]) -> AnyState:
