@@ -54,8 +54,10 @@ def test_the_order_of_classes_without_a_row():
 
 
 def held_out(X, y, row, **options):
-    """(interval of the decision value of a row by the optimum over all others, number of free rows), of epsilon-SVR: which
-    rows are free and which are at a bound is guessed by a state, all else is NumPy's, and its KKT gap is 0."""
+    """(interval of the decision value of a row by the optimum over all others, number of free rows), of epsilon-SVR.
+
+    A state tells which rows are free and which at a bound; all else is NumPy's, and the KKT gap is 0.
+    """
     keep = np.arange(len(y)) != row
     model = libsvmx.train(X[keep], y[keep], keep_state=True, **options).model
     K, C, p = kernel_values(model.param, X[keep], X[keep]), model.param.C, model.param.p

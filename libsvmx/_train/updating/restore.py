@@ -87,8 +87,8 @@ def record_of(state: State) -> StateRecord:
 
 
 def without_drift(state: State) -> Version:
-    """The version that holds; of a copy that is checked, where K beta has become so small that what the path has left in
-    it would look like other rows."""
+    """The version that holds; that of a copy that is checked, where K beta has become so small that what the path has
+    left in it would look like other rows."""
     version = state._at_rest()
     paths = [binary.state for binary in version.binaries.values()]
     if all(path.drift <= DRIFTED * np.abs(path.K_beta).max(initial=0.0) for path in paths):
