@@ -9,12 +9,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from libsvmx._core import memory
+from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, limits
 from libsvmx._train.assembly import solves_of
 from libsvmx._train.checks import check_finite, check_rows, check_targets
-from libsvmx._train.counting import counting_part
+from libsvmx._train.counting import counting_part, dropped_classes
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.queue.batches import queue_of
@@ -108,7 +109,7 @@ def each_model(problems: list[Problem], param: Parameter, rand: Rand, observer: 
     """The models one after the other."""
     if not problems:
         return iter(())
-    kernels = KernelProvider(problems[0], param, repeated=True)
+    kernels = KernelProvider(of_some_weight(problems[0]), param, repeated=True)
     n_solves = len(problems)
     if param.svm_type.is_classification:
         n_solves = sum(solves_of(len(folds.group_classes(own.targets)[0]), param.probability) for own in problems)
@@ -118,18 +119,29 @@ def each_model(problems: list[Problem], param: Parameter, rand: Rand, observer: 
     return models_side_by_side(problems, param, rand, observer, kernels)
 
 
+def of_some_weight(problem: Problem) -> Problem:
+    """The rows that may count: those of weight 0 need no kernel value, and with them a factor is another one."""
+    weights = problem.sample_weight
+    if weights is None or all(weights):
+        return problem
+    return problem.take(filled("i", (row for row, weight in enumerate(weights) if weight != 0)))
+
+
 def models_side_by_side(
     problems: list[Problem], param: Parameter, rand: Rand, observer: Observer, kernels: KernelProvider
 ) -> Iterator[Model]:
     """As of ``each_model``, without a queue."""
     n = len(problems)
     threads, shared = kernels.at_once_of(n, thread_count(param.threads)), kernels.if_shared()
+    dropped = dropped_classes(param)
 
     def trained(j: int, observer: Observer) -> Model:
-        own = param_of(param, j, n, threads)
-        if shared is None:
+        own, whole = param_of(param, j, n, threads), shared
+        if param.solver.needs_features and not dropped.isdisjoint(problems[j].targets):
+            whole = None  # a factor without the rows of these classes is another one
+        if whole is None:
             own = replace(own, cache_size=own.cache_size / kernels.at_once)
-        model = train_counting(problems[j], own, rand.copy(), observer, shared)
+        model = train_counting(problems[j], own, rand.copy(), observer, whole)
         return replace(model, param=replace(model.param, cache_size=param.cache_size, threads=param.threads))
 
     return side_by_side(trained, n, threads, observer)

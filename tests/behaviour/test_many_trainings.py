@@ -47,6 +47,19 @@ def test_each_model_has_its_own_probability_estimates(solver, task, kernel, mech
             assert [file_of(model, tmp_path) for model in fit_many(case, Y, threads=threads, **options)] == expected
 
 
+@each("fit_many", strength=1, solver=["crsvm", "crsvm, low rank"])
+@pytest.mark.parametrize("of_classes", [False, True])
+def test_rows_that_do_not_count_have_no_part_in_a_factor(solver, task, kernel, of_classes, mechanism, tmp_path):
+    case = Case(solver, task, kernel, **mechanism)
+    if of_classes and not case.task.is_classification:
+        pytest.skip("no classes")
+    weights = None if of_classes else np.where(np.arange(len(case.y())) % 4 == 1, 0.0, 1.0)
+    more = {"weights": {int(case.y()[0]): 0.0}} if of_classes else {"sample_weight": weights}
+    Y = columns_of(case)
+    expected = [file_of(libsvmx.train(case.X(), y, **{**case.options, **more}), tmp_path) for y in Y.T]
+    assert [file_of(model, tmp_path) for model in fit_many(case, Y, **more)] == expected
+
+
 def test_tasks_with_different_classes(mechanism, tmp_path):
     case = Case("smo", "three classes", "rbf", **mechanism)
     del case.options["weights"]

@@ -483,6 +483,7 @@ cdef class SolveQueue(TaskList):
         for k, worker in enumerate(self.workers):
             self.worker[k] = <void *>worker
             (<Worker>worker).share(&self.tickets)
+        self.should_stop()  # a few short solves do not ask
         for k, value in self.constants:
             self.value[k] = value
         for k in range(self.n_sigmoids):

@@ -10,6 +10,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, repeat
+from math import nan
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import inverse, ramp, take_int32
@@ -107,7 +109,7 @@ def leave_one_out(
     Raises
     ------
     DataError, ParameterError
-    StoppedEarly             ``partial`` is a LeftOneOut with predictions up to the first row that was not done, then
+    StoppedEarly             ``partial`` is a LeftOneOut with what was found up to the first row that was not done, then
         nan; None if the training over all rows was not done
     """
     observer, n = limited(observer, param.time_limit), len(problem)
@@ -280,10 +282,11 @@ class Rows:
         self.done += 1
 
     def result(self) -> LeftOneOut:
-        """All of it."""
+        """All of it; of rows that were not done there are nan, not the values of the training over all rows."""
+        n_done, n = self.done * self.width, len(self.values)
         return LeftOneOut(
             predicted=self.predicted,
-            values=self.values,
+            values=filled("d", chain(self.values[:n_done], repeat(nan, n - n_done))) if n_done < n else self.values,
             labels=tuple(self.pairs.labels) if self.pairs else (),
             retrained=filled("i", self.retrained),
             known_wrong=self.known_wrong,
