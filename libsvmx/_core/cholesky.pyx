@@ -32,7 +32,7 @@ cdef class Cholesky:
         cdef double *factor
         if size <= self.room:
             return 0
-        room = max(size, self.room + self.room // 2, 32)
+        room = max(size, self.room + self.room // 2, 8)
         work = zeros("d", room)
         factor = <double *>malloc(room * room * sizeof(double))
         if factor == NULL:

@@ -17,7 +17,7 @@ from libsvmx._kernels.kernel cimport LONG_NS, Kernel, Targets
 from libsvmx._kernels.rowstore cimport padded
 
 from libsvmx._core.arrays import ramp, take_int32
-from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.buffers import zeros
 from libsvmx._kernels.kernel import check_members
 
 
@@ -333,6 +333,8 @@ cdef class DoubleGramTargets(Targets):
 
 # However small the budget.
 cdef Py_ssize_t LEAST_SLOTS = 8
+cdef int32_t[::1] NO_INTS = zeros("i", 0)
+cdef int64_t[::1] NO_USES = zeros("q", 0)
 
 
 cdef class DoubleRows:
@@ -347,8 +349,8 @@ cdef class DoubleRows:
 
     def __cinit__(self, double budget_bytes):
         self.budget_bytes = budget_bytes
-        self.slot_of, self.pins = zeros("i", 0), zeros("i", 0)
-        self.row_in, self.last_use, self.empty = zeros("i", 0), zeros("q", 0), zeros("i", 0)
+        self.slot_of = self.pins = self.row_in = self.empty = NO_INTS
+        self.last_use = NO_USES
 
     def __dealloc__(self):
         cdef Py_ssize_t s
@@ -396,10 +398,11 @@ cdef class DoubleRows:
     cdef int make_room(self, Py_ssize_t n) except -1:
         """Slots and lists for n rows."""
         cdef Py_ssize_t s, room
+        cdef int32_t[::1] ints
         cdef void *grown
         if n <= self.room:
             return 0
-        room = n + n // 4 + 16
+        room = n + n // 4 + 4
         if 8.0 * room * self.n_slots > self.budget_bytes:
             self.give_up()
         for s in range(self.n_slots):
@@ -415,11 +418,11 @@ cdef class DoubleRows:
         if grown == NULL:
             raise MemoryError(f"kernel rows of {8 * room} bytes")
         self.unordered = <double *>grown
-        slot_of, pins = filled("i", [-1]), zeros("i", room)
-        slot_of = memoryview(bytearray(bytes(slot_of) * room)).cast("i")
-        slot_of[:self.room] = memoryview(self.slot_of)
-        pins[:self.room] = memoryview(self.pins)
-        self.slot_of, self.pins, self.room, self.target = slot_of, pins, room, zeros("i", room)
+        ints = zeros("i", 3 * room)  # one buffer, as of a PathState
+        ints[:self.room] = self.slot_of
+        ints[self.room:room] = -1
+        ints[room:room + self.room] = self.pins
+        self.slot_of, self.pins, self.target, self.room = ints[:room], ints[room:2 * room], ints[2 * room:], room
         return 0
 
     cdef void give_up(self) noexcept nogil:
@@ -525,13 +528,13 @@ cdef class DoubleRows:
         if not self.n_empty and (self.n_slots < LEAST_SLOTS
                                  or 8.0 * self.room * (self.n_slots + 1) <= self.budget_bytes):
             if self.n_slots == self.room_for_slots:
-                grown = realloc(self.slots, (2 * self.n_slots + 64) * sizeof(double *))
+                grown = realloc(self.slots, (2 * self.n_slots + 16) * sizeof(double *))
                 if grown == NULL:
                     with gil:
                         raise MemoryError("kernel rows")
                 self.slots = <double **>grown
                 with gil:
-                    self.longer_lists(2 * self.n_slots + 64)
+                    self.longer_lists(2 * self.n_slots + 16)
             slot = <double *>malloc(self.room * sizeof(double))
             if slot != NULL:
                 self.slots[self.n_slots] = slot
@@ -552,10 +555,12 @@ cdef class DoubleRows:
         return self.empty[self.n_empty]
 
     cdef int longer_lists(self, Py_ssize_t room) except -1:
-        row_in, last_use, empty = zeros("i", room), zeros("q", room), zeros("i", room)
-        row_in[:self.n_slots], last_use[:self.n_slots] = self.row_in[:self.n_slots], self.last_use[:self.n_slots]
-        empty[:self.n_empty] = self.empty[:self.n_empty]
-        self.row_in, self.last_use, self.empty, self.room_for_slots = row_in, last_use, empty, room
+        cdef int32_t[::1] ints = zeros("i", 2 * room)
+        cdef int64_t[::1] last_use = zeros("q", room)
+        ints[:self.n_slots] = self.row_in[:self.n_slots]
+        last_use[:self.n_slots] = self.last_use[:self.n_slots]
+        ints[room:room + self.n_empty] = self.empty[:self.n_empty]
+        self.row_in, self.last_use, self.empty, self.room_for_slots = ints[:room], last_use, ints[room:], room
         return 0
 
     cdef void cut(self, Py_ssize_t n) noexcept nogil:

@@ -11,7 +11,7 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train import prediction
-from libsvmx._train.checks import check_finite, check_pairs, check_problem
+from libsvmx._train.checks import check_finite, check_problem
 from libsvmx._train.limits import limited
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter
@@ -134,7 +134,6 @@ def train(
     inner = seeded_inner_folds(seeding, param)
     with early_stops_warned(observer, few_rows=True) as told:
         if keep_state:
-            check_pairs(problem, param)
             return train_state(problem, param, told, State)
         warm, heard = None, limited(told, param.time_limit)
         if by_cv:

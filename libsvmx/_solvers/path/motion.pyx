@@ -234,6 +234,7 @@ cdef of_pile(const Pile *pile):
 #
 # With two groups each has its sum and its level, so the system has two borders, and one for what members it has.
 
+cdef double[::1] NO_DOUBLES = zeros("d", 0)
 cdef double ULP = 2.0 ** -52
 # Relative to the scale of V, and to the width of a box: closer is equal. Breakpoints so near each other may be passed
 # in any order, so the one with the largest speed is taken (Harris 1973), which keeps the factor well conditioned.
@@ -259,8 +260,7 @@ cdef class Motion:
 
     def __cinit__(self, PathState state):
         self.state = state
-        self.velocity, self.dlinear, self.dlower, self.dupper = (zeros("d", 0) for _ in range(4))
-        self.W, self.dF = zeros("d", 0), zeros("d", 0)
+        self.velocity = self.dlinear = self.dlower = self.dupper = self.W = self.dF = NO_DOUBLES
         self.final_linear = self.start_beta = None
 
     def begin(self, Control control):
@@ -281,13 +281,16 @@ cdef class Motion:
         cdef Py_ssize_t v, m = s.per_row * s.n
         cdef int g
         cdef double largest = 0.0
+        cdef double[::1] doubles  # one buffer, as of a PathState
         if self.velocity.shape[0] < s.linear.shape[0]:
-            # velocity, which tells that there is room, comes last
-            self.W, self.dF = zeros("d", s.F.shape[0]), zeros("d", s.F.shape[0])
-            self.dlinear, self.dlower, self.dupper = (zeros("d", s.linear.shape[0]) for _ in range(3))
+            v, m = s.F.shape[0], s.linear.shape[0]
+            doubles = zeros("d", 2 * v + (6 if s.groups > 1 else 4) * m)
+            self.W, self.dF, doubles = doubles[:v], doubles[v:2 * v], doubles[2 * v:]
+            self.velocity, self.dlinear, doubles = doubles[:m], doubles[m:2 * m], doubles[2 * m:]
+            self.dlower, self.dupper, doubles = doubles[:m], doubles[m:2 * m], doubles[2 * m:]
             if s.groups > 1:
-                self.levelled, self.dlevelled = (zeros("d", s.linear.shape[0]) for _ in range(2))
-            self.velocity = zeros("d", s.linear.shape[0])
+                self.levelled, self.dlevelled = doubles[:m], doubles[m:]
+            m = s.per_row * s.n
         s.make_room_in_margin()
         self.eta = self.mass = self.speed_outside = self.typical = self.blur = 0.0
         self.rounded = 0.0

@@ -565,9 +565,11 @@ def check_length(Py_ssize_t length, Py_ssize_t expected):
 
 def interleaved(values, Py_ssize_t n):
     """Values by variable (buffer of float64, shape (per_row * n,)) in the order of a path, both variables of a row
-    together, from that of a DualProblem, where all first ones come before all second ones."""
+    together, from that of a DualProblem, where all first ones come before all second ones. With one of each, as they are."""
     cdef const double[::1] given = values
     cdef Py_ssize_t p, h, per_row = given.shape[0] // max(n, 1)
+    if per_row == 1:
+        return values
     out_ = zeros("d", given.shape[0])
     cdef double[::1] out = out_
     for p in range(n):

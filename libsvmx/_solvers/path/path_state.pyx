@@ -31,6 +31,14 @@ cdef double NEAR = 1e-9
 cdef int64_t VALUE_WORK = 8
 
 
+# A state of many classes has thousands of paths, so what is empty is shared, and lists of a kind lie in one buffer: the
+# garbage collector looks at three objects for each buffer.
+cdef double[::1] NO_DOUBLES = zeros("d", 0)
+cdef int64_t[::1] NO_TAGS = zeros("q", 0)
+cdef int32_t[::1] NO_INTS = zeros("i", 0), NO_MOVES = zeros("i", 2)
+cdef int8_t[::1] NO_BYTES = zeros("b", 0)
+
+
 class PathLost(ArithmeticError):
     """A path cannot be followed: K is not positive semidefinite, or rounding has taken over."""
 
@@ -59,13 +67,11 @@ cdef class PathState:
     def __cinit__(self, int per_row, double budget_bytes, int groups=1):
         self.per_row, self.rows, self.groups = per_row, DoubleRows(budget_bytes), groups
         self.factor = Cholesky()
-        self.F, self.diagonal = zeros("d", 0), zeros("d", 0)
-        self.linear, self.lower, self.upper, self.beta, self.side = (zeros("d", 0) for _ in range(5))
-        self.where, self.group, self.place, self.tag = zeros("b", 0), zeros("b", 0), zeros("i", 0), zeros("q", 0)
-        self.moves = zeros("i", 2)
-        self.member = zeros("i", 0)
-        self.computed = zeros("d", 0)
-        self.column, self.null, self.dbeta, self.ones, self.ones_of_other = (zeros("d", 0) for _ in range(5))
+        self.F = self.diagonal = self.linear = self.lower = self.upper = self.beta = self.side = NO_DOUBLES
+        self.column = self.null = self.dbeta = self.ones = self.ones_of_other = self.computed = NO_DOUBLES
+        self.where = self.group = NO_BYTES
+        self.place = self.member = NO_INTS
+        self.tag, self.moves = NO_TAGS, NO_MOVES
 
     def __dealloc__(self):
         free(self.margin_rows)
@@ -252,23 +258,32 @@ cdef class PathState:
 
     cdef int make_room(self, Py_ssize_t n) except -1:
         """Lists for n rows."""
-        cdef Py_ssize_t m = self.per_row * n, room
-        if m <= self.linear.shape[0]:
+        cdef Py_ssize_t m = self.linear.shape[0], room, rows = self.F.shape[0]
+        cdef double[::1] doubles
+        cdef int64_t[::1] tag
+        cdef int32_t[::1] ints
+        cdef int8_t[::1] small
+        if self.per_row * n <= m:
             return 0
-        room = n + n // 4 + 16
-        if self.F.shape[0] < room:
-            self.moves = zeros("i", 2 * room)
-            self.tag, self.diagonal = longer(self.tag, "q", room), longer(self.diagonal, "d", room)
-            self.F = longer(self.F, "d", room)
+        room = n + n // 4 + 4
+        doubles, tag = zeros("d", (2 + 5 * self.per_row) * room), zeros("q", room)
+        ints, small = zeros("i", (2 + self.per_row) * room), zeros("b", 2 * self.per_row * room)
+        # nothing from here on can fail
+        tag[:rows] = self.tag
+        self.tag, self.moves, ints = tag, ints[:2 * room], ints[2 * room:]
+        ints[:m] = self.place
+        self.place = ints
+        self.diagonal, doubles = longer(self.diagonal, doubles, room), doubles[room:]
+        self.F, doubles = longer(self.F, doubles, room), doubles[room:]
         room *= self.per_row
-        lower, upper = longer(self.lower, "d", room), longer(self.upper, "d", room)
-        beta, side = longer(self.beta, "d", room), longer(self.side, "d", room)
-        where, place, group = longer(self.where, "b", room), longer(self.place, "i", room), longer(self.group, "b", room)
-        # linear, which tells that there is room, comes last
-        linear = longer(self.linear, "d", room)
-        self.lower, self.upper, self.beta, self.side, self.where, self.place = lower, upper, beta, side, where, place
-        self.group = group
-        self.linear = linear
+        small[:m] = self.where
+        small[room:room + m] = self.group
+        self.where, self.group = small[:room], small[room:]
+        self.lower, doubles = longer(self.lower, doubles, room), doubles[room:]
+        self.upper, doubles = longer(self.upper, doubles, room), doubles[room:]
+        self.beta, doubles = longer(self.beta, doubles, room), doubles[room:]
+        self.side, doubles = longer(self.side, doubles, room), doubles[room:]
+        self.linear = longer(self.linear, doubles, room)
         return 0
 
     cdef const double *row(self, int32_t p) except NULL nogil:
@@ -473,19 +488,26 @@ cdef class PathState:
     cdef int make_room_in_margin(self, Py_ssize_t more=1) except -1:
         """Scratch and lists for so many more members."""
         cdef Py_ssize_t room = self.member.shape[0], wanted = self.factor.size + more + 1
+        cdef double[::1] doubles
+        cdef int32_t[::1] member
         cdef void *grown
         self.factor.reserve(self.factor.size + more + (more > 1))
         if wanted > room:
-            room = max(64, 2 * room, wanted)
+            room = max(16, 2 * room, wanted)
             grown = realloc(self.margin_rows, room * sizeof(double *))
             if grown == NULL:
                 raise MemoryError("rows of the margin")
             self.margin_rows = <const double **>grown
-            self.dbeta, self.ones = longer(self.dbeta, "d", room), longer(self.ones, "d", room)
+            doubles, member = zeros("d", (4 + (self.groups > 1)) * room), zeros("i", room)
+            # nothing from here on can fail
+            member[:self.member.shape[0]] = self.member
+            self.member = member
+            self.dbeta, doubles = longer(self.dbeta, doubles, room), doubles[room:]
+            self.ones, doubles = longer(self.ones, doubles, room), doubles[room:]
+            self.null, doubles = longer(self.null, doubles, room), doubles[room:]
+            self.column, doubles = longer(self.column, doubles, room), doubles[room:]
             if self.groups > 1:
-                self.ones_of_other = longer(self.ones_of_other, "d", room)
-            self.null, self.column = longer(self.null, "d", room), longer(self.column, "d", room)
-            self.member = longer(self.member, "i", room)  # which tells that there is room, comes last
+                self.ones_of_other = longer(self.ones_of_other, doubles, room)
         return 0
 
 
@@ -495,11 +517,10 @@ cdef void swap_values(double[::1] values, Py_ssize_t v, Py_ssize_t w) noexcept n
     values[v], values[w] = values[w], held
 
 
-def longer(values, str kind, Py_ssize_t n):
-    """A buffer of ``kind`` that begins with ``values``."""
-    out = zeros(kind, n)
-    out[:len(values)] = memoryview(values)
-    return out
+cdef double[::1] longer(double[::1] values, double[::1] out, Py_ssize_t n):
+    """The first n of ``out``, which become ``values`` and what follows."""
+    out[:values.shape[0]] = values
+    return out[:n]
 
 
 def copied(values, Py_ssize_t n):

@@ -20,14 +20,16 @@ from libsvmx._core.arrays import take_float64
 from libsvmx._core.buffers import filled
 from libsvmx._core.machine import machine
 from libsvmx._core.stopping import Stopped
+from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.path.path import Path, PathLost, interleaved
 from libsvmx._train import folds
 from libsvmx._train.counting import dropped_classes, rows_of_state, without_classes
 from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import KernelProvider
-from libsvmx._train.limits import control_of
-from libsvmx._train.observer import Remark
+from libsvmx._train.limits import ask, control_of
+from libsvmx._train.observer import Forwarding, Remark
+from libsvmx._train.queue.pairs_at_once import QueuedPairs
 from libsvmx._train.reports import solve
 from libsvmx._train.solve_report import SolveReport
 from libsvmx._train.training import class_costs
@@ -150,23 +152,29 @@ class PairIndex:
     members : dict of buffers of int32     rows of each pair that count, in the order of LIBSVM: its first class, then
                                            the other
     costs : dict of (float, float)         C of its two classes; of no meaning without classes
+    cost_of_class : list of float          of each of ``classes``
+    rows : ndarray of int32                those that count, ascending
+    classes : (labels, start, order)       of these rows, as of ``folds.group_classes``; no labels without classes
     """
 
     def __init__(self, param: Parameter, problem: Problem, observer: Observer) -> None:
         self.param, self.problem = param, problem
         self.members: dict[Pair, Buffer] = {}
         self.costs: dict[Pair, tuple[float, float]] = {}
-        rows = rows_of_state(problem, param)
+        self.cost_of_class: list[float] = []
+        self.rows = rows = rows_of_state(problem, param)
+        self.classes: tuple[list[int], list[int], Buffer] = [], [0], rows.data
         if not param.svm_type.is_classification:
             self.members[None] = rows.data
             self.costs[None] = (0.0, 0.0)
             return
-        labels, start, order = folds.group_classes(take_float64(problem.targets, rows.data))
-        costs = class_costs(labels, without_classes(param, dropped_classes(param)), observer)
+        labels, start, order = self.classes = folds.group_classes(take_float64(problem.targets, rows.data))
+        self.cost_of_class = costs = class_costs(labels, without_classes(param, dropped_classes(param)), observer)
+        of_class = [rows[np.asarray(order[start[c] : start[c + 1]])] for c in range(len(labels))]
         for i in range(len(labels)):
             for j in range(i + 1, len(labels)):
                 pair = labels[i], labels[j]
-                self.members[pair] = rows[np.concatenate([order[start[c] : start[c + 1]] for c in (i, j)])].data
+                self.members[pair] = np.concatenate([of_class[i], of_class[j]]).data
                 self.costs[pair] = costs[i], costs[j]
 
     def as_listed(self, pair: Pair) -> Pair:
@@ -218,8 +226,43 @@ def errors_of_a_path(consequence: str) -> Iterator[None]:
         raise StoppedEarly(stop.status, consequence) from None
 
 
+class Unreported(Forwarding):
+    """Unreported(observer): the solves of a state are not told of; its report is."""
+
+    def solved(self, report: SolveReport) -> None:
+        pass
+
+
+def trained_pairs(param: Parameter, index: PairIndex, observer: Observer) -> dict[Pair, tuple[Buffer, int]]:
+    """``trained_beta`` of all pairs, from a queue where there is one for them; else of none. Raises StoppedEarly."""
+    if not index.members or param.svm_type != SvmType.C_SVC:
+        return {}
+    problem = index.problem.take(index.rows.data)
+    kernels = KernelProvider(problem, param, index.classes[1:])
+    weighted = problem.sample_weight is not None
+    with errors_of_a_path(NO_STATE):
+        ask(observer)
+        queue = kernels.queue(param, observer, len(index.members), weighted)
+        if queue is None:
+            return {}
+        queued = QueuedPairs(queue, kernels.members(problem), index.classes, index.cost_of_class, None)
+        queue.run(thread_count(param.threads))
+        pairs = queued.collect(Unreported(observer))
+        for report in pairs.reports:
+            if report.status in (SolveStatus.INTERRUPTED, SolveStatus.TIME_LIMIT):
+                raise Stopped(report.status)
+    iterations = (report.iterations for report in pairs.reports)
+    return dict(zip(index.members, zip(pairs.betas, iterations, strict=True), strict=True))
+
+
 def train_binary(
-    param: Parameter, index: PairIndex, pair: Pair, ids: Ids, observer: Observer, beta: Buffer | None = None
+    param: Parameter,
+    index: PairIndex,
+    pair: Pair,
+    ids: Ids,
+    observer: Observer,
+    beta: Buffer | None = None,
+    iterations: int = 0,
 ) -> BinaryProblem:
     """The optimum of one binary problem.
 
@@ -228,6 +271,7 @@ def train_binary(
     pair : Pair                  of ``index.members``
     ids : ndarray of int64       of all rows of ``index.problem``
     beta : buffer of float64     a start near the optimum, by variable in the order of a path; None: SMO finds one
+    iterations : int             of SMO that have led there
 
     Raises
     ------
@@ -240,6 +284,7 @@ def train_binary(
     totals = coefficient_sums(param, problem.weight)
     binary = BinaryProblem(param)
     with errors_of_a_path(NO_STATE), binary.timed():
+        binary.iterations = iterations
         if beta is None:
             beta, binary.iterations = trained_beta(param, index, pair, observer)
         kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
-from libsvmx._train.checks import check_nu
+from libsvmx._train.checks import BYTES_OF_PATH, check_nu, check_pairs
 from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
@@ -27,6 +27,7 @@ from libsvmx._train.updating.binary_problem import (
     PairIndex,
     errors_of_a_path,
     train_binary,
+    trained_pairs,
 )
 from libsvmx._train.updating.certificate import certificate_of
 from libsvmx._train.updating.given import Table, check_rows, joined, kept_rows
@@ -209,7 +210,7 @@ class State:
             rest = both.take(kept.data)
             if table is None:
                 rest = Problem(both.matrix.take(kept.data), rest.targets, sample_weight=rest.sample_weight)
-            check_feasible(rest, version.param)
+            check_feasible(rest, version.param, len(version.binaries))
             transaction = Transaction(version.param, both, ids, told, stays, len(targets), moving)
             try:
                 binaries, report = transaction.update(version.binaries, PairIndex(version.param, rest, told))
@@ -270,7 +271,7 @@ class State:
                 kind = "C-SVC" if version.param.svm_type == SvmType.C_SVC else "epsilon-SVR"
                 raise ParameterError(f"{kind} has no nu")
             param = replace(version.param, nu=nu)
-            check_feasible(version.problem, param)
+            check_feasible(version.problem, param, len(version.binaries))
             transaction = transaction_of(version, param, observer, moving)
             binaries, report = transaction.set_sums(version.binaries)
             return replace(version, param=param, binaries=binaries, report=report)
@@ -446,7 +447,8 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
         tell_dropped(problem, problem.take(rows_of_state(problem, param).data), observer)
     if not index.members:
         observer.remark(Remark.ONE_CLASS)
-    binaries = {pair: train_binary(param, index, pair, ids, observer) for pair in index.members}
+    trained = trained_pairs(param, index, observer)
+    binaries = {pair: train_binary(param, index, pair, ids, observer, *trained.get(pair, ())) for pair in index.members}
     report = report_of(binaries.values(), binaries)
     for binary in binaries.values():
         binary.retrained = False
@@ -461,8 +463,10 @@ def check_kept(param: Parameter) -> None:
         raise ParameterError("a state has no probability estimates: they come from cross-validation")
 
 
-def check_feasible(problem: Problem, param: Parameter) -> None:
-    """Raise ParameterError where nu is too much for the rows that a state has, or is to have."""
+def check_feasible(problem: Problem, param: Parameter, n_known: int = 0) -> None:
+    """Raise ParameterError where nu is too much for the rows that a state has, or is to have; TooLittleMemory for very
+    many classes, of whose pairs it has ``n_known``."""
+    check_pairs(problem, param, n_known, BYTES_OF_PATH)
     if param.svm_type == SvmType.NU_SVC:
         check_nu(problem, param)
 
