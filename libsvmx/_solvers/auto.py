@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Attempt = Callable[[Control], DualSolution]
 
-# Up to this product of the largest bound and the largest kernel value SMO is not looked at: it gets on.
-SMO_GETS_ON = 100.0
 # Where crsvm is taken: so many features at most, and rows for each.
 MOST_FEATURES = 1000
 ROWS_FOR_FEATURE = 2
@@ -69,7 +67,7 @@ class ChoicePolicy:
     soon: float = 24
     soon_in_all: float = 30_000
     patience: float = 200
-    smo_gets_on: float = SMO_GETS_ON
+    smo_gets_on: float = 100.0
     most_free: int = 2500
     much_worse: float = 5.0
     least_squares: Solver | None = None

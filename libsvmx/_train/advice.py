@@ -20,7 +20,7 @@ from libsvmx._core.matrix import distinct_features
 from libsvmx._core.memory import MEGABYTE
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
-from libsvmx._solvers.auto import SMO_GETS_ON, are_few
+from libsvmx._solvers.auto import Auto, are_few
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
 from libsvmx._train.gamma import default_gamma
@@ -180,9 +180,15 @@ def solver_of(problem: Problem, param: Parameter) -> tuple[str, str, float]:
         return "smo", "auto takes smo for a hard margin", product
     if param.kernel_type == KernelType.LINEAR:
         return name, "auto begins with smo; with a linear kernel of few features crsvm goes on", product
-    if product <= SMO_GETS_ON:
-        return "smo", f"auto takes it where C times the largest kernel value is {SMO_GETS_ON:g} or less", product
+    if product <= (limit := smo_gets_on(param)):
+        return "smo", f"auto takes it where C times the largest kernel value is {limit:g} or less", product
     return name, "it begins with smo, and looks early whether irwls or chunked is sooner", product
+
+
+def smo_gets_on(param: Parameter) -> float:
+    """Up to which product of the largest bound and the largest kernel value auto takes smo, or would take it."""
+    auto = param.solver if isinstance(param.solver, Auto) else Auto()
+    return auto.policy.smo_gets_on
 
 
 # ---- what is odd ---------------------------------------------------------------------------------
@@ -302,7 +308,8 @@ def is_for_crsvm(plan: TrainingPlan) -> bool:
 
 def of_steps(plan: TrainingPlan, product: float) -> Iterator[Advice]:
     """A large C with a solver that takes many small steps then."""
-    if plan.param.solver.name == "smo" and SMO_GETS_ON < product < inf and not plan.param.has_infinite_cost:
+    many = smo_gets_on(plan.param) < product < inf
+    if plan.param.solver.name == "smo" and many and not plan.param.has_infinite_cost:
         yield Advice(
             "steps",
             f"C times the largest kernel value is {product:.3g}: smo may take very many steps",
