@@ -39,8 +39,18 @@ def gamma_of(gamma: str | float, X: Any) -> float:
 def variance_of(X: Any) -> float:
     """Of all values, each sum as in scikit-learn, for its bits; of a sparse matrix it may be rounded to less than 0."""
     if hasattr(X, "tocsr"):
-        return float(X.multiply(X).mean() - X.mean() ** 2)
+        if X.dtype == "float32":
+            X = with_values(X, X.data.astype("float64"))
+        of_data = X.data * X.data
+        as_there = X.format == "csr" and X.has_canonical_format and of_data.all()  # else the sum has another order
+        squares = with_values(X, of_data) if as_there else X.multiply(X)
+        return float(squares.mean() - X.mean() ** 2)
     return variance_in_double(X) if X.dtype == "float32" else float(X.var())
+
+
+def with_values(X: Any, data: FloatArray) -> Any:
+    """A compressed matrix of SciPy with other values at the same places, of which there is no copy."""
+    return type(X)((data, X.indices, X.indptr), shape=X.shape)
 
 
 def variance_in_double(X: Any) -> float:

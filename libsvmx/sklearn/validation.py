@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_X_y, validate_data
 
@@ -39,8 +40,9 @@ def check_columns(X: Any) -> None:
 
 
 def training_data(estimator: Any, X: Any, y: Any, float32: bool = False) -> tuple[Any, Any]:
-    """``validate_data`` of rows and targets; an array of finite ``float32`` stays one. Raises ValueError."""
-    stays = float32 and type(X) is np.ndarray and X.dtype == np.float32 and has_finite_sum(X)
+    """``validate_data`` of rows and targets; finite ``float32`` stays that, sparse or not. Raises ValueError."""
+    stays = float32 and getattr(X, "dtype", None) == np.float32
+    stays = stays and (issparse(X) or (type(X) is np.ndarray and has_finite_sum(X)))
     wanted = np.float32 if stays else np.float64
     if is_plain(X, wanted) and type(y) is np.ndarray and y.shape == X.shape[:1]:
         kind = y.dtype.kind

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_matrix, csr_matrix, issparse
 
 import libsvmx
 from libsvmx.io.modelfile import model_text
@@ -18,7 +19,8 @@ def fitted(name, rows, y, weights=None, **settings):
     """All that a fit leaves behind, as bytes, and what it says of rows."""
     model = getattr(libsvmx, name)(**settings).fit(rows, y, weights)
     own = vars(model)
-    told = {key: np.asarray(own[key]).tobytes() for key in own if key.endswith("_") and key != "optimality_"}
+    kept = {key: own[key].toarray() if issparse(own[key]) else own[key] for key in own if key.endswith("_")}
+    told = {key: np.asarray(kept[key]).tobytes() for key in kept if key != "optimality_"}
     return told, model_text(model._fitted.model), model.predict(rows).tobytes(), model.support_vectors_.dtype
 
 
@@ -39,6 +41,25 @@ def test_fits_are_those_of_float64(name, settings, order, exhaustive):
 )
 def test_rows_that_are_weighted_kept_or_predicted(settings):
     rows, y, weights = X[:200, :9], Y[:200], RANDOM.integers(0, 3, 200).astype(float)
+    expected = fitted("SVC", rows.astype(np.float64), y, weights, **settings)
+    assert fitted("SVC", rows, y, weights, **settings) == expected
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
+@pytest.mark.parametrize("settings", [{}, {"kernel": "linear"}, {"kernel": "poly", "gamma": "auto"}], ids=str)
+@pytest.mark.parametrize("form", [csr_matrix, csc_matrix])
+def test_fits_of_sparse_rows_are_those_of_float64(name, settings, form):
+    settings = {"nu": 0.2, **settings} if "Nu" in name or "One" in name else settings
+    rows = form(np.where(X[:90, :30] > 0, X[:90, :30], 0))
+    assert fitted(name, rows, Y[:90], **settings) == fitted(name, rows.astype(np.float64), Y[:90], **settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"keep_rows": True}, {"warm_start": True}, {"probability": True, "random_state": 5}, {"refine": True}],
+)
+def test_sparse_rows_that_are_weighted_kept_or_predicted(settings):
+    rows, y, weights = csr_matrix(np.maximum(X[:200, :9], 0)), Y[:200], RANDOM.integers(0, 3, 200).astype(float)
     expected = fitted("SVC", rows.astype(np.float64), y, weights, **settings)
     assert fitted("SVC", rows, y, weights, **settings) == expected
 
@@ -70,6 +91,21 @@ def test_a_sum_that_is_no_float32():
     rows = np.full((60, 5), np.finfo(np.float32).max)
     rows[:, 0] = X[:60, 0]
     assert fitted("SVC", rows.astype(np.float32), Y[:60]) == fitted("SVC", rows, Y[:60])
+
+
+def test_sparse_rows_are_not_converted_either():
+    rows, y = csr_matrix(np.maximum(np.tile(X[:, :300], (8, 1)), 0)), RANDOM.integers(0, 2, 2480)
+    peaks = []
+    for given in (rows, rows.astype(np.float64)):
+        tracemalloc.start()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                libsvmx.SVC(max_iter=5, cache_size=1).fit(given, y)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert peaks[0] < peaks[1] + 0.5 * rows.data.nbytes
 
 
 def test_no_copy_in_double():
