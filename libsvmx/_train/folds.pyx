@@ -1,6 +1,6 @@
 """Classes and folds in LIBSVM's order, drawn with C's rand()."""
 
-from libc.math cimport fabs, floor
+from libc.math cimport NAN, fabs, floor
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from libsvmx._core.buffers import filled, zeros
@@ -239,3 +239,40 @@ def put_rows(out, rows, values, Py_ssize_t width):
     for q in range(row.shape[0]):
         for f in range(width):
             to[row[q] * width + f] = given[q * width + f]
+
+
+def pairs_in_order(values, Py_ssize_t n, places):
+    """Decision values of n rows, by pairs of k classes, as those of pairs of other classes.
+
+    Parameters
+    ----------
+    values : buffer of float64, shape (n * k (k - 1) / 2,)      row by row, pairs (0, 1), (0, 2), …
+    places : list of int      which of the k each of the other classes is, -1: none
+
+    Returns
+    -------
+    buffer of float64, shape (n * K (K - 1) / 2,), K = len(places); a pair the other way round changes its sign, one of
+    which a class is missing has nan
+    """
+    cdef const double[::1] given = values
+    cdef const int32_t[::1] place = filled("i", places)
+    cdef Py_ssize_t K = place.shape[0], wanted = K * (K - 1) // 2, k = 0, width, i, j, a, b, row, at = 0
+    for i in range(K):
+        k += place[i] >= 0
+    width = k * (k - 1) // 2
+    if given.shape[0] != n * width:
+        raise ValueError(f"{given.shape[0]} values of {n} rows and {k} classes")
+    out_ = zeros("d", n * wanted)
+    cdef double[::1] out = out_
+    for i in range(K):
+        for j in range(i + 1, K):
+            a, b = min(place[i], place[j]), max(place[i], place[j])
+            for row in range(n):
+                if a < 0:
+                    out[row * wanted + at] = NAN
+                elif place[i] < place[j]:
+                    out[row * wanted + at] = given[row * width + a * k - a * (a + 1) // 2 + b - a - 1]
+                else:
+                    out[row * wanted + at] = -given[row * width + a * k - a * (a + 1) // 2 + b - a - 1]
+            at += 1
+    return out_

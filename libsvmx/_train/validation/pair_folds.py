@@ -9,12 +9,11 @@ from math import nan
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
-from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
 from libsvmx._train import folds, prediction
 from libsvmx._train.assembly import INNER_FOLDS, assemble_classifier
 from libsvmx._train.limits import ask
-from libsvmx._train.model import pair_place
 from libsvmx._train.training import class_costs, pair_problem, predict_fold, shared_kernels, sigmoid_of
 from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, joined
@@ -54,14 +53,8 @@ def by_pairs(values: Buffer, n: int, labels: Sequence[int] | None, all_labels: l
     """
     if labels is None or list(labels) == all_labels:
         return values
-    width, wanted = len(labels) * (len(labels) - 1) // 2, list(combinations(all_labels, 2))
-    out = zeros("d", n * len(wanted))
-    for at, pair in enumerate(wanted):
-        known = set(pair) <= set(labels)
-        source, sign = pair_place(pair, labels) if known else (0, nan)
-        for row in range(n):
-            out[row * len(wanted) + at] = sign * values[row * width + source] if known else nan
-    return out
+    number = {label: c for c, label in enumerate(labels)}
+    return folds.pairs_in_order(values, n, [number.get(label, -1) for label in all_labels])
 
 
 class PairFolds(ProblemFolds):
