@@ -18,7 +18,8 @@ usage: svmx-checkdata [options] dataset
 
 Reports every line of a LIBSVM data file (plain, .gz, .xz, .bz2, or - for standard input) that is not
 label index:value index:value ..., with indices ascending and numbers finite. Labels may be a,b,c of
-multi-label data. Exit code 1 if there is any.
+multi-label data. Exit code 1 if there is any. If not one of the first 100000 lines is a row, what
+follows them is not looked at, and the exit code is 1, too.
 
 options:
   --lenient      take no notice of blank lines and of comment lines
@@ -28,6 +29,7 @@ options:
 
 BLOCK_BYTES = 1 << 20
 LINES_BETWEEN_COUNTS = 1000
+LINES_LOOKED_AT = 100_000  # if not one of so many at the beginning is a row, a file is something else
 MAX_INDEX = 2**31 - 1
 
 NO_NEWLINE = "missing a newline character in the end"
@@ -120,12 +122,14 @@ def main(argv: list[str]) -> int:
     with suppress(AttributeError):  # not a text stream of Python's own
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     watch()
-    wrong = number = n_bytes = 0
+    rows = wrong = number = n_bytes = 0
     comment = 0
     size = size_of(files[0])
     with phase("checking", files[0]):
         for number, line in enumerate(lines_of(files[0]), 1):
-            errors = [] if job.lenient and is_skipped(line) else errors_of(line)
+            is_row = not (job.lenient and is_skipped(line))
+            errors = errors_of(line) if is_row else []
+            rows += is_row and not errors
             if errors:
                 wrong += 1
                 if not comment and line.strip() and is_skipped(line):
@@ -134,11 +138,17 @@ def main(argv: list[str]) -> int:
             n_bytes += len(line)
             if number % LINES_BETWEEN_COUNTS == 0:
                 counted("", min(n_bytes, size), size)
+            if number == LINES_LOOKED_AT and not rows:
+                break
+    no_data = number == LINES_LOOKED_AT and not rows
     tell("checked", number, wrong)
     if comment:
         warn(f"line {comment} is only a comment: --lenient, here and in svmx-train, takes no notice of such lines")
+    if no_data:
+        warn(f"not one of the first {number} lines is a row: what follows them is not looked at")
     if wrong:
         write(f"Found {wrong} lines with error.\n")
+    if wrong or no_data:
         return FAILURE
     write("No error.\n")
     return 0

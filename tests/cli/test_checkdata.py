@@ -9,7 +9,7 @@ import pytest
 from support import data
 from support.commands import process
 
-from libsvmx.cli.checkdata import BLOCK_BYTES, lines_of
+from libsvmx.cli.checkdata import BLOCK_BYTES, LINES_LOOKED_AT, lines_of
 
 PAIR = "feature '{}' not an <index>:<value> pair, <index> integer, <value> real number "
 ORDER = "feature indices must be in an ascending order, previous/current features {} {}"
@@ -106,6 +106,25 @@ def test_a_file_of_several_blocks(pack, folder):
     expected = [f"line {n}: {error}" for n, (_, errors) in enumerate(lines, 1) for error in errors]
     wrong = sum(bool(errors) for _, errors in lines)
     assert (code, out.splitlines()) == (1, [*expected, f"Found {wrong} lines with error."])
+
+
+@pytest.mark.parametrize("options", [[], ["--lenient"]])
+def test_a_file_that_is_something_else(options, folder):
+    """Nothing is said of all lines of a file without a row among the first ones: there may be millions."""
+    path, wrong = folder.put("d", b"\n" * (LINES_LOOKED_AT + 1)), 0 if options else LINES_LOOKED_AT
+    code, out, err = folder.call("svmx-checkdata", *options, path)
+    said = [f"line {n}: missing label, perhaps an empty line?" for n in range(1, wrong + 1)]
+    assert (code, out.splitlines()) == (1, [*said, *[f"Found {n} lines with error." for n in [wrong] if n]])
+    assert f"not one of the first {LINES_LOOKED_AT} lines is a row" in err
+
+
+def test_a_row_that_comes_late(folder):
+    head = b"x\n" * (LINES_LOOKED_AT - 1) + b"1 1:1\n"
+    out = folder.call("svmx-checkdata", folder.put("d", head + b"y\n"))[1]
+    assert out.splitlines()[-2:] == [
+        f"line {LINES_LOOKED_AT + 1}: label y is not a number",
+        f"Found {LINES_LOOKED_AT} lines with error.",
+    ]
 
 
 def test_the_projects_sets(folder):
