@@ -317,7 +317,7 @@ cdef class Rows:
     Parameters
     ----------
     slices : list of TextSlice
-    n_rows : int            upper bound
+    n_rows : int            upper bound: where lines are blank, memory is asked for and never touched
     comments : bool         whether # begins a comment
 
     ``told``, if it is not None, is called now and then by the thread that has made this: bytes that are read, of all.
@@ -341,8 +341,9 @@ cdef class Rows:
         self.comments = comments
         self.told, self.owner, self.n_read = None, PyThread_get_thread_ident(), 0
         self.n_bytes = last.lines.end - first.lines.next
-        self.indptr_, self.indices_, self.values_ = zeros("q", n_rows + 1), empty("i", entries + 1), empty("d", entries + 1)
+        self.indptr_, self.indices_, self.values_ = empty("q", n_rows + 1), empty("i", entries + 1), empty("d", entries + 1)
         self.indptr, self.indices, self.values = self.indptr_, self.indices_, self.values_
+        self.indptr[0] = 0
 
     def read(self, TextSlice part):
         """Read the lines of a slice up to the first fault. Signals are let in."""
@@ -451,7 +452,7 @@ cdef class DataRows(Rows):
 
     def __cinit__(self, list slices, Py_ssize_t n_rows, bint comments, bint lenient, bint unlabeled, bint any_label):
         self.lenient, self.unlabeled, self.any_label = lenient, unlabeled, any_label
-        self.targets_, self.numbers_ = zeros("d", n_rows), zeros("i", n_rows)
+        self.targets_, self.numbers_ = empty("d", n_rows), empty("i", n_rows)
         self.targets, self.numbers = self.targets_, self.numbers_
 
     cdef int line(self, TextSlice part, int64_t row) except -1 nogil:
@@ -467,7 +468,9 @@ cdef class DataRows(Rows):
         part.blank_from = 0
         if part.at[0] == c"#":
             return foreign_byte(part.at, stop, &part.at) if self.lenient else COMMENT_LINE
-        if not self.unlabeled:
+        if self.unlabeled:
+            self.targets[row] = 0.0
+        else:
             behind = svmx_plain_number(part.at, stop, part.text_end, &self.targets[row])
             if behind != NULL:
                 part.at = behind

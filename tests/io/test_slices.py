@@ -1,5 +1,6 @@
 """Texts read in chunks by several threads: whatever the borders, the same rows, remarks and faults."""
 
+import os
 import subprocess
 import sys
 
@@ -150,3 +151,22 @@ def test_a_small_file_needs_no_threads(large, tmp_path):
     assert said[:-1] == []
     if said == ["False"]:  # an editable install has threads before that
         assert "threading" in subprocess.run([*ask, str(large)], capture_output=True, text=True, check=True).stdout
+
+
+RESIDENT = """\
+import resource
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc of Linux")
+@pytest.mark.parametrize("head", [b"", b"1 1:1\n-1 1:2\n"])
+def test_blank_lines_take_no_memory(head, tmp_path):
+    """Millions of them: arrays are as long as if each were a row, and never touched beyond the rows."""
+    n = 10_000_000
+    (tmp_path / "data").write_bytes(head + b"\n" * n)
+    code = "from libsvmx.io.textparse import parse_data; text = open('data', 'rb').read()\n" + RESIDENT
+    code += "before = resident(); found = parse_data(text, 'data'); print(resident() - before)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < n
