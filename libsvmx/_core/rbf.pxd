@@ -10,6 +10,7 @@ cdef extern from "loops.h" nogil:
         bint close
     enum:
         SVMX_RBF_TILE
+        SVMX_RBF_BLOCK
     svmx_targets svmx_rbf_targets(int64_t n_features, svmx_numbers panels, const double *squares, double gamma) noexcept
     bint svmx_rbf_source(const svmx_targets *targets, double square, double largest, svmx_source *source) noexcept
     int64_t svmx_rbf_one "svmx_loops.rbf_one"(

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from libsvmx._core.dense_rows cimport SVMX_NARROW, svmx_dense_transposed, svmx_narrow_gram
+from libsvmx._core.dense_rows cimport SVMX_NARROW, SVMX_NARROW_ROOM, svmx_dense_transposed, svmx_narrow_gram
 from libsvmx._core.matrix cimport CsrMatrix
 
 from libsvmx._core.stopping import NOBODY
@@ -316,11 +316,12 @@ def narrow_gram(const double[:, ::1] X, members, const double[::1] weights):
                 raise IndexError(f"row {member[i]} of {m}")
         chosen = &member[0] if q else NULL
     outer_, sum_ = np.zeros((n, n)), np.zeros(n)
+    cdef double[::1] room = np.empty(SVMX_NARROW_ROOM)
     cdef double[:, ::1] outer = outer_
     cdef double[::1] total = sum_
     if q:
         with nogil:
-            svmx_narrow_gram(q, n, &X[0, 0], chosen, &weights[0], &outer[0, 0], &total[0])
+            svmx_narrow_gram(q, n, &X[0, 0], chosen, &weights[0], &room[0], &outer[0, 0], &total[0])
     return outer_, sum_
 
 

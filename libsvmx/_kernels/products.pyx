@@ -17,7 +17,8 @@ from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_sourc
 from libsvmx._core.kernel_functions cimport svmx_kernel, svmx_kernel_value
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.numbers cimport svmx_numbers, svmx_numbers_from
-from libsvmx._core.rbf cimport (SVMX_RBF_TILE, svmx_rbf_block, svmx_rbf_one, svmx_rbf_source, svmx_rbf_targets, svmx_source)
+from libsvmx._core.rbf cimport (SVMX_RBF_BLOCK, SVMX_RBF_TILE, svmx_rbf_block, svmx_rbf_one, svmx_rbf_source, svmx_rbf_targets,
+                                svmx_source)
 
 
 # At this share of nonzeros and above, a dense panel reads fewer bytes per row than the
@@ -369,7 +370,7 @@ cdef class RbfPanels:
         panels.of_targets, panels.formula, panels.n = of_targets, formula[0], members.shape[0]
         for k in range(panels.n):
             panels.largest = max(panels.largest, of_targets[k])
-        panels.block_tile = max(<Py_ssize_t>SVMX_PANEL, min(<Py_ssize_t>SVMX_RBF_TILE,
+        panels.block_tile = max(<Py_ssize_t>SVMX_PANEL, min(<Py_ssize_t>SVMX_RBF_BLOCK,
                                 BLOCK_VALUES // products.width // SVMX_PANEL * SVMX_PANEL))
         panels.targets = svmx_rbf_targets(products.width, products.panels, &of_targets[0], formula.gamma)
         panels.mostly_zero = (panels.doubts(members) * VALUES_PER_DOUBT
@@ -420,7 +421,7 @@ cdef class RbfPanels:
         """The same of several rows, ``laid`` out by the products; False, too, if the targets are not full."""
         cdef svmx_source shares[SVMX_SOURCES]
         cdef int64_t n_doubtful[SVMX_SOURCES]
-        cdef int32_t doubtful[SVMX_SOURCES * SVMX_RBF_TILE]
+        cdef int32_t doubtful[SVMX_SOURCES * SVMX_RBF_BLOCK]
         cdef int s
         if not self.products.full:
             return False
@@ -431,7 +432,7 @@ cdef class RbfPanels:
             svmx_rbf_block(&self.targets, begin, min(end - begin, self.block_tile), count, laid, shares, out, n_doubtful,
                            doubtful)
             for s in range(count):
-                self.settle(sources[s], begin, n_doubtful[s], &doubtful[s * SVMX_RBF_TILE], out[s] + begin)
+                self.settle(sources[s], begin, n_doubtful[s], &doubtful[s * SVMX_RBF_BLOCK], out[s] + begin)
             begin += self.block_tile
         return True
 

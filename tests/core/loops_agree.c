@@ -207,12 +207,13 @@ TRY(interior_move)
 /* Rows of 1 to 64 features; all of them, and some. */
 TRY(narrow_gram)
 {
+    static double room[SVMX_NARROW_ROOM];
     const int64_t width = n % SVMX_NARROW + 1, m = MOST * 16 / width < 201 ? MOST * 16 / width : 201;
     UNUSED;
     for (int64_t k = 0; k < m; ++k)
         L[0][k] = (k * 7) % m;
     for (int chosen = 0; chosen < 2; ++chosen) {
-        t->narrow_gram(m - chosen, width, D[0] + 1, chosen ? L[0] : NULL, D[1], D[2], D[3] + 1);
+        t->narrow_gram(m - chosen, width, D[0] + 1, chosen ? L[0] : NULL, D[1], room, D[2], D[3] + 1);
         add_doubles(D[2], width * width + 1), add_doubles(D[3], width + 2);
     }
 }
@@ -750,8 +751,8 @@ TRY(rbf_block)
 {
     UNUSED;
 #if defined(__GNUC__)
-    static int32_t doubtful[SVMX_SOURCES * SVMX_RBF_TILE];
-    const int64_t m = n < SVMX_RBF_TILE ? n : SVMX_RBF_TILE, begin = 2 * SVMX_PANEL;
+    static int32_t doubtful[SVMX_SOURCES * SVMX_RBF_BLOCK];
+    const int64_t m = n < SVMX_RBF_BLOCK ? n : SVMX_RBF_BLOCK, begin = 2 * SVMX_PANEL;
     const int count = (int)(n % SVMX_SOURCES) + 1;
     for (int in_float = 0; in_float < 2; ++in_float)
         for (double gamma = 1e-3; gamma < 30; gamma *= 30) {
@@ -766,8 +767,8 @@ TRY(rbf_block)
             t->rbf_block(&targets, begin, m, count, D[0], sources, out, n_doubtful, doubtful);
             for (int s = 0; s < count; ++s) {
                 for (int64_t k = 0; k < n_doubtful[s]; ++k)
-                    out[s][begin + doubtful[s * SVMX_RBF_TILE + k]] =
-                        exact(s, begin + doubtful[s * SVMX_RBF_TILE + k], gamma);
+                    out[s][begin + doubtful[s * SVMX_RBF_BLOCK + k]] =
+                        exact(s, begin + doubtful[s * SVMX_RBF_BLOCK + k], gamma);
                 add_floats(out[s] + begin, m);
             }
         }

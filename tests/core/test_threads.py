@@ -1,5 +1,7 @@
 """The number of threads: asked for, from the environment, from the machine; and jobs in them."""
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -65,3 +67,38 @@ def test_without_threads_to_be_had_those_there_are_do_it_all(given):
         for_each(lambda item: seen.append((item, threading.get_ident())), range(100), 4)
     assert sorted(item for item, _ in seen) == list(range(100))
     assert len({ident for _, ident in seen}) <= given + 1
+
+
+# What has been imported and chosen before takes no stack of the small thread.
+IN_A_SMALL_THREAD = """\
+import sys, threading
+import numpy as np
+import libsvmx
+from libsvmx import KernelType
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 5))
+y = np.sign(X[:, 0] + 0.3 * rng.normal(size=300))
+X[rng.random(X.shape) < float(sys.argv[1])] = 0
+def call():
+    for solver in ("smo", "chunked", "irwls", "crsvm"):
+        for kernel_type in (KernelType.LINEAR, KernelType.RBF):
+            factor = {"rank": 100} if solver == "crsvm" and kernel_type == KernelType.RBF else {}
+            model = libsvmx.train(X, y, solver=solver, kernel_type=kernel_type, probability=True, **factor)
+            libsvmx.predict(model, X)
+    libsvmx.cross_validate(X, y, 5, seeder="auto")
+    libsvmx.leave_one_out(X[:50], y[:50])
+    libsvmx.train(X, y, keep_state=True).update(add=(X[:5], y[:5]), remove=[3])
+call()
+threading.stack_size(1 << 16)
+thread = threading.Thread(target=call)
+thread.start()
+thread.join()
+print("done")
+"""
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_thread_with_a_small_stack(sparse):
+    program = [sys.executable, "-c", IN_A_SMALL_THREAD, "0.9" if sparse else "0"]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

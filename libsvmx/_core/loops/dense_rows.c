@@ -1,8 +1,6 @@
 /* Loops over dense rows; see dense_rows.h. */
 #include "simd.h"
 
-/* Rows at a time, which stay in the L1 cache; copied, with zeros up to a multiple of SVMX_SIDE features, if need be. */
-#define SVMX_CHUNK 64
 /* Sums are kept in registers for SVMX_SIDE features, or for pairs of so many with SVMX_HIGH others. */
 #define SVMX_SIDE 8
 #define SVMX_PARTS (SVMX_SIDE / SVMX_WIDTH)
@@ -66,12 +64,12 @@ SVMX_INLINE void svmx_add_outer(int64_t count, int64_t stride, const double *row
 }
 
 /* The lower triangle of sum weight x x', outer (n, n), 0 above it; total (n,) = sum weight x. Rows are ``members`` (q,), NULL
- * for the first q. */
+ * for the first q. ``room``: SVMX_NARROW_ROOM doubles, that are written over. */
 void SVMX_LOOP(narrow_gram)(int64_t q, int64_t n, const double *X, const int64_t *members, const double *weights,
-                            double *outer, double *total)
+                            double *room, double *outer, double *total)
 {
     const int64_t stride = svmx_padded(n);
-    double room[SVMX_CHUNK * SVMX_NARROW], sums[SVMX_NARROW * SVMX_NARROW], weighted[SVMX_NARROW];
+    double *sums = room + SVMX_CHUNK * SVMX_NARROW, weighted[SVMX_NARROW];
     memset(room, 0, (size_t)(SVMX_CHUNK * stride) * sizeof(double));
     memset(sums, 0, (size_t)(stride * stride) * sizeof(double));
     memset(weighted, 0, (size_t)stride * sizeof(double));

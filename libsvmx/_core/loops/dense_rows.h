@@ -13,10 +13,14 @@
 
 /* Features of narrow rows at most. */
 #define SVMX_NARROW 64
+/* Rows at a time, which stay in the L1 cache; copied, with zeros up to a multiple of SVMX_SIDE features, if need be. */
+#define SVMX_CHUNK 64
+/* Doubles for these copies and for the sums: too many for the stack of a small thread. */
+#define SVMX_NARROW_ROOM ((SVMX_CHUNK + SVMX_NARROW) * SVMX_NARROW)
 
 #define SVMX_DENSE_ROW_LOOPS(LOOP)                                                                                        \
     LOOP(void, narrow_gram, (int64_t q, int64_t n, const double *X, const int64_t *members, const double *weights,        \
-                             double *outer, double *total))                                                               \
+                             double *room, double *outer, double *total))                                                 \
     LOOP(void, dense_transposed, (int64_t m, int64_t n, const double *X, int64_t k, const double *vectors, double *out))
 
 #endif

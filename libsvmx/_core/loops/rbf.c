@@ -114,7 +114,7 @@ static void svmx_from_row(int64_t begin, int64_t n_panels, const svmx_targets *t
 
 /* The panel that begins at target ``begin`` with ``group`` rows from ``first`` on, which come feature by feature,
  * SVMX_SOURCES values each: the stretch of features at ``from``. Two vectors of targets at a time. ``sums`` is what earlier
- * stretches have left, SVMX_PANEL a row. After the last one, floats of row s are put to s * SVMX_RBF_TILE; of rows beyond
+ * stretches have left, SVMX_PANEL a row. After the last one, floats of row s are put to s * SVMX_RBF_BLOCK; of rows beyond
  * ``count`` nothing comes out. */
 SVMX_INLINE void svmx_group(const int group, int first, int count, const svmx_targets *targets, int64_t begin, int64_t from,
                             const double *rows, const svmx_source *sources, double *sums, float *below, float *above,
@@ -158,7 +158,7 @@ SVMX_INLINE void svmx_group(const int group, int first, int count, const svmx_ta
         for (int s = 0; s < group; ++s)
             if (first + s < count) {
                 const svmx_source source = sources[first + s];
-                float *low = below + (first + s) * SVMX_RBF_TILE + lane, *high = above + (first + s) * SVMX_RBF_TILE + lane;
+                float *low = below + (first + s) * SVMX_RBF_BLOCK + lane, *high = above + (first + s) * SVMX_RBF_BLOCK + lane;
                 svmx_bracket(dots[2 * s] * targets->of_dot + (x + source.of_square), source.ratio, low, high);
                 svmx_bracket(dots[2 * s + 1] * targets->of_dot + (y + source.of_square), source.ratio, low + SVMX_WIDTH,
                              high + SVMX_WIDTH);
@@ -266,13 +266,13 @@ int64_t SVMX_LOOP(rbf_one)(const svmx_targets *targets, int64_t begin, int64_t n
 }
 
 /* The same of ``count`` rows, feature by feature, SVMX_SOURCES values each; row s to out[s] + begin, the places of its
- * n_doubtful[s] values in doubt at doubtful + s * SVMX_RBF_TILE. */
+ * n_doubtful[s] values in doubt at doubtful + s * SVMX_RBF_BLOCK. */
 void SVMX_LOOP(rbf_block)(const svmx_targets *targets, int64_t begin, int64_t n, int count, const double *rows,
                           const svmx_source *sources, float *const *out, int64_t *n_doubtful, int32_t *doubtful)
 {
-    float below[SVMX_SOURCES * SVMX_RBF_TILE], above[SVMX_SOURCES * SVMX_RBF_TILE];
+    float below[SVMX_SOURCES * SVMX_RBF_BLOCK], above[SVMX_SOURCES * SVMX_RBF_BLOCK];
     svmx_from_block(begin, n, count, targets, rows, sources, below, above);
     for (int s = 0; s < count; ++s)
-        n_doubtful[s] = svmx_settle_places(n, below + s * SVMX_RBF_TILE, above + s * SVMX_RBF_TILE, out[s] + begin,
-                                           doubtful + s * SVMX_RBF_TILE);
+        n_doubtful[s] = svmx_settle_places(n, below + s * SVMX_RBF_BLOCK, above + s * SVMX_RBF_BLOCK, out[s] + begin,
+                                           doubtful + s * SVMX_RBF_BLOCK);
 }

@@ -17,8 +17,9 @@
 /* More than so far apart, too many values are in doubt, one in 90; and values that are not 0 are all of them. */
 #define SVMX_CLOSE_SLACK 0x1p-31
 #define SVMX_MOST_SLACK 100.0
-/* Most targets of one call of rbf_one and rbf_block. */
+/* Most targets of one call of rbf_row and rbf_one; and of rbf_block, whose floats of SVMX_SOURCES rows are on the stack. */
 #define SVMX_RBF_TILE 256
+#define SVMX_RBF_BLOCK 128
 
 /* Targets in panels of SVMX_PANEL (see dot_products.h), whose exponents t of 2^t = exp(-gamma |u - v|^2) are
  * of_square (|u|^2 + |v|^2) + of_dot <u, v>. ``squares`` has a value for each lane of each panel. */
