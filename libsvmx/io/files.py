@@ -24,6 +24,7 @@ except ImportError:  # Windows
 COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh")  # how gzip, xz and bzip2 begin; plain files need no module for them
 MAGIC_BYTES = 10  # as many as tell a compressed file
 PIECE = 1 << 23  # bytes that are read at a time, some milliseconds
+ATTEMPTS = 1000  # to find a name for a temporary file
 HOSTS = 4_294_967_291  # a prime, as good as a checksum
 STANDARD_INPUT = STANDARD_OUTPUT = "-"  # where a file is read, and where one is written
 
@@ -209,9 +210,9 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
 def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
     """Write several files of which none takes its place before all are complete and synced.
 
-    They take their places in the order given, while signals that end a process wait. If one of these renames fails, or
-    the process is killed in between, those at the end are still the old ones: let the last be the one from which the
-    same command can be repeated.
+    They take their places in the order given, while signals that end a process wait. If one of these renames fails,
+    those before it are taken back, where the file system has hard links. If the process is killed in between, those at
+    the end are still the old ones: let the last be the one from which the same command can be repeated.
 
     Raises
     ------
@@ -226,9 +227,24 @@ def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
                 outputs[-1].file.write(content)
                 outputs[-1].complete()
         with _signals_held_back():
-            for output in outputs:
-                with _naming(output.path):
-                    output.put_in_place()
+            _put_in_place(outputs)
+    finally:
+        for output in outputs:
+            output.discard()
+
+
+def _put_in_place(outputs: list[_Output]) -> None:
+    """All of them; none if one cannot be."""
+    for output in outputs[:-1]:
+        output.keep_old()
+    try:
+        for output in outputs:
+            with _naming(output.path):
+                output.put_in_place()
+    except OSError:
+        for output in outputs[:-1]:
+            output.take_back()
+        raise
     finally:
         for output in outputs:
             output.discard()
@@ -298,6 +314,8 @@ class _Output:
     def __init__(self, path: str) -> None:
         self.path = path
         self.temporary: str | None = None
+        self.old: str | None = None  # another name of what is replaced; '' if nothing is
+        self.in_place = False
         self.file: IO[bytes]
 
     def open(self) -> None:
@@ -313,7 +331,7 @@ class _Output:
         # the name is cut so that a long one, at up to four bytes a character, stays within the file system's limit
         prefix = f".{name[:50]}."
         _remove_abandoned(folder or ".", prefix)
-        for attempt in range(1000):
+        for attempt in range(ATTEMPTS):
             self.temporary = os.path.join(folder, f"{prefix}{_host()}.{os.getpid()}.{attempt}.tmp")
             try:
                 if self._create():
@@ -360,14 +378,40 @@ class _Output:
             os.replace(self.temporary, self.target)
         except OSError as error:
             raise self._named(error) from None
-        self.temporary = None
+        self.temporary, self.in_place = None, True
+
+    def keep_old(self) -> None:
+        """Be ready to take it back."""
+        if self.temporary is None:
+            return
+        folder, name = os.path.split(self.temporary)
+        *beginning, attempt, end = name.split(".")
+        self.old = os.path.join(folder, ".".join([*beginning, str(int(attempt) + ATTEMPTS), end]))
+        try:
+            os.link(self.target, self.old)
+        except FileNotFoundError:
+            self.old = ""
+        except OSError:  # no hard links here: it stays where it is put
+            self.old = None
+
+    def take_back(self) -> None:
+        """What was there before it was put in place is there again, as far as that can be done."""
+        if not self.in_place or self.old is None:
+            return
+        with suppress(OSError):
+            if self.old:
+                os.replace(self.old, self.target)
+            else:
+                os.unlink(self.target)
+            self.old, self.in_place = None, False
 
     def discard(self) -> None:
         """Leave no trace, but for what is in place."""
-        if self.temporary is not None:
-            with suppress(OSError):
-                os.unlink(self.temporary)
-            self.temporary = None
+        for name in (self.temporary, self.old):
+            if name:
+                with suppress(OSError):
+                    os.unlink(name)
+        self.temporary = self.old = None
         with suppress(OSError, AttributeError):  # no file yet
             self.file.close()
 

@@ -27,7 +27,8 @@ def refused(done, failure):
 @pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_call_that_fails(name, failure, ground, server, tmp_path, chosen):
-    """Exit code 1 and the cause, unless what failed does not matter; then the same command does its work."""
+    """Exit code 1 and the cause, and outputs that belong together all old, unless what failed does not matter; then
+    the same command does its work."""
     case = Case(name, ground, tmp_path / "work", server)
     for number in chosen(range(1, case.n_calls + 1), f"{name} {failure}"):
         done, n_new = case.run(number, FAILURES[failure])
@@ -36,6 +37,7 @@ def test_a_call_that_fails(name, failure, ground, server, tmp_path, chosen):
         assert ".tmp" not in done.err, "the name of a file that nobody asked for"
         assert case.left() == [] or call == "unlink"
         if refused(done, FAILURES[failure]):
+            assert n_new == 0 or case.command.steps, (number, call)
             case.again()
         else:
             assert call in OPTIONAL or case.command.steps

@@ -74,7 +74,7 @@ def test_a_damaged_header_of_a_later_stream_is_an_error(kind, at, tmp_path):
 @pytest.mark.parametrize("call", ["write", "fsync", "replace"])
 @pytest.mark.parametrize("number", [0, 1])
 def test_no_output_takes_its_place_before_all_are_complete(call, number, tmp_path):
-    """Of renames, the last may fail: then the last file is the old one."""
+    """Of renames, the last may fail: then the first one is taken back."""
     paths = [tmp_path / name for name in ("model", "state")]
     names = [str(path) for path in paths]
     for path in paths:
@@ -83,14 +83,31 @@ def test_no_output_takes_its_place_before_all_are_complete(call, number, tmp_pat
     if call == "write":
         fault, contents[number] = largest_file(1000), bytes(1001)
     else:
-        fault = failing(call, errno.ENOSPC, after=number)
+        fault = failing(call, errno.ENOSPC, after=number, times=1)
     with fault, pytest.raises(OSError) as error:
         write_files(list(zip(names, contents, strict=True)))
     assert error.value.errno == (errno.EFBIG if call == "write" else errno.ENOSPC)
     assert error.value.filename == names[number]
-    placed = number if call == "replace" else 0
-    assert [path.read_bytes() for path in paths] == [b"new"] * placed + [b"old"] * (2 - placed)
+    assert [path.read_bytes() for path in paths] == [b"old", b"old"]
     assert sorted(os.listdir(tmp_path)) == ["model", "state"]
+
+
+def test_a_file_that_was_not_there_is_not_there_again(tmp_path):
+    (tmp_path / "state").write_bytes(b"old")
+    with failing("replace", errno.EIO, after=2, times=1), pytest.raises(OSError, match="state"):
+        write_files([(str(tmp_path / name), b"new") for name in ("predictions", "model", "state")])
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("state", b"old")]
+
+
+def test_without_hard_links_the_last_one_is_old(tmp_path):
+    paths = [tmp_path / name for name in ("predictions", "model", "state")]
+    for path in paths:
+        path.write_bytes(b"old")
+    fault = failing("replace", errno.EIO, after=2, times=1)
+    with failing("link", errno.EPERM), fault, pytest.raises(OSError, match="state"):
+        write_files([(str(path), b"new") for path in paths])
+    assert [path.read_bytes() for path in paths] == [b"new", b"new", b"old"]
+    assert len(os.listdir(tmp_path)) == 3
 
 
 def write_one(names):
@@ -151,7 +168,7 @@ class Sending(Interruption):
         self.signum = signum
 
     def __call__(self, frame, event, argument):
-        if frame.f_code.co_name not in ("write_files", "_signals_held_back", "put_in_place"):
+        if frame.f_code.co_name not in ("write_files", "_signals_held_back", "_put_in_place", "put_in_place"):
             return None
         try:
             super().__call__(frame, event, argument)

@@ -13,6 +13,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -42,13 +43,13 @@ def system_call(name, does):
         yield
 
 
-def failing(name, number, after=0):
-    """``system_call`` that fails by the error of that number, names its files as the true one does, and succeeds
-    ``after`` times before."""
+def failing(name, number, after=0, times=inf):
+    """``system_call`` that fails by the error of that number so many times, names its files as the true one does, and
+    succeeds ``after`` times before."""
     calls = count()
 
     def does(true, *arguments, **more):
-        if next(calls) < after:
+        if not after <= next(calls) < after + times:
             return true(*arguments, **more)
         names = {"open": arguments[:1], "replace": (arguments[0], None, *arguments[1:])}.get(name, ())
         raise OSError(number, os.strerror(number), *names)
