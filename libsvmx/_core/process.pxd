@@ -10,6 +10,7 @@ cdef class Token:
     cdef readonly bint steps
     cdef object should_stop
     cdef bint expired
+    cdef bint abandoned
     cdef svmx_tickets over
     cdef unsigned long owner
     cdef int64_t work

@@ -56,8 +56,10 @@ cdef class Token:
         svmx_end_tickets(&self.over)
 
     def abandon(self):
-        """Whatever thread asks next is to stop: in this one, an exception is on its way."""
-        self.expired = True
+        """Whatever thread asks next is to stop, as nobody waits for what it does: in this one, an exception is on its way.
+        In threads of their own (ThreadControl) Stopped is raised at each question from now on."""
+        self.abandoned = self.expired = True
+        svmx_end_tickets(&self.over)
 
     def look(self):
         """Ask now; returns ``stopped``."""
@@ -109,8 +111,8 @@ cdef class Token:
                 return 0
             if self.parent is not None:
                 status = self.parent.look()
-                if status is not None:
-                    self.stop(status)
+                if status is not None or self.parent.abandoned:
+                    self.stop(status or SolveStatus.INTERRUPTED)
             elif self.deadline > 0 and machine.monotonic() > self.deadline:
                 self.stop(SolveStatus.TIME_LIMIT)
             elif self.should_stop is not None and PyThread_get_thread_ident() == self.owner and self.should_stop():

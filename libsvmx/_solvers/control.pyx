@@ -7,6 +7,9 @@ from libc.stdlib cimport free, realloc
 from libsvmx._core.process cimport Token
 from libsvmx._core.tickets cimport svmx_tickets_over
 
+from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import Stopped
+
 # the characters LIBSVM's users know; the reporter decides what becomes of them
 MARKS = (".", "*", "few free")
 
@@ -87,9 +90,12 @@ cdef class ThreadControl(Control):
         return 0
 
     cdef int poll(self) except -1 nogil:
-        if svmx_tickets_over(&self.parent.over) and not self.expired:
+        if svmx_tickets_over(&self.parent.over):
             with gil:
-                self.stopped, self.expired = self.parent.stopped, True
+                if self.parent.abandoned:
+                    raise Stopped(SolveStatus.INTERRUPTED)
+                if not self.expired:
+                    self.stopped, self.expired = self.parent.stopped, True
         return 0
 
     def part(self, double eps, int64_t max_iter, on_progress=None):

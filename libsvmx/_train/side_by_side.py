@@ -69,7 +69,7 @@ class Workers:
 
     Attributes
     ----------
-    end : Token      of all solves, as the call has come to its own, or nobody waits for results any more
+    end : Token      of all solves, as the call has come to its own; abandoned when nobody waits for results any more
     """
 
     def __init__(self, solve: Callable[[int, Observer], Any], n: int, observer: Observer, ahead: int) -> None:
@@ -138,7 +138,7 @@ class Workers:
                 self.room.release()
         finally:
             self.over = True
-            self.end.stop(SolveStatus.INTERRUPTED)
+            self.end.abandon()
             self.room.release(threads)
             for helper in self.helpers:
                 helper.join()

@@ -15,9 +15,10 @@ from support.threads import started_by
 
 import libsvmx
 from libsvmx import Observer, Parameter, StoppedEarly
+from libsvmx._core.stopping import Stopped
 from libsvmx._train import side_by_side
 from libsvmx._train.folds import Rand
-from libsvmx._train.limits import ask
+from libsvmx._train.limits import ask, control_of
 from libsvmx._train.problem import Problem
 from libsvmx._train.side_by_side import param_of
 from libsvmx._train.training import cross_validate_problem
@@ -133,6 +134,37 @@ def test_a_result_that_nobody_waits_for():
     next(results)
     results.close()
     assert sorted(ended) == [0, 1, 2]
+
+
+def test_no_solve_is_finished_that_nobody_waits_for():
+    """What the end of one takes, the last gradient say, is done where its result is wanted, not after Ctrl-C."""
+    begun, finished = threading.Semaphore(0), []
+
+    def solve(k, observer):
+        control = control_of(Parameter(), observer)
+        begun.release()
+        try:
+            while control.look() is None:
+                pass
+        except Stopped:
+            pass  # told at once; there are solvers that go on to their end
+        control.note(1 << 40)
+        finished.append(k)
+
+    class Raising(Observer):
+        def should_stop(self):
+            begun.acquire()
+            raise ZeroDivisionError
+
+    class Stopping(Observer):
+        def should_stop(self):
+            return begun.acquire()
+
+    with pytest.raises(ZeroDivisionError):
+        list(side_by_side.side_by_side(solve, 2, 2, Raising()))
+    assert finished == []
+    list(side_by_side.side_by_side(solve, 2, 2, Stopping()))
+    assert sorted(finished) == [0, 1]
 
 
 @pytest.mark.parametrize("ahead", [0, 2])
