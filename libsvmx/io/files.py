@@ -359,7 +359,7 @@ class _Output:
         return False
 
     def complete(self) -> None:
-        """Everything is written: make sure that it lasts."""
+        """Everything is written: make sure that it lasts, with the rights of a file that it is to replace."""
         self.file.flush()
         if self.temporary is None:
             self.file.close()
@@ -367,13 +367,13 @@ class _Output:
             os.fsync(self.file.fileno())
             if fcntl is None:
                 self.file.close()  # Windows renames no open file
+            with suppress(OSError):
+                os.chmod(self.temporary, os.stat(self.target).st_mode & 0o7777)
 
     def put_in_place(self) -> None:
         """Rename it over the target."""
         if self.temporary is None:
             return
-        with suppress(OSError):  # keep the rights of a file that is replaced
-            os.chmod(self.temporary, os.stat(self.target).st_mode & 0o7777)
         try:
             os.replace(self.temporary, self.target)
         except OSError as error:
