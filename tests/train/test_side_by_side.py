@@ -5,7 +5,6 @@ import threading
 
 import numpy as np
 import pytest
-from libsvmx._core.process import HAS_THREADS
 from support import data
 from support.ahead import let_go_ahead
 from support.data import filled
@@ -15,6 +14,7 @@ from support.threads import started_by
 
 import libsvmx
 from libsvmx import Observer, Parameter, StoppedEarly
+from libsvmx._core.process import HAS_THREADS
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import side_by_side
 from libsvmx._train.folds import Rand
