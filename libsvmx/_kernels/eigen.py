@@ -48,7 +48,6 @@ from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, pieces
 from libsvmx._core.threads import in_order
 from libsvmx._kernels.approximation import USUAL
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, split
-from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -78,9 +77,6 @@ WIDEST = 5
 DEPENDENT = 1e-10
 # From a rank of this part of the rows on, all of K is decomposed.
 DENSE_SHARE = 4
-# Entries of a row from which on values are kept in the few rounds of Davidson: the first use of memory cost 20 to 30 ns
-# a value on a virtual machine, where those of a9a (14 entries) were computed in 6, and those of MNIST (150) in 30.
-COSTLY = 32
 # A row, looked at by Python, takes as long as so many elements.
 ROW_OF_PYTHON = 1000
 
@@ -116,15 +112,10 @@ class KernelOperator:
         policy: FactorPolicy = USUAL,
     ):
         self.n, self.weights, self.spec, self.threads, self.asking = len(rows), weights, spec, threads, asking
-        self.budget_bytes, self.room = budget_bytes, 0.0
-        self.costly = spec.kind != KernelType.PRECOMPUTED and matrix.nnz > COSTLY * matrix.n_rows
+        self.room = budget_bytes
         self.tall, self.small = split(matrix, rows, policy.tall), split(matrix, rows, policy.small)
         self.policy = policy
         self.kept: dict[tuple[int, int], FloatArray] = {}
-
-    def keep(self) -> None:
-        """Keep values from now on: of use for many products, or where a value is costly."""
-        self.room = self.budget_bytes
 
     def product(self, vectors: FloatArray) -> FloatArray:
         """D K D V, shape (n, q), of V = ``vectors``, (n, q)."""
@@ -214,8 +205,8 @@ def distinct(matrix: CsrMatrix, rows: IntArray, asking: Token = NOBODY) -> tuple
 def davidson(operator: KernelOperator, k: int, near: FloatArray, S: FloatArray, seed: int) -> Eigenpairs:
     """The k largest eigenpairs of a positive semidefinite K.
 
-    Residuals are up to RESIDUAL, unless MOST_ROUNDS come first. Kernel values are kept, within the operator's budget,
-    if they are costly. Beside them it needs two arrays of (WIDEST + 1) (1 + EXTRA) k columns.
+    Residuals are up to RESIDUAL, unless MOST_ROUNDS come first. Beside kernel values it needs two arrays of
+    (WIDEST + 1) (1 + EXTRA) k columns.
 
     Parameters
     ----------
@@ -233,8 +224,6 @@ def davidson(operator: KernelOperator, k: int, near: FloatArray, S: FloatArray, 
     size = min(len(S), k + max(LEAST_EXTRA, int(EXTRA * k)))
     start, explorers = near[:, :size], np.random.default_rng(seed).standard_normal((operator.n, EXPLORERS))
     Q = KQ = np.empty((operator.n, 0))
-    if operator.costly:
-        operator.keep()
     asking = operator.asking
     fresh = _beside(Q, start, asking)
     for turn in range(MOST_ROUNDS):
@@ -311,7 +300,6 @@ def lanczos(operator: KernelOperator, k: int, seed: int) -> Eigenpairs:
     """The k < n largest eigenpairs of any symmetric K, as ``davidson`` gives them, by scipy's eigsh."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    operator.keep()
     shape = (operator.n, operator.n)
     linear = LinearOperator(
         shape, lambda v: operator.product(v.reshape(-1, 1)), matmat=operator.product, dtype=np.float64

@@ -48,7 +48,6 @@ def test_products_by_tiles(kind, budget, threads):
     rows = np.arange(109, -1, -1, dtype=np.int32)
     weights = np.linspace(1, 2, 110)
     operator = operator_of(matrix, KernelSpec(*arguments), rows, weights, budget, threads)
-    operator.keep()
     expected = weights[:, None] * K[::-1, ::-1] * weights
     V = np.random.default_rng(0).standard_normal((110, 3))
     for _ in range(2):
