@@ -65,7 +65,7 @@ def eigenpairs(A: FloatArray, asking: Token = NOBODY, count: int | None = None) 
     """
     n = len(A)
     flops = FLOPS * n**3  # it takes as long as that, for most of it waits for memory
-    values, vectors = awaited(np.linalg.eigh, (A + A.T) / 2, flops=flops, asking=asking)
+    values, vectors = awaited(lambda: np.linalg.eigh((A + A.T) / 2), flops=flops, asking=asking)
     return values[n - (count or n) :], vectors[:, n - (count or n) :]
 
 

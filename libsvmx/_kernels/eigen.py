@@ -45,7 +45,7 @@ import numpy as np
 
 from libsvmx._core.dense import beside, eigenpairs, product
 from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, pieces
-from libsvmx._core.threads import in_order
+from libsvmx._core.threads import awaited, in_order
 from libsvmx._kernels.approximation import USUAL
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, split
 
@@ -257,8 +257,10 @@ def principal(factor: FloatArray, asking: Token = NOBODY) -> tuple[FloatArray, F
     if not factor.shape[1]:
         return factor, np.empty(0)
     values, vectors = _descending(product(factor.T, factor, asking), asking)
-    used = values > RESIDUAL_OF_LARGEST * values[0]
-    return product(factor, vectors[:, used] / np.sqrt(values[used]), asking), values[used]
+    used = int(np.count_nonzero(values > RESIDUAL_OF_LARGEST * values[0]))
+    flops = 2 * factor.size * used
+    found = awaited(lambda: factor @ (vectors[:, :used] / np.sqrt(values[:used])), flops=flops, asking=asking)
+    return found, values[:used]
 
 
 def _descending(matrix: FloatArray, asking: Token) -> tuple[FloatArray, FloatArray]:
