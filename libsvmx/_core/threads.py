@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 PATIENCE = 0.02
 # Flops of a call that is not worth a thread: some hundredths of a second.
 WHOLE = 1 << 29
+# Bytes of a stack: OpenBLAS, if it has threads of its own, crashes with 64 kB, which a program may have asked for.
+LEAST_STACK = 1 << 20
 
 
 def thread_count(requested: int | None = None) -> int:
@@ -160,14 +162,19 @@ def awaited(function: Callable[..., Any], *arguments: Any, flops: int, asking: T
     asking.ask(flops // FLOPS)
     if flops <= WHOLE or not HAS_THREADS:
         return function(*arguments)
-    from _thread import start_new_thread
+    from _thread import stack_size, start_new_thread
     from queue import SimpleQueue
 
     news: SimpleQueue[Any] = SimpleQueue()
+    before = stack_size()
     try:
+        if 0 < before < LEAST_STACK:
+            stack_size(LEAST_STACK)
         start_new_thread(run_behind, (function, arguments, news))
     except RuntimeError:
         return function(*arguments)
+    finally:
+        stack_size(before)
     while (end := heard(news)) is None:
         asking.note(PIECE)
         asking.ask(0)

@@ -283,6 +283,17 @@ def test_a_call_that_goes_on_is_left_behind(error):
     assert ended.wait(60)
 
 
+@pytest.mark.skipif(not HAS_THREADS, reason="this build has no threads")
+def test_a_call_has_a_stack_of_its_own():
+    """OpenBLAS with several threads needs more than a program may have asked for."""
+    code = (
+        "import threading; threading.stack_size(65536)\n"
+        "import numpy as np; from libsvmx._core import dense\n"
+        "assert dense.eigenpairs(np.ones((700, 700)))[0][-1] > 699 and threading.stack_size() == 65536\n"
+    )
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "OPENBLAS_NUM_THREADS": "2"}, check=True)
+
+
 # A process that ends while LAPACK is at work, which must neither crash nor wait for it.
 ENDS = """
 import sys, time
