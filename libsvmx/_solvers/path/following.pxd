@@ -7,14 +7,20 @@ cdef int enter_margin(Motion motion, PathState s, Py_ssize_t v, double rate) exc
 cdef int gather_margin(Motion motion) except -1
 
 
-cdef bint fill_margin(Motion motion) except -1
-cdef int empty_margin_if_all_bound(Motion motion) except -1
-cdef void centre_levels(Motion motion) noexcept
+cdef bint fill_margin(Motion motion, PathState s) except -1 nogil
+cdef int empty_margin_if_all_bound(Motion motion, PathState s) except -1 nogil
+cdef void centre_levels(Motion motion, PathState s) noexcept nogil
 cdef int write_line(Motion motion, PathState s, double step) except -1 nogil
 
 
-cdef int shrink_if_many(Motion motion) except -1
-cdef int unshrink(Motion motion) except -1
+cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil
+cdef int unshrink(Motion motion, PathState s) except -1 nogil
 
 
+cdef enum:      # how a path ends
+    WHOLE       # at eta = 1
+    LONG        # it would take more than ``most_work``
+    LOST        # as ``motion.lost`` says
+
+cdef int go(Motion motion, PathState s) except -1 nogil
 cdef int follow(Motion motion) except -1

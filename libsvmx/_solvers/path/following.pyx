@@ -8,7 +8,7 @@ its group. One of A that meets it has its optimal beta and joins M. The factor o
 
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._solvers.path.motion cimport AT_END, Motion, next_breakpoint
@@ -17,7 +17,7 @@ from libsvmx._solvers.path.path_state cimport (
     clear_margin, remove_from_margin, swap_values)
 
 from libsvmx._core.buffers import zeros
-from libsvmx._solvers.path.path_state import PathLong, PathLost, copied
+from libsvmx._solvers.path.path_state import PathLong, PathLost
 
 
 # ---- Who is in the margin --------------------------------------------------------------------------
@@ -64,15 +64,21 @@ cdef int enter_margin(Motion motion, PathState s, Py_ssize_t v, double rate) exc
     cdef double schur = border_margin(s, v)
     if motion.velocity[v] != 0.0:
         motion.stop_moving(v)
-    if is_nonsingular(s, schur):
+    return append_or_exchange(motion, s, v, schur, 1.0 if rate > 0 else -1.0)
+
+
+cdef int append_or_exchange(Motion motion, PathState s, Py_ssize_t v, double schur, double sign) except -1 nogil:
+    """The variable of ``border_margin`` joins the margin, at once or by an exchange."""
+    if is_nonsingular(motion, s, schur):
         append_to_margin(s, v, schur)
-        return 0
-    with gil:
-        return exchange(motion, v, 1.0 if rate > 0 else -1.0)
+    elif motion.lost == NULL:
+        exchange(motion, s, v, sign)
+    return 0
 
 
-cdef bint is_nonsingular(PathState s, double schur) except -1 nogil:
-    """Whether the Schur complement of ``border_margin`` is more than rounding; ``null`` becomes K'_MM^-1 K'_Mv.
+cdef bint is_nonsingular(Motion motion, PathState s, double schur) noexcept nogil:
+    """Whether the Schur complement of ``border_margin`` is more than rounding; ``null`` becomes K'_MM^-1 K'_Mv. A path is
+    ``lost`` where it is far below 0.
 
     It is u'K'u with u = (1, -null), so rounding of K' is seen through (sum |u|)^2.
     """
@@ -85,43 +91,41 @@ cdef bint is_nonsingular(PathState s, double schur) except -1 nogil:
         mass += fabs(s.null[k])
     mass *= SINGULAR * ULP * (s.largest + s.shift) * mass
     if schur < -mass:
-        with gil:
-            raise PathLost("the kernel matrix is not positive semidefinite")
+        motion.lost = b"the kernel matrix is not positive semidefinite"
     return schur > mass
 
 
-cdef int exchange(Motion motion, Py_ssize_t v, double sign) except -1:
+cdef int exchange(Motion motion, PathState s, Py_ssize_t v, double sign) except -1 nogil:
     """Move along the null direction u_v = 1, u_M = -null, until ``v`` or a member meets a bound.
 
     V cannot tell members and ``v`` apart by more than u, sum u_j V_j: after the exchange the member that makes
     way moves to the side of the level that its bound asks for, as ``v`` would have.
     """
-    cdef PathState s = motion.state
     cdef Py_ssize_t w, blocking
     cdef double u, length, schur
-    while True:
+    while motion.lost == NULL:
         motion.exchanges += 1
         motion.tick(s.factor.size * s.factor.size + s.n)
-        blocking = first_blocking(motion, v, sign, &length)
+        blocking = first_blocking(motion, s, v, sign, &length)
         if length > 0.0:
-            move_along_null(motion, v, sign, length)
+            move_along_null(s, v, sign, length)
         if blocking < 0:
             return motion.fix_at_bound(v, sign > 0)
         w, u = s.member[blocking], -sign * s.null[blocking]
         remove_from_margin(s, w)
         motion.fix_at_bound(w, u > 0)
         schur = border_margin(s, v)
-        if is_nonsingular(s, schur):
+        if is_nonsingular(motion, s, schur):
             append_to_margin(s, v, schur)
             return 0
+    return 0
 
 
-cdef Py_ssize_t first_blocking(Motion motion, Py_ssize_t v, double sign, double *length) noexcept:
+cdef Py_ssize_t first_blocking(Motion motion, PathState s, Py_ssize_t v, double sign, double *length) noexcept nogil:
     """The place of the member that meets a bound first along the null direction, -1 if ``v`` does, and how far it is.
 
     Of those that meet one within ``near_bound`` of the first, the fastest (Harris' ratio test).
     """
-    cdef PathState s = motion.state
     cdef Py_ssize_t k, w, m = s.factor.size, blocking = -1
     cdef double room, u, fastest = FAINT, nearest = room_of(s, v, sign)
     for k in range(m):
@@ -148,9 +152,8 @@ cdef inline double room_of(PathState s, Py_ssize_t v, double u) noexcept nogil:
     return max(s.upper[v] - s.beta[v] if u > 0 else s.beta[v] - s.lower[v], 0.0)
 
 
-cdef int move_along_null(Motion motion, Py_ssize_t v, double sign, double length) except -1:
+cdef int move_along_null(PathState s, Py_ssize_t v, double sign, double length) except -1 nogil:
     """beta of the margin and of ``v`` moves by ``length`` along the null direction; F follows what rounding makes of it."""
-    cdef PathState s = motion.state
     cdef Py_ssize_t k, w, m = s.factor.size
     cdef double beta
     for k in range(m):
@@ -170,7 +173,6 @@ cdef int gather_margin(Motion motion) except -1:
     """The margin anew: variables within their bounds, exchanged while their columns depend on each other."""
     cdef PathState s = motion.state
     cdef Py_ssize_t v, n_members = 0, m = s.per_row * s.n
-    cdef double schur
     clear_margin(s)
     for v in range(m):
         if s.where[v] == LEAVING:
@@ -188,12 +190,16 @@ cdef int gather_margin(Motion motion) except -1:
         factor_at_once(motion, n_members)
     for v in range(m):
         if s.where[v] == MARGIN and s.place[v] < 0:
-            schur = border_margin(s, v)
-            if is_nonsingular(s, schur):
-                append_to_margin(s, v, schur)
-            else:
-                exchange(motion, v, 1.0)
+            append_or_exchange(motion, s, v, border_margin(s, v), 1.0)
+            raise_if_lost(motion)
             motion.tick(s.factor.size * s.factor.size)
+    return 0
+
+
+cdef int raise_if_lost(Motion motion) except -1:
+    """Raise PathLost where a path leads no further."""
+    if motion.lost != NULL:
+        raise PathLost(motion.lost.decode())
     return 0
 
 
@@ -281,9 +287,9 @@ cdef struct Ends:           # of the interval of -rho; an end that there is not 
     double next_below, next_above       # where another variable is at that end
 
 
-cdef bint fill_margin(Motion motion) except -1:
-    """To the next event of a path on which a group has an empty margin; False if eta = 1 is reached without one."""
-    cdef PathState s = motion.state
+cdef bint fill_margin(Motion motion, PathState s) except -1 nogil:
+    """To the next event of a path on which a group has an empty margin; False if eta = 1 is reached without one, or if the
+    path is ``lost``."""
     cdef Py_ssize_t v = -1, w = AT_END, below, above
     cdef double sign, step = 1.0 - motion.eta
     cdef int g
@@ -293,31 +299,36 @@ cdef bint fill_margin(Motion motion) except -1:
             continue
         if fabs(motion.sum_residual[g]) > SAME_SUM * (motion.mass + fabs(s.total[g])):
             sign = 1.0 if motion.sum_residual[g] > 0 else -1.0
-            v = first_to_answer(motion, g, sign)
+            v = first_to_answer(motion, s, g, sign)
             if v >= 0:
                 return set_level(motion, s, v, sign)
             if fabs(motion.sum_residual[g]) * (1.0 - motion.eta) > NO_SUM * (motion.mass + fabs(s.total[g])):
-                raise PathLost("no variable can make up for the sum")
+                motion.lost = b"no variable can make up for the sum"
+                return False
         motion.sum_residual[g] = 0.0
     if s.factor.size:
         motion.direction()
         w = next_breakpoint(motion, s, &step)
         if w < 0 and w != AT_END:
-            raise PathLost("rounding hides the next breakpoint")
+            motion.lost = b"rounding hides the next breakpoint"
+            return False
     else:
-        motion.dF[:s.n] = motion.W[:s.n]
+        memcpy(&motion.dF[0], &motion.W[0], s.n * sizeof(double))
         motion.dlevel[0] = motion.dlevel[1] = 0.0
     for g in range(s.groups):
-        if s.is_empty(g) and ends_meet(motion, g, &step, &below, &above):
+        if s.is_empty(g) and ends_meet(motion, s, g, &step, &below, &above):
             if below < 0 or above < 0:  # scores that are not numbers have no order
-                raise PathLost("scores overflow")
+                motion.lost = b"scores overflow"
+                return False
             v = below if s.where[below] != JOINING else above
             sign = 1.0 if v == below else -1.0
     if motion.trace is not None and step > 0.0:
-        write_resting(motion, step)
+        write_resting(motion, s, step)
+        if motion.lost != NULL:
+            return False
     motion.advance(step)
     if v < 0 and w == AT_END:
-        centre_levels(motion)
+        centre_levels(motion, s)
         return False
     motion.steps += step > 0
     if v < 0:
@@ -327,7 +338,7 @@ cdef bint fill_margin(Motion motion) except -1:
     return set_level(motion, s, v, sign)
 
 
-cdef bint set_level(Motion motion, PathState s, Py_ssize_t v, double sign) except -1:
+cdef bint set_level(Motion motion, PathState s, Py_ssize_t v, double sign) except -1 nogil:
     """The level of an empty group comes to V of ``v``, which joins the margin; its beta would grow (sign 1) or shrink."""
     s.level[s.group[v]] = s.score(v)
     motion.breakpoints += 1
@@ -337,13 +348,12 @@ cdef bint set_level(Motion motion, PathState s, Py_ssize_t v, double sign) excep
             s.assign_bound(v)
             return True
     enter_margin(motion, s, v, sign)
-    return True
+    return motion.lost == NULL
 
 
-cdef Py_ssize_t first_to_answer(Motion motion, int g, double sign) noexcept:
+cdef Py_ssize_t first_to_answer(Motion motion, PathState s, int g, double sign) noexcept nogil:
     """The variable of a group that its level meets first of those whose beta can grow (sign 1) or shrink (-1); -1 without
     one."""
-    cdef PathState s = motion.state
     cdef Py_ssize_t v, best = -1
     cdef int where
     for v in range(s.per_row * s.n):
@@ -360,30 +370,30 @@ cdef Py_ssize_t first_to_answer(Motion motion, int g, double sign) noexcept:
     return best
 
 
-cdef bint ends_meet(Motion motion, int g, double *step, Py_ssize_t *below, Py_ssize_t *above) noexcept:
+cdef bint ends_meet(Motion motion, PathState s, int g, double *step, Py_ssize_t *below, Py_ssize_t *above) noexcept nogil:
     """Whether the interval of the level of a group is empty after a line of length ``step``, which then becomes how far eta
     can grow until it is, and the variables at its ends there."""
     cdef double width, speed, meeting
     cdef bint met = False
     # the ends of the interval are convex and concave in eta: from the right, Newton finds where they meet
     while True:
-        width = level_interval(motion, g, step[0], below, above)
+        width = level_interval(motion, s, g, step[0], below, above)
         # where scores overflow an end may be nowhere, and the width not a number
         if width >= -motion.sharpness or width != width:
             return met
         met = True
         if step[0] == 0.0 or below[0] < 0 or above[0] < 0:
             return True
-        speed = (motion.dlinear[above[0]] - motion.dF[above[0] // motion.state.per_row]) - (
-            motion.dlinear[below[0]] - motion.dF[below[0] // motion.state.per_row])
+        speed = (motion.dlinear[above[0]] - motion.dF[above[0] // s.per_row]) - (
+            motion.dlinear[below[0]] - motion.dF[below[0] // s.per_row])
         meeting = step[0] - width / speed if speed < 0 else 0.0
         step[0] = max(0.0, min(meeting, step[0] * (1.0 - ULP)))
 
 
-cdef double level_interval(Motion motion, int g, double step, Py_ssize_t *below, Py_ssize_t *above) noexcept:
+cdef double level_interval(Motion motion, PathState s, int g, double step, Py_ssize_t *below,
+                           Py_ssize_t *above) noexcept nogil:
     """The width of the interval of the level of a group after a line of length ``step``, negative if it is empty, and the
     variables at its ends (-1: none)."""
-    cdef PathState s = motion.state
     cdef Py_ssize_t v
     cdef double V, bottom = -HUGE_VAL, top = HUGE_VAL
     cdef int where
@@ -406,25 +416,24 @@ cdef double level_interval(Motion motion, int g, double step, Py_ssize_t *below,
 cdef int write_line(Motion motion, PathState s, double step) except -1 nogil:
     """A straight line of the path for its trace."""
     if rests(motion, s, step):
-        with gil:
-            return write_resting(motion, step)
+        return write_resting(motion, s, step)
     return motion.trace.line(s, &motion.velocity[0], &motion.dF[0], motion.eta, 0.0, step, -s.level[0],
                              -motion.dlevel[0], False)
 
 
-cdef int write_resting(Motion motion, double step) except -1:
+cdef int write_resting(Motion motion, PathState s, double step) except -1 nogil:
     """A line along which nothing is free: -rho is the middle of its interval, and the line is cut where another variable
     comes to an end of that."""
-    cdef PathState s = motion.state
     cdef Ends at
     cdef double begin = 0.0, length
     cdef int n_ends
     while begin < step:
         motion.tick(s.per_row * s.n)
-        find_ends(motion, begin, &at)
+        find_ends(motion, s, begin, &at)
         n_ends = (at.below >= 0) + (at.above >= 0)
         if n_ends == 0:
-            raise PathLost("scores overflow")
+            motion.lost = b"scores overflow"
+            return 0
         length = max(min(at.next_below, at.next_above, step) - begin, min(SAME_PLACE * step, step - begin))
         motion.trace.line(s, &motion.velocity[0], &motion.dF[0], motion.eta, begin, length,
                           -(at.bottom + at.top) / n_ends, -(at.bottom_speed + at.top_speed) / n_ends, True)
@@ -445,9 +454,8 @@ cdef bint rests(Motion motion, PathState s, double step) noexcept nogil:
     return True
 
 
-cdef int find_ends(Motion motion, double begin, Ends *at) except -1:
+cdef void find_ends(Motion motion, PathState s, double begin, Ends *at) noexcept nogil:
     """The interval of -rho at ``begin`` and just after it."""
-    cdef PathState s = motion.state
     cdef Py_ssize_t v
     cdef double V, speed
     cdef int again
@@ -472,18 +480,16 @@ cdef int find_ends(Motion motion, double begin, Ends *at) except -1:
                         at.above, at.top, at.top_speed = v, V, speed
                 elif speed < at.top_speed:
                     at.next_above = min(at.next_above, begin + (V - at.top) / (at.top_speed - speed))
-    return 0
 
 
-cdef void centre_levels(Motion motion) noexcept:
+cdef void centre_levels(Motion motion, PathState s) noexcept nogil:
     """The level of a group with an empty margin is the middle of its interval, or its one end."""
-    cdef PathState s = motion.state
     cdef Py_ssize_t below, above
     cdef int g
     for g in range(s.groups):
         if not s.is_empty(g):
             continue
-        level_interval(motion, g, 0.0, &below, &above)
+        level_interval(motion, s, g, 0.0, &below, &above)
         if below >= 0 and above >= 0:
             s.level[g] = 0.5 * (s.score(below) + s.score(above))
         elif below >= 0:
@@ -492,9 +498,8 @@ cdef void centre_levels(Motion motion) noexcept:
             s.level[g] = s.score(above)
 
 
-cdef int empty_margin_if_all_bound(Motion motion) except -1:
+cdef int empty_margin_if_all_bound(Motion motion, PathState s) except -1 nogil:
     """If all members of the margin of a group are on their bounds, it is empty, and the level is not theirs."""
-    cdef PathState s = motion.state
     cdef Py_ssize_t k, v, n_left
     cdef int g
     cdef bint upper, free
@@ -520,7 +525,7 @@ cdef int empty_margin_if_all_bound(Motion motion) except -1:
             if s.group[s.member[k]] == g:
                 motion.tick(s.factor.size * s.factor.size)
                 remove_from_margin(s, s.member[k])
-    centre_levels(motion)
+    centre_levels(motion, s)
     return 0
 
 
@@ -541,45 +546,42 @@ cdef double FEW = 0.8
 cdef int ENOUGH_REPAIRS = 1
 
 
-cdef int shrink_if_many(Motion motion) except -1:
+cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
     """Go on with the rows whose variables are in the margin, move, or have their V not far from the level, if that pays."""
-    cdef PathState s = motion.state
     cdef Py_ssize_t p, q, v, n_near = 0, n_pairs = 0
     if motion.bounds_move or motion.repairs >= ENOUGH_REPAIRS or s.factor.size * <double>s.n <= MANY_VALUES:
         return 0
     if s.has_empty_group():  # whose level may be anywhere
         return 0
     motion.direction()
-    near_, pairs_ = bytearray(s.n), zeros("i", 2 * s.n)
-    cdef unsigned char[::1] near = near_
-    cdef int32_t[::1] pairs = pairs_
+    memset(&motion.near[0], 0, s.n)
     for v in range(s.per_row * s.n):
         if is_near(motion, s, v):
-            near[v // s.per_row] = 1
+            motion.near[v // s.per_row] = 1
     for p in range(s.n):
-        n_near += near[p]
+        n_near += motion.near[p]
     if n_near > FEW * s.n:
         return 0
     q = n_near
     for p in range(n_near):
-        if not near[p]:
-            while not near[q]:
+        if not motion.near[p]:
+            while not motion.near[q]:
                 q += 1
-            pairs[2 * n_pairs], pairs[2 * n_pairs + 1] = <int32_t>p, <int32_t>q
+            s.moves[2 * n_pairs], s.moves[2 * n_pairs + 1] = <int32_t>p, <int32_t>q
             n_pairs += 1
             q += 1
     for p in range(n_pairs):
-        q = pairs[2 * p + 1]
+        q = s.moves[2 * p + 1]
         for v in range(s.per_row):
-            swap_motion(motion, s.per_row * pairs[2 * p] + v, s.per_row * q + v)
-        swap_values(motion.W, q, pairs[2 * p])
-    s.swap_rows(&pairs[0], n_pairs)
-    motion.start_beta = copied(s.beta, s.per_row * s.n)
+            swap_motion(motion, s.per_row * s.moves[2 * p] + v, s.per_row * q + v)
+        swap_values(motion.W, q, s.moves[2 * p])
+    s.swap_rows(&s.moves[0], n_pairs)
+    memcpy(&motion.start_beta[0], &s.beta[0], s.per_row * s.n * sizeof(double))
     s.active = n_near
     return 0
 
 
-cdef inline bint is_near(Motion motion, PathState s, Py_ssize_t v) noexcept:
+cdef inline bint is_near(Motion motion, PathState s, Py_ssize_t v) noexcept nogil:
     """Whether a variable is in the margin, moves, or might meet the level at its first speed."""
     cdef double speed = s.side[v] * (motion.dlinear[v] - motion.dF[v // s.per_row] - motion.dlevel[s.group[v]])
     cdef double distance = s.side[v] * (s.level[s.group[v]] - s.score(v))
@@ -587,7 +589,7 @@ cdef inline bint is_near(Motion motion, PathState s, Py_ssize_t v) noexcept:
             or FAR * speed > distance - motion.sharpness)
 
 
-cdef void swap_motion(Motion motion, Py_ssize_t v, Py_ssize_t w) noexcept:
+cdef void swap_motion(Motion motion, Py_ssize_t v, Py_ssize_t w) noexcept nogil:
     """Two variables change places in the lists of the motion."""
     swap_values(motion.velocity, v, w)
     swap_values(motion.dlinear, v, w)
@@ -595,9 +597,8 @@ cdef void swap_motion(Motion motion, Py_ssize_t v, Py_ssize_t w) noexcept:
         swap_values(motion.final_linear, v, w)
 
 
-cdef int unshrink(Motion motion) except -1:
+cdef int unshrink(Motion motion, PathState s) except -1 nogil:
     """F and W of the rows that were shrunk, from what beta has become meanwhile."""
-    cdef PathState s = motion.state
     cdef Py_ssize_t p, v, begin = s.active, n = s.n - s.active
     cdef double change, velocity
     cdef const double *K
@@ -636,30 +637,17 @@ cdef int follow(Motion motion) except -1:
     PathLong, where it would take more than ``most_work``; PathLost; Stopped; what a signal handler raises; MemoryError
     """
     cdef PathState s = motion.state
-    cdef int64_t still = 0
-    cdef double before
-    cdef bint over
+    cdef int end
     motion.mass += motion.speed_outside
-    shrink_if_many(motion)
-    while True:
-        if s.has_empty_group():
-            unshrink(motion)
-            before = motion.eta
-            if not fill_margin(motion):
-                return 0
-            if s.factor.size:  # of the other group
-                still = still + 1 if motion.eta == before else 0
-                check_progress(motion, s, still - s.per_row * s.n)
-                if s.has_empty_group() and is_long(motion):
-                    raise PathLong("the path is long")
-            continue  # it may have been exchanged at once
-        with nogil:
-            over = walk(motion, s, &still)
-        if over:
-            return unshrink(motion)
-        if not s.has_empty_group():
-            unshrink(motion)
-            raise PathLong("the path is long")
+    with nogil:
+        shrink_if_many(motion, s)
+        end = go(motion, s)
+        if end != LOST:
+            unshrink(motion, s)
+    raise_if_lost(motion)
+    if end == LONG:
+        raise PathLong("the path is long")
+    return 0
 
 
 cdef bint is_long(Motion motion) noexcept nogil:
@@ -667,37 +655,39 @@ cdef bint is_long(Motion motion) noexcept nogil:
     return motion.work > GLIMPSE * motion.most_work and motion.work > motion.eta * motion.most_work
 
 
-cdef int check_progress(Motion motion, PathState s, int64_t still) except -1 nogil:
-    """Raise PathLost after too many lines of length 0 in a row."""
-    if still > MOST_STILL * (s.factor.size + 50):
-        with gil:
-            raise PathLost("the path turns in a circle")
-    return 0
-
-
-cdef bint walk(Motion motion, PathState s, int64_t *still) except -1 nogil:
-    """Lines and breakpoints until eta = 1, and True, or until a group has an empty margin, or the path is seen to be long.
-
-    still : lines of length 0 in a row
-    """
-    cdef Py_ssize_t v
-    cdef double step
-    while not s.has_empty_group():
-        motion.direction()
-        v = next_breakpoint(motion, s, &step)
-        if motion.trace is not None and step > 0.0:
-            write_line(motion, s, step)
-        motion.advance(step)
-        if v == AT_END:
-            return True
-        if v < 0:
-            with gil:
-                raise PathLost("rounding hides the next breakpoint")
-        still[0] = still[0] + 1 if step == 0.0 else 0
-        motion.steps += step > 0.0
-        check_progress(motion, s, still[0])
-        breakpoint_event(motion, s, v)
-        motion.tick(s.factor.size * (s.active + s.factor.size))
-        if is_long(motion):
-            break
-    return False
+cdef int go(Motion motion, PathState s) except -1 nogil:
+    """Lines and breakpoints, until one of the ends above. Rows that were shrunk may be so still."""
+    cdef Py_ssize_t v, patience
+    cdef int64_t still = 0  # lines of length 0 in a row
+    cdef double step, before
+    while motion.lost == NULL:
+        patience = 0
+        if s.has_empty_group():
+            unshrink(motion, s)
+            before = motion.eta
+            if not fill_margin(motion, s):
+                return WHOLE if motion.lost == NULL else LOST
+            if s.factor.size == 0:
+                continue  # it may have been exchanged at once
+            # of the other group
+            step, patience = motion.eta - before, s.per_row * s.n
+        else:
+            motion.direction()
+            v = next_breakpoint(motion, s, &step)
+            if motion.trace is not None and step > 0.0:
+                write_line(motion, s, step)
+            motion.advance(step)
+            if v == AT_END:
+                return WHOLE
+            if v < 0:
+                motion.lost = b"rounding hides the next breakpoint"
+                break
+            motion.steps += step > 0.0
+            breakpoint_event(motion, s, v)
+            motion.tick(s.factor.size * (s.active + s.factor.size))
+        still = still + 1 if step == 0.0 else 0
+        if still > patience + MOST_STILL * (s.factor.size + 50):
+            motion.lost = b"the path turns in a circle"
+        elif is_long(motion):
+            return LONG
+    return LOST

@@ -42,6 +42,7 @@ cdef class Motion:
     cdef readonly int64_t repairs           # paths in the linear term
     cdef readonly double work               # on the way, as ``Control`` counts it
     cdef double most_work                   # that the path may take, to judge by its beginning; inf: whatever it takes
+    cdef const char *lost                   # why the path leads no further, NULL: it does
     # per unit of eta
     cdef double eta
     cdef double wanted[2]                   # of the sum of beta over each group
@@ -61,6 +62,7 @@ cdef class Motion:
     cdef double[::1] dlevelled
     cdef double[::1] final_linear           # the linear term to come to, if it changes; else None
     cdef double[::1] start_beta             # when rows were shrunk
+    cdef int8_t[::1] near                   # by row, scratch: whether it goes on
     # scales
     cdef double mass                        # sum |beta|, and of what moved at first
     cdef double typical                     # the largest |beta| within its bounds
@@ -68,7 +70,8 @@ cdef class Motion:
     cdef double scale                       # of V
     cdef double sharpness                   # V is compared to within it
     cdef double slowest                     # speeds of V below it are rounding
-    cdef int reset(self) except -1
+    cdef int make_room(self) except -1
+    cdef int reset(self) except -1 nogil
     cdef int tick(self, int64_t amount) except -1 nogil
     cdef int need_sums(self) except -1 nogil
     cdef int start_moving(self, Py_ssize_t v, double velocity) except -1 nogil

@@ -260,8 +260,8 @@ cdef class Motion:
 
     def __cinit__(self, PathState state):
         self.state = state
-        self.velocity = self.dlinear = self.dlower = self.dupper = self.W = self.dF = NO_DOUBLES
-        self.final_linear = self.start_beta = None
+        self.velocity = self.dlinear = self.dlower = self.dupper = self.W = self.dF = self.start_beta = NO_DOUBLES
+        self.final_linear = None
 
     def begin(self, Control control):
         """Count anew, and stop where ``control`` says so."""
@@ -275,40 +275,48 @@ cdef class Motion:
         """The gap that is none, to the scales of the optimum that was found last."""
         return self.tolerance()
 
-    cdef int reset(self) except -1:
-        """Nothing moves; scales of what there is."""
+    cdef int make_room(self) except -1:
+        """Lists for what the state has room for."""
         cdef PathState s = self.state
-        cdef Py_ssize_t v, m = s.per_row * s.n
+        cdef Py_ssize_t n = s.F.shape[0], m = s.linear.shape[0]
+        cdef double[::1] doubles  # one buffer, as of a PathState
+        if self.velocity.shape[0] < m:
+            doubles = zeros("d", 2 * n + 7 * m)
+            self.near = zeros("b", n)
+            self.W, self.dF, doubles = doubles[:n], doubles[n:2 * n], doubles[2 * n:]
+            self.dlinear, self.dlower, doubles = doubles[:m], doubles[m:2 * m], doubles[2 * m:]
+            self.dupper, self.start_beta, doubles = doubles[:m], doubles[m:2 * m], doubles[2 * m:]
+            # of states whose groups change from call to call, too; velocity, which tells that there is room, comes last
+            self.levelled, self.dlevelled, self.velocity = doubles[:m], doubles[m:2 * m], doubles[2 * m:]
+        s.make_room_in_margin()
+        return 0
+
+    cdef int reset(self) except -1 nogil:
+        """Nothing moves; scales of what there is."""
+        cdef Py_ssize_t v
         cdef int g
         cdef double largest = 0.0
-        cdef double[::1] doubles  # one buffer, as of a PathState
-        if self.velocity.shape[0] < s.linear.shape[0]:
-            v, m = s.F.shape[0], s.linear.shape[0]
-            doubles = zeros("d", 2 * v + (6 if s.groups > 1 else 4) * m)
-            self.W, self.dF, doubles = doubles[:v], doubles[v:2 * v], doubles[2 * v:]
-            self.velocity, self.dlinear, doubles = doubles[:m], doubles[m:2 * m], doubles[2 * m:]
-            self.dlower, self.dupper, doubles = doubles[:m], doubles[m:2 * m], doubles[2 * m:]
-            if s.groups > 1:
-                self.levelled, self.dlevelled = doubles[:m], doubles[m:]
-            m = s.per_row * s.n
-        s.make_room_in_margin()
+        if self.velocity.shape[0] < self.state.linear.shape[0] or not self.state.has_room_in_margin():
+            with gil:
+                self.make_room()
+        self.lost = NULL
         self.eta = self.mass = self.speed_outside = self.typical = self.blur = 0.0
         self.rounded = 0.0
         for g in range(2):
             self.wanted[g] = self.sum_residual[g] = self.dlevel[g] = 0.0
-            if s.groups > 1:
-                self.rounded = max(self.rounded, LEFT_OF_SUM * ULP * fabs(s.total[g]))
-        self.bounds_move, s.active = False, s.n
-        for v in range(m):
+            if self.state.groups > 1:
+                self.rounded = max(self.rounded, LEFT_OF_SUM * ULP * fabs(self.state.total[g]))
+        self.bounds_move, self.state.active = False, self.state.n
+        for v in range(self.state.per_row * self.state.n):
             self.velocity[v] = self.dlinear[v] = self.dlower[v] = self.dupper[v] = 0.0
-            self.mass += fabs(s.beta[v])
-            largest = max(largest, fabs(s.linear[v]))
-            if s.is_inside(v):
-                self.typical = max(self.typical, fabs(s.beta[v]))
-        for v in range(s.n):
+            self.mass += fabs(self.state.beta[v])
+            largest = max(largest, fabs(self.state.linear[v]))
+            if self.state.is_inside(v):
+                self.typical = max(self.typical, fabs(self.state.beta[v]))
+        for v in range(self.state.n):
             self.W[v] = 0.0
-        self.scale = largest if largest > 0 else max(s.largest_level(), s.largest)
-        self.sharpness = max(SHARP * self.scale, ULP * s.largest * self.mass)
+        self.scale = largest if largest > 0 else max(self.state.largest_level(), self.state.largest)
+        self.sharpness = max(SHARP * self.scale, ULP * self.state.largest * self.mass)
         return 0
 
     cdef int tick(self, int64_t amount) except -1 nogil:

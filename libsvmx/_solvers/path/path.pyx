@@ -71,7 +71,7 @@ cdef int repair(Motion motion) except -1:
             refine_once(motion)
     else:
         refine(motion, True)
-    return empty_margin_if_all_bound(motion)
+    return empty_margin_if_all_bound(motion, s)
 
 
 cdef int refine(Motion motion, bint anew) except -1:
@@ -96,7 +96,7 @@ cdef int refine(Motion motion, bint anew) except -1:
         recompute_F(motion, s.drift > motion.tolerance())
         set_levels_of_margin(motion)
         if is_optimal(motion):
-            return empty_margin_if_all_bound(motion)
+            return empty_margin_if_all_bound(motion, s)
         gap = s.kkt_gap()
         if gap > 0.5 * gap_before and gap > motion.tolerance():
             raise PathLost(f"a gap of {gap:g} remains")
@@ -211,7 +211,7 @@ cdef int set_levels_of_margin(Motion motion) except -1:
                 n_members += 1
         if n_members:
             s.level[g] = total / n_members
-    centre_levels(motion)
+    centre_levels(motion, s)
     return 0
 
 

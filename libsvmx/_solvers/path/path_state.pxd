@@ -50,7 +50,7 @@ cdef class PathState:
     cdef double[::1] ones_of_other      # of group 1, where there are two
     cdef const double **margin_rows     # scratch for svmx_add_rows
     cdef double[::1] computed           # scratch for rows that are not kept
-    cdef int32_t[::1] moves             # scratch for ``discard``, which must not fail
+    cdef int32_t[::1] moves             # scratch for pairs of rows: ``discard`` must not fail
     cdef list swapped                   # since ``mark``
     cdef object before                  # the state that ``rollback`` returns to
     cdef double kkt_gap(self) noexcept nogil
@@ -66,9 +66,10 @@ cdef class PathState:
     cdef void assign(self, Py_ssize_t v, int where) noexcept nogil
     cdef void assign_bound(self, Py_ssize_t v) noexcept nogil
     cdef const double *row(self, int32_t p) except NULL nogil
-    cdef int set_beta(self, Py_ssize_t v, double beta) except -1
+    cdef int set_beta(self, Py_ssize_t v, double beta) except -1 nogil
     cdef int make_room(self, Py_ssize_t n) except -1
-    cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1
+    cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1 nogil
+    cdef bint has_room_in_margin(self) noexcept nogil
     cdef int make_room_in_margin(self, Py_ssize_t more=*) except -1
 
 

@@ -246,7 +246,7 @@ cdef class PathState:
                 missing -= self.beta[v]
         return missing
 
-    cdef int set_beta(self, Py_ssize_t v, double beta) except -1:
+    cdef int set_beta(self, Py_ssize_t v, double beta) except -1 nogil:
         """beta of one variable changes, and F with it."""
         if beta != self.beta[v]:
             svmx_axpy(self.n, beta - self.beta[v], self.row(<int32_t>(v // self.per_row)), &self.F[0])
@@ -371,13 +371,14 @@ cdef class PathState:
         for to in range(self.n):
             self.largest = max(self.largest, self.diagonal[to])
 
-    cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1:
+    cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1 nogil:
         """Rows pairs[2 k] and pairs[2 k + 1] change places; no row is in two pairs."""
         cdef Py_ssize_t k, h, v, w
         cdef int32_t held
         cdef int64_t tag
         if self.swapped is not None:
-            self.swapped.append([pairs[k] for k in range(2 * n)])
+            with gil:
+                self.swapped.append([pairs[k] for k in range(2 * n)])
         for k in range(n):
             for h in range(self.per_row):
                 v = self.per_row * pairs[2 * k] + h
@@ -485,6 +486,10 @@ cdef class PathState:
 
     # ---- the margin ----------------------------------------------------------------------------
 
+    cdef bint has_room_in_margin(self) noexcept nogil:
+        """Whether another member finds its place."""
+        return self.factor.size + 2 <= self.member.shape[0] and self.factor.size + 1 <= self.factor.room
+
     cdef int make_room_in_margin(self, Py_ssize_t more=1) except -1:
         """Scratch and lists for so many more members."""
         cdef Py_ssize_t room = self.member.shape[0], wanted = self.factor.size + more + 1
@@ -549,7 +554,7 @@ cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0 nogil:
     """The Schur complement of a variable that may join; ``column`` becomes L^-1 of its column of K'."""
     cdef Py_ssize_t k
     cdef const double *K
-    if s.factor.size + 2 > s.member.shape[0] or s.factor.size + 1 > s.factor.room:
+    if not s.has_room_in_margin():
         with gil:
             s.make_room_in_margin()
     K = s.row(<int32_t>(v // s.per_row))
