@@ -92,12 +92,12 @@ cdef class DoubleRows:
     cdef int64_t cuts[2]            # the clock at the last two
     cdef Py_ssize_t bind(self, Kernel kernel) except -1
     cdef void release_kernel(self) noexcept
-    cdef void fill_column(self, int32_t a) noexcept nogil
+    cdef int fill_column(self, int32_t a) except -1 nogil
     cdef void fill_corner(self, Py_ssize_t begin) noexcept nogil
     cdef const double *kept(self, int32_t p) noexcept nogil
     cdef const double *row(self, int32_t p) except NULL nogil
-    cdef const double *glance(self, int32_t p) noexcept nogil
-    cdef void compute(self, int32_t p, double *out) noexcept nogil
+    cdef const double *glance(self, int32_t p) except NULL nogil
+    cdef int compute(self, int32_t p, double *out) except -1 nogil
     cdef void swap(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil
     cdef void pin(self, int32_t p) noexcept nogil
     cdef void unpin(self, int32_t p) noexcept nogil

@@ -376,16 +376,17 @@ cdef class DoubleRows:
         """Rows that are not kept are not wanted any more, until ``bind``: whatever the kernel reads may be freed."""
         self.kernel = self.targets = None
 
-    cdef void fill_column(self, int32_t a) noexcept nogil:
+    cdef int fill_column(self, int32_t a) except -1 nogil:
         """Column of a new row that is not kept itself: there was no room, or it was needed for the next."""
         cdef Py_ssize_t s
         cdef const double *fresh
         if self.slot_of[a] >= 0:
-            return
+            return 0
         fresh = self.glance(a)
         for s in range(self.n_slots):
             if self.row_in[s] >= 0:
                 self.slots[s][a] = fresh[self.row_in[s]]
+        return 0
 
     cdef void fill_corner(self, Py_ssize_t begin) noexcept nogil:
         """Columns of the new rows from ``begin`` on that are kept."""
@@ -452,31 +453,35 @@ cdef class DoubleRows:
             return self.slots[s]
         s = self.free_slot()
         self.rows_computed += 1
-        self.kernel.values_computed += self.n
         if s < 0:
             self.compute(p, self.spare)
             return self.spare
+        self.empty[self.n_empty] = s  # as it is, if the row cannot be computed
+        self.n_empty += 1
         self.compute(p, self.slots[s])
+        self.n_empty -= 1
         self.row_in[s], self.slot_of[p], self.last_use[s] = p, s, self.clock
         return self.slots[s]
 
-    cdef const double *glance(self, int32_t p) noexcept nogil:
+    cdef const double *glance(self, int32_t p) except NULL nogil:
         """As ``row``, for rows that will not be wanted again soon: they take no slot."""
         if self.slot_of[p] >= 0:
             return self.slots[self.slot_of[p]]
         self.rows_computed += 1
-        self.kernel.values_computed += self.n
         self.compute(p, self.spare)
         return self.spare
 
-    cdef void compute(self, int32_t p, double *out) noexcept nogil:
+    cdef int compute(self, int32_t p, double *out) except -1 nogil:
+        """Row p, (n,), from nothing."""
         cdef Py_ssize_t q
+        self.kernel.values_computed += self.n
         if self.in_order:
             self.targets.fill_doubles(p, 0, self.n, out)
-            return
+            return 0
         self.targets.fill_doubles(self.target[p], 0, self.targets.n, self.unordered)
         for q in range(self.n):
             out[q] = self.unordered[self.target[q]]
+        return 0
 
     cdef void swap(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil:
         """Rows pairs[2 k] and pairs[2 k + 1] change places, k = 0, 1, … n - 1; no row is in two pairs."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from libsvmx._solvers.seeding.ato_path import AtoPath
+from libsvmx._solvers.seeding.ato_path import first_line
 from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
 from libsvmx._solvers.seeding.seeders import seed as proposed
 from libsvmx._solvers.seeding.seeders import start_of
@@ -243,7 +243,7 @@ def test_ato_ends_at_the_optimum(kind, star, C):
 def test_the_first_line_of_ato_solves_its_equations(case, star):
     """(7-11) over the margin, with the ridge, and V of the margin on its way to the level at the end of the path."""
     change = chained(case, star)
-    line = AtoPath().first_line(change)
+    line = first_line(change)
     if line is None:
         return
     moves, d_level, dV, ridge = (np.array(part) for part in line)

@@ -14,11 +14,15 @@ of beta and one bias; here there is a sum and a level for each group, two in the
     following.pyx   breakpoint_event, enter_margin, exchange along a null direction, gather_margin: who is in the margin
                     fill_margin, centre_levels: the level of a group without margin has an interval
                     shrink_if_many, unshrink: rows that a path goes on without
-                    follow: direction, next_breakpoint, advance, breakpoint_event, until eta = 1
+                    go: direction, next_breakpoint, advance, breakpoint_event, until eta = 1, without the interpreter;
+                    follow: the same, and raises where the path leads no further
     path.pyx        refine, repair: from near the optimum to it
                     Path: start, update (rows), rescale (C), check; near, from what a training has found; by_smo
                     (smo/warm.pyx) where no path leads on
                     path_of, solution_without: folds of a cross-validation that leave the optimum over all rows
 
-Open first: the end of following.pyx, ``follow``; then motion.pyx, which states the equations, and path.pyx.
+    A path is exact. That of ATO (_solvers/seeding/ato_path.pyx) goes by the same engine, over rows in float and with a
+    ridge (``PathState.ridge``); rows that are far are always shrunk, and what it may take has an end (``Motion``).
+
+Open first: the end of following.pyx, ``go``; then motion.pyx, which states the equations, and path.pyx.
 """

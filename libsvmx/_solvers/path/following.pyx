@@ -26,12 +26,14 @@ from libsvmx._solvers.path.path_state import PathLong, PathLost
 #
 # Where the column of a variable whose V meets its level depends on those of M (duplicate rows, a linear kernel with more
 # members than it has rank), there is a null direction, K u = 0 and sum u = 0 in each group: beta moves along it at no cost,
-# V stays, until a member of M meets a bound and makes way, or the variable itself does (``exchange``). So no ridge is added
-# to K.
+# V stays, until a member of M meets a bound and makes way, or the variable itself does (``exchange``). So no ridge is
+# needed; a path that has one nevertheless, for speed, is lost where a pivot is rounding.
 
 cdef double ULP = 2.0 ** -52
 # A Schur complement below so many roundings of the kernel values that it is made of is none.
 cdef double SINGULAR = 8.0
+# With a ridge, one below this share of it.
+cdef double SHARE_OF_RIDGE = 1e-3
 # Entries of a null direction that may be rounding.
 cdef double FAINT = 1e-8
 # Members from which on they are factored at once.
@@ -84,6 +86,10 @@ cdef bint is_nonsingular(Motion motion, PathState s, double schur) noexcept nogi
     """
     cdef Py_ssize_t k, m = s.factor.size
     cdef double mass = 1.0
+    if s.ridge > 0.0:
+        if not schur > SHARE_OF_RIDGE * s.ridge:
+            motion.lost = b"a variable depends on the margin"
+        return motion.lost == NULL
     for k in range(m):
         s.null[k] = s.column[k]
     s.factor.backward(&s.null[0])
@@ -533,14 +539,12 @@ cdef int empty_margin_if_all_bound(Motion motion, PathState s) except -1 nogil:
 #
 # Rows that a path goes on without.
 #
-# On large data V of most variables is far from the level, and stays there. Rows whose variables would not meet it at their
-# first speed within ``FAR`` times the path are shrunk: rows are permuted so that the others come first, all loops go over
-# these, and at the end F of the rest is brought up to date (``unshrink``). What was shrunk wrongly is found by the KKT
+# On large data V of most variables is far from the level, and stays there. Rows whose variables would not meet it at
+# their first speed within ``far`` times the path are shrunk: rows are permuted so that the others come first, all loops
+# go over these, and at the end F of the rest is brought up to date (``unshrink``). What was shrunk wrongly is found by the KKT
 # conditions over all rows, and repaired.
 
-# Values K_:M from which on shrinking is tried; how far is far; and the share of rows left that makes it worth while.
-cdef double MANY_VALUES = 4e5
-cdef double FAR = 5.0
+# The share of rows left that makes it worth while.
 cdef double FEW = 0.8
 # Repairs after which rows that were shrunk wrongly, and would be again, are the likely cause of the next one.
 cdef int ENOUGH_REPAIRS = 1
@@ -549,11 +553,12 @@ cdef int ENOUGH_REPAIRS = 1
 cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
     """Go on with the rows whose variables are in the margin, move, or have their V not far from the level, if that pays."""
     cdef Py_ssize_t p, q, v, n_near = 0, n_pairs = 0
-    if motion.bounds_move or motion.repairs >= ENOUGH_REPAIRS or s.factor.size * <double>s.n <= MANY_VALUES:
+    if motion.bounds_move or motion.repairs >= ENOUGH_REPAIRS or s.factor.size * <double>s.n <= motion.many_values:
         return 0
     if s.has_empty_group():  # whose level may be anywhere
         return 0
     motion.direction()
+    motion.directed = True
     memset(&motion.near[0], 0, s.n)
     for v in range(s.per_row * s.n):
         if is_near(motion, s, v):
@@ -575,6 +580,7 @@ cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
         for v in range(s.per_row):
             swap_motion(motion, s.per_row * s.moves[2 * p] + v, s.per_row * q + v)
         swap_values(motion.W, q, s.moves[2 * p])
+        swap_values(motion.dF, q, s.moves[2 * p])
     s.swap_rows(&s.moves[0], n_pairs)
     memcpy(&motion.start_beta[0], &s.beta[0], s.per_row * s.n * sizeof(double))
     s.active = n_near
@@ -585,8 +591,9 @@ cdef inline bint is_near(Motion motion, PathState s, Py_ssize_t v) noexcept nogi
     """Whether a variable is in the margin, moves, or might meet the level at its first speed."""
     cdef double speed = s.side[v] * (motion.dlinear[v] - motion.dF[v // s.per_row] - motion.dlevel[s.group[v]])
     cdef double distance = s.side[v] * (s.level[s.group[v]] - s.score(v))
-    return (s.side[v] == 0.0 or motion.velocity[v] != 0.0 or motion.dlinear[v] != 0.0
-            or FAR * speed > distance - motion.sharpness)
+    if motion.final_linear is not None and motion.dlinear[v] != 0.0:  # repaired: at the level to begin with
+        return True
+    return s.side[v] == 0.0 or motion.velocity[v] != 0.0 or motion.far * speed > distance - motion.sharpness
 
 
 cdef void swap_motion(Motion motion, Py_ssize_t v, Py_ssize_t w) noexcept nogil:
@@ -598,12 +605,14 @@ cdef void swap_motion(Motion motion, Py_ssize_t v, Py_ssize_t w) noexcept nogil:
 
 
 cdef int unshrink(Motion motion, PathState s) except -1 nogil:
-    """F and W of the rows that were shrunk, from what beta has become meanwhile."""
+    """The linear term, F and W of the rows that were shrunk, from how far eta and beta have come meanwhile."""
     cdef Py_ssize_t p, v, begin = s.active, n = s.n - s.active
     cdef double change, velocity
     cdef const double *K
     if n == 0:
         return 0
+    if motion.linear_moves:
+        svmx_axpy(s.per_row * n, motion.eta, &motion.dlinear[s.per_row * begin], &s.linear[s.per_row * begin])
     memset(&motion.W[begin], 0, n * sizeof(double))
     for p in range(begin):
         change = velocity = 0.0
@@ -626,8 +635,6 @@ cdef int unshrink(Motion motion, PathState s) except -1 nogil:
 # Lines of length 0 in a row, for each member of M, after which the path turns in a circle.
 cdef int64_t MOST_STILL = 4
 
-# The share of the work that a path may take after which what it has come to tells how much it would take.
-cdef double GLIMPSE = 0.25
 
 cdef int follow(Motion motion) except -1:
     """From breakpoint to breakpoint to eta = 1. Others may have the interpreter meanwhile.
@@ -652,7 +659,7 @@ cdef int follow(Motion motion) except -1:
 
 cdef bint is_long(Motion motion) noexcept nogil:
     """Whether a path takes more than ``most_work``, as far as that can be told by what it has come to."""
-    return motion.work > GLIMPSE * motion.most_work and motion.work > motion.eta * motion.most_work
+    return motion.work > motion.glimpse * motion.most_work and motion.work > motion.eta * motion.most_work
 
 
 cdef int go(Motion motion, PathState s) except -1 nogil:
@@ -672,7 +679,9 @@ cdef int go(Motion motion, PathState s) except -1 nogil:
             # of the other group
             step, patience = motion.eta - before, s.per_row * s.n
         else:
-            motion.direction()
+            if not motion.directed:
+                motion.direction()
+            motion.directed = False
             v = next_breakpoint(motion, s, &step)
             if motion.trace is not None and step > 0.0:
                 write_line(motion, s, step)

@@ -42,6 +42,9 @@ cdef class Motion:
     cdef readonly int64_t repairs           # paths in the linear term
     cdef readonly double work               # on the way, as ``Control`` counts it
     cdef double most_work                   # that the path may take, to judge by its beginning; inf: whatever it takes
+    cdef double glimpse                     # the share of that after which the path so far tells how much it would take
+    cdef double many_values                 # K_:M, from which on rows that are far are shrunk
+    cdef double far                         # how far is far: of the length of the path
     cdef const char *lost                   # why the path leads no further, NULL: it does
     # per unit of eta
     cdef double eta
@@ -50,7 +53,10 @@ cdef class Motion:
     cdef double dlevel[2]
     cdef double speed_outside               # sum |velocity|
     cdef double speed                       # the same with d beta_M
+    cdef bint directed                      # ``direction`` is known of where the path is
     cdef bint bounds_move
+    cdef bint linear_moves
+    cdef bint others_move                   # or have moved: beta outside the margin
     cdef double[::1] velocity               # of beta outside the margin, by variable
     cdef double[::1] dlinear
     cdef double[::1] dlower
@@ -70,6 +76,7 @@ cdef class Motion:
     cdef double scale                       # of V
     cdef double sharpness                   # V is compared to within it
     cdef double slowest                     # speeds of V below it are rounding
+    cdef void count_anew(self, double most_work) noexcept nogil
     cdef int make_room(self) except -1
     cdef int reset(self) except -1 nogil
     cdef int tick(self, int64_t amount) except -1 nogil

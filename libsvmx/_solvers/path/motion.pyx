@@ -246,6 +246,11 @@ cdef double NO_GAP = 1e-10
 cdef double LEFT_OF_SUM = 8.0
 # W is summed anew once its rounding errors may be so many times those of what still moves.
 cdef double STALE = 64.0
+# The share of the work that a path may take after which what it has come to tells how much it would take.
+cdef double GLIMPSE = 0.25
+# Values K_:M from which on shrinking is tried; how far is far.
+cdef double MANY_VALUES = 4e5
+cdef double FAR = 5.0
 
 
 cdef class Motion:
@@ -262,13 +267,18 @@ cdef class Motion:
         self.state = state
         self.velocity = self.dlinear = self.dlower = self.dupper = self.W = self.dF = self.start_beta = NO_DOUBLES
         self.final_linear = None
+        self.glimpse, self.many_values, self.far = GLIMPSE, MANY_VALUES, FAR
 
     def begin(self, Control control):
         """Count anew, and stop where ``control`` says so."""
         self.control = self.state.control = control
         self.trace = None
+        self.count_anew(INFINITY)
+
+    cdef void count_anew(self, double most_work) noexcept nogil:
+        """A path begins that may take so much work."""
         self.breakpoints = self.steps = self.exchanges = self.repairs = 0
-        self.work, self.most_work = 0.0, INFINITY
+        self.work, self.most_work = 0.0, most_work
 
     @property
     def no_gap(self):
@@ -306,7 +316,8 @@ cdef class Motion:
             self.wanted[g] = self.sum_residual[g] = self.dlevel[g] = 0.0
             if self.state.groups > 1:
                 self.rounded = max(self.rounded, LEFT_OF_SUM * ULP * fabs(self.state.total[g]))
-        self.bounds_move, self.state.active = False, self.state.n
+        self.directed = self.bounds_move = self.linear_moves = self.others_move = False
+        self.state.active = self.state.n
         for v in range(self.state.per_row * self.state.n):
             self.velocity[v] = self.dlinear[v] = self.dlower[v] = self.dupper[v] = 0.0
             self.mass += fabs(self.state.beta[v])
@@ -338,6 +349,7 @@ cdef class Motion:
         self.velocity[v] = velocity
         self.speed_outside += fabs(velocity)
         if velocity != 0.0:
+            self.others_move = True
             svmx_axpy(self.state.active, velocity, self.state.row(<int32_t>(v // self.state.per_row)), &self.W[0])
             self.sum_residual[self.state.group[v]] -= velocity
             self.blur += ULP * self.state.largest * fabs(velocity)
@@ -391,14 +403,22 @@ cdef class Motion:
     cdef int direction(self) except -1 nogil:
         """How the margin, levels and F answer to what moves: ``dbeta`` of the state, ``dlevel``, ``dF``. (7, 10, 11)
 
-        The level of a group without a member is free, and stays.
+        The level of a group without a member is free, and stays. With a ridge V of the margin leaves its level a
+        little: what it is off, as what it was off at first, it makes up for until eta = 1.
         """
         cdef Py_ssize_t k, m = self.state.factor.size
-        cdef double t, largest = 0.0
+        cdef Py_ssize_t v, p
+        cdef double t, largest = 0.0, pull = 0.0
         cdef double *x = &self.state.dbeta[0]
         self.speed, self.typical = self.speed_outside, 0.0
+        if self.state.ridge > 0.0 and self.eta < 1.0:
+            pull = 1.0 / (1.0 - self.eta)
         for k in range(m):
-            x[k] = self.dlinear[self.state.member[k]] - self.W[self.state.member[k] // self.state.per_row]
+            v = self.state.member[k]
+            p = v // self.state.per_row
+            x[k] = self.dlinear[v] - self.W[p]
+            if pull > 0.0:
+                x[k] += pull * (self.state.linear[v] - self.state.F[p] - self.state.level[self.state.group[v]])
             largest = max(largest, fabs(x[k]))
         if self.state.groups == 1:
             self.answer_to_sum()
@@ -410,6 +430,8 @@ cdef class Motion:
         memcpy(&self.dF[0], &self.W[0], self.state.active * sizeof(double))
         add_margin_rows(self.state, x, self.state.active, &self.dF[0])
         self.slowest = 16 * ULP * (self.state.largest * self.speed + largest)
+        if self.state.ridge > 0.0:
+            return 0
         for k in range(m):  # V of the margin should stay at its level: what it does otherwise is rounding
             t = (self.dlinear[self.state.member[k]] - self.dF[self.state.member[k] // self.state.per_row]
                  - self.dlevel[self.state.group[self.state.member[k]]])
@@ -487,8 +509,10 @@ cdef class Motion:
             return
         for k in range(self.state.factor.size):
             self.state.beta[self.state.member[k]] += step * self.state.dbeta[k]
-        svmx_axpy(m, step, &self.velocity[0], &self.state.beta[0])
-        svmx_axpy(m, step, &self.dlinear[0], &self.state.linear[0])
+        if self.others_move:
+            svmx_axpy(m, step, &self.velocity[0], &self.state.beta[0])
+        if self.linear_moves:
+            svmx_axpy(m, step, &self.dlinear[0], &self.state.linear[0])
         if self.bounds_move:
             svmx_axpy(m, step, &self.dlower[0], &self.state.lower[0])
             svmx_axpy(m, step, &self.dupper[0], &self.state.upper[0])
@@ -503,9 +527,7 @@ cdef class Motion:
     cdef double near_bound(self, Py_ssize_t v) noexcept nogil:
         """Closer to a bound than this is at it: relative to the width of the box, or, where that is far wider than beta
         ever is, to the size of beta."""
-        cdef double width = self.state.upper[v] - self.state.lower[v]
-        cdef double K = self.state.diagonal[v // self.state.per_row]
-        return max(self.rounded, SHARP * min(width, max(self.typical, self.scale / K if K > 0 else width)))
+        return what_is_near(self, self.state, v)
 
     cdef bint is_free(self, Py_ssize_t v) noexcept nogil:
         """Whether a variable is at no bound, nor near one."""
@@ -520,6 +542,14 @@ cdef class Motion:
 #
 # What ends a straight line of a path: a member of the margin that meets a bound, or a variable whose V meets its level.
 
+cdef inline double what_is_near(Motion motion, PathState s, Py_ssize_t v) noexcept nogil:
+    """``near_bound``: of the width, or what is larger of ``typical`` and scale / K if that is less."""
+    cdef double width = s.upper[v] - s.lower[v], K = s.diagonal[v // s.per_row]
+    if K * width > motion.scale:  # a line asks for each of the margin, and a division takes as long as all else
+        width = min(width, motion.typical if K * motion.typical >= motion.scale else motion.scale / K)
+    return max(motion.rounded, SHARP * width)
+
+
 cdef Py_ssize_t next_breakpoint(Motion motion, PathState s, double *step) noexcept nogil:
     """The variable that ends the line, and how far that is: AT_END if it ends at eta = 1, another negative number if
     none is found.
@@ -529,12 +559,14 @@ cdef Py_ssize_t next_breakpoint(Motion motion, PathState s, double *step) noexce
     """
     cdef svmx_waiting waiting
     cdef Py_ssize_t k, v, first, m = s.per_row * s.active
-    cdef double distance = 0.0, speed, nearest = 1.0 - motion.eta, fastest = motion.slowest, length = 0.0
+    cdef double distance = 0.0, speed, near, nearest = 1.0 - motion.eta, fastest = motion.slowest, length = 0.0
     step[0] = nearest
     for k in range(s.factor.size):
-        speed = approach_speed(motion, s, k, &distance)
-        if speed > 0 and distance + motion.near_bound(s.member[k]) < nearest * speed:
-            nearest = (distance + motion.near_bound(s.member[k])) / speed
+        near = what_is_near(motion, s, s.member[k])
+        speed = approach_speed(motion, s, k, near, &distance)
+        if speed > 0 and distance + near < nearest * speed:
+            nearest = (distance + near) / speed
+        s.null[k], s.column[k] = speed, distance  # scratch
     waiting.n, waiting.per_row, waiting.side = m, s.per_row, &s.side[0]
     waiting.linear, waiting.F, waiting.level = &s.linear[0], &s.F[0], s.level[0]
     waiting.dlinear, waiting.dF, waiting.dlevel = &motion.dlinear[0], &motion.dF[0], motion.dlevel[0]
@@ -550,10 +582,12 @@ cdef Py_ssize_t next_breakpoint(Motion motion, PathState s, double *step) noexce
     # speeds of V and of beta are compared in their own units of what is close
     fastest = fastest / motion.sharpness if first >= 0 else 0.0
     for k in range(s.factor.size):
-        v = s.member[k]
-        speed = approach_speed(motion, s, k, &distance)
-        if speed > fastest * motion.near_bound(v) and distance <= nearest * speed:
-            first, fastest, step[0] = v, speed / motion.near_bound(v), distance / speed
+        speed, distance = s.null[k], s.column[k]
+        if speed > 0.0 and distance <= nearest * speed:
+            v = s.member[k]
+            near = what_is_near(motion, s, v)
+            if speed > fastest * near:
+                first, fastest, step[0] = v, speed / near, distance / speed
     return first
 
 
@@ -570,12 +604,12 @@ cdef void subtract_levels(Motion motion, PathState s) noexcept nogil:
         motion.dlevelled[v] = motion.dF[v // s.per_row] if empty[g] else motion.dlinear[v] - motion.dlevel[g]
 
 
-cdef double approach_speed(Motion motion, PathState s, Py_ssize_t k, double *distance) noexcept nogil:
-    """How fast member k of the margin nears a bound, 0 if it does not, and its distance from it."""
+cdef inline double approach_speed(Motion motion, PathState s, Py_ssize_t k, double slow,
+                                  double *distance) noexcept nogil:
+    """How fast member k of the margin nears a bound, 0 up to ``slow``, and its distance from it."""
     cdef Py_ssize_t v = s.member[k]
     cdef double up = s.dbeta[k] - motion.dupper[v], down = motion.dlower[v] - s.dbeta[k]
     cdef double above = max(s.upper[v] - s.beta[v], 0.0), below = max(s.beta[v] - s.lower[v], 0.0)
-    cdef double slow = motion.near_bound(v)
     # a box that shrinks can be met on both sides: the one that is met first counts
     if up > slow and (down <= slow or above * down < below * up):
         distance[0] = above

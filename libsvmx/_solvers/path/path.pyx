@@ -112,6 +112,7 @@ cdef int refine_once(Motion motion) except -1:
     cdef double excess
     motion.final_linear = zeros("d", m)
     motion.final_linear[:] = s.linear[:m]
+    motion.linear_moves = True
     motion.need_sums()
     for v in range(m):
         excess = s.excess(v)
@@ -457,7 +458,7 @@ cdef class Path:
         cdef Py_ssize_t v, p
         cdef int g
         cdef double reach
-        motion.bounds_move = True
+        motion.bounds_move = motion.others_move = True
         for g in range(s.groups):
             s.total[g] *= ratio
         motion.need_sums()

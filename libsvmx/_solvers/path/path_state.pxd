@@ -42,6 +42,7 @@ cdef class PathState:
     cdef Cholesky factor                # of K'_MM: K_MM + shift within each group
     cdef int32_t[::1] member            # variable of each row of the factor
     cdef double shift                   # added to the kernel values of each group
+    cdef double ridge                   # added to the diagonal of K_MM; 0: none, all is exact
     cdef double largest                 # K_ii
     cdef double[::1] column             # of a variable that may join: K'_Mv, then L^-1 K'_Mv
     cdef double[::1] null               # K'_MM^-1 of that column

@@ -503,7 +503,7 @@ cdef class PathState:
             if grown == NULL:
                 raise MemoryError("rows of the margin")
             self.margin_rows = <const double **>grown
-            doubles, member = zeros("d", (4 + (self.groups > 1)) * room), zeros("i", room)
+            doubles, member = zeros("d", 5 * room), zeros("i", room)
             # nothing from here on can fail
             member[:self.member.shape[0]] = self.member
             self.member = member
@@ -511,8 +511,7 @@ cdef class PathState:
             self.ones, doubles = longer(self.ones, doubles, room), doubles[room:]
             self.null, doubles = longer(self.null, doubles, room), doubles[room:]
             self.column, doubles = longer(self.column, doubles, room), doubles[room:]
-            if self.groups > 1:
-                self.ones_of_other = longer(self.ones_of_other, doubles, room)
+            self.ones_of_other = longer(self.ones_of_other, doubles, room)
         return 0
 
 
@@ -544,7 +543,8 @@ def copied(values, Py_ssize_t n):
 #     K'_MM = K_MM + shift sum_g e_g e_g',      x'K'x = x'Kx + shift sum_g (e_g'x)^2,      e_g = 1 in group g, else 0
 #
 # which is positive definite whenever the bordered matrix is nonsingular and K positive semidefinite: one Cholesky factor,
-# also where K_MM itself is singular (a linear kernel with |M| = d + 1).
+# also where K_MM itself is singular (a linear kernel with |M| = d + 1). Where an optimum to a tolerance is all that is
+# asked, a ridge on K_MM makes it positive definite whatever the members are.
 
 # The shift is not far from the kernel values in size: within this factor.
 cdef double SAME_SIZE = 64.0
@@ -560,7 +560,7 @@ cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0 nogil:
     K = s.row(<int32_t>(v // s.per_row))
     for k in range(s.factor.size):
         s.column[k] = K[s.member[k] // s.per_row] + (s.shift if s.group[s.member[k]] == s.group[v] else 0.0)
-    return s.factor.border(&s.column[0], K[v // s.per_row] + s.shift)
+    return s.factor.border(&s.column[0], K[v // s.per_row] + s.shift + s.ridge)
 
 
 cdef void append_to_margin(PathState s, Py_ssize_t v, double schur) noexcept nogil:
@@ -607,13 +607,15 @@ cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *
         if coef[k] == 0.0:
             continue
         p = <int32_t>(s.member[k] // s.per_row)
-        K = s.row(p)  # a member is pinned: valid on, if it is kept
-        if s.rows.kept(p) == NULL:
-            if computed == NULL:
-                computed = room_for(s, SVMX_TOGETHER * n)
-            memcpy(computed + n_computed * n, K, n * sizeof(double))
-            K = computed + n_computed * n
-            n_computed += 1
+        K = s.rows.kept(p)  # a member is pinned: valid on, if it is kept
+        if K == NULL:
+            K = s.row(p)
+            if s.rows.kept(p) == NULL:
+                if computed == NULL:
+                    computed = room_for(s, SVMX_TOGETHER * n)
+                memcpy(computed + n_computed * n, K, n * sizeof(double))
+                K = computed + n_computed * n
+                n_computed += 1
         kept_coef[count], s.margin_rows[count] = coef[k], K
         count += 1
         if n_computed and count % SVMX_TOGETHER == 0:

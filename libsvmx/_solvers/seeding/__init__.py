@@ -7,7 +7,8 @@
         ──asks──>  FoldStart, the optimum and what leaves (R), enters (T), stays (S);  StartRows, kernel rows;
                    AdjustAlpha, which makes any start feasible (fold_change)
         ──by──>  Replacement, the least squares of mir;  AtoPath, the path of ato (ato_path)
-    ato_path     PathBudget: how much work a path is worth
+    ato_path     what moves on the path of ato, and what it may take, for the engine of _solvers/path;
+                 PathBudget: how much work a path is worth
 
 Worker of a queue (_train/queue) and FoldStarts (_train/validation/fold_start.py) both come in by FoldSeeder.make.
 
