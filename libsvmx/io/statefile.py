@@ -111,12 +111,17 @@ def state_bytes(state: State) -> bytes:
         ],
     }
     file = io.BytesIO()
-    with ZipFile(file, "w") as archive:
-        _put(archive, DESCRIPTION, json.dumps(description, allow_nan=False).encode("ascii"))
-        for name, given in arrays.items():
-            values = np.ascontiguousarray(given, dtype=TYPES[name])
-            _put(archive, f"{name}.npy", _head(TYPES[name], len(values)), values.view(np.uint8).data)
-        archive.comment = bytes(DIGEST)
+    try:
+        with ZipFile(file, "w") as archive:
+            _put(archive, DESCRIPTION, json.dumps(description, allow_nan=False).encode("ascii"))
+            for name, given in arrays.items():
+                values = np.ascontiguousarray(given, dtype=TYPES[name])
+                _put(archive, f"{name}.npy", _head(TYPES[name], len(values)), values.view(np.uint8).data)
+            archive.comment = bytes(DIGEST)
+    except ValueError as error:
+        if file.closed:  # it found no memory to grow, and ZipFile cannot end then
+            raise MemoryError("a state's file") from error
+        raise
     with file.getbuffer() as content:
         content[-DIGEST:] = _digest(content)
     return file.getvalue()

@@ -32,7 +32,7 @@ def test_seeded_folds_print_libsvms_line(method, scheme, folder):
     assert folder.snapshot() == {}
     _, out = folder.accepts("svmx-train", *seeded)
     assert out.endswith(expected)
-    star = (scheme or ("star" if method in ("avg", "top", "near", "path") else "chain")) == "star" and method != "none"
+    star = (scheme or ("star" if method == "path" else "chain")) == "star" and method != "none"
     assert out.count("optimization finished") == 3 * (5 + star)
 
 

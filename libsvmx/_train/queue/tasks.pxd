@@ -90,6 +90,9 @@ cdef struct Fold:
     bint done                   # the decision values are there
 
 
+cpdef double tolerance_of_start(double eps, double r) noexcept nogil
+
+
 # What a task starts from.
 cdef struct Parent:
     const Task *task

@@ -7,6 +7,7 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._typing import Buffer
 
 def values_of_steps(n_variables: int, iterations: float) -> float: ...
+def tolerance_of_start(eps: float, r: float) -> float: ...
 
 class TaskList:
     kernel_values: KernelValues

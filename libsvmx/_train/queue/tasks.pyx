@@ -23,6 +23,17 @@ def values_of_steps(Py_ssize_t n_variables, double iterations):
     return work_of_steps(n_variables, iterations)
 
 
+cpdef double tolerance_of_start(double eps, double r) noexcept nogil:
+    """To which a solve of nu-SVC goes that starts from an optimum of this r, by which decision values are divided: ``eps`` r,
+    but not much beyond what steps in double reach where r is next to nothing."""
+    return max(eps * min(1.0, max(r, LEAST_R)), min(eps, FINEST))
+
+
+# Of r, as far as it makes the tolerance finer; and of the tolerance.
+cdef double LEAST_R = 1e-3
+cdef double FINEST = 1e-7
+
+
 cdef class TaskList:
     """TaskList(kernel_values, matrix_of, weights, param)
 
@@ -529,7 +540,7 @@ cdef class QueueStarts:
             # decision values are divided by r, and may not be farther off by that than those of a start from nothing,
             # which comes from far outside
             r = 0.5 * fabs(self.at.level[1] - self.at.level[0])
-            self.control.eps = self.todo.eps * min(1.0, r) if r > 0 else self.todo.eps
+            self.control.eps = tolerance_of_start(self.todo.eps, r)
         return feasible
 
     cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil:

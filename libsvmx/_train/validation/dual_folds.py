@@ -20,7 +20,7 @@ from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values, held_out
 from libsvmx._train.limits import control_of
-from libsvmx._train.queue.tasks import values_of_steps
+from libsvmx._train.queue.tasks import tolerance_of_start, values_of_steps
 from libsvmx._train.reports import recover, solve
 from libsvmx._train.validation.fold_start import FoldStarts, Optimum, WarmStart
 from libsvmx._train.validation.removal_path import RemovalPath
@@ -299,5 +299,6 @@ class DualFolds:
         """``scale``: of the decision function where a solve starts, 1 from nothing. In nu-SVC, where it is 1 / r,
         decision values may not be farther off by a seeded solve than by one from nothing, which comes from far
         outside."""
-        finer = scale > 1.0 and scale < inf
-        return control_of(replace(self.param, eps=self.param.eps / scale) if finer else self.param, self.observer)
+        if scale == 1.0:
+            return control_of(self.param, self.observer)
+        return control_of(replace(self.param, eps=tolerance_of_start(self.param.eps, 1 / scale)), self.observer)
