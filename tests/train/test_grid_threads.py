@@ -5,12 +5,12 @@ import threading
 import time
 
 import pytest
-from libsvmx._core.process import HAS_THREADS
 from support import data, gridengine
 from support.data import filled
 from support.policies import KernelPolicy
 from support.threads import started_by
 
+from libsvmx._core.process import HAS_THREADS
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._train.observer import Observer

@@ -6,13 +6,13 @@ from math import inf
 
 import numpy as np
 import pytest
-from libsvmx._core.process import HAS_THREADS
 from support import data
 from support.policies import ALWAYS_SHARED, IN_TURN, NEVER_SHARED, KernelPolicy, of_commands
 from support.threads import started_by
 
 import libsvmx
 from libsvmx import Parameter, ParameterError
+from libsvmx._core.process import HAS_THREADS
 from libsvmx._core.records import replace
 from libsvmx._train.parameter import changed, flat_fields
 
