@@ -5,7 +5,7 @@
  *
  *     distance / speed,   distance = side (level - V),   speed = side (dlinear - dF - dlevel).
  *
- * Who calls: _solvers/path/following.pyx, once a breakpoint each.
+ * Who calls: _solvers/path/motion.pyx, once a breakpoint each.
  */
 #ifndef SVMX_BREAKPOINTS_H
 #define SVMX_BREAKPOINTS_H
