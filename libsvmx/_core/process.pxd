@@ -14,6 +14,7 @@ cdef class Token:
     cdef svmx_tickets over
     cdef unsigned long owner
     cdef int64_t work
+    cdef int64_t poll_work          # from one question to the next
     cdef int worked(self, int64_t amount) except -1 nogil
     cdef int asked(self, int64_t amount) except -1 nogil
     cdef int poll(self) except -1 nogil

@@ -39,7 +39,7 @@ cdef class Token:
     """
 
     def __cinit__(self, *args, **more):
-        self.owner = PyThread_get_thread_ident()
+        self.owner, self.poll_work = PyThread_get_thread_ident(), POLL_WORK
         svmx_begin_tickets(&self.over)
 
     def __init__(self, double seconds=0.0, should_stop=None, double deadline=0.0, Token parent=None, bint steps=True):
@@ -91,7 +91,7 @@ cdef class Token:
     cdef int worked(self, int64_t amount) except -1 nogil:
         """As ``note``, in the thread that has made the Token."""
         self.work += amount
-        if self.work > POLL_WORK:
+        if self.work > self.poll_work:
             self.work = 0
             self.poll()
         return 0

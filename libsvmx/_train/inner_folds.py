@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.reports import Recovered
     from libsvmx._train.warm_start import WarmStart
     from libsvmx._typing import Buffer
@@ -35,8 +34,12 @@ class InnerFolds(Protocol):
     def in_queue(self) -> bool:
         """Whether a queue does what was asked for."""
 
-    def begin_queue(self, queue: SolveQueue) -> str:
-        """Tell a queue by which seeder its solves start; returns how inner folds do, as of QueuedPairs."""
+    @property
+    def seeder(self) -> str:
+        """As of ``TaskList.seed_by``."""
+
+    def scheme_in_queue(self, param: Parameter) -> str:
+        """How inner folds start there, as of QueuedPairs."""
 
     def pairs(
         self,

@@ -208,7 +208,11 @@ def train_classifier(
     if queue:
         from libsvmx._train.queue.pairs_at_once import QueuedPairs
 
-        drawn_by, scheme = rand if param.probability else None, inner.begin_queue(queue) if inner else ""
+        drawn_by, scheme = rand if param.probability else None, ""
+        if inner:
+            scheme = inner.scheme_in_queue(param)
+            queue.decide_by_floats()
+            queue.seed_by(inner.seeder)
         queued = QueuedPairs(queue, kernels.members(problem), classes, costs, drawn_by, inner=scheme)
         queue.run(thread_count(param.threads))
         pairs = queued.collect(observer)

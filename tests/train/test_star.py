@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support import data
-from support.policies import BY_CLASSES, KernelPolicy
+from support.policies import BY_CLASSES, IN_TURN, KernelPolicy
 
 import libsvmx
 from libsvmx._core.buffers import filled
@@ -198,8 +198,21 @@ def test_auto_in_other_formulations(name, options, n_folds):
     assert np.nanmax(np.abs(star.decision_values - plain.decision_values)) < 1e-4 * scale
 
 
-def a_queue(matrix, targets, **options):
-    problem, param = Problem(matrix, filled("d", targets)), Parameter(gamma=0.1, **options)
+@pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])
+@pytest.mark.parametrize("seeder", ["near", "avg"])
+def test_decision_values_of_nu_svc_are_no_farther_off_by_a_start(seeder, policy):
+    """They are divided by a small r: a start just within the tolerance would be as far off as LIBSVM's, or more."""
+    options = {"svm_type": 1, "nu": 0.05, "gamma": 0.5, "policy": policy}
+    exact, plain, star = (
+        found("heart_scale", own, 10, eps=eps, scheme=scheme, **options).decision_values
+        for own, eps, scheme in (("none", 1e-9, ""), ("none", 1e-3, ""), (seeder, 1e-3, "star"))
+    )
+    assert np.abs(star - exact).max() < 0.2 * np.abs(plain - exact).max()
+
+
+def a_queue(matrix, targets, sample_weight=None, **options):
+    weight = None if sample_weight is None else filled("d", sample_weight)
+    problem, param = Problem(matrix, filled("d", targets), sample_weight=weight), Parameter(gamma=0.1, **options)
     return queue_of_folds(problem, param, 10, Observer(), shared_kernels(problem, param))
 
 
@@ -221,14 +234,29 @@ def test_a_start_is_from_the_optimum_of_a_solve_over_the_same_rows():
     whole = regression.add(rows, -1, 0.0, 0.0, targets=filled("d", targets[:200]))
     regression.add(rows[:150], -1, 0.0, 0.0, targets=filled("d", targets[:150]), parent=whole)
     regression.run(1)
-    assert regression.is_seeded(1)
+    assert (regression.seeder_of(0), regression.seeder_of(1)) == ("none", "near")
     assert regression.went_well(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "formulation", "seeder"),
+    [("ionosphere_scale.xz", {}, "near"), ("heart_scale", {"svm_type": 1, "nu": 0.3}, "avg")],
+)
+def test_folds_say_what_they_start_by(name, formulation, seeder):
+    cv, named = (found(name, own, 10, eps=1e-3, **formulation) for own in ("auto", seeder))
+    assert seeder in {fold.seeder for fold in cv.folds} <= {seeder, "ato"}
+    for fold, same in zip(cv.folds, named.folds, strict=True):
+        assert fold.seeder != seeder or fold.iterations == same.iterations
+    estimated = found(name, "auto", 10, eps=1e-3, probability=True, **formulation)
+    assert [fold.seeder for fold in estimated.folds] == [fold.seeder for fold in cv.folds]
 
 
 @pytest.mark.parametrize("seeder", ["near", "sir"])
 def test_row_weights(seeder):
     """Folds of rows with weights are in the queue, too."""
     weights = np.random.default_rng(2).uniform(0.5, 2.0, 270)
+    assert a_queue(*data.load("heart_scale"), weights)
+    assert a_queue(*data.load("heart_scale"), [0.0, *weights[1:]]) is None  # a row that takes no part
     star, plain = (found("heart_scale", own, sample_weight=weights, C=10.0, threads=1) for own in (seeder, "none"))
     agree(star, plain)
     steps, steps_from_nothing = (sum(fold.iterations for fold in cv.folds[1:]) for cv in (star, plain))

@@ -97,8 +97,8 @@ cpdef double most_in_star(double from_nothing) noexcept nogil:
 cdef double most_of_auto(double from_nothing, double steps, double m, double margin, double leaving) noexcept nogil:
     """The same where auto may try one; 0: it had better not.
 
-    A solve from nothing takes ``steps`` for each of the m variables, if it is known (else HUGE_VAL); ``margin`` of them are within their bounds, and
-    ``leaving`` rows with a coefficient leave.
+    A solve from nothing takes ``steps`` for each of the m variables, if that is known (else HUGE_VAL); ``margin`` of them
+    are within their bounds, and ``leaving`` rows with a coefficient leave.
     """
     cdef double a_line = margin * (margin + NEAR_SHARE * m)
     cdef double expected = margin ** 3 / 6 + (LINES_BESIDES + LINES_OF_A_ROW * leaving) * a_line

@@ -57,3 +57,4 @@ cdef class FoldSeeder:
 
 
 cpdef SeederKind kind_of(str name) except *
+cpdef str name_of(SeederKind kind)

@@ -31,13 +31,13 @@ cdef class FoldSeeder:
 
     Attributes
     ----------
-    path : AtoPath           of ato
+    path : AtoPath           of ato, else None
     along_path : bool        whether the last start was found along it
     in_a_star : SeederKind   what takes the place of ato there where it does not pay
     """
 
     def __cinit__(self):
-        self.path, self.replacement, self.in_a_star = AtoPath(), Replacement(), NEAR
+        self.replacement, self.in_a_star = Replacement(), NEAR
         self.leaving, self.origin, self.before = (zeros("d", 0) for _ in range(3))
         self.chosen, self.used = zeros("i", 0), zeros("b", 0)
 
@@ -47,6 +47,7 @@ cdef class FoldSeeder:
             self.leaving, self.origin, self.before = (zeros("d", m) for _ in range(3))
             self.chosen, self.used = zeros("i", m), zeros("b", m)
         if kind == ATO:
+            self.path = self.path or AtoPath()
             self.path.reserve(m, columns)
         elif kind == MIR:
             self.replacement.reserve(m)
@@ -214,6 +215,11 @@ cdef class FoldSeeder:
 cpdef SeederKind kind_of(str name) except *:
     """The number of a seeder."""
     return <SeederKind><int>list(SEEDERS).index(name)
+
+
+cpdef str name_of(SeederKind kind):
+    """The seeder of a number."""
+    return list(SEEDERS)[<int>kind]
 
 
 def start_of(FoldChange change, str name):

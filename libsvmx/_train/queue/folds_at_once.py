@@ -45,15 +45,14 @@ class Folds(NamedTuple):
 
 class FoldResult(NamedTuple):
     """A fold: predictions of the rows held out, their decision values by pairs of ``labels``, and of all its solves
-    together how they went; whether each pair started from a known optimum, any of them along a path of ATO, and what
-    starts took."""
+    together how they went; what made the starts of all its pairs, 'ato' if it was a path for any; and what starts
+    took."""
 
     predicted: Buffer
     values: Buffer
     labels: list[int]
     report: SolveReport
-    seeded: bool = False
-    along_path: bool = False
+    seeder: str = "none"
     seeding_seconds: float = 0.0
 
 
@@ -148,12 +147,12 @@ class WaitingFold:
         if not queue.fold_is_done(self.number) or (self.pairs and not self.pairs.have_sigmoids()):
             raise Stopped(queue.stopped or SolveStatus.INTERRUPTED)
         values = queue.fold_values(self.number)
-        seeded = bool(self.solves) and all(map(queue.is_seeded, self.solves))
-        along_path = any(map(queue.was_along_path, self.solves))
+        seeders = set(map(queue.seeder_of, self.solves)) or {"none"}
+        seeder = "none" if "none" in seeders else "ato" if "ato" in seeders else seeders.pop()
         seconds = queue.seeding_seconds(self.first, self.last)
         if self.pairs is None:
             predicted, report = labels_of(self.param, (), values, n), queue.tell(self.first, observer)
-            return FoldResult(predicted, values, [], report, seeded, along_path, seconds)
+            return FoldResult(predicted, values, [], report, seeder, seconds)
         tell_of_classes(self.labels, self.start, self.param, observer)
         found = self.pairs.collect(observer, for_model=False)
         report = queue.summed(self.first, self.last)
@@ -161,13 +160,11 @@ class WaitingFold:
             observer.total_sv(sum(used_rows(found.betas, self.start)))
         if found.sigmoids is None:
             predicted = labels_of(self.param, self.labels, values, n)
-            return FoldResult(predicted, values, self.labels, report, seeded, along_path, seconds)
+            return FoldResult(predicted, values, self.labels, report, seeder, seconds)
         a, b = (zeros("d", len(found.sigmoids)) for _ in range(2))
         for f, (slope, offset) in enumerate(found.sigmoids):
             a[f], b[f] = slope, offset
         estimates, unfinished = probability.class_probabilities(values, n, k, a, b)
         if unfinished:
             observer.remark(Remark.COUPLING_LIMIT, str(unfinished))
-        return FoldResult(
-            most_probable(self.labels, estimates, n), values, self.labels, report, seeded, along_path, seconds
-        )
+        return FoldResult(most_probable(self.labels, estimates, n), values, self.labels, report, seeder, seconds)

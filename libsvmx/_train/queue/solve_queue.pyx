@@ -63,6 +63,9 @@ cdef extern from "pythread.h" nogil:
 cdef class QueueControl(Control):
     """The Control of one worker: marks are kept with the task, and the end of the call is that of all workers."""
 
+    def __cinit__(self, *args, **more):
+        self.poll_work = ASK_WORK
+
     cdef int mark(self, int kind) except -1 nogil:
         cdef Task *task = self.task
         cdef void *grown
@@ -74,13 +77,6 @@ cdef class QueueControl(Control):
             task.marks, task.room = <char *>grown, 2 * task.room + 16
         task.marks[task.n_marks] = <char>kind
         task.n_marks += 1
-        return 0
-
-    cdef int worked(self, int64_t amount) except -1 nogil:
-        self.work += amount
-        if self.work > ASK_WORK:
-            self.work = 0
-            self.poll()
         return 0
 
     cdef int poll(self) except -1 nogil:
@@ -243,7 +239,7 @@ cdef class Worker:
                 self.weights[i] = self.todo.weights[rows[i]]
         self.dual.size = task.n_variables
         self.write_dual(task)
-        return has_start(task) and self.starts.begin(task, rows, &self.dual)
+        return has_start(task) and self.starts.begin(task, &self.dual)
 
     cdef void write_dual(self, const Task *task) noexcept nogil:
         """The dual problem with LIBSVM's start."""

@@ -118,6 +118,7 @@ cdef class TaskList:
     cdef bint may_stand             # an optimum stands where rows without coefficients leave
     cdef SeederKind seeder
     cdef bint chooses               # whether it is auto
+    cdef SeederKind in_a_star       # as of FoldSeeder
     cdef Py_ssize_t n_chains
     cdef int32_t[::1] position      # scratch of ``link``: of each row, -1
     cdef int32_t *rows
@@ -179,7 +180,7 @@ cdef class QueueStarts:
     cdef int8_t[::1] entering
     cdef int32_t[::1] left_column, sv_column
     cdef double[::1] left_beta, sv_beta
-    cdef bint begin(self, Task *task, const int32_t *rows, const Dual *dual) noexcept nogil
+    cdef bint begin(self, Task *task, const Dual *dual) noexcept nogil
     cdef int add_new(self, const Task *task, const Dual *dual) except -1 nogil
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil

@@ -10,7 +10,7 @@ from libsvmx._kernels.gram cimport GramRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport PathBudget, most_in_star, most_of_auto
 from libsvmx._solvers.seeding.fold_change cimport ValueRows
-from libsvmx._solvers.seeding.seeders cimport ATO, AVG, NEAR, FoldSeeder, kind_of
+from libsvmx._solvers.seeding.seeders cimport ATO, AVG, NEAR, SIR, FoldSeeder, kind_of, name_of
 from libsvmx._train.formulation cimport Dual, formulation_of
 
 from libsvmx._core.buffers import filled, zeros
@@ -49,6 +49,7 @@ cdef class TaskList:
         self.kernel_values, self.matrix_of, self.param = kernel_values, matrix_of, param
         self.weighted = weights is not None
         self.donor, self.seeder = None, NEAR
+        self.in_a_star = NEAR if param.svm_type == SvmType.C_SVC else AVG
         if self.weighted:
             self.weights = weights
         self.of, self.doubled = formulation_of(param), param.svm_type.is_regression
@@ -387,13 +388,14 @@ cdef class TaskList:
         cdef Task *task = self.task(t)
         return task.converged and isfinite(task.found.rho) and isfinite(task.found.objective)
 
-    def is_seeded(self, Py_ssize_t t):
-        """Whether a solve starts from an optimum that is known."""
-        return has_start(self.task(t))
-
-    def was_along_path(self, Py_ssize_t t):
-        """Whether that start was found along a path of ATO."""
-        return self.task(t).along_path
+    def seeder_of(self, Py_ssize_t t):
+        """The name of what has made the start of a solve; 'none' from nothing. Of ato and auto: 'ato' along a path."""
+        cdef const Task *task = self.task(t)
+        if not has_start(task):
+            return "none"
+        if self.seeder != ATO or task.along_path:
+            return name_of(self.seeder)
+        return name_of(SIR if task.n_new else self.in_a_star)
 
     def was_begun(self, Py_ssize_t t):
         """Whether a solve was begun before the call came to its end."""
@@ -450,10 +452,9 @@ cdef class QueueStarts:
         self.sv_column, self.sv_beta = zeros("i", n), zeros("d", n)
         self.seeder, self.budget = FoldSeeder(), PathBudget()
         self.seeder.reserve(m, n, todo.seeder)
-        if todo.param.svm_type != SvmType.C_SVC:
-            self.seeder.in_a_star = AVG
+        self.seeder.in_a_star = todo.in_a_star
 
-    cdef bint begin(self, Task *task, const int32_t *rows, const Dual *dual) noexcept nogil:
+    cdef bint begin(self, Task *task, const Dual *dual) noexcept nogil:
         """``at``: the fold, and the optimum from which it starts. ``dual`` has LIBSVM's start, whose sums are the right
         ones, and then beta at that optimum. Returns whether that is the optimum of the task, too.
 

@@ -32,7 +32,6 @@ from libsvmx._train.validation.pair_folds import PairFolds, by_pairs, folds_of
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts
 from libsvmx._train.validation.scheme import Seeding, check_seedable, scheme_in_queue
 from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds, seeded_inner_folds
-from libsvmx.enums import SvmType
 from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
@@ -314,13 +313,12 @@ def queued(
 
         known = Chain()
     own = Folds(problem, order, bounds, rand)
-    scheme = inner.begin_queue(queue) if inner else ""
+    scheme = inner.scheme_in_queue(param) if inner else ""
     found = solved_folds(queue, [own], param, observer, kernels, costs_of, known, scheme)
-    cheapest = "near" if param.svm_type == SvmType.C_SVC else "avg"  # of auto, as of TaskList.seed_by
     for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
-        seeder, seconds = "none", fold.seeding_seconds
-        if fold.seeded:
-            seeder = ("ato" if fold.along_path else cheapest) if seeding.seeder == "auto" else seeding.seeder
+        seeder, seconds = fold.seeder, fold.seeding_seconds
+        if seeder != "none" and seeding.seeder != "auto":
+            seeder = seeding.seeder
         report = fold_report(
             [fold.report], seeder=seeder, seeding_seconds=seconds, solving_seconds=fold.report.seconds - seconds
         )

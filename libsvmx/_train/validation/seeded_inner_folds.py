@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.warm_start import WarmStart
     from libsvmx._typing import Buffer
@@ -85,12 +84,15 @@ class SeededInnerFolds:
         """As of InnerFolds: all but the exact path."""
         return self.seeding.seeder != "path"
 
-    def begin_queue(self, queue: SolveQueue) -> str:
+    @property
+    def seeder(self) -> str:
+        """As of InnerFolds."""
+        return self.seeding.seeder
+
+    def scheme_in_queue(self, param: Parameter) -> str:
         """As of InnerFolds. Of nu-SVC auto is from nothing: a start is as far from the optimum."""
-        queue.decide_by_floats()
-        queue.seed_by(self.seeding.seeder if self.seeding.seeder != "auto" else "near")
         usual = self.seeding.seeder == "auto" and not self.seeding.scheme
-        return "" if usual and queue.param.svm_type != SvmType.C_SVC else self.of_dual.scheme
+        return "" if usual and param.svm_type != SvmType.C_SVC else self.of_dual.scheme
 
     def pairs(
         self,
