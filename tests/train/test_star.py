@@ -225,6 +225,10 @@ def test_a_start_is_from_the_optimum_of_a_solve_over_the_same_rows():
         queue.add(rows, 100, 1.0, 1.0, parent=7)
     with pytest.raises(ValueError, match="other rows"):
         other.start_from(queue)
+    after = queue.another()
+    after.start_from(queue)
+    with pytest.raises(ValueError, match=f"solve {solve} was not kept"):
+        after.add(rows, 100, 1.0, 1.0, parent=solve)
     queue.run(1)
     after = queue.another()
     after.start_from(queue)

@@ -533,7 +533,7 @@ cdef class SolveQueue(TaskList):
 
     cdef bint follows(self, Py_ssize_t t) noexcept:
         """Whether a solve starts from another one of this queue that is not the one before in its chain."""
-        return self.tasks[t].parent >= 0 and not self.tasks[t].of_donor and not self.tasks[t].chained
+        return self.tasks[t].parent >= 0 and not self.tasks[t].of_earlier and not self.tasks[t].chained
 
     cdef chains_in_units(self):
         """A unit of each chain, in turn, and of each other solve; the longest chains come first."""

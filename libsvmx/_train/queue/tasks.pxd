@@ -17,7 +17,7 @@ cdef struct Task:
     Py_ssize_t n_held
     Py_ssize_t n_variables      # one for each row, or two
     Py_ssize_t parent           # the task from whose optimum it starts; -1: from nothing
-    bint of_donor               # that is one of ``donor``
+    bint of_earlier               # that is one of ``earlier``
     bint chained                # it is of a chain: its parent is the task before, the first one has none
     bint turned                 # that optimum has the classes the other way round
     Py_ssize_t places           # in ``rows``: where its rows stand among those of the parent, then the rows that left
@@ -110,7 +110,7 @@ cdef class TaskList:
     cdef bint doubled               # two variables for a row
     cdef const double[::1] weights
     cdef bint weighted
-    cdef TaskList donor             # of ``start_from``
+    cdef TaskList earlier             # of ``start_from``
     cdef bint has_starts            # some tasks start from an optimum
     cdef bint keeps_all
     cdef double eps
@@ -162,7 +162,7 @@ cdef class TaskList:
     cdef int add_targets(self, Task *task, targets) except -1
     cdef Task *new_task(self) except NULL
     cdef Sigmoid *new_sigmoid(self) except NULL
-    cdef int link(self, Py_ssize_t number, Py_ssize_t parent, TaskList donor) except -1
+    cdef int link(self, Py_ssize_t number, Py_ssize_t parent, TaskList earlier) except -1
     cdef int make_room(self) except -1
     cdef Parent parent_of(self, const Task *task) noexcept nogil
 

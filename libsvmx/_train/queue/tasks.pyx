@@ -48,7 +48,7 @@ cdef class TaskList:
     def __cinit__(self, KernelValues kernel_values, matrix_of, weights, param, *_):
         self.kernel_values, self.matrix_of, self.param = kernel_values, matrix_of, param
         self.weighted = weights is not None
-        self.donor, self.seeder = None, NEAR
+        self.earlier, self.seeder = None, NEAR
         self.in_a_star = NEAR if param.svm_type == SvmType.C_SVC else AVG
         if self.weighted:
             self.weights = weights
@@ -112,11 +112,11 @@ cdef class TaskList:
         self.n_sigmoids += 1
         return &self.sigmoids[self.n_sigmoids - 1]
 
-    def start_from(self, TaskList donor):
+    def start_from(self, TaskList earlier):
         """The ``parent`` of solves that are added is one of another queue over the same rows, which has run."""
-        if donor.kernel_values.kernel is not self.kernel_values.kernel:
+        if earlier.kernel_values.kernel is not self.kernel_values.kernel:
             raise ValueError("a queue over other rows")
-        self.donor = donor
+        self.earlier = earlier
 
     def seed_by(self, str name):
         """The seeder of solves that start from an optimum; auto: a path of ato where that is expected to pay, else near, or avg
@@ -181,7 +181,7 @@ cdef class TaskList:
         if chained and parent < 0:
             self.n_chains += 1
         if parent >= 0:
-            self.link(self.n_tasks - 1, parent, self.donor)
+            self.link(self.n_tasks - 1, parent, self.earlier)
             task = &self.tasks[self.n_tasks - 1]
         if held_out is None:
             task.out = self.n_out
@@ -211,10 +211,10 @@ cdef class TaskList:
         self.n_targets += task.n
         return 0
 
-    cdef int link(self, Py_ssize_t number, Py_ssize_t parent, TaskList donor) except -1:
-        """A task starts from the optimum of ``parent``, of ``donor`` or of the same list; after its rows, where they stand
+    cdef int link(self, Py_ssize_t number, Py_ssize_t parent, TaskList earlier) except -1:
+        """A task starts from the optimum of ``parent``, of ``earlier`` or of the same list; after its rows, where they stand
         among those of that one, -1 for those that it lacks, and which of those are not in the task."""
-        cdef TaskList family = self if donor is None else donor
+        cdef TaskList family = self if earlier is None else earlier
         cdef Task *former = family.task(parent)
         cdef Task *task = self.task(number)
         cdef const int32_t *known
@@ -224,7 +224,7 @@ cdef class TaskList:
         cdef bint seen = False
         if (former.n_positive < 0) != (task.n_positive < 0) or former.n_variables // max(1, former.n) != 1 + self.doubled:
             raise ValueError(f"solve {parent} is of another formulation")
-        if donor is not None and not (former.keeps or donor.keeps_all):
+        if earlier is not None and (earlier.kept_beta is None or not (former.keeps or earlier.keeps_all)):
             raise ValueError(f"the optimum of solve {parent} was not kept")
         self.append(task.n + former.n)
         if self.position.shape[0] < self.kernel_values.n:
@@ -233,7 +233,7 @@ cdef class TaskList:
         for i in range(former.n):
             self.position[known[i]] = <int32_t>i
         former.keeps = self.has_starts = True
-        task.parent, task.of_donor, task.places = parent, donor is not None, self.n_rows
+        task.parent, task.of_earlier, task.places = parent, earlier is not None, self.n_rows
         task.n_left = task.n_new = 0
         task.turned = False
         for i in range(task.n):
@@ -412,9 +412,9 @@ cdef class TaskList:
     cdef Parent parent_of(self, const Task *task) noexcept nogil:
         """What a task starts from; no task is added meanwhile."""
         cdef Parent found
-        if task.of_donor:
-            found.task, found.rows = &self.donor.tasks[task.parent], self.donor.rows
-            found.beta, found.V = &self.donor.kept_beta[0], &self.donor.kept_scores[0]
+        if task.of_earlier:
+            found.task, found.rows = &self.earlier.tasks[task.parent], self.earlier.rows
+            found.beta, found.V = &self.earlier.kept_beta[0], &self.earlier.kept_scores[0]
         else:
             found.task, found.rows = &self.tasks[task.parent], self.rows
             found.beta, found.V = &self.kept_beta[0], &self.kept_scores[0]
