@@ -1,5 +1,5 @@
 from libc.math cimport HUGE_VAL
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 
 
 cdef class DualProblem:
@@ -29,6 +29,17 @@ cdef class DualSolution:
     cdef readonly double reach
     cdef readonly object status
     cdef readonly str chosen
+
+
+# A dual problem for compiled loops.
+cdef struct Dual:
+    Py_ssize_t size     # variables: as many as rows, or twice as many in regression
+    double *linear
+    double *lower
+    double *upper
+    double *beta
+    int8_t *group
+    int32_t *row
 
 
 # The certificate for compiled loops: begin, add_variable for each one of a group, then gap_of and level_of.
@@ -107,3 +118,6 @@ cdef inline double level_of(const Certificate *found) noexcept nogil:
 
 cdef bint project_chosen(double *b, const double *low, const double *high, double missing, const int32_t *chosen,
                          Py_ssize_t count) except -1 nogil
+cdef double grow(const Dual *dual, int groups, const double *beta, const double *V, double growth, double *start,
+                 double *scores) noexcept nogil
+cdef double width_of_rho(const Dual *dual, const double *beta, const double *V) noexcept nogil

@@ -17,7 +17,11 @@ from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, malloc, qsort
 
+from libsvmx._core.buffers import zeros
+
 cdef double ROUNDING = 1e-9  # of the sum of beta, against that of |beta|
+# A coefficient at this share of its bound is there, but for rounding.
+cdef double ALMOST = 1 - 1e-12
 
 
 cdef class DualProblem:
@@ -221,3 +225,94 @@ cdef bint project_chosen(double *b, const double *low, const double *high, doubl
         if low[v] < high[v]:
             b[v] = min(max(b[v] + theta, low[v]), high[v])
     return least <= missing <= most
+
+
+# ---- The same problem at another C -----------------------------------------------------------------
+
+cdef double growth_of(const Dual *dual, int groups, const double *beta, const double *V, double growth) noexcept nogil:
+    """The factor q by which an optimum is drawn out for the box of ``dual``, whose own box was smaller by 1 / ``growth``.
+
+    Any q from 1 to ``growth`` keeps q beta feasible, and its scores V = linear - q K beta need no kernel row. Where most
+    support vectors are free they stay what they are, q = 1; where most are at a bound they want to grow, and q is the best
+    point of the ray: the least of q^2 beta'K beta / 2 - q linear'beta. In nu-SVR, where the sums grow with C, and where C
+    has become smaller, q is ``growth``.
+    """
+    cdef Py_ssize_t v, n_free = 0, n_bounded = 0
+    cdef double curvature = 0.0, slope = 0.0
+    if groups > 1 or growth <= 1.0:
+        return growth
+    for v in range(dual.size):
+        if beta[v] != 0:
+            # what is at the old bound is at the new one after growing in full, but for rounding
+            if beta[v] * growth > dual.upper[v] * ALMOST or beta[v] * growth < dual.lower[v] * ALMOST:
+                n_bounded += 1
+            else:
+                n_free += 1
+            slope += beta[v] * dual.linear[v]
+            curvature += beta[v] * (dual.linear[v] - V[v])
+    if n_bounded > n_free and curvature > 0:
+        return max(1.0, min(slope / curvature, growth))
+    return 1.0
+
+
+cdef double grow(const Dual *dual, int groups, const double *beta, const double *V, double growth, double *start,
+                 double *scores) noexcept nogil:
+    """A start in the box of ``dual`` from an optimum, and V there; returns by how much that is drawn out. Arguments as of
+    ``growth_of``; the optimum may be overwritten."""
+    cdef double factor = growth_of(dual, groups, beta, V, growth)
+    cdef Py_ssize_t v
+    for v in range(dual.size):
+        scores[v] = dual.linear[v] + factor * (V[v] - dual.linear[v])
+        start[v] = beta[v] * factor
+        if start[v] > dual.upper[v] * ALMOST:
+            start[v] = dual.upper[v]
+        elif start[v] < dual.lower[v] * ALMOST:
+            start[v] = dual.lower[v]
+    return factor
+
+
+cdef double width_of_rho(const Dual *dual, const double *beta, const double *V) noexcept nogil:
+    """Of the interval in which rho may lie at an optimum of one group: 0 unless all coefficients are at bounds. One that is
+    free by rounding alone is at its bound."""
+    cdef Certificate found
+    cdef double rounding
+    cdef Py_ssize_t v
+    begin(&found)
+    for v in range(dual.size):
+        rounding = (1 - ALMOST) * (dual.upper[v] - dual.lower[v])
+        if dual.lower[v] + rounding < beta[v] < dual.upper[v] - rounding:
+            return 0.0
+        add_variable(&found, v, V[v], beta[v] < dual.upper[v] - rounding, beta[v] > dual.lower[v] + rounding, False)
+    return max(0.0, -gap_of(&found))
+
+
+cdef Dual with_box(DualProblem problem, box) except *:
+    """``problem`` with another box (lower, upper), for compiled loops; they only read it."""
+    cdef const double[::1] linear = problem.linear, lower = box[0], upper = box[1]
+    cdef Dual dual = Dual(problem.size, NULL, NULL, NULL, NULL, NULL, NULL)
+    if problem.size:
+        dual.linear, dual.lower, dual.upper = <double *>&linear[0], <double *>&lower[0], <double *>&upper[0]
+    return dual
+
+
+def growth_factor(DualProblem problem, box, kept_beta, kept_scores, double growth):
+    """As of ``growth_of``; ``box`` is the larger one, (lower, upper)."""
+    cdef const double[::1] beta = kept_beta, V = kept_scores
+    cdef Dual dual = with_box(problem, box)
+    return growth_of(&dual, problem.groups, &beta[0], &V[0], growth) if problem.size else 1.0
+
+
+def scaled_start(DualProblem problem, box, kept_beta, kept_scores, double growth):
+    """A start within ``box`` (lower, upper) from an optimum whose box was smaller by the factor 1 / ``growth``.
+
+    Returns
+    -------
+    beta, scores : buffers of float64, shape (problem.size,)
+    """
+    cdef const double[::1] beta = kept_beta, V = kept_scores
+    cdef Dual dual = with_box(problem, box)
+    start_, scores_ = zeros("d", problem.size), zeros("d", problem.size)
+    cdef double[::1] start = start_, scores = scores_
+    if problem.size:
+        grow(&dual, problem.groups, &beta[0], &V[0], growth, &start[0], &scores[0])
+    return start_, scores_

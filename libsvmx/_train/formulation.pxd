@@ -1,4 +1,4 @@
-from libc.stdint cimport int8_t, int32_t
+from libsvmx._problem.dual cimport Dual
 
 
 cdef struct Formulation:
@@ -6,16 +6,6 @@ cdef struct Formulation:
     double nu
     double cost         # C; of regression
     double p
-
-
-cdef struct Dual:
-    Py_ssize_t size     # variables: as many as rows, or twice as many in regression
-    double *linear
-    double *lower
-    double *upper
-    double *beta
-    int8_t *group
-    int32_t *row
 
 
 cdef struct Recovered:

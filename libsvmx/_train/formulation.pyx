@@ -12,7 +12,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
-from libsvmx._problem.dual cimport DualProblem, DualSolution
+from libsvmx._problem.dual cimport Dual, DualProblem, DualSolution
 
 from libsvmx.enums import SvmType
 
@@ -176,55 +176,6 @@ def held_out(DualProblem problem, rows):
         if not gone[row[v]]:
             low[v], high[v] = lower[v], upper[v]
     return lower_, upper_
-
-
-def growth_factor(DualProblem problem, box, kept_beta, kept_scores, double growth):
-    """The factor q by which an optimum is drawn out for ``box`` (lower, upper), whose own box was smaller by 1 / ``growth``.
-
-    Any q from 1 to ``growth`` keeps q beta feasible, and its scores V = linear - q K beta need no kernel row. Where most
-    support vectors are free they stay what they are, q = 1; where most are at a bound they want to grow, and q is the best
-    point of the ray: the least of q^2 beta'K beta / 2 - q linear'beta. In nu-SVR, where the sums grow with C, and where C
-    has become smaller, q is ``growth``.
-    """
-    cdef const double[::1] lower = box[0], upper = box[1], beta = kept_beta, V = kept_scores, linear = problem.linear
-    cdef Py_ssize_t v, n_free = 0, n_bounded = 0
-    cdef double curvature = 0.0, slope = 0.0
-    if problem.groups > 1 or growth <= 1.0:
-        return growth
-    for v in range(problem.size):
-        if beta[v] != 0:
-            # what is at the old bound is at the new one after growing in full, but for rounding
-            if beta[v] * growth > upper[v] * ALMOST or beta[v] * growth < lower[v] * ALMOST:
-                n_bounded += 1
-            else:
-                n_free += 1
-            slope += beta[v] * linear[v]
-            curvature += beta[v] * (linear[v] - V[v])
-    if n_bounded > n_free and curvature > 0:
-        return max(1.0, min(slope / curvature, growth))
-    return 1.0
-
-
-def scaled_start(DualProblem problem, box, kept_beta, kept_scores, double growth):
-    """A start within ``box`` (lower, upper) from an optimum whose box was smaller by the factor 1 / ``growth``.
-
-    Returns
-    -------
-    beta, scores : buffers of float64, shape (problem.size,)
-    """
-    cdef const double[::1] lower = box[0], upper = box[1], beta = kept_beta, V = kept_scores, linear = problem.linear
-    cdef Py_ssize_t v
-    cdef double factor = growth_factor(problem, box, kept_beta, kept_scores, growth)
-    start_, scores_ = zeros("d", problem.size), zeros("d", problem.size)
-    cdef double[::1] start = start_, scores = scores_
-    for v in range(problem.size):
-        start[v] = beta[v] * factor
-        if start[v] > upper[v] * ALMOST:
-            start[v] = upper[v]
-        elif start[v] < lower[v] * ALMOST:
-            start[v] = lower[v]
-        scores[v] = linear[v] + factor * (V[v] - linear[v])
-    return start_, scores_
 
 
 def coefficient_sums(param, double l):

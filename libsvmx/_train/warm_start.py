@@ -14,8 +14,8 @@ import numpy as np
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.stopping import Stopped
+from libsvmx._problem.dual import growth_factor
 from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
-from libsvmx._train.formulation import growth_factor
 from libsvmx._train.reports import starts_unknown
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from libsvmx._core.records import replace
 from libsvmx._train.gamma import gamma_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
-from libsvmx._train.validation.fold_column import Column
+from libsvmx._train.validation.fold_column import Column, FoldOfRows
 from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import warn_caller
@@ -93,6 +93,11 @@ class Fold:
     class_weights: dict[int, float]
     targets: FloatArray
     weights: FloatArray | None
+
+    @property
+    def given(self) -> FoldOfRows:
+        """What columns know of it."""
+        return FoldOfRows(self.rows.data, self.test.astype(np.int32).data, self.class_weights)
 
 
 @dataclass
@@ -245,9 +250,9 @@ class FoldSearch:
         observer = Observer()
         observer.limits = self.over  # once a solve of another thread has failed
         column = Column(self.problem, param, costs, observer)
-        for g, f in which:
+        given = [self.folds[f].given for _, f in which]
+        for (g, f), found in zip(which, column.solve(given), strict=True):
             fold = self.folds[f]
-            found = column.solve(fold.rows.data, fold.test.astype(np.int32).data, fold.class_weights)
             self.unfinished = self.unfinished or not all(found.converged)
             begun = machine.perf_counter()
             points = self.order * len(self.gammas) + g

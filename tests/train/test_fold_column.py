@@ -12,7 +12,7 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.validation.fold_column import Column
+from libsvmx._train.validation.fold_column import Column, FoldOfRows
 from libsvmx.api.arrays import from_dense
 from libsvmx.exceptions import DataError
 
@@ -53,6 +53,12 @@ def trained_alone(param, problem, C, rest, tests, class_weights):
     return values.reshape(len(tests), -1).T
 
 
+def solved(column, rest, tests, class_weights=None):
+    """One fold of a column."""
+    (found,) = column.solve([FoldOfRows(numbers(rest), numbers(tests), class_weights or {})])
+    return found
+
+
 def table_of(found, wanted):
     """Decision values by function, C and row."""
     return np.asarray(found.values).reshape(len(wanted), len(found.widths), -1)
@@ -75,7 +81,7 @@ def test_values_are_those_of_trainings_by_themselves(name, weighted, policy):
     for held_out in (np.arange(0, 90, 5), np.arange(3, 90, 4)):
         rest = np.setdiff1d(np.arange(90), held_out)
         rest = rest[np.argsort(CLASSES[rest], kind="stable")]
-        found = column.solve(numbers(rest), numbers(held_out), class_weights)
+        found = solved(column, rest, held_out, class_weights)
         assert found.labels == ([] if param.svm_type.is_regression else [0, 1, 2])
         assert all(found.converged)
         for at, C in enumerate(costs):
@@ -88,10 +94,27 @@ def test_values_are_those_of_trainings_by_themselves(name, weighted, policy):
                     assert np.ptp(np.asarray(values[at]) - of_function) < 2e-4 * max(size, 1)
 
 
+@pytest.mark.parametrize("kind", ["classes", "regression"])
+def test_threads_change_nothing(kind):
+    svm_type = "epsilon_svr" if kind == "regression" else "c_svc"
+    rows = np.tile(X, (4, 1)) + 0.1 * RANDOM.normal(size=(360, 4))
+    targets = np.tile(NUMBERS if kind == "regression" else CLASSES, 4)
+    given = [
+        FoldOfRows(numbers(np.delete(np.arange(360), held)), numbers(held)) for held in np.split(np.arange(360), 12)
+    ]
+
+    def found(threads):
+        param = Parameter(svm_type=svm_type, gamma=0.4, threads=threads)
+        folds = Column(Problem(from_dense(rows), targets.data), param, COSTS, Observer()).solve(given)
+        return [(bytes(fold.values), fold.iterations, fold.widths) for fold in folds]
+
+    assert found(1) == found(3)
+
+
 def test_each_optimum_is_where_the_next_begins(policy):
     param = replace(PARAMETERS["rbf"], policy=policy)
-    rest, tests = numbers(np.argsort(CLASSES, kind="stable")), numbers([0])
-    column = Column(problem_of(param), param, [900.0, 900.0 * (1 + 1e-9)], Observer()).solve(rest, tests)
+    column = Column(problem_of(param), param, [900.0, 900.0 * (1 + 1e-9)], Observer())
+    column = solved(column, np.argsort(CLASSES, kind="stable"), [0])
     assert column.iterations[0] > 0
     assert column.iterations[1] <= column.iterations[0] / 10
 
@@ -99,7 +122,7 @@ def test_each_optimum_is_where_the_next_begins(policy):
 def test_a_row_that_is_trained_on_may_be_predicted(policy):
     param = replace(PARAMETERS["rbf"], policy=policy)
     rest = np.argsort(CLASSES, kind="stable")
-    found = Column(problem_of(param), param, [1.0], Observer()).solve(numbers([*rest, rest[-1]]), numbers([5, 5, 7]))
+    found = solved(Column(problem_of(param), param, [1.0], Observer()), [*rest, rest[-1]], [5, 5, 7])
     doubled = np.append(rest, rest[-1])
     wanted = trained_alone(param, problem_of(param), 1.0, doubled, np.array([5, 5, 7]), {})
     np.testing.assert_allclose(table_of(found, wanted)[:, 0], wanted, atol=1e-5)
@@ -111,10 +134,10 @@ def test_equal_coefficients_at_unequal_bounds_leave_rho_open(policy):
     param = Parameter(gamma=0.4, threads=1, policy=policy)
     problem = Problem(from_dense(X[:15]), targets.data)
     column = Column(problem, param, [1e-3, 100.0], Observer())
-    every = numbers(range(15))
-    assert column.solve(every, every, {0: 0.75, 1: 1.5}).widths[0] > 1
-    assert column.solve(every, every, {0: 0.75, 1: 1.5}).widths[1] == 0
-    assert column.solve(every, every).widths == [0, 0]
+    every = range(15)
+    assert solved(column, every, every, {0: 0.75, 1: 1.5}).widths[0] > 1
+    assert solved(column, every, every, {0: 0.75, 1: 1.5}).widths[1] == 0
+    assert solved(column, every, every).widths == [0, 0]
 
 
 def test_what_has_no_start_at_a_smaller_cost_is_refused():
@@ -122,7 +145,7 @@ def test_what_has_no_start_at_a_smaller_cost_is_refused():
         Column(problem_of(Parameter()), Parameter(svm_type="nu_svc"), [1.0], Observer())
     column = Column(problem_of(Parameter()), Parameter(), [1.0], Observer())
     with pytest.raises(DataError, match="one class only"):
-        column.solve(numbers(np.flatnonzero(CLASSES == 1)), numbers([0]))
+        solved(column, np.flatnonzero(CLASSES == 1), [0])
 
 
 def test_an_observer_ends_it(policy):
@@ -132,6 +155,6 @@ def test_an_observer_ends_it(policy):
 
     param = Parameter(gamma=0.4, eps=1e-12, threads=1, policy=policy)
     problem = Problem(from_dense(np.tile(X, (8, 1)) + RANDOM.normal(size=(720, 4))), np.tile(CLASSES % 2, 8).data)
-    rest = numbers(np.argsort(np.asarray(problem.targets), kind="stable"))
+    rest = np.argsort(np.asarray(problem.targets), kind="stable")
     with pytest.raises(Stopped):
-        Column(problem, param, [1e4], Ending()).solve(rest, numbers([0]))
+        solved(Column(problem, param, [1e4], Ending()), rest, [0])

@@ -1,4 +1,5 @@
 from libsvmx._kernels.kernel cimport Targets
+from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
 from libsvmx._solvers.smo.smo cimport Smo
@@ -13,17 +14,16 @@ cdef class WarmSmo(Smo):
 cdef class GrowingSmo(WarmSmo):
     cdef double[::1] kept_beta      # by variable: what start_beta and start_scores are, from the second C on
     cdef double[::1] kept_scores
+    cdef double[::1] linear_of      # by variable, as are the next two
+    cdef double[::1] lower
+    cdef double[::1] upper
+    cdef Dual box                   # of these
     cdef Targets tests              # the rows to predict, where kernel rows are shared
     cdef float[::1] test_values
     cdef int follow_tests(self) except -1
     cdef object row_of_tests(self)
     cdef object optimum(self, began=*)
-    cdef int grow(self, double growth) except -1
-
-
-cdef void enlarge(Smo smo, double growth) noexcept nogil
-cdef double factor_of(Smo smo, double growth) noexcept nogil
-cdef double width_of(Smo smo) noexcept nogil
+    cdef int enlarge(self, double growth) except -1
 
 
 cdef int smo_in_double(PathState state, double eps, Control control) except -1

@@ -16,11 +16,11 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row
 from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._kernels.kernel cimport LONG_NS, Kernel
-from libsvmx._problem.dual cimport Certificate, DualProblem, add_variable, begin, gap_of
+from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, add_variable, begin, gap_of, grow, width_of_rho
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
 from libsvmx._solvers.smo.positions cimport DeferredUpdates
-from libsvmx._solvers.smo.smo cimport Smo
+from libsvmx._solvers.smo.smo cimport Optimum, Smo
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
@@ -116,16 +116,12 @@ cdef class WarmSmo(Smo):
 #
 # SMO at one C after the other, in C-SVC and epsilon-SVR: what a column of a grid search asks of one fold.
 #
-# Each optimum is where the next, larger C starts (``scaled_start`` tells why), and nothing is made anew between them: variables
+# Each optimum is where the next, larger C starts (``grow`` of _problem/dual tells why), and nothing is made anew between them: variables
 # keep their positions, and kernel rows stay in the store. Rows to predict go along as variables without a box, whose scores
 #
 #     V = -K beta        so that their decision values are -V - rho
 #
 # are made current at each optimum, from the one before: no support vector is met twice unless its beta has moved.
-
-# A coefficient at this share of its bound is there, but for rounding.
-cdef double ALMOST = 1 - 1e-12
-
 
 def solve_growing(DualProblem problem, Py_ssize_t n_tests, Kernel kernel, double budget_bytes, Control control, growths,
                   int n_threads=1):
@@ -154,7 +150,7 @@ def solve_growing(DualProblem problem, Py_ssize_t n_tests, Kernel kernel, double
     found = [smo.optimum()]
     for growth in growths:
         began = machine.perf_counter()
-        smo.grow(growth)
+        smo.enlarge(growth)
         found.append(smo.optimum(began))
     return found
 
@@ -171,8 +167,13 @@ def with_tests(DualProblem problem, Py_ssize_t n_rows, Py_ssize_t n_tests):
 
 cdef class GrowingSmo(WarmSmo):
     def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
+        cdef Py_ssize_t m = problem.size
         WarmSmo.__init__(self, problem, kernel, budget_bytes, control, n_threads)
-        self.kept_beta, self.kept_scores = zeros("d", self.total), zeros("d", self.total)
+        lower, upper = zeros("d", m), zeros("d", m)
+        lower[:], upper[:] = problem.lower, problem.upper
+        self.linear_of, self.lower, self.upper = problem.linear, lower, upper
+        self.kept_beta, self.kept_scores = zeros("d", m), zeros("d", m)
+        self.box = Dual(m, &self.linear_of[0], &self.lower[0], &self.upper[0], NULL, NULL, NULL)
         self.add_start()
 
     cdef object optimum(self, began=None):
@@ -180,7 +181,7 @@ cdef class GrowingSmo(WarmSmo):
         cdef int64_t limit = self.control.max_iter if self.control.max_iter > 0 else max(10000000, 100 * self.size)
         cdef bint converged = True
         cdef Py_ssize_t p
-        cdef double rho
+        cdef Optimum found
         began = machine.perf_counter() if began is None else began
         self.iterations = 0
         with nogil:
@@ -189,12 +190,13 @@ cdef class GrowingSmo(WarmSmo):
         if self.control.stopped:
             raise Stopped(self.control.stopped)
         self.follow_tests()
-        rho = self.calculate_rho(0)
+        self.write(&found, &self.kept_beta[0], &self.kept_scores[0])
         values_ = zeros("d", self.total - self.size)
         cdef double[::1] values = values_
         for p in range(self.size, self.total):
-            values[p - self.size] = -self.V[p] - rho
-        return values_, width_of(self), self.iterations, machine.perf_counter() - began, bool(converged)
+            values[p - self.size] = -self.V[p] - found.rho
+        width = width_of_rho(&self.box, &self.kept_beta[0], &self.kept_scores[0])
+        return values_, width, self.iterations, machine.perf_counter() - began, bool(converged)
 
     cdef int follow_tests(self) except -1:
         """V of the rows to predict, from the start."""
@@ -236,68 +238,26 @@ cdef class GrowingSmo(WarmSmo):
             rows[p - self.size] = self.store.index[p]
         return rows_
 
-    cdef int grow(self, double growth) except -1:
-        """The box, ``growth`` times as large, and the start in it: see ``scaled_start``."""
-        cdef Py_ssize_t p
-        enlarge(self, growth)
-        for p in range(self.size):
-            self.kept_beta[self.variable[p]] = self.y[p] * self.alpha[p]
+    cdef int enlarge(self, double growth) except -1:
+        """The box, ``growth`` times as large, and the start in it."""
+        cdef Py_ssize_t p, v
+        for v in range(self.total):
+            self.lower[v] *= growth
+            self.upper[v] *= growth
+        grow(&self.box, 1, &self.kept_beta[0], &self.kept_scores[0], growth, &self.kept_beta[0], &self.kept_scores[0])
         for p in range(self.total):
-            self.kept_scores[self.variable[p]] = self.V[p]
+            v = self.variable[p]
+            self.V[p] = self.kept_scores[v]
+            if p < self.size:
+                self.C[p] *= growth
+                self.alpha[p] = self.y[p] * self.kept_beta[v] + 0.0
+                self.update_status(p)
+        self.max_violator = -2
         self.start_beta, self.start_scores = self.kept_beta, self.kept_scores
         if self.control.shrinking:
             with nogil:
                 self.shrink()
         return 0
-
-
-cdef void enlarge(Smo smo, double growth) noexcept nogil:
-    """The box, ``growth`` times as large, and a start in it."""
-    cdef Py_ssize_t p
-    cdef double factor = factor_of(smo, growth)
-    for p in range(smo.size):
-        smo.C[p] *= growth
-        smo.alpha[p] *= factor
-        if smo.alpha[p] > smo.C[p] * ALMOST:
-            smo.alpha[p] = smo.C[p]
-        smo.update_status(p)
-    for p in range(smo.total):
-        smo.V[p] = smo.linear[p] + factor * (smo.V[p] - smo.linear[p])
-    smo.max_violator = -2
-
-
-cdef double factor_of(Smo smo, double growth) noexcept nogil:
-    """By what the coefficients grow: 1 where most are free, else to the best point of the ray within the box."""
-    cdef Py_ssize_t p, n_free = 0, n_bounded = 0
-    cdef double curvature = 0.0, slope = 0.0, beta
-    for p in range(smo.size):
-        if smo.alpha[p] > 0:
-            if smo.alpha[p] > smo.C[p] * ALMOST:
-                n_bounded += 1
-            else:
-                n_free += 1
-            beta = smo.y[p] * smo.alpha[p]
-            slope += beta * smo.linear[p]
-            curvature += beta * (smo.linear[p] - smo.V[p])
-    if n_bounded <= n_free or curvature <= 0:
-        return 1.0
-    return max(1.0, min(slope / curvature, growth))
-
-
-cdef double width_of(Smo smo) noexcept nogil:
-    """Of the interval in which rho may lie. A coefficient that is free by rounding alone does not narrow it."""
-    cdef Py_ssize_t p
-    cdef double highest = -HUGE_VAL, lowest = HUGE_VAL
-    cdef bint upper
-    for p in range(smo.size):
-        upper = smo.alpha[p] > smo.C[p] * ALMOST
-        if not upper and smo.alpha[p] > smo.C[p] * (1 - ALMOST):
-            return 0.0
-        if upper == (smo.y[p] > 0):
-            lowest = min(lowest, smo.V[p])
-        else:
-            highest = max(highest, smo.V[p])
-    return max(0.0, lowest - highest)
 
 
 # ---- SMO in double over the state of a path --------------------------------------------------------

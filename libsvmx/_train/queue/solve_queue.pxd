@@ -5,9 +5,10 @@ from libsvmx._core.test_panels cimport SVMX_TESTS
 from libsvmx._core.tickets cimport svmx_tickets
 from libsvmx._kernels.cross cimport CrossKernel
 from libsvmx._kernels.gram cimport GramRows
+from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.smo cimport Smo
-from libsvmx._train.formulation cimport Dual
+from libsvmx._train.formulation cimport Formulation
 from libsvmx._train.queue.tasks cimport Fold, QueueStarts, Sigmoid, Task, TaskList
 
 
@@ -19,6 +20,7 @@ cdef class QueueControl(Control):
 cdef class Worker:
     cdef TaskList todo
     cdef svmx_tickets *tickets
+    cdef Py_ssize_t last_task       # of this worker; -1: none
     cdef QueueControl control
     cdef GramRows kernel_rows
     cdef CrossKernel cross
@@ -32,6 +34,8 @@ cdef class Worker:
     cdef QueueStarts starts         # None if no task starts from an optimum
     cdef int32_t[::1] column        # of rows held out, in the rows of kernel values
     cdef double[::1] total          # of these, the sums of decision values
+    cdef float[::1] gathered        # kernel values of the rows of a solve with them, as far as they have been asked for
+    cdef int8_t[::1] is_gathered    # by row of the solve
     cdef void share(self, svmx_tickets *tickets) noexcept
     cdef int tabulate(self) except -1 nogil
     cdef int work(self) except -1 nogil
@@ -39,11 +43,13 @@ cdef class Worker:
     cdef int solve(self, Task *task) except -1 nogil
     cdef bint pose(self, Task *task, const int32_t *rows) noexcept nogil
     cdef void write_dual(self, const Task *task) noexcept nogil
+    cdef Formulation formulation(self, const Task *task) noexcept nogil
     cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil
     cdef double gap(self) noexcept nogil
     cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil
     cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil
     cdef bint decide_by_floats(self, const Task *task, const double *coefficients, double rho) except -1 nogil
+    cdef bint decide_in_column(self, const Task *task, const double *coefficients, double rho) except -1 nogil
     cdef int add_to_totals(self, Py_ssize_t n_held, int32_t row, double coefficient) except -1 nogil
     cdef void fit(self, Sigmoid *sigmoid) noexcept nogil
     cdef int evaluate(self, Fold *fold) except -1 nogil

@@ -25,15 +25,15 @@ from libc.string cimport memcpy, memset
 
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.process cimport ThreadPool, svmx_job
-from libsvmx._core.smo_steps cimport svmx_axpy_at
+from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_axpy_row, svmx_gather
 from libsvmx._core.test_panels cimport SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_weighted_sum
 from libsvmx._core.tickets cimport (
     svmx_begin_tickets, svmx_counted_down, svmx_end_tickets, svmx_next_ticket, svmx_renew_tickets, svmx_tear_tickets,
     svmx_tickets, svmx_tickets_over)
 from libsvmx._kernels.cross cimport CrossTable
-from libsvmx._problem.dual cimport Certificate, add_variable, begin, gap_of
+from libsvmx._problem.dual cimport Certificate, Dual, add_variable, begin, gap_of, width_of_rho
 from libsvmx._solvers.smo.smo cimport Optimum, Smo
-from libsvmx._train.formulation cimport recover, write_dual
+from libsvmx._train.formulation cimport Formulation, recover, write_dual
 from libsvmx._train.probability cimport fit
 from libsvmx._train.queue.tasks cimport Parent, QueueStarts, Task, TaskList, has_start
 
@@ -97,7 +97,7 @@ cdef class Worker:
     def __init__(self, TaskList todo, should_stop, max_iter):
         cdef Py_ssize_t l = max(1, todo.most_rows), m = 2 * l if todo.doubled else l
         param = todo.param
-        self.todo = todo
+        self.todo, self.last_task = todo, -1
         self.control = QueueControl(param.eps, param.shrinking, max_iter, should_stop=should_stop)
         self.kernel_rows = GramRows(todo.kernel_values.of_thread(), l, m, ThreadPool(1))
         self.smo = Smo.for_many(m, 2, self.control, self.kernel_rows)
@@ -105,6 +105,8 @@ cdef class Worker:
         self.linear, self.lower, self.upper, self.start = (zeros("d", m) for _ in range(4))
         self.beta, self.scores, self.group, self.row = zeros("d", m), zeros("d", m), zeros("b", m), zeros("i", m)
         self.column, self.total = zeros("i", todo.most_held), zeros("d", todo.most_held)
+        if todo.has_larger:
+            self.gathered, self.is_gathered = empty("f", l * max(1, todo.most_held)), zeros("b", l)
         self.starts = QueueStarts(todo, self.kernel_rows, self.control, l) if todo.has_starts else None
         self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
         self.labels = zeros("d", 2 * todo.most_labels)
@@ -161,11 +163,16 @@ cdef class Worker:
         cdef double began = svmx_nanoseconds()
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef Optimum optimum
+        cdef Formulation of
         cdef Parent parent
         cdef bint seeded = has_start(task)
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task, self.control.eps = task, self.todo.eps
-        self.kernel_rows.begin(rows, task.n, self.todo.doubled)
+        if task.growth > 0 and self.last_task == task.parent and self.kernel_rows.n_swaps == 0:
+            self.kernel_rows.rows_computed = self.kernel_rows.rows_found = 0  # the rows stand there as they are needed
+        else:
+            self.kernel_rows.begin(rows, task.n, self.todo.doubled)
+        self.last_task = self.todo.number_of(task)
         if self.pose(task, rows):
             parent = self.todo.parent_of(task)
             self.control.worked(task.n)
@@ -187,12 +194,15 @@ cdef class Worker:
             task.rows_computed = self.kernel_rows.rows_computed
             task.values_computed = task.rows_computed * self.dual.size
             task.gap = self.gap()
+            if self.todo.weighted or task.Cp != task.Cn:  # steps between equal bounds end at bounds exactly
+                task.width = width_of_rho(&self.dual, &self.beta[0], &self.scores[0])
         if task.keeps:
             memcpy(&self.todo.kept_beta[task.optimum], &self.beta[0], task.n_variables * sizeof(double))
             memcpy(&self.todo.kept_scores[task.optimum], &self.scores[0], task.n_variables * sizeof(double))
         task.found.rho, task.found.objective = optimum.rho, optimum.objective
-        recover(&self.todo.of, task.n, &self.weights[0] if self.todo.weighted else NULL, &self.dual, &self.beta[0],
-                optimum.r, coefficients, &task.found)
+        of = self.formulation(task)
+        recover(&of, task.n, &self.weights[0] if self.todo.weighted else NULL, &self.dual, &self.beta[0], optimum.r,
+                coefficients, &task.found)
         task.seconds = 1e-9 * (svmx_nanoseconds() - began)
         if task.converged or not svmx_tickets_over(self.tickets):
             self.finish(task, coefficients)
@@ -239,18 +249,30 @@ cdef class Worker:
                 self.weights[i] = self.todo.weights[rows[i]]
         self.dual.size = task.n_variables
         self.write_dual(task)
-        return has_start(task) and self.starts.begin(task, &self.dual)
+        return has_start(task) and task.growth == 0 and self.starts.begin(task, &self.dual)
 
     cdef void write_dual(self, const Task *task) noexcept nogil:
         """The dual problem with LIBSVM's start."""
-        write_dual(&self.todo.of, task.n, &self.targets[0], task.Cp, task.Cn,
-                   &self.weights[0] if self.todo.weighted else NULL, &self.dual)
+        cdef Formulation of = self.formulation(task)
+        write_dual(&of, task.n, &self.targets[0], task.Cp, task.Cn, &self.weights[0] if self.todo.weighted else NULL,
+                   &self.dual)
+
+    cdef Formulation formulation(self, const Task *task) noexcept nogil:
+        """That of a task, with its own C."""
+        cdef Formulation of = self.todo.of
+        of.cost = task.cost
+        return of
 
     cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil:
         """The same in LIBSVM's variables, from a start that a seeder makes, if there is one."""
         cdef Py_ssize_t v
         cdef int groups = 1, y
-        cdef bint negative, seeded = has_start(task) and self.starts.make(task, &self.dual, &self.scores[0])
+        cdef bint negative, seeded = False
+        if task.growth > 0:
+            seeded = True
+            self.starts.begin_larger(task, &self.dual, &self.scores[0])
+        elif has_start(task):
+            seeded = self.starts.make(task, &self.dual, &self.scores[0])
         if has_start(task) and not seeded:
             self.write_dual(task)
         for v in range(self.dual.size):
@@ -310,6 +332,8 @@ cdef class Worker:
         cdef bint follows = has_start(task) and task.sigmoid >= 0 and self.todo.may_stand and not task.chained
         cdef Parent parent
         cdef Py_ssize_t i, k, r
+        if self.todo.has_larger:
+            return self.decide_in_column(task, coefficients, rho)
         for r in range(task.n_held):
             self.column[r], self.total[r] = self.kernel_rows.values.place_of(held[r]), 0.0
         if follows:
@@ -324,6 +348,47 @@ cdef class Worker:
                 return False
         for r in range(task.n_held):
             out[place[r]] = self.total[r] - rho
+        return True
+
+    cdef bint decide_in_column(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
+        """The same where there are solves at larger C, which ask for kernel values of the same rows again. Their sums are
+        those of the parent, as far as these are drawn out together."""
+        cdef const int32_t *rows = self.todo.rows + task.first
+        cdef const int32_t *held = rows + task.n
+        cdef double *out = &self.todo.value[task.values]
+        cdef const double *former
+        cdef float *K
+        cdef Parent parent = Parent(NULL, NULL, NULL, NULL)
+        cdef double change
+        cdef Py_ssize_t i, r
+        for r in range(task.n_held):
+            out[r] = 0.0
+        if task.growth > 0:
+            parent = self.todo.parent_of(task)
+            former = &self.todo.value[parent.task.values]
+            for r in range(task.n_held):
+                out[r] = self.starts.drawn_out * (former[r] + parent.task.found.rho)
+        else:
+            memset(&self.is_gathered[0], 0, task.n)
+            for r in range(task.n_held):
+                self.column[r] = self.kernel_rows.values.place_of(held[r])
+        for i in range(task.n):
+            change = coefficients[i]
+            if task.growth > 0:
+                change -= self.starts.drawn_out * (parent.beta[i] + (parent.beta[task.n + i] if self.todo.doubled else 0.0))
+            if change == 0:
+                continue
+            K = &self.gathered[i * task.n_held]
+            if not self.is_gathered[i]:
+                self.is_gathered[i] = True
+                svmx_gather(task.n_held, self.kernel_rows.values.at(self.kernel_rows.values.place_of(rows[i])),
+                            &self.column[0], K)
+            svmx_axpy_row(task.n_held, change, K, out)
+            self.control.worked(2 * task.n_held)
+            if svmx_tickets_over(self.tickets):
+                return False
+        for r in range(task.n_held):
+            out[r] -= rho
         return True
 
     cdef int add_to_totals(self, Py_ssize_t n_held, int32_t row, double coefficient) except -1 nogil:
@@ -648,6 +713,25 @@ cdef class SolveQueue(TaskList):
         return SolveReport(
             iterations=iterations, objective=objective, rho=rho, n_sv=n_sv, n_bsv=n_bsv, status=status, rows_computed=rows,
             values_computed=values, gap=gap if last > first else 0.0, reach=reach, seconds=seconds, chosen=self.chosen())
+
+    def by_cost(self, Py_ssize_t first, Py_ssize_t n_duals, Py_ssize_t n_costs):
+        """What came of ``n_duals`` dual problems at each C, of which the first is that solve: (values, widths, seconds,
+        iterations, converged). values: decision values of the rows held out, by dual problem and C; lists by C: the
+        largest width of the interval in which rho may lie, sums, and whether all have come to their optimum."""
+        cdef Task *task
+        cdef Py_ssize_t t, c
+        widths, seconds, iterations, converged = [0.0] * n_costs, [0.0] * n_costs, [0] * n_costs, [True] * n_costs
+        for t in range(n_duals * n_costs):
+            c, task = t % n_costs, self.task(first + t)
+            if task.width > widths[c]:
+                widths[c] = task.width
+            seconds[c] += task.seconds
+            iterations[c] += task.iterations
+            if not task.converged:
+                converged[c] = False
+        task = self.task(first)
+        values = memoryview(self.value)[task.values:task.values + n_duals * n_costs * task.n_held]
+        return values, widths, seconds, iterations, converged
 
     def seeding_seconds(self, Py_ssize_t first, Py_ssize_t last):
         """What the starts of the solves first to last - 1 took."""

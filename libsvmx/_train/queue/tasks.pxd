@@ -2,11 +2,12 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.tickets cimport svmx_countdown
 from libsvmx._kernels.gram cimport GramRows, KernelValues
+from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport PathBudget
 from libsvmx._solvers.seeding.fold_change cimport FoldStart, ValueRows
 from libsvmx._solvers.seeding.seeders cimport FoldSeeder, SeederKind
-from libsvmx._train.formulation cimport Dual, Formulation, Recovered
+from libsvmx._train.formulation cimport Formulation, Recovered
 
 
 cdef struct Task:
@@ -19,6 +20,7 @@ cdef struct Task:
     Py_ssize_t parent           # the task from whose optimum it starts; -1: from nothing
     bint of_earlier               # that is one of ``earlier``
     bint chained                # it is of a chain: its parent is the task before, the first one has none
+    double growth               # > 0: it is the same at a C so many times as large; 0: over other rows
     bint turned                 # that optimum has the classes the other way round
     Py_ssize_t places           # in ``rows``: where its rows stand among those of the parent, then the rows that left
     Py_ssize_t n_left           # rows of the parent that are not its own
@@ -28,6 +30,7 @@ cdef struct Task:
     Py_ssize_t optimum          # in ``kept_beta`` and ``kept_scores``
     double Cp
     double Cn
+    double cost                 # C, in regression
     Py_ssize_t out              # of its coefficients; -1 if they are not kept
     Py_ssize_t values           # of the decision values of the rows held out
     Py_ssize_t sigmoid          # that waits for these; -1 for none
@@ -35,6 +38,7 @@ cdef struct Task:
     # what came of it
     Recovered found
     double gap
+    double width                # of the interval in which rho may lie
     double reach
     double seconds
     double seeding_seconds      # of these, for the start
@@ -112,6 +116,7 @@ cdef class TaskList:
     cdef bint weighted
     cdef TaskList earlier             # of ``start_from``
     cdef bint has_starts            # some tasks start from an optimum
+    cdef bint has_larger            # some at a larger C than another one
     cdef bint keeps_all
     cdef double eps
     cdef bint divides               # decision values are those of the dual, divided by r: nu-SVC
@@ -177,10 +182,12 @@ cdef class QueueStarts:
     cdef Py_ssize_t last_task       # of whose margin the path has the factor; -1: of none
     cdef PathBudget budget
     cdef double[::1] V, origin      # of the variables of a task in the optimum from which it starts: V and beta
+    cdef double drawn_out           # at another C: by how much
     cdef int8_t[::1] entering
     cdef int32_t[::1] left_column, sv_column
     cdef double[::1] left_beta, sv_beta
     cdef bint begin(self, Task *task, const Dual *dual) noexcept nogil
+    cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef int add_new(self, const Task *task, const Dual *dual) except -1 nogil
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels.gram import GramRows, KernelValues
@@ -39,6 +39,7 @@ class TaskList:
         parent: int = -1,
         chained: bool = False,
     ) -> int: ...
+    def add_larger(self, growths: Iterable[float]) -> None: ...
     def add_folds(
         self,
         rows: Buffer,

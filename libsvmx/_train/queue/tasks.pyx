@@ -7,11 +7,12 @@ from libc.string cimport memcpy, memset
 
 from libsvmx._core.tickets cimport svmx_begin_countdown
 from libsvmx._kernels.gram cimport GramRows
+from libsvmx._problem.dual cimport Dual, grow
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport PathBudget, most_in_star, most_of_auto
 from libsvmx._solvers.seeding.fold_change cimport ValueRows
 from libsvmx._solvers.seeding.seeders cimport ATO, AVG, NEAR, SIR, FoldSeeder, kind_of, name_of
-from libsvmx._train.formulation cimport Dual, formulation_of
+from libsvmx._train.formulation cimport formulation_of
 
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._train.probability import TROUBLES
@@ -96,6 +97,7 @@ cdef class TaskList:
         memset(&self.tasks[self.n_tasks], 0, sizeof(Task))
         task = &self.tasks[self.n_tasks]
         task.sigmoid = task.fold = task.parent = -1
+        task.cost = self.of.cost
         self.n_tasks += 1
         return task
 
@@ -191,6 +193,32 @@ cdef class TaskList:
             self.n_values += n_held
             self.predicts = True
         return self.n_tasks - 1
+
+    def add_larger(self, growths):
+        """Put solves at the end of the queue that are the same as the last one, at a C so many times as large as that of the
+        one before each, from whose optimum it starts. They are of the chain of the last one, which has rows held out.
+
+        Raises
+        ------
+        ValueError      sums of coefficients grow with C, or do not depend on it
+        """
+        cdef Task *task
+        cdef Task *former
+        cdef double growth
+        for growth in growths:
+            former = self.task(self.n_tasks - 1)
+            if not self.may_stand or not growth >= 1.0:
+                raise ValueError(f"no start at a smaller C, {growth:g} times as large: {self.param.svm_type.name}")
+            if not former.chained or former.out >= 0:
+                raise ValueError("the last solve is of no chain, or has no rows that are held out")
+            task = self.new_task()
+            former = task - 1
+            task.first, task.n, task.n_positive, task.targets = former.first, former.n, former.n_positive, former.targets
+            task.n_held, task.n_variables, task.parent = former.n_held, former.n_variables, self.n_tasks - 2
+            task.Cp, task.Cn, task.cost = growth * former.Cp, growth * former.Cn, growth * former.cost
+            task.growth, task.chained, task.out, task.values = growth, True, -1, self.n_values
+            former.keeps = self.has_starts = self.has_larger = True
+            self.n_values += task.n_held
 
     cdef int add_targets(self, Task *task, targets) except -1:
         """Those of the rows of a task."""
@@ -500,6 +528,13 @@ cdef class QueueStarts:
         if not has_start(former):
             task.work_from_nothing = work_of_steps(former.n, former.iterations)
         return self.todo.may_stand and self.at.n_left == 0 and task.n_new == 0 and former.gap < self.control.eps
+
+    cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
+        """The start of a task from the optimum at a smaller C: beta in ``dual``, and V there."""
+        cdef Parent parent = self.todo.parent_of(task)
+        cdef int groups = 1  # else it could not be added
+        self.drawn_out = grow(dual, groups, parent.beta, parent.V, task.growth, dual.beta, scores)
+        return self.control.worked(4 * dual.size)
 
     cdef int add_new(self, const Task *task, const Dual *dual) except -1 nogil:
         """V of the rows T at that optimum, in which they did not take part."""

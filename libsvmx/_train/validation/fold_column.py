@@ -1,8 +1,8 @@
-"""One fold of rows that are given, at all C of a column: C-SVC and epsilon-SVR, for searches with folds of their own.
+"""Folds of rows that are given, at all C of a column: C-SVC and epsilon-SVR, for searches with folds of their own.
 
     Column(problem, param, costs)   one gamma, whose folds share kernel rows
-        .solve(rest, tests, …) -> ColumnFold      each C of a dual from the next smaller one: by a GramColumn, where all
-                                                  kernel values fit, or for each dual solve_growing
+        .solve(folds) -> ColumnFold of each      each C of a dual from the next smaller one: in a queue, where all
+                                                 kernel values fit, or for each dual by solve_growing
 
 Optima are LIBSVM's to eps, but its path is another: a row to predict that is within about eps of the border may fall on
 the other side.
@@ -12,36 +12,44 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import ramp, take_int32
-from libsvmx._core.process import ThreadPool
 from libsvmx._core.records import replace
-from libsvmx._core.stopping import Leeway
+from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
-from libsvmx._kernels.gram import Gram
 from libsvmx._solvers.smo.warm import solve_growing
 from libsvmx._train import folds
+from libsvmx._train.assembly import solves_of
 from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import control_of
+from libsvmx._train.queue.batches import in_batches, queue_of
 from libsvmx._train.training import pair_problem
-from libsvmx._train.validation.gram_column import GramColumn
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._typing import Buffer
 
-BYTES_OF_VALUE = 4
 # Over fewer rows, shrinking costs more than it saves.
 ROWS_TO_SHRINK = 1000
+
+
+class FoldOfRows(NamedTuple):
+    """Rows to train on, and rows to predict; buffers of int32. ``class_weights``: factors of C by label; else 1."""
+
+    rest: Buffer
+    tests: Buffer
+    class_weights: Mapping[int, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,33 @@ class ColumnFold:
     converged: list[bool]
 
 
+class FoldClasses:
+    """FoldClasses(problem, param, fold): the rows of a fold by class; in regression they are one.
+
+    Attributes
+    ----------
+    part : Problem           the rows to train on
+    labels, start, order     as of ``folds.group_classes``
+    pairs : list of (int, int)       of these, one dual problem each
+    weights : list of float          factors of C, by class
+
+    Raises
+    ------
+    DataError          rows of one class only
+    """
+
+    def __init__(self, problem: Problem, param: Parameter, fold: FoldOfRows) -> None:
+        self.part, self.tests = problem.take(fold.rest), problem.take(fold.tests)
+        self.labels, self.start, self.order = list[int](), [0, len(self.part)], ramp(len(self.part))
+        self.pairs, self.weights = [(0, 0)], [1.0]
+        if param.svm_type.is_classification:
+            self.labels, self.start, self.order = folds.group_classes(self.part.targets)
+            if len(self.labels) < 2:
+                raise DataError("a fold has rows of one class only")
+            self.pairs = list(combinations(range(len(self.labels)), 2))
+            self.weights = [fold.class_weights.get(label, 1.0) for label in self.labels]
+
+
 class Column:
     """Column(problem, param, costs, observer)
 
@@ -83,76 +118,81 @@ class Column:
         self.problem, self.param, self.observer = problem, replace(param, C=costs[0]), observer
         self.few_rows = replace(self.param, shrinking=False)
         self.growths = [after / before for before, after in pairwise(costs)]
-        groups, n_bytes = None, BYTES_OF_VALUE * len(problem) ** 2
-        room = param.policy.memory_share * param.cache_bytes
-        if param.svm_type.is_classification and n_bytes > room:
-            groups = folds.group_classes(problem.targets)[1:]  # rows within a class may fit
-        self.kernels = KernelProvider(problem, param, groups, repeated=True)
-        self.gram_column: GramColumn | None = None
-        self.fits = groups is None and n_bytes <= min(param.policy.most_gram_bytes, room)
+        self.kernels = KernelProvider(problem, param, self.groups(), repeated=True)
 
-    def gathered(self) -> GramColumn:
-        """What solves small problems; all kernel values, made once."""
-        if self.gram_column is None:
-            param, problem = self.few_rows, self.problem
-            whole = self.kernels.whole or self.kernels.make_whole()
-            gram = Gram(whole, ThreadPool(thread_count(param.threads)), Leeway(control_of(param, self.observer)))
-            control = control_of(param, self.observer, marks=False)
-            self.gram_column = GramColumn(gram, problem.targets, problem.sample_weight, param, self.growths, control)
-        return self.gram_column
+    def groups(self) -> tuple[list[int], Buffer] | None:
+        """The rows by class, where they may only fit within a class."""
+        param, room = self.param, self.param.policy.memory_share * self.param.cache_bytes
+        if param.svm_type.is_classification and 4.0 * len(self.problem) ** 2 > room:
+            _, start, order = folds.group_classes(self.problem.targets)
+            return start, order
+        return None
 
-    def solve(self, rest: Buffer, tests: Buffer, class_weights: Mapping[int, float] | None = None) -> ColumnFold:
-        """Train on the rows ``rest``, predict the rows ``tests``; buffers of int32.
-
-        ``class_weights``: by label, factors of C; 1 for others.
+    def solve(self, given: Sequence[FoldOfRows]) -> Iterator[ColumnFold]:
+        """The folds, one after the other.
 
         Raises
         ------
         DataError          rows of one class only
         Stopped
         """
-        part, labels = self.problem.take(rest), list[int]()
-        start, order, weight = [0, len(part)], ramp(len(part)), [1.0]
-        if self.param.svm_type.is_classification:
-            labels, start, order = folds.group_classes(part.targets)
-            if len(labels) < 2:
-                raise DataError("a fold has rows of one class only")
-            weight = [1.0 if class_weights is None else class_weights.get(label, 1.0) for label in labels]
-        test_rows = self.problem.take(tests)
-        sizes = sorted(end - begin for begin, end in pairwise(start))
-        if self.fits and sum(sizes[-2:]) <= ROWS_TO_SHRINK:
-            solved, members = self.gathered(), self.kernels.members
-            return ColumnFold(
-                labels, *solved.solve(take_int32(members(part), order), start, members(test_rows), weight)
-            )
-        duals = [(part, 1.0, 1.0)]
-        if self.param.svm_type.is_classification:
-            duals = [
-                (pair_problem(part, order, start, i, j), weight[i], weight[j])
-                for i, j in combinations(range(len(labels)), 2)
-            ]
-        found = [self.dual(rows, positive, negative, test_rows.rows) for rows, positive, negative in duals]
+        n_classes = len(set(self.problem.targets)) if self.param.svm_type.is_classification else 2
+        n_solves = len(given) * solves_of(n_classes, False) * (1 + len(self.growths))
+        queue = queue_of(self.problem, self.few_rows, n_solves, self.observer, self.kernels)
+        if queue is None:
+            yield from (self.in_turn(FoldClasses(self.problem, self.param, fold)) for fold in given)
+            return
+        queue.decide_by_floats()
+        yield from in_batches(queue, (partial(WaitingColumn, self, fold) for fold in given), self.observer)
+
+    def in_turn(self, fold: FoldClasses) -> ColumnFold:
+        """One fold by itself, dual by dual."""
+        found = [self.dual(fold, i, j) for i, j in fold.pairs]
         by_cost = list(zip(*found, strict=True))
         return ColumnFold(
-            labels,
-            memoryview(b"".join(values for each in found for values, *_ in each)).cast("d"),
+            fold.labels,
+            memoryview(b"".join(values for dual in found for values, *_ in dual)).cast("d"),
             [max(width for _, width, *_ in each) for each in by_cost],
             [sum(seconds for *_, seconds, _ in each) for each in by_cost],
             [sum(iterations for *_, iterations, _, _ in each) for each in by_cost],
             [all(converged for *_, converged in each) for each in by_cost],
         )
 
-    def dual(
-        self, rows: Problem, positive: float, negative: float, test_rows: Buffer
-    ) -> list[tuple[Buffer, float, int, float, bool]]:
-        """One dual over ``rows`` at all C, times these factors in the two classes."""
-        param, cost = self.param, self.param.C
-        kernel, budget_bytes = self.kernels.of_rows(memoryview(array("i", bytes(rows.rows) + bytes(test_rows))))
-        dual = build_dual(param, rows.targets, cost * positive, cost * negative, rows.sample_weight)
+    def dual(self, fold: FoldClasses, i: int, j: int) -> list[tuple[Buffer, float, int, float, bool]]:
+        """One dual of a fold at all C."""
+        param, rows = self.param, fold.part
+        if param.svm_type.is_classification:
+            rows = pair_problem(rows, fold.order, fold.start, i, j)
+        kernel, budget_bytes = self.kernels.of_rows(memoryview(array("i", bytes(rows.rows) + bytes(fold.tests.rows))))
+        costs = [param.C * fold.weights[c] for c in (i, j)]
+        dual = build_dual(param, rows.targets, *costs, rows.sample_weight)
         control = control_of(param if len(rows) > ROWS_TO_SHRINK else self.few_rows, self.observer)
-        found = solve_growing(
-            dual, len(test_rows), kernel, budget_bytes, control, self.growths, thread_count(param.threads)
-        )
-        if positive == negative and rows.sample_weight is None:  # steps between equal bounds end at bounds exactly
+        n_tests, threads = len(fold.tests), thread_count(param.threads)
+        found = solve_growing(dual, n_tests, kernel, budget_bytes, control, self.growths, threads)
+        if costs[0] == costs[1] and rows.sample_weight is None:  # steps between equal bounds end at bounds exactly
             found = [(values, 0.0, *rest) for values, _, *rest in found]
         return found
+
+
+class WaitingColumn:
+    """WaitingColumn(column, fold, queue): a fold in a queue, all C of each dual problem in a chain."""
+
+    def __init__(self, column: Column, given: FoldOfRows, queue: SolveQueue) -> None:
+        param, self.queue, self.first, self.n_costs = column.param, queue, queue.n_tasks, 1 + len(column.growths)
+        self.fold = fold = FoldClasses(column.problem, param, given)
+        start, tests = fold.start, column.kernels.members(fold.tests)
+        rows = take_int32(column.kernels.members(fold.part), fold.order)
+        for i, j in fold.pairs:
+            if param.svm_type.is_classification:
+                pair = memoryview(bytes(rows[start[i] : start[i + 1]]) + bytes(rows[start[j] : start[j + 1]])).cast("i")
+                Cp, Cn = param.C * fold.weights[i], param.C * fold.weights[j]
+                queue.add(pair, start[i + 1] - start[i], Cp, Cn, held_out=tests, chained=True)
+            else:
+                queue.add(rows, -1, 0.0, 0.0, held_out=tests, targets=fold.part.targets, chained=True)
+            queue.add_larger(column.growths)
+
+    def result(self, observer: Observer) -> ColumnFold:
+        """What came of it. Raises Stopped."""
+        if self.queue.stopped is not None:
+            raise Stopped(self.queue.stopped)
+        return ColumnFold(self.fold.labels, *self.queue.by_cost(self.first, len(self.fold.pairs), self.n_costs))

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import ramp, take_float64
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._problem.dual import scaled_start
 from libsvmx._solvers.seeding.ato_path import PathBudget, most_in_star
 from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
 from libsvmx._solvers.seeding.seeders import start_of
-from libsvmx._train.formulation import build_dual, scaled_start
+from libsvmx._train.formulation import build_dual
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel, Targets
