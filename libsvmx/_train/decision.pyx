@@ -11,7 +11,7 @@ from 0 than that bound has the sign of LIBSVM's value.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport HUGE_VAL, fabs, sqrt
+from libc.math cimport HUGE_VAL, NAN, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
@@ -332,3 +332,45 @@ def votes(decision_values, Py_ssize_t n, int k):
                 best = i
         won[row] = best
     return won_
+
+
+def one_against_rest(decision_values, Py_ssize_t n, int k):
+    """Votes of each class, and confidences that break ties: scikit-learn's decision function of shape "ovr", to the last bit.
+
+    Parameters
+    ----------
+    decision_values : buffer of float64, shape (n * k (k - 1) / 2,)      row by row, pairs (0, 1), (0, 2), …, positive for
+        the first; nan where a pair does not count
+
+    Returns
+    -------
+    buffer of float64, shape (n * k,): the votes + s / (3 (|s| + 1)), where s are the values of the pairs that a class is
+    the first of less those that it is the second of; nan for a class of which no pair counts
+    """
+    cdef const double[::1] values = decision_values
+    cdef Py_ssize_t row, f = 0
+    cdef double value
+    cdef int i, j, c
+    out_, counts_ = zeros("d", n * k), zeros("d", k)
+    cdef double[::1] out = out_, won = counts_
+    counted_ = zeros("i", k)
+    cdef int32_t[::1] counted = counted_
+    if values.shape[0] != n * (k * (k - 1) // 2):
+        raise ValueError(f"{values.shape[0]} values of {n} rows and {k} classes")
+    for row in range(n):
+        won[:] = 0.0
+        counted[:] = 0
+        for i in range(k):
+            for j in range(i + 1, k):
+                value = values[f]
+                f += 1
+                if value != value:
+                    continue
+                counted[i] = counted[j] = 1
+                out[row * k + i] += value
+                out[row * k + j] -= value
+                won[j if value < 0 else i] += 1
+        for c in range(k):
+            value = out[row * k + c]
+            out[row * k + c] = won[c] + value / (3 * (fabs(value) + 1)) if counted[c] else NAN
+    return out_

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,12 +11,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.apart import at_once
 from libsvmx._train.assembly import INNER_FOLDS, solves_of
 from libsvmx._train.checks import check_nu_of
+from libsvmx._train.decision import one_against_rest
 from libsvmx._train.model import by_function
 from libsvmx._train.observer import Remark
 from libsvmx.enums import SvmType
@@ -106,13 +106,8 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
             return -values.ravel()
         if self.decision_function_shape == "ovo":
             return values
-        shaped: FloatArray = _ovr_decision_function(values < 0, -values, k)
-        for row in np.flatnonzero(np.isnan(values).any(axis=1)):  # left out, of a class of which nothing is left
-            pairs = [pair for pair, value in zip(combinations(range(k), 2), values[row], strict=True) if value == value]
-            left = sorted({c for pair in pairs for c in pair})
-            own = values[row : row + 1, ~np.isnan(values[row])]
-            shaped[row] = np.nan
-            shaped[row, left] = _ovr_decision_function(own < 0, -own, len(left))[0]
+        # pairs of a class of which nothing is left are nan, see ``leave_one_out``
+        shaped: FloatArray = np.asarray(one_against_rest(values.reshape(-1).data, len(values), k)).reshape(-1, k)
         return shaped
 
     def predict(self, X: Any) -> Any:

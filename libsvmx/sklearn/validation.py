@@ -20,6 +20,11 @@ def is_plain(X: Any, kind: Any = np.float64) -> bool:
     return type(X) is np.ndarray and X.dtype == kind and X.ndim == 2 and X.flags.c_contiguous and has_finite_sum(X)
 
 
+def is_plain_csr(X: Any) -> bool:
+    """The same of a sparse matrix."""
+    return issparse(X) and X.format == "csr" and X.dtype == np.float64 and X.ndim == 2 and has_finite_sum(X.data)
+
+
 def has_finite_sum(values: Any) -> bool:
     """False for no values, and if one of them may not be finite."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -79,7 +84,7 @@ def more_values(estimator: Any, K: Any, y: Any, known: int) -> tuple[Any, Any]:
 def test_data(estimator: Any, X: Any) -> Any:
     """``validate_data`` of rows to predict. Raises ValueError."""
     known = vars(estimator)
-    if is_plain(X) and X.shape[1] == known["n_features_in_"] and "feature_names_in_" not in known:
+    if (is_plain(X) or is_plain_csr(X)) and X.shape[1] == known["n_features_in_"] and "feature_names_in_" not in known:
         return X
     check_columns(X)
     return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)

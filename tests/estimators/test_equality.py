@@ -182,6 +182,17 @@ def test_shapes_of_the_decision_function():
     compare("SVC", {"break_ties": True}, X, y, 1e-10)
 
 
+@pytest.mark.parametrize("name", ["glass.scale", "wine.scale"])
+def test_votes_and_confidences_have_scikit_learns_bits(name):
+    from sklearn.utils.multiclass import _ovr_decision_function
+
+    X, y = rows_of(name)
+    fitted = libsvmx.SVC(gamma=0.5, C=10).fit(X[::2], y[::2])
+    rest = fitted.decision_function(X)
+    pairs = fitted.set_params(decision_function_shape="ovo").decision_function(X)
+    np.testing.assert_array_equal(rest, _ovr_decision_function(pairs < 0, -pairs, len(fitted.classes_)))
+
+
 def test_labels_of_all_kinds():
     X, y = rows_of("wine.scale")
     names = np.array(["red", "white", "rosé"])[y.astype(int) - 1]
