@@ -272,15 +272,17 @@ def changed(param: Parameter, given: Mapping[str, Any]) -> Parameter:
     return replace(param, **{**general, "solver": replace(solver, **settings)})
 
 
-# Names of the same thing elsewhere, in scikit-learn and LIBSVM.
-ELSEWHERE = {
+# Names of parameters in scikit-learn, where they are others; functions over arrays take both.
+SCIKIT_LEARN = {
     "class_weight": "weights",
-    "cost": "C",
     "epsilon": "p",
     "kernel": "kernel_type",
+    "max_time": "time_limit",
     "n_jobs": "threads",
     "tol": "eps",
 }
+# Those that are said to who takes neither.
+ELSEWHERE = {**SCIKIT_LEARN, "cost": "C"}
 
 
 def _likely(name: str, known: list[str]) -> str:

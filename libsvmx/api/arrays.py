@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,12 +15,13 @@ from libsvmx._core.arrays import empty, ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.interchange import in_shape
 from libsvmx._core.matrix import CsrMatrix, count_entries, count_stored, write_entries, write_stored
+from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
 from libsvmx._train import prediction
 from libsvmx._train.folds import DEFAULT_SEED, Rand
 from libsvmx._train.gamma import default_gamma, gamma_of
 from libsvmx._train.model import Model, columns_of
-from libsvmx._train.parameter import Parameter, changed, check_threads
+from libsvmx._train.parameter import SCIKIT_LEARN, Parameter, changed, check_threads
 from libsvmx._train.problem import Problem
 from libsvmx.api.warned import warn_of_weights
 from libsvmx.enums import KernelType
@@ -292,10 +293,51 @@ def parameter_of(
     """
     if X is not None and isinstance(options.get("gamma"), str):
         options = {**options, "gamma": gamma_by_name(options["gamma"], X)}
-    found = changed(param or Parameter(), options)
+    found = changed(param or Parameter(), own_words(options))
     if random_state is None or not any(known.name == "random_state" for known in found.solver.settings()):
         return found
     return changed(found, {"random_state": random_state})
+
+
+def own_words(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords with scikit-learn's names of parameters as ours: ``tol`` is ``eps``, ``n_jobs`` of None one thread.
+
+    Raises
+    ------
+    ParameterError      both names of one, or ``class_weight`` as text
+    """
+    found = dict(options)
+    for theirs, ours in SCIKIT_LEARN.items():
+        if theirs not in found:
+            continue
+        if ours in found:
+            raise ParameterError(f"{theirs} is called {ours} here: give one of them")
+        value = found.pop(theirs)
+        if theirs == "class_weight":
+            if isinstance(value, str):
+                raise ParameterError(f"class_weight must be factors of C by label, {{-1: 2.0}}, not {value!r}")
+            value = value or {}
+        elif theirs == "n_jobs":
+            value = threads_of_jobs(value)
+        elif theirs == "max_time":
+            value = value or 0.0
+        found[ours] = value
+    return found
+
+
+def threads_of_jobs(n_jobs: Any) -> int:
+    """Threads as ``Parameter`` counts them, 0 for all, from joblib's ``n_jobs``: None is one, -1 all, -2 all but one.
+
+    Raises
+    ------
+    ParameterError      0, or no whole number
+    """
+    if n_jobs is None:
+        return 1
+    number: int = converted("n_jobs", n_jobs, int)
+    if number == 0:
+        raise ParameterError("n_jobs must not be 0: -1 is all processors")
+    return max(1, thread_count(0) + 1 + number) if number < 0 else number
 
 
 def gamma_by_name(name: str, X: Any) -> float:
@@ -381,12 +423,22 @@ def threads_of(threads: Any) -> int:
     return number
 
 
+class Fitted(Protocol):
+    """A fitted estimator."""
+
+    def to_model(self) -> Model: ...
+
+
 def model_of(model: Any) -> Model:
-    """A Model as it is. Raises TypeError for anything else, a State too."""
-    if not isinstance(model, Model):
+    """A Model as it is, of a fitted estimator its ``to_model()``. Raises TypeError for anything else, a State too."""
+    if isinstance(model, Model):
+        return model
+    own = None if isinstance(model, type) else getattr(model, "to_model", None)
+    if own is None:
         hint = "; take its .model" if hasattr(model, "model") else ""
-        raise TypeError(f"a Model is needed, not a {type(model).__name__}{hint}")
-    return model
+        raise TypeError(f"a Model or a fitted estimator is needed, not a {type(model).__name__}{hint}")
+    found: Model = own()
+    return found
 
 
 def tests_of(model: Model, X: Any) -> CsrMatrix:
@@ -426,7 +478,7 @@ def check_width(columns: int, known: int) -> None:
         )
 
 
-def predict(model: Model, X: Any, *, threads: int = 0) -> FloatArray:
+def predict(model: Model | Fitted, X: Any, *, threads: int = 0) -> FloatArray:
     """Labels, targets, or +1 / -1 of one-class: float64, shape (n,). X as for ``train``.
 
     With a precomputed kernel X holds K(test row, training row), shape (n, number of training rows). ``threads``: at
@@ -439,17 +491,19 @@ def predict(model: Model, X: Any, *, threads: int = 0) -> FloatArray:
         loaded: it does not know how many there were. In a CsrMatrix and in dicts, as LIBSVM has it, further features
         count in the distances of RBF and are ignored by other kernels; those that are missing are 0.
     """
-    most, tests = threads_of(threads), tests_of(model_of(model), X)
+    model = model_of(model)
+    most, tests = threads_of(threads), tests_of(model, X)
     return np.asarray(prediction.predict_labels(model, tests, ramp(tests.n_rows), threads=most))
 
 
-def decision_values(model: Model, X: Any, *, threads: int = 0) -> FloatArray:
+def decision_values(model: Model | Fitted, X: Any, *, threads: int = 0) -> FloatArray:
     """Decision values, float64, shape (n, n_functions); pairs of classes in the order (0,1), (0,2), …
 
     Raises
     ------
     ParameterError, DataError        as ``predict`` does
     """
-    most, tests = threads_of(threads), tests_of(model_of(model), X)
+    model = model_of(model)
+    most, tests = threads_of(threads), tests_of(model, X)
     values = prediction.decision_values(model, tests, ramp(tests.n_rows), threads=most)
     return np.asarray(values).reshape(tests.n_rows, len(model.offsets))

@@ -27,6 +27,7 @@ from libsvmx.exceptions import DataError, ParameterError
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._typing import FloatArray
+    from libsvmx.api.arrays import Fitted
 
 # Of a vector in a model file.
 DIGITS = 8
@@ -50,7 +51,9 @@ class Compression:
     n_before: int
 
 
-def compress(model: Model, *, max_sv: int | None = None, tol: float | None = None, threads: int = 0) -> Compression:
+def compress(
+    model: Model | Fitted, *, max_sv: int | None = None, tol: float | None = None, threads: int = 0
+) -> Compression:
     """A model with fewer support vectors, with a bound on the change of any decision value of any row.
 
     Vectors are kept one by one, each time the one that brings all decision functions nearest to what they were, where
@@ -82,7 +85,8 @@ def compress(model: Model, *, max_sv: int | None = None, tol: float | None = Non
     A bound counts in the rounding of decision values of rows with no more than ``model.n_features`` nonzeros, but for
     that of the subtraction of rho where K(x, x) < 1.
     """
-    param = model_of(model).param
+    model = model_of(model)
+    param = model.param
     if (max_sv is None) == (tol is None):
         raise ParameterError("compress needs either max_sv or tol")
     if max_sv is not None and (max_sv := converted("max_sv", max_sv, int)) < 1:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._typing import FloatArray
+    from libsvmx.api.arrays import Fitted
 
 # Dense numbers for each feature besides those of rows: scratch of all threads.
 OF_FEATURE = 1600
@@ -53,7 +54,7 @@ class Explanation:
         return explanation(self.values, self.base_values, self.data, feature_names=feature_names)
 
 
-def explain(model: Model, X: Any, background: Any, *, threads: int = 0) -> Explanation:
+def explain(model: Model | Fitted, X: Any, background: Any, *, threads: int = 0) -> Explanation:
     """Exact Shapley values of the decision values of rows, against a background.
 
     A coalition S of features is worth the mean decision value of rows that have the values of x in S, and those of a
@@ -81,7 +82,8 @@ def explain(model: Model, X: Any, background: Any, *, threads: int = 0) -> Expla
 
     The sum of the values of a row is f(x) minus the mean of f over the background, but for rounding.
     """
-    kernel_type = model_of(model).param.kernel_type
+    model = model_of(model)
+    kernel_type = model.param.kernel_type
     if kernel_type not in (KernelType.RBF, KernelType.LINEAR):
         raise ParameterError(f"explain takes models with kernel RBF or LINEAR, not {kernel_type.name}")
     most, tests, others = threads_of(threads), tests_of(model, X), tests_of(model, background)

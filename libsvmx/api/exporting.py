@@ -12,10 +12,11 @@ from libsvmx.io.exporting import export_model, format_of
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._typing import FilePath
+    from libsvmx.api.arrays import Fitted
 
 
 def export(
-    model: Model,
+    model: Model | Fitted,
     path: FilePath,
     format: Literal["c", "json", "onnx"] | None = None,
     *,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.updating.version import Version
     from libsvmx._typing import FilePath, FloatArray, Ids
+    from libsvmx.api.arrays import Fitted
 
 
 class State(state.State):
@@ -47,7 +48,7 @@ class State(state.State):
         cls,
         X: Any,
         y: Any,
-        model: Model,
+        model: Model | Fitted,
         param: Parameter | None = None,
         *,
         sample_weight: Any = None,
@@ -68,7 +69,7 @@ class State(state.State):
         ParameterError      what has no state, or a kernel that is given and not the model's
         TypeError           no Model, but a State, say
         """
-        model_of(model)
+        model = model_of(model)
         if param is None and model.statuses:
             param = replace(model.param, probability=False)
         param = completed(parameter_of(param, options, X=X), model, options)

@@ -29,6 +29,7 @@ from libsvmx.io import modelfile, svmlight
 if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._typing import FilePath, FloatArray
+    from libsvmx.api.arrays import Fitted
 
 
 @overload
@@ -151,7 +152,7 @@ def train(
         return model
 
 
-def predict_probability(model: Model, X: Any, *, threads: int = 0) -> tuple[FloatArray, FloatArray]:
+def predict_probability(model: Model | Fitted, X: Any, *, threads: int = 0) -> tuple[FloatArray, FloatArray]:
     """Labels, shape (n,), and probabilities, shape (n, nr_class), columns as ``model.labels``.
 
     One-class has columns normal, outlier. ``threads`` as of ``predict``.
@@ -160,7 +161,8 @@ def predict_probability(model: Model, X: Any, *, threads: int = 0) -> tuple[Floa
     ------
     ParameterError, DataError        also for a model without probability estimates, and for regression
     """
-    if not model_of(model).has_probability or model.param.svm_type.is_regression:
+    model = model_of(model)
+    if not model.has_probability or model.param.svm_type.is_regression:
         raise DataError("the model has no class probabilities; train with probability=True")
     most, tests = threads_of(threads), tests_of(model, X)
     with prediction.predictor_of(model, threads=most) as predictor:
@@ -189,6 +191,6 @@ def load_model(path: FilePath) -> Model:
     return modelfile.load_model(os.fspath(path))
 
 
-def save_model(path: FilePath, model: Model) -> None:
+def save_model(path: FilePath, model: Model | Fitted) -> None:
     """Write a LIBSVM model file, whole or not at all. Raises OSError."""
     modelfile.save_model(os.fspath(path), model_of(model))

@@ -17,6 +17,7 @@ from libsvmx.plot.axes import COLOURS, axes_of, look_of, pale
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._typing import FloatArray, Ids
+    from libsvmx.api.arrays import Fitted
 
 BORDER = 0.08  # around the rows, a share of what they span
 SHADES = 20  # of decision values, ten of each sign
@@ -28,7 +29,7 @@ ROW = {"s": 22, "linewidths": 0.5, "edgecolors": "white", "zorder": 2}
 RING = {"s": 62, "facecolors": "none", "edgecolors": "black", "linewidths": 0.9, "zorder": 3}
 
 
-def boundary(model: Model, X: Any = None, y: Any = None, *, resolution: int = 200, ax: Any = None) -> Any:
+def boundary(model: Model | Fitted, X: Any = None, y: Any = None, *, resolution: int = 200, ax: Any = None) -> Any:
     """Draw what a model says of every point, its rows, and rings around its support vectors.
 
     ============================ ===================================================================================
@@ -60,7 +61,8 @@ def boundary(model: Model, X: Any = None, y: Any = None, *, resolution: int = 20
         no support vector
     SvmxError                    matplotlib is missing
     """
-    width, regression = _width(model_of(model)), model.param.svm_type.is_regression
+    model = model_of(model)
+    width, regression = _width(model), model.param.svm_type.is_regression
     if (resolution := converted("resolution", resolution, int)) < 2:
         raise ParameterError(f"resolution must be at least 2, not {resolution}")
     if X is None and y is not None:

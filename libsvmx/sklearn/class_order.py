@@ -64,6 +64,6 @@ def with_sorted_classes(model: Model) -> Model:
         class_sv=tuple(len(group) for group in groups),
         sigmoid_a=sigmoid_a,
         sigmoid_b=sigmoid_b,
-        row_numbers=None,
+        row_numbers=None if model.row_numbers is None else np.array(model.row_numbers)[order].data,
         reports=(),
     )

@@ -11,14 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.apart import at_once
 from libsvmx._core.records import replace
+from libsvmx._train.model import Model
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.modelfile import load_model, save_model
 from libsvmx.sklearn.class_order import with_sorted_classes
 from libsvmx.sklearn.fitted import FittedModel
-
-if TYPE_CHECKING:
-    from libsvmx._train.model import Model
 
 KERNEL_NAMES = {
     KernelType.LINEAR: "linear",
@@ -58,6 +56,10 @@ class LibsvmFiles:
         n_features_in_: int
         _gamma: float
 
+        support_: Any
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+
         def set_params(self, **parameters: Any) -> Self: ...
 
         def _read_off(self, model: Model, vectors: Any) -> None: ...
@@ -80,13 +82,52 @@ class LibsvmFiles:
         NotFittedError, OSError
         ValueError            classes that are not whole numbers of 32 bits
         """
+        save_model(os.fspath(path), self.to_model(codes=codes))
+
+    def to_model(self, *, codes: bool = False) -> Model:
+        """The trained model, as ``libsvmx.train`` returns one: for functions over arrays, without rounding.
+
+        All of these (``libsvmx.explain``, ``compress``, ``export``, ``plot.boundary``, …) take a fitted estimator, too.
+
+        Parameters
+        ----------
+        codes : bool, default=False
+            Call the classes 0, 1, …, the places of ``classes_``. A model has whole numbers as labels; classes that are
+            something else, such as text, are refused without it.
+
+        Returns
+        -------
+        Model
+            With a callable kernel one of a precomputed kernel.
+
+        Raises
+        ------
+        NotFittedError
+        ValueError            classes that are not whole numbers of 32 bits
+
+        Examples
+        --------
+        >>> from libsvmx import SVC, decision_values
+        >>> fitted = SVC(gamma=0.5).fit([[0.0, 1.0], [1.0, 0.0]], [1, 2])
+        >>> fitted.to_model()
+        <Model c_svc, rbf gamma=0.5, 2 classes, 2 support vectors>
+        >>> bool(decision_values(fitted, [[0.9, 0.2]])[0, 0] == -fitted.decision_function([[0.9, 0.2]])[0])
+        True
+        """
         now = at_once(self)
         check_is_fitted(now)
         model = now._fitted.model
-        if model.class_labels is not None and not codes:
-            labels = whole_numbers(now.classes_)
-            model = replace(model, class_labels=tuple(labels[code] for code in model.class_labels))
-        save_model(os.fspath(path), model)
+        if model.row_numbers is not None:  # trained on the rows in the order of their classes
+            model = replace(model, row_numbers=(now.support_ + 1).astype(np.int32).data)
+        if model.class_labels is None:
+            return model
+        labels = list(range(len(now.classes_))) if codes else whole_numbers(now.classes_)
+        weights = tuple((labels[code], weight) for code, weight in model.param.weights if weight != 1)
+        return replace(
+            model,
+            param=replace(model.param, weights=weights),
+            class_labels=tuple(labels[code] for code in model.class_labels),
+        )
 
     @classmethod
     def from_libsvm(cls, path: Any, *, classes: Any = None, n_features: int | None = None) -> Self:
@@ -113,16 +154,55 @@ class LibsvmFiles:
         OSError
         ValueError            no model file (FormatError); a model of another formulation; classes that do not fit
         """
-        model = load_model(os.fspath(path))
+        try:
+            return cls.from_model(load_model(os.fspath(path)), classes=classes, n_features=n_features)
+        except WrongFormulation as wrong:
+            raise ValueError(f"{os.fspath(path)}: {wrong}: read it by {wrong.estimator}.from_libsvm") from None
+
+    @classmethod
+    def from_model(cls, model: Any, *, classes: Any = None, n_features: int | None = None) -> Self:
+        """A fitted estimator from a model that ``libsvmx.train`` has returned or ``load_model`` has read.
+
+        It predicts as the model does. What a model does not tell is not there (``n_iter_``, ``fit_status_``,
+        ``optimality_``, ``shape_fit_``; of a loaded one ``support_``).
+
+        Parameters
+        ----------
+        model : Model
+        classes : array of shape (n_classes,), default=None
+            The classes in sorted order, of a model with the labels 0, 1, …: label 0 is ``classes[0]``.
+        n_features : int, default=None
+            Columns of the rows to predict; by default those of the training rows, or, of a loaded model, as many as the
+            support vectors need. With a precomputed kernel training rows.
+
+        Returns
+        -------
+        estimator, ``predict_proba`` included where the model has probabilities of classes
+
+        Raises
+        ------
+        TypeError             no model
+        ValueError            a model of another formulation; classes that do not fit
+
+        Examples
+        --------
+        >>> import libsvmx
+        >>> model = libsvmx.train([[0.0, 1.0], [1.0, 0.0]], [1, 2], C=10.0, gamma=0.5)
+        >>> libsvmx.SVC.from_model(model).predict([[0.9, 0.2]])
+        array([2])
+        """
+        if not isinstance(model, Model):
+            raise TypeError(f"a Model is needed, not a {type(model).__name__}")
         param = model.param
         if param.svm_type != cls._svm_type:
-            wanted = ESTIMATORS[param.svm_type]
-            raise ValueError(
-                f"{os.fspath(path)}: this is a model of {param.svm_type.name}: read it by {wanted}.from_libsvm"
-            )
+            raise WrongFormulation(param.svm_type)
         made = cls()
+        names = {"C": "C", "nu": "nu", "epsilon": "p", "tol": "eps"}
+        known = {name: getattr(param, ours) for name, ours in names.items() if name in made.get_params()}
         made.set_params(
-            kernel=KERNEL_NAMES[param.kernel_type], **{n: getattr(param, n) for n in param.kernel_type.uses}
+            kernel=KERNEL_NAMES[param.kernel_type],
+            **{name: getattr(param, name) for name in param.kernel_type.uses},
+            **known,
         )
         made._gamma = param.gamma
         if param.svm_type.is_classification:
@@ -131,7 +211,7 @@ class LibsvmFiles:
         elif classes is not None:
             raise ValueError("only models of a classification have classes")
         elif model.has_probability:
-            warn_caller("the probability estimates of the file are left out")
+            warn_caller("the probability estimates of the model are left out")
             model = replace(model, sigmoid_a=None, marks=None)
         if n_features is not None:
             if not isinstance(n_features, Integral) or not model.n_features <= n_features < 2**31:
@@ -144,8 +224,18 @@ class LibsvmFiles:
         given = param.kernel_type == KernelType.PRECOMPUTED
         ordered = with_sorted_classes(model)
         made._read_off(ordered, np.empty((0, 0)) if given else ordered.support_vectors)
+        if model.row_numbers is not None:
+            made.support_ = np.asarray(ordered.row_numbers) - 1
         made._fitted = FittedModel(model)
         return made
+
+
+class WrongFormulation(ValueError):
+    """A model of another formulation than the estimator's."""
+
+    def __init__(self, svm_type: SvmType) -> None:
+        self.estimator = ESTIMATORS[svm_type]
+        super().__init__(f"this is a model of {svm_type.name}")
 
 
 def whole_numbers(classes: Any) -> list[int]:

@@ -209,7 +209,7 @@ def test_models_of_others(tmp_path):
 def test_probabilities_of_a_regression_are_left_out(tmp_path):
     model = libsvmx.train(X, Y, svm_type="epsilon_svr", gamma=0.1, probability=True)
     libsvmx.save_model(str(tmp_path / "model"), model)
-    with pytest.warns(UserWarning, match="probability estimates of the file are left out"):
+    with pytest.warns(UserWarning, match="probability estimates of the model are left out"):
         found = libsvmx.SVR.from_libsvm(tmp_path / "model")
     np.testing.assert_array_equal(found.predict(X), libsvmx.predict(model, X))
 

@@ -177,7 +177,9 @@ def test_a_state_is_no_model(heart):
     state = libsvmx.train(X, y, C=2, keep_state=True)
     for options in ({}, {"C": 2}, {"param": libsvmx.Parameter()}):
         for other in (state, None, "heart.model"):
-            with pytest.raises(TypeError, match=r"a Model is needed, not a (State; take its .model|NoneType|str)"):
+            with pytest.raises(
+                TypeError, match=r"a Model or a fitted estimator is needed, not a (State; take its .model|NoneType|str)"
+            ):
                 libsvmx.State.from_model(X, y, other, **options)
 
 
