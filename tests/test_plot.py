@@ -321,8 +321,30 @@ def test_levels_are_close_near_the_best():
 
 
 def test_no_grid_search(ax):
-    with pytest.raises(TypeError, match=r"a GridSearch is needed, of libsvmx\.grid_search, not a Model"):
+    with pytest.raises(TypeError, match=r"a GridSearch is needed, of libsvmx\.grid_search, or a .* not a Model"):
         libsvmx.plot.grid(PLANE, ax=ax)
+
+
+def test_grid_of_scikit_learns_searches(ax):
+    optional("sklearn")
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    search = libsvmx.SVCCV(Cs=[1.0, 4.0, 16.0], gammas=[0.01, 0.1], cv=3).fit(HEART, LABELS)
+    libsvmx.plot.grid(search, ax=ax)
+    _, star = ax.lines
+    best = search.best_params_
+    assert [values[0] for values in star.get_data()] == [np.log2(best["C"]), np.log2(best["gamma"])]
+    line = ax.figure.add_subplot()
+    grid = {"svc__C": [0.5, 2.0], "svc__shrinking": [True, False]}
+    search = GridSearchCV(make_pipeline(StandardScaler(), libsvmx.SVC()), grid, cv=3).fit(HEART, LABELS)
+    libsvmx.plot.grid(search, ax=line)
+    scores = search.cv_results_["mean_test_score"].reshape(2, 2).max(axis=1)
+    np.testing.assert_array_equal(line.lines[0].get_data(), [[-1.0, 1.0], scores])
+    for wrong, words in (({"gamma": ["scale", "auto"]}, "no place on an axis"), ({"degree": [2, 3]}, "neither C nor")):
+        with pytest.raises(libsvmx.ParameterError, match=words):
+            libsvmx.plot.grid(GridSearchCV(libsvmx.SVC(), wrong, cv=3).fit(HEART, LABELS))
 
 
 # ---- convergence -------------------------------------------------------------------------------

@@ -35,13 +35,14 @@ def draw(path: str, points: Sequence[Point], best: Point, title: str, regression
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from libsvmx.plot.surface import draw_rates
+    from libsvmx.plot.surface import draw_rates, what_rates_are
 
     figure = Figure(figsize=SIZE, dpi=DPI, layout="constrained")
     canvas = FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     places, rates = [p.key for p in points], [p.rate for p in points]
-    what = draw_rates(axes, places, rates, places.index(best.key), regression)
+    what = what_rates_are(regression)
+    draw_rates(axes, places, rates, places.index(best.key), what, regression)
     powers = [f"{n} = 2^{v:g}" for n, v in (("C", best.log2c), ("gamma", best.log2g)) if v is not None]
     axes.set_title(f"{title}\nbest: {', '.join(powers)}, {what.split(',')[0]} {best.rate:g}{'' if regression else '%'}")
     with atomic_write(path) as file:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from math import isfinite, nan
+from math import inf, isfinite, log2, nan
 from typing import TYPE_CHECKING, Any
 
+from libsvmx.exceptions import ParameterError
 from libsvmx.plot.axes import BEST, COLOURS, axes_of
 
 if TYPE_CHECKING:
@@ -17,15 +18,17 @@ if TYPE_CHECKING:
 LEVELS = 12  # their distance grows with that from the best rate, where differences matter
 
 
-def grid(search: GridSearch, *, ax: Any = None) -> Any:
-    """Draw the rates of a grid search, the best point marked by a star.
+def grid(search: GridSearch | Any, *, ax: Any = None) -> Any:
+    """Draw the rates of a grid search, or the mean scores of one of scikit-learn's, the best point marked by a star.
 
     Over both axes they are filled contours of the rates at the points, which small dots show: bright is good. Contours
     stand close where rates are near the best. Over a single axis they are a line.
 
     Parameters
     ----------
-    search : GridSearch          of ``libsvmx.grid_search``
+    search : GridSearch, or fitted SVCCV, SVRCV, GridSearchCV, …
+        Of ``libsvmx.grid_search``, or what has ``cv_results_`` over C, gamma or both, in a pipeline, too. Where points
+        differ in other parameters, the best of those at a place is drawn
     ax : matplotlib Axes         None: those of a new figure
 
     Returns
@@ -34,24 +37,58 @@ def grid(search: GridSearch, *, ax: Any = None) -> Any:
 
     Raises
     ------
-    TypeError                    no GridSearch, or no Axes
+    TypeError                    no search, or no Axes
+    ParameterError               neither C nor gamma was searched; a gamma that is not a number
     SvmxError                    matplotlib is missing
     """
-    if not hasattr(search, "log2c"):
-        raise TypeError(f"a GridSearch is needed, of libsvmx.grid_search, not a {type(search).__name__}")
     axes = axes_of(ax)
+    if hasattr(search, "cv_results_"):
+        mean_of = scores_of(search.cv_results_["params"], search.cv_results_["mean_test_score"])
+        places, scores = list(mean_of), list(mean_of.values())
+        best = max(range(len(scores)), key=lambda k: scores[k] if isfinite(scores[k]) else -inf)
+        draw_rates(axes, places, scores, best, "mean score")
+        return axes
+    if not hasattr(search, "log2c"):
+        raise TypeError(
+            f"a GridSearch is needed, of libsvmx.grid_search, or a fitted search of scikit-learn, not a "
+            f"{type(search).__name__}"
+        )
     places = list(zip(_known(search.log2c), _known(search.log2g), strict=True))
-    draw_rates(axes, places, search.rate.tolist(), search.best, search.param.svm_type.is_regression)
+    regression = search.param.svm_type.is_regression
+    draw_rates(axes, places, search.rate.tolist(), search.best, what_rates_are(regression), regression)
     return axes
 
 
-def draw_rates(axes: Any, places: Sequence[Place], rates: Sequence[float], best: int, regression: bool) -> str:
-    """The rate at each place into ``axes``, row ``best`` marked; returns what a rate is."""
-    what = "mean squared error" if regression else "accuracy, %"
+def what_rates_are(regression: bool) -> str:
+    """The name of the rates of a search of LIBSVM's."""
+    return "mean squared error" if regression else "accuracy, %"
+
+
+def scores_of(params: Sequence[dict[str, Any]], means: Sequence[float]) -> dict[Place, float]:
+    """The best of the mean scores at each place, in the order of the search. Raises ParameterError."""
+    found: dict[Place, float] = {}
+    for point, mean in zip(params, means, strict=True):
+        own = {name.rpartition("__")[2]: value for name, value in point.items()}
+        if not own.keys() & {"C", "gamma"}:
+            raise ParameterError("the search has neither C nor gamma among its parameters")
+        for name in own.keys() & {"C", "gamma"}:
+            if isinstance(own[name], str):
+                raise ParameterError(f"{name}={own[name]!r} has no place on an axis: search {name} by numbers")
+        c, gamma = (log2(own[name]) if name in own else None for name in ("C", "gamma"))
+        place = c, gamma
+        known = found.get(place, nan)
+        found[place] = known if known >= mean or mean != mean else float(mean)
+    return found
+
+
+def draw_rates(
+    axes: Any, places: Sequence[Place], rates: Sequence[float], best: int, what: str, errors: bool = False
+) -> None:
+    """The rate at each place into ``axes``, row ``best`` marked. ``what`` a rate is; ``errors``: less is better."""
     cs = sorted({c for c, _ in places if c is not None})
     gs = sorted({g for _, g in places if g is not None})
     if len(cs) > 1 and len(gs) > 1:
-        _surface(axes, dict(zip(places, rates, strict=True)), cs, gs, what, regression)
+        _surface(axes, dict(zip(places, rates, strict=True)), cs, gs, what, errors)
         axes.plot(*([value] for value in places[best]), **BEST, clip_on=False)
         axes.set_xlabel("log2(C)")
         axes.set_ylabel("log2(gamma)")
@@ -62,7 +99,6 @@ def draw_rates(axes: Any, places: Sequence[Place], rates: Sequence[float], best:
         axes.plot([places[best][0 if by_c else 1] or 0.0], [rates[best]], **BEST)
         axes.set_xlabel("log2(C)" if by_c else "log2(gamma)")
         axes.set_ylabel(what)
-    return what
 
 
 def levels(worst: float, best: float) -> list[float]:
