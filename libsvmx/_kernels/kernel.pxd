@@ -41,9 +41,12 @@ cdef class Targets:
     cdef readonly Py_ssize_t tile
     cdef readonly bint blocks
     cdef readonly bint kept
+    cdef readonly double value_ns   # estimates, see Targets
+    cdef readonly double block_ns
+    cdef readonly double again_ns
+    cdef readonly double layout_ns
     cdef Targets of_thread(self)
     cdef bint has(self, int32_t i) noexcept nogil
-    cdef double work_of(self, int32_t i) noexcept nogil
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
     cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil
     cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,

@@ -38,6 +38,10 @@ cdef double SHORT_NS = 1500.0
 cdef double LONG_NS = 400000.0
 cdef Py_ssize_t PARTS_PER_THREAD = 2
 
+# Estimates of nanoseconds: a value beside its dot product; one of rows of bits, and what each one of a row adds; to lay out
+# a target and each of its nonzeros.
+cdef double OF_VALUE = 0.65, OF_BITS = 0.1, OF_ONE = 0.01, OF_TARGET = 10.0, OF_NONZERO = 1.5
+
 
 def function_names():
     """Names of the kernel functions, by LIBSVM's kernel number: those of the members of libsvmx.enums.KernelType."""
@@ -231,7 +235,8 @@ cdef class Targets:
 
     ``fill_doubles(i, begin, end, out)``: as ``fill`` without the rounding to float; of ``double_targets`` alone.
 
-    ``work_of(i)``: what row i takes if it is computed alone, as a multiple of what the mean row takes.
+    ``value_ns``, ``block_ns``, ``again_ns``: nanoseconds that a value takes, of a row alone, in a block, and of a row that was
+    there before; ``layout_ns``: that it took to lay out a target. All are estimates by counts, the same in every run.
 
     ``kept``: rows that were computed once need not be computed again: ``has(i)`` tells whether row i is one of them.
 
@@ -243,9 +248,6 @@ cdef class Targets:
 
     cdef bint has(self, int32_t i) noexcept nogil:
         return False
-
-    cdef double work_of(self, int32_t i) noexcept nogil:
-        return 1.0
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         return 0
@@ -340,6 +342,9 @@ cdef class DotTargets(Targets):
         else:
             self.lay_out(kernel, members, transposed)
         self.tile, self.blocks = self.products.tile, self.products.blocks
+        self.value_ns = self.again_ns = OF_VALUE + self.products.value_ns
+        self.block_ns = OF_VALUE + self.products.block_ns if self.blocks else self.value_ns
+        self.layout_ns = OF_TARGET + OF_NONZERO * self.products.mean_nonzeros()
         self.sources = zeros("d", self.products.width * SVMX_SOURCES if self.blocks else 0)
         self.scratch = zeros("d", self.n if self.tile > TILE else 0)
 
@@ -377,9 +382,6 @@ cdef class DotTargets(Targets):
             self.finish(i, begin, stop, dots, out + begin)
             begin = stop
         return 0
-
-    cdef double work_of(self, int32_t i) noexcept nogil:
-        return self.products.work_of(self.kernel.rows[i])
 
     cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil:
         cdef int64_t rows[SVMX_SOURCES]
@@ -431,7 +433,7 @@ cdef class BitTargets(Targets):
     def __cinit__(self, Kernel kernel, members):
         cdef const int32_t[::1] chosen = members
         cdef Py_ssize_t k
-        cdef int64_t at
+        cdef int64_t at, n_ones = 0
         self.kernel, self.n, self.tile = kernel, chosen.shape[0], TILE
         self.base = 2 * ((kernel.n_table - 1) // 2)
         self.stride = (self.n + SVMX_BIT_BLOCK - 1) // SVMX_BIT_BLOCK * (SVMX_BIT_BLOCK // 64)
@@ -443,8 +445,11 @@ cdef class BitTargets(Targets):
             for k in range(self.n):
                 for at in range(kernel.first_one[chosen[k]], kernel.first_one[chosen[k]] + kernel.n_ones[chosen[k]]):
                     self.columns[kernel.ones[at] * self.stride + k // 64] |= <uint64_t>1 << (k % 64)
+                n_ones += kernel.n_ones[chosen[k]]
                 if kernel.of_distance:
                     self.offset[k] = kernel.n_ones[chosen[k]]
+        self.value_ns = self.block_ns = self.again_ns = OF_BITS + OF_ONE * n_ones / max(1.0, <double>self.n)
+        self.layout_ns = OF_TARGET + OF_NONZERO * n_ones / max(1.0, <double>self.n)
 
     cdef Targets of_thread(self):
         return self  # nothing is written after it was made

@@ -19,12 +19,14 @@ cdef class Products:
     cdef const int32_t[::1] rows
     cdef Py_ssize_t width
     cdef int64_t nnz
+    cdef double value_ns            # of a product, estimated
+    cdef double block_ns            # of one in a block
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
     cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil
     cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
                        double *out) noexcept nogil
-    cdef double work_of(self, int64_t row) noexcept nogil
+    cdef double mean_nonzeros(self) noexcept nogil
     cdef void lay_sources(self, const int64_t *rows, int n, double *sources) noexcept nogil
     cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
     cdef double dot(self, int64_t row, Py_ssize_t target) noexcept nogil

@@ -32,6 +32,11 @@ cdef Py_ssize_t FLOATS_FROM = 1 << 20
 cdef double BLOCK_FROM = 4
 cdef Py_ssize_t BLOCK_WIDTH = 4096
 cdef double FULL_FROM = 0.6
+# What a product takes is estimated, in nanoseconds, by how many nonzeros a row has, since what is worth keeping is decided by
+# it: a clock would decide otherwise on a busy machine. With panels, a nonzero of the row, or a feature in a block; with
+# postings, one that meets a target's; of sparse blocks, one of the target; with columns of bits, one of the row; given. As
+# measured with AVX-512; with AVX2 all of them take about twice as long.
+cdef double OF_PANEL = 0.05, OF_FULL_BLOCK = 0.034, OF_MEETING = 0.5, OF_SPARSE_BLOCK = 0.07, OF_COLUMN = 0.045, OF_GIVEN = 0.35
 # A column of bits takes the room of its postings if there is a nonzero for so many targets.
 cdef double BITS_PER_NONZERO = 80
 # Where rounding is large, rows are computed in one pass if one value in so many is in doubt, or fewer: to settle one takes
@@ -40,8 +45,6 @@ cdef int64_t VALUES_PER_DOUBT = 100
 cdef enum: SAMPLED_ROWS = 5
 # Values of targets that stay in L2 while the rows of a block go by.
 cdef Py_ssize_t BLOCK_VALUES = 1 << 15
-# The part of the work on a sparse row that does not depend on its nonzeros, such as exponentials.
-cdef double SAME_WORK = 0.2
 # Features of a panel that are laid out together.
 cdef Py_ssize_t FEATURES_AT_ONCE = 32
 # Largest tile of postings: a target's place in its tile fits 16 bits.
@@ -96,6 +99,8 @@ cdef class Products:
     of prediction, the sum of (x_f - z_f)^2 over ascending features; of panels and postings alone, and ``out`` has room for two tiles.
     Entry k has the feature place[k]; or there is none of it here, and the next one is ~place[k].
 
+    ``value_ns``, ``block_ns``: nanoseconds that a product takes, of a mean row alone and in a block: an estimate by counts.
+
     ``fill_block(sources, begin, end, out)``: products of the SVMX_SOURCES rows that ``lay_sources`` spread out, at
     out[s * BLOCK_TILE + k]; ``begin`` is a multiple of BLOCK_TILE, ``end`` at most the next one. Only if ``blocks``.
     """
@@ -123,9 +128,9 @@ cdef class Products:
                        double *out) noexcept nogil:
         return 0
 
-    cdef double work_of(self, int64_t row) noexcept nogil:
-        """What ``fill`` of a row takes, as a multiple of what it takes for the mean row."""
-        return 1.0
+    cdef double mean_nonzeros(self) noexcept nogil:
+        """Of the targets."""
+        return self.nnz / max(1.0, <double>self.n)
 
     cdef void lay_sources(self, const int64_t *rows, int n, double *sources) noexcept nogil:
         """Up to SVMX_SOURCES rows of the matrix, feature by feature; ``sources`` has width * SVMX_SOURCES doubles."""
@@ -204,6 +209,8 @@ cdef class PanelProducts(Products):
     def __cinit__(self, CsrMatrix matrix, rows):
         cdef Py_ssize_t size = (self.n + SVMX_PANEL - 1) // SVMX_PANEL * SVMX_PANEL * self.width
         self.full = matrix.regular or self.nnz >= FULL_FROM * self.n * self.width
+        self.value_ns = OF_PANEL * self.mean_nonzeros()
+        self.block_ns = OF_FULL_BLOCK * self.width if self.full else OF_SPARSE_BLOCK * self.mean_nonzeros()
         if matrix.regular:
             self.blocks = self.nnz >= BLOCK_FROM * self.n and self.width <= BLOCK_WIDTH
         if matrix.in_float != NULL and size >= FLOATS_FROM:
@@ -259,6 +266,8 @@ cdef class PostingProducts(Products):
         cdef Py_ssize_t i
         cdef int64_t k, cell, n_tiles
         cdef const int32_t *feature
+        self.value_ns = OF_MEETING * self.mean_nonzeros() * self.mean_nonzeros() / self.width
+        self.block_ns = OF_SPARSE_BLOCK * self.mean_nonzeros()
         while self.tile < LARGEST_TILE and self.width * (self.n // self.tile) > self.nnz:
             self.tile *= 2
         n_tiles = (self.n + self.tile - 1) // self.tile
@@ -294,10 +303,6 @@ cdef class PostingProducts(Products):
                 svmx_postings_axpy(start[f + 1] - first, &self.place[first], &self.value[first], value[k], out)
         return 0
 
-    cdef double work_of(self, int64_t row) noexcept nogil:
-        cdef double nonzeros = (self.matrix.ptr[row + 1] - self.matrix.ptr[row]) * <double>self.n
-        return SAME_WORK + (1.0 - SAME_WORK) * nonzeros / max(self.nnz, <int64_t>1)
-
     cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
                        double *out) noexcept nogil:
         svmx_postings_distances(end - begin, self.width, &self.column[begin // self.tile * self.width + 1], &self.place[0],
@@ -312,7 +317,7 @@ cdef class ColumnProducts(Products):
         cdef Py_ssize_t i
         cdef int64_t k
         cdef const int32_t *feature
-        self.value, self.blocks = values, False
+        self.value, self.blocks, self.value_ns = values, False, OF_COLUMN * self.mean_nonzeros()
         self.stride = (self.n + 63) // 64
         self.columns = zeros("Q", self.stride * self.width)
         for i in range(self.n):
@@ -336,7 +341,7 @@ cdef class GivenValues(Products):
 
     def __cinit__(self, CsrMatrix matrix, rows, bint transposed=False):
         cdef Py_ssize_t i
-        self.transposed, self.blocks = transposed, False
+        self.transposed, self.blocks, self.value_ns = transposed, False, OF_GIVEN
         self.serial = zeros("i", self.n)
         for i in range(self.n):
             self.serial[i] = self.serial_of(self.rows[i])

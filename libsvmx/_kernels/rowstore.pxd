@@ -19,39 +19,18 @@ cdef class KernelRows:
     cdef readonly int64_t rows_found
     cdef int32_t[::1] index         # kernel row of each position
     cdef readonly bint whole        # row_of has the values of all positions
+    cdef bint injective             # no two positions share a row; False where that is not known
     cdef const float *row(self, Py_ssize_t position) except NULL nogil
     cdef const float *row_of(self, int32_t i) except NULL nogil
     cdef bint to_compute(self, int32_t i) except -1 nogil
     cdef int together(self, bint sure) noexcept nogil
     cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil
-    cdef void let_go(self, int32_t i) noexcept nogil
+    cdef const float *stored(self, int32_t i) except NULL nogil
+    cdef bint may_replace(self, const unsigned char *wanted) noexcept nogil
+    cdef bint is_crowded(self) noexcept nogil
+    cdef void shorten(self) noexcept nogil
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
     cdef void resize(self, Py_ssize_t active) noexcept nogil
-
-
-cdef double FETCH_NS, EXPENSIVE_NS, SWAP_NS
-cdef int64_t FEW_ROWS
-
-
-cdef class RowCosts:
-    cdef double value_ns            # of a row taken, computed or shared
-    cdef double single_ns           # of a row computed alone
-    cdef double least_ns            # of the cheapest row alone: the first ones meet cold memory
-    cdef double block_ns            # of a whole block, for each place in its rows
-    cdef double regret_ns           # lost by computing rows again that a larger store would have kept
-    cdef double touching_ns         # spent on the first touch of memory
-    cdef double touched_bytes
-    cdef int64_t patience           # so many of them may wait to be used
-    cdef int64_t guesses            # rows computed on a guess of late
-    cdef int64_t guesses_used       # and asked for later
-    cdef void taken(self, int n, Py_ssize_t length, double took_ns, int64_t rows_before) noexcept nogil
-    cdef void computed(self, bint single, double n_rows, Py_ssize_t length, double took_ns,
-                       int64_t rows_before) noexcept nogil
-    cdef void regret(self, Py_ssize_t length) noexcept nogil
-    cdef void guessed(self, int n) noexcept nogil
-    cdef bint blocks_pay(self, bint sure) noexcept nogil
-    cdef void touched(self, double bytes, double took_ns) noexcept nogil
-    cdef bint worth_more_memory(self, Py_ssize_t used, Py_ssize_t stride, Py_ssize_t length) noexcept nogil
 
 
 cdef class RowSlots(KernelRows):
@@ -96,16 +75,13 @@ cdef class Symmetry:
 cdef class RowStore(RowSlots):
     cdef int64_t rows_taken         # computed or shared; the clock of what was when
     cdef Py_ssize_t extent          # values in a row: of the active positions, or of all if whole
-    cdef bint begins_short          # with a part of the positions
     cdef bint unsettled             # the active part has changed since the last row
     cdef Py_ssize_t covered         # positions [0, covered) had their rows in targets
     cdef Py_ssize_t distinct        # kernel rows among the active positions
-    cdef bint injective             # no two positions share a row
     cdef bint in_order              # position p < active is target p
     cdef bint twice                 # positions are the targets in their order, and the same again: of a regression
     cdef int32_t[::1] place         # target of a position
     cdef float[::1] scratch
-    cdef double arrange_ns
     cdef bint symmetric             # values may be copied: the store was empty when targets were arranged, and none has moved
     cdef bint symmetry_pays
     cdef Symmetry symmetry
@@ -117,7 +93,11 @@ cdef class RowStore(RowSlots):
     cdef int32_t *swaps             # pairs of positions
     cdef int64_t n_swaps
     cdef int64_t room_for_swaps
-    cdef RowCosts costs
+    cdef double credit_ns           # what memory saved, or would have, beyond what was spent on it
+    cdef int64_t again              # rows of a full store that were computed again, of shrunk variables, too
+    cdef int64_t patience           # so many guesses may wait to be used
+    cdef int64_t guesses            # rows computed on a guess of late
+    cdef int64_t guesses_used       # and asked for later
     cdef int64_t[::1] last_use      # rows_taken when a row was last asked for, 0 for never
     cdef unsigned char[::1] ahead   # by slot: computed on a guess, with a missing row, and not asked for yet
 
@@ -126,7 +106,9 @@ cdef class RowStore(RowSlots):
     cdef bint missing(self, int32_t i) except -1 nogil
     cdef int settle(self) except -1 nogil
     cdef int arrange(self) except -1
-    cdef bint timed(self) noexcept nogil
+    cdef Py_ssize_t least_rows(self) noexcept nogil
+    cdef void count_return(self, int32_t i) noexcept nogil
+    cdef bint grows(self) noexcept nogil
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil
     cdef bint sync(self, int32_t s) noexcept nogil
     cdef int32_t slot_for(self, int32_t i) except -1 nogil

@@ -9,17 +9,16 @@ cheaper by the block, the solver may have those it will probably want next compu
 missing one, as long as enough of them are used.
 
 How rows follow the positions stands here; their memory is RowSlots. What is worth keeping, and computing on a guess, is
-decided by measured cost (RowCosts). Memory is bounded by the budget, but touched for the first time only if that pays.
-Values that stored rows have are copied from them (Symmetry), by a rule that counts, so that reports are the same in every
-run. Rows that several solves share (sharedrows.pyx) come from there; costs of computing count those alone that were not
-there yet.
+decided by counts: of rows that come back, and of the work on a value (``value_ns`` of Targets). So the same training computes
+and keeps the same rows in every run, on a busy machine, too. Memory is bounded by the budget, but touched for the first time
+only if that pays. Values that stored rows have are copied from them (Symmetry). Rows that several solves share
+(sharedrows.pyx) come from there.
 """
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 
-from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
@@ -32,33 +31,7 @@ from libsvmx._core.buffers import zeros
 
 # ---- Kernel rows as a solver asks for them ---------------------------------------------------------
 #
-# Kernel rows as a solver asks for them, wherever they come from, and what they cost, as measured.
-#
-#     KernelRows    the base of RowStore and GramRows
-#     RowCosts      what is worth keeping in a RowStore, and computing on a guess
-#
-# A row of cheap values is computed faster than it is fetched, or than memory for it is touched for the first time. Whatever
-# is decided by costs changes times only, never a value.
-
-# Memory that is used in any case: a few megabytes, or a part of L2 if rows are computed faster than fetched from further.
-cdef double LEAST_BYTES = 8 << 20
-cdef double LEAST_BYTES_CHEAP = 1 << 20
-# Costs of memory, to be weighed against measured times of rows; nanoseconds per byte. The first touch is measured, too,
-# since on a virtual machine it may cost anything from 0.1 to 2; this is what it is taken for before.
-cdef double FIRST_TOUCH_NS = 0.5
-FETCH_NS = 0.1
-# Values that cost more, in nanoseconds, are expensive.
-EXPENSIVE_NS = 2.0
-# From this cost of a value on, rows are worth computing on a guess.
-cdef double BLOCK_NS = 8.0
-# One in so many rows may have been computed on a guess before it counts how many were used: of thousands of rows, many are
-# asked for much later.
-cdef int64_t ROWS_PER_GUESS = 32
-# Rows computed alone before that is known.
-FEW_ROWS = 4
-# Catching up with one swap, in nanoseconds.
-SWAP_NS = 2.0
-
+# Kernel rows as a solver asks for them, wherever they come from: the base of RowStore and GramRows.
 
 cdef class KernelRows:
     """Rows K(index[p], index[0..active)) over the active ones of ``size`` positions.
@@ -82,6 +55,10 @@ cdef class KernelRows:
         """Whether row i of the kernel is neither here nor shared with other solves."""
         return False
 
+    cdef const float *stored(self, int32_t i) except NULL nogil:
+        """Row i of the kernel, which is not ``to_compute``; that it was read does not count as a use of it."""
+        return self.row_of(i)
+
     cdef int together(self, bint sure) noexcept nogil:
         """How many rows to compute where one is missing, itself included; ``sure``: they will all be asked for."""
         return 1
@@ -89,9 +66,6 @@ cdef class KernelRows:
     cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil:
         """Take in rows of the kernel that are missing; the first was asked for, the others are a guess, or ``sure``."""
         return 0
-
-    cdef void let_go(self, int32_t i) noexcept nogil:
-        """Row i of the kernel is the first to be replaced."""
 
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
         """Exchange the variables at two positions; ``resize`` must follow before the next row."""
@@ -101,76 +75,17 @@ cdef class KernelRows:
         """The active part is now [0, active), smaller or larger."""
         self.active = active
 
+    cdef bint may_replace(self, const unsigned char *wanted) noexcept nogil:
+        """Whether the next rows to be computed may take the place of one of the ``wanted``, by kernel row."""
+        return False
 
-cdef class RowCosts:
-    """RowCosts(n): of one store, of up to n rows. Lengths of rows are in values."""
+    cdef bint is_crowded(self) noexcept nogil:
+        """Whether rows had better be ``whole`` no longer, so that more of them fit."""
+        return False
 
-    def __cinit__(self, Py_ssize_t n):
-        self.value_ns, self.patience = 1.0, max(4 * SVMX_SOURCES, n // ROWS_PER_GUESS)
-        self.touching_ns, self.touched_bytes = FIRST_TOUCH_NS * SVMX_SLAB, SVMX_SLAB
-
-    cdef void taken(self, int n, Py_ssize_t length, double took_ns, int64_t rows_before) noexcept nogil:
-        """n rows were computed or gathered from shared ones, after ``rows_before`` others."""
-        self.value_ns += (took_ns / (n * length + 1.0) - self.value_ns) / min(rows_before + 1, 10)
-
-    cdef void computed(self, bint single, double n_rows, Py_ssize_t length, double took_ns,
-                       int64_t rows_before) noexcept nogil:
-        """One row that was asked for alone was computed, which took as long as so many mean ones; or a block."""
-        cdef double value_ns = took_ns / (n_rows * length + 1.0)
-        if single:
-            self.single_ns += (value_ns - self.single_ns) / min(rows_before + 1, 8)
-            if rows_before == 0 or value_ns < self.least_ns:
-                self.least_ns = value_ns
-        elif self.block_ns == 0:
-            self.block_ns = value_ns * n_rows
-        else:
-            self.block_ns += 0.1 * (value_ns * n_rows - self.block_ns)
-
-    cdef void regret(self, Py_ssize_t length) noexcept nogil:
-        """A row was computed again that a store of the whole budget would have kept."""
-        self.regret_ns += max(0.0, (self.value_ns - FETCH_NS * 4) * length)
-
-    cdef void guessed(self, int n) noexcept nogil:
-        """n rows were computed on a guess."""
-        self.guesses += n
-        if self.guesses > 4 * self.patience:  # what was long ago counts less
-            self.guesses //= 2
-            self.guesses_used //= 2
-
-    cdef bint blocks_pay(self, bint sure) noexcept nogil:
-        """Whether to compute a block of rows where one is missing, the others on a guess if they are not ``sure``.
-
-        Blocks go on while they cost less than computing one by one the rows of them that were ever asked for.
-        """
-        cdef int64_t known = self.guesses - 2 * SVMX_SOURCES  # the latest have had no chance yet
-        cdef double used = 1.0
-        if not sure and known > self.patience:
-            used = min(1.0, self.guesses_used / <double>known)
-        return self.least_ns >= BLOCK_NS and self.block_ns <= self.single_ns * (1.0 + (SVMX_SOURCES - 1) * used)
-
-    cdef void touched(self, double bytes, double took_ns) noexcept nogil:
-        """Memory was touched for the first time."""
-        self.touching_ns += took_ns
-        self.touched_bytes += bytes
-
-    cdef bint worth_more_memory(self, Py_ssize_t used, Py_ssize_t stride, Py_ssize_t length) noexcept nogil:
-        """Whether another slot of ``stride`` floats will pay, beyond ``used`` ones.
-
-        A row is kept on trust if it is expensive; else memory is added as fast as time has been lost by computing
-        rows again that a larger store would have kept, so that at most twice the least time is spent.
-        """
-        cdef double touch = self.touching_ns / self.touched_bytes * 4 * stride
-        cdef double held = 4.0 * stride * used
-        if used < (3 * SVMX_SOURCES if self.least_ns >= BLOCK_NS else 3):
-            return True
-        if held < (LEAST_BYTES_CHEAP if self.value_ns < 4 * FETCH_NS else LEAST_BYTES):
-            return True
-        if max(self.value_ns, self.least_ns) * length > 2 * touch:
-            return True
-        if self.regret_ns < touch:
-            return False
-        self.regret_ns -= touch
-        return True
+    cdef void shorten(self) noexcept nogil:
+        """Rows are ``whole`` no longer."""
+        self.whole = False
 
 
 # ---- Memory for kernel rows ------------------------------------------------------------------------
@@ -242,14 +157,6 @@ cdef class RowSlots(KernelRows):
 
     cdef float *slot(self, Py_ssize_t s) noexcept nogil:
         return self.slabs[s // self.per_slab] + (s % self.per_slab) * self.stride
-
-    cdef void let_go(self, int32_t i) noexcept nogil:
-        cdef int32_t s = self.slot_of[i]
-        if s >= 0:
-            self.unlink(s)
-            self.newer[s], self.older[s] = self.newer[self.head], self.head
-            self.older[self.newer[s]] = s
-            self.newer[self.head] = s
 
     cdef void unlink(self, int32_t s) noexcept nogil:
         self.newer[self.older[s]] = self.newer[s]
@@ -366,16 +273,27 @@ cdef void _copy_part(void *context, int64_t part) noexcept nogil:
 
 # ---- The row store ---------------------------------------------------------------------------------
 
-# A store that can hold one in so many rows computes expensive ones whole: what shrinking saves would be computed when a
-# gradient is reconstructed.
-cdef double KEPT_SHARE = 4
+# All costs are estimates in nanoseconds. Memory that is used in any case: a few megabytes, or a part of L2 if rows are computed
+# as fast as fetched from further.
+cdef double LEAST_BYTES = 8 << 20
+cdef double LEAST_BYTES_CHEAP = 1 << 20
+# Of a float: the first touch, which costs from 0.4 to 4.6 on virtual machines, and to fetch it.
+cdef double TOUCH_NS = 1.2, FETCH_NS = 0.4
+# Rows of cheaper values are as soon computed again as kept, and get shorter with the active part. Others are computed whole,
+# since what shrinking saves would be computed when a gradient is reconstructed,
+cdef double CHEAP_NS = 0.8
+# until one in so many rows was computed again, in a store that is full.
+cdef int64_t AGAIN_SHARE = 8
+# From this cost of a value on, rows are worth computing on a guess.
+cdef double BLOCK_NS = 8.0
+# One in so many rows may have been computed on a guess before it counts how many were used: of thousands of rows, many are
+# asked for much later.
+cdef int64_t ROWS_PER_GUESS = 32
+# Catching up with one swap.
+cdef double SWAP_NS = 2.0
 # Values are copied by symmetry where rows have so many entries in the mean, else they are computed as fast. To lay out a
 # target again takes as long as so many values with it.
 cdef double LEAST_ENTRIES = 64, LAYOUT_VALUES = 20
-# Of rows shorter than the first, one in so many is timed, and the first so many.
-cdef Py_ssize_t LONG_ROW = 2048
-cdef int64_t TIMED_ROWS = 8
-
 
 cdef class RowStore(RowSlots):
     """RowStore(kernel, budget_bytes, index=None, pool=None, active=None): rows K(index[p], index[0..active)) of position p.
@@ -400,11 +318,11 @@ cdef class RowStore(RowSlots):
     def __cinit__(self, Kernel kernel, double budget_bytes, index=None, ThreadPool pool=None, active=None):
         cdef const int32_t[::1] given = ramp(kernel.n) if index is None else index
         cdef Py_ssize_t p
-        self.kernel, self.budget_bytes, self.costs = kernel, budget_bytes, RowCosts(kernel.n)
+        self.kernel, self.budget_bytes = kernel, budget_bytes
+        self.patience = max(4 * SVMX_SOURCES, kernel.n // ROWS_PER_GUESS)
         self.pool = ThreadPool(1) if pool is None else pool
         self.size = given.shape[0]
         self.active = self.extent = self.size if active is None else active
-        self.begins_short = self.extent < self.size
         self.index, self.place = zeros("i", self.size), zeros("i", self.size)
         self.last_use = zeros("q", kernel.n)
         self.injective = True
@@ -422,6 +340,7 @@ cdef class RowStore(RowSlots):
             self.cut(self.extent)
         self.forget()
         self.arrange()
+        self.whole = self.extent == self.size and self.targets.again_ns >= CHEAP_NS
 
     def __dealloc__(self):
         free(self.swaps)
@@ -438,10 +357,14 @@ cdef class RowStore(RowSlots):
             self.unlink(s)
             self.make_newest(s)
         self.rows_found += 1
-        self.costs.guesses_used += self.ahead[s]
+        self.guesses_used += self.ahead[s]
         self.ahead[s] = False
+        self.count_return(i)
         self.last_use[i] = self.rows_taken
         return self.slot(s)
+
+    cdef const float *stored(self, int32_t i) except NULL nogil:
+        return self.slot(self.slot_of[i])
 
     cdef bint to_compute(self, int32_t i) except -1 nogil:
         """Whether row i of the kernel is missing, and not shared with solves that have asked for it."""
@@ -461,10 +384,19 @@ cdef class RowStore(RowSlots):
         return False
 
     cdef int together(self, bint sure) noexcept nogil:
-        """1, or what goes into a block."""
-        if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < FEW_ROWS:
+        """1, or what goes into a block.
+
+        Blocks go on while they cost less than computing one by one the rows of them that were ever asked for.
+        """
+        cdef int64_t known = self.guesses - 2 * SVMX_SOURCES  # the latest have had no chance yet
+        cdef double used = 1.0
+        cdef bint pays
+        if not self.targets.blocks or self.targets.value_ns < BLOCK_NS or self.capacity < 3 * SVMX_SOURCES:
             return 1
-        return SVMX_SOURCES if self.costs.blocks_pay(sure) else 1
+        if not sure and known > self.patience:
+            used = min(1.0, self.guesses_used / <double>known)
+        pays = SVMX_SOURCES * self.targets.block_ns <= self.targets.value_ns * (1.0 + (SVMX_SOURCES - 1) * used)
+        return SVMX_SOURCES if pays else 1
 
     cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil:
         """Up to SVMX_SOURCES rows."""
@@ -472,8 +404,7 @@ cdef class RowStore(RowSlots):
         cdef float *out[SVMX_SOURCES]
         cdef int k, n = 0
         cdef int32_t i, s
-        cdef double start, took_ns, n_computed
-        cdef bint timed
+        cdef int64_t n_computed
         self.prepare_symmetry(count)
         for k in range(count):
             i = wanted[k]
@@ -490,33 +421,23 @@ cdef class RowStore(RowSlots):
             self.length[s] = -1
             rows[n], out[n] = i, self.slot(s)
             n += 1
-        timed = self.timed()
-        start = svmx_nanoseconds() if timed else 0
-        n_computed = self.compute(rows, n, out) / <double>self.targets.n
-        if timed:
-            took_ns = svmx_nanoseconds() - start
-            self.costs.taken(n, self.extent, took_ns, self.rows_taken)
-            if n_computed > 0 and not self.n_symmetric:
-                self.costs.computed(count == 1, n_computed * (self.targets.work_of(rows[0]) if count == 1 else 1.0), self.extent,
-                                    took_ns, self.rows_computed)
+        n_computed = self.compute(rows, n, out)
         for k in range(n):
             i = rows[k]
             s = self.slot_of[i]
-            # a row that was here before, and not too long ago for any store of this budget, should have been kept
-            if self.last_use[i] > 0 and self.rows_taken - self.last_use[i] <= self.capacity:
-                self.costs.regret(self.extent)
+            if self.last_use[i] > 0 and self.active < self.extent and self.used == self.capacity:
+                self.again += 1
             self.length[s], self.synced[s] = <int32_t>self.extent, self.n_swaps
             self.ahead[s] = k > 0 and not sure
         self.rows_taken += n
         self.rows_computed += n if n_computed > 0 else 0
         self.rows_found -= 1
         if not sure:
-            self.costs.guessed(n - 1)
+            self.guesses += n - 1
+            if self.guesses > 4 * self.patience:  # what was long ago counts less
+                self.guesses //= 2
+                self.guesses_used //= 2
         return 0
-
-    cdef bint timed(self) noexcept nogil:
-        """Whether to look at the clock for the next rows: of short ones, that costs a tenth."""
-        return self.extent >= LONG_ROW or self.rows_taken < TIMED_ROWS or self.rows_taken % TIMED_ROWS == 0
 
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil:
         """Rows of the kernel over ``extent`` positions; returns how many values were computed."""
@@ -524,7 +445,7 @@ cdef class RowStore(RowSlots):
         cdef float **to = out if self.in_order else whole
         cdef int k
         cdef int64_t computed
-        cdef double expected_ns = self.costs.value_ns * count * self.extent
+        cdef double expected_ns = (self.targets.value_ns if count == 1 else self.targets.block_ns) * count * self.extent
         for k in range(0 if self.in_order else count):
             whole[k] = &self.scratch[0] + k * self.targets.n
         if self.n_symmetric:
@@ -627,10 +548,6 @@ cdef class RowStore(RowSlots):
         cdef int64_t rows = self.rows_taken - self.rows_before
         cdef double waste
         self.unsettled = False
-        # rows that are there already must be whole, too
-        if not self.rows_before and not self.begins_short and not self.targets.kept and self.costs.value_ns > EXPENSIVE_NS \
-                and KEPT_SHARE * self.capacity >= self.kernel.n:
-            self.whole, self.extent = True, self.size
         self.rows_before = self.rows_taken
         if self.extent > self.covered:
             with gil:
@@ -638,10 +555,10 @@ cdef class RowStore(RowSlots):
         else:
             # as many rows as in the last period: is their waste worth a new arrangement?
             self.distinct = self.extent if self.injective else min(self.extent, self.distinct)
-            waste = self.costs.value_ns * (self.targets.n - self.distinct)
+            waste = self.targets.value_ns * (self.targets.n - self.distinct)
             if self.injective and not self.in_order:
-                waste += FETCH_NS * 4 * self.extent  # the gather
-            if waste * rows > self.arrange_ns:
+                waste += FETCH_NS * self.extent  # the gather
+            if waste * rows > self.targets.layout_ns * self.extent:
                 with gil:
                     self.arrange()
         if self.extent > self.stride:
@@ -657,7 +574,6 @@ cdef class RowStore(RowSlots):
 
     cdef int arrange(self) except -1:
         """Targets of ``extent`` positions: in their order, each kernel row once."""
-        cdef double start = svmx_nanoseconds()
         cdef Py_ssize_t p, n = 0
         members_ = zeros("i", self.extent)
         cdef int32_t[::1] members = members_, seen
@@ -683,7 +599,6 @@ cdef class RowStore(RowSlots):
                           and not self.kernel.given)
         self.symmetry_pays = self.symmetric and (<DotTargets>self.targets).products.nnz >= LEAST_ENTRIES * n
         self.scratch = zeros("f", n * (SVMX_SOURCES if self.targets.blocks else 1))
-        self.arrange_ns = svmx_nanoseconds() - start
         return 0
 
     cdef bint sync(self, int32_t s) noexcept nogil:
@@ -691,7 +606,7 @@ cdef class RowStore(RowSlots):
         cdef int64_t k
         cdef int32_t a, b, length = self.length[s]
         cdef float *values = self.slot(s)
-        if (self.n_swaps - self.synced[s]) * SWAP_NS > self.costs.value_ns * self.extent:
+        if (self.n_swaps - self.synced[s]) * SWAP_NS > self.targets.again_ns * self.extent:
             return False
         for k in range(self.synced[s], self.n_swaps):
             a, b = self.swaps[2 * k], self.swaps[2 * k + 1]
@@ -732,18 +647,14 @@ cdef class RowStore(RowSlots):
     cdef int32_t slot_for(self, int32_t i) except -1 nogil:
         """A slot for row i: a new one, or that of the row not asked for for longest."""
         cdef int32_t s = -1
-        cdef double start
-        if self.used < self.capacity and self.costs.worth_more_memory(self.used, self.stride, self.extent):
+        if self.used < self.capacity and self.grows():
+            if self.used >= self.least_rows():
+                self.credit_ns -= TOUCH_NS * self.stride
             s = self.unused()
-            if s >= 0:
-                if self.timed():  # touch the memory now, so that it does not count as the cost of the row
-                    start = svmx_nanoseconds()
-                    memset(self.slot(s), 0, self.stride * sizeof(float))
-                    self.costs.touched(4.0 * self.stride, svmx_nanoseconds() - start)
-            elif self.used < 3:
+            if s < 0 and self.used < 3:
                 with gil:
                     raise MemoryError(f"no room for three kernel rows of {4 * self.size} bytes")
-            else:
+            if s < 0:
                 # carry on with the rows there are: a smaller store is slower, not wrong
                 self.capacity = self.used
         if s < 0:
@@ -755,6 +666,47 @@ cdef class RowStore(RowSlots):
         self.length[s] = 0
         self.make_newest(s)
         return s
+
+    # ---- what pays -----------------------------------------------------------------------------
+
+    cdef Py_ssize_t least_rows(self) noexcept nogil:
+        """What is kept in any case."""
+        cdef double least = LEAST_BYTES if self.targets.again_ns > FETCH_NS else LEAST_BYTES_CHEAP
+        cdef Py_ssize_t few = 3 * SVMX_SOURCES if self.targets.value_ns >= BLOCK_NS else 3
+        return max(few, <Py_ssize_t>(least / (4.0 * self.stride)))
+
+    cdef void count_return(self, int32_t i) noexcept nogil:
+        """Row i was asked for, and maybe before: does memory beyond the least save, or would it, to compute it again?"""
+        cdef int64_t since = self.rows_taken - self.last_use[i]
+        if self.last_use[i] > 0 and self.least_rows() < since <= self.capacity:
+            self.credit_ns += max(0.0, self.targets.again_ns - FETCH_NS) * self.extent
+
+    cdef bint grows(self) noexcept nogil:
+        """Whether another slot will pay, if the budget allows it: what is spent on memory has been saved, or lost for want of
+        it, before."""
+        return self.used < self.least_rows() or self.credit_ns >= TOUCH_NS * self.stride
+
+    cdef bint may_replace(self, const unsigned char *wanted) noexcept nogil:
+        cdef int32_t s = self.newer[self.head]
+        cdef int k
+        if self.used < self.capacity and self.grows():
+            return False
+        for k in range(SVMX_SOURCES):
+            if s == self.head:
+                return False
+            if wanted[self.row_in[s]]:
+                return True
+            s = self.newer[s]
+        return False
+
+    cdef bint is_crowded(self) noexcept nogil:
+        return self.whole and AGAIN_SHARE * self.again > self.rows_taken - self.again
+
+    cdef void shorten(self) noexcept nogil:
+        self.whole = False
+        self.resize(self.active)
+
+    # ---- for tests -----------------------------------------------------------------------------
 
     def fetch(self, Py_ssize_t position):
         """A copy of the row of ``position`` as a buffer of float32, shape (active,)."""

@@ -18,7 +18,6 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.pieces cimport (
     svmx_claim_piece, svmx_give_lock, svmx_lock_begin, svmx_lock_end, svmx_piece, svmx_piece_there, svmx_publish_piece,
@@ -34,6 +33,10 @@ from libsvmx._kernels.rowstore cimport padded
 from libsvmx._core.arrays import empty, ramp, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._kernels.kernel import check_members
+
+# An estimate, in nanoseconds.
+cdef double GATHER_NS = 0.5
+
 
 cdef class SharedRows:
     """SharedRows(kernel, budget_bytes, starts=None, across=True): rows of ``kernel``, for solves over parts of it.
@@ -108,25 +111,10 @@ cdef class SharedRows:
         part.scratch = empty("f", SVMX_SOURCES * whole.n)
         return part
 
-    def value_ns(self):
-        """Nanoseconds that a value takes to compute, measured on a block of evenly spaced rows."""
-        cdef int32_t rows[SVMX_SOURCES]
-        cdef float *out[SVMX_SOURCES]
-        cdef int r, count = <int>min(<Py_ssize_t>SVMX_SOURCES, self.kernel.n)
-        cdef Py_ssize_t s, length, longest = 0
-        cdef double start
-        cdef Targets targets = self.targets[0]
-        cdef float[::1] scratch
-        for s in range(self.k):
-            if self.starts[s + 1] - self.starts[s] > longest:
-                targets, longest = self.targets[s], self.starts[s + 1] - self.starts[s]
-        scratch = empty("f", SVMX_SOURCES * longest)
-        for r in range(count):
-            rows[r], out[r] = <int32_t>(r * self.kernel.n // count), &scratch[r * longest]
-        targets.fill_rows(rows, count, longest, out, self.alone, 0)  # meets cold memory
-        start = svmx_nanoseconds()
-        targets.fill_rows(rows, count, longest, out, self.alone, 0)
-        return (svmx_nanoseconds() - start) / (count * longest)
+    @property
+    def block_ns(self):
+        """Nanoseconds that a value takes to compute in a block: an estimate by counts."""
+        return max((<Targets>targets).block_ns for targets in self.targets)
 
     # ---- pieces --------------------------------------------------------------------------------
 
@@ -227,6 +215,9 @@ cdef class SharedTargets(Targets):
             raise MemoryError("shared kernel rows")
         for t in range(len(self.own)):
             self.target[t] = <void *>self.own[t]
+            self.value_ns = max(self.value_ns, GATHER_NS + (<Targets>self.own[t]).value_ns)
+            self.block_ns = max(self.block_ns, GATHER_NS + (<Targets>self.own[t]).block_ns)
+        self.again_ns, self.layout_ns = GATHER_NS if self.kept else self.value_ns, GATHER_NS
 
     cdef Targets of_thread(self):
         return SharedTargets(self.kernel, None, self)
@@ -261,9 +252,6 @@ cdef class SharedTargets(Targets):
             if svmx_piece_there(&self.shared.piece[self.origin[i] * self.shared.k + self.segments[t]]) == NULL:
                 return False
         return True
-
-    cdef double work_of(self, int32_t i) noexcept nogil:
-        return (<Targets>self.target[0]).work_of(self.origin[i]) if self.segments.shape[0] else 1.0
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         self.gather(&i, 1, begin, end, &out, self.shared.alone, 0)

@@ -225,7 +225,7 @@ class KernelProvider:
             needed = all_bytes(segments, across)
             if policy.must_fit * needed <= room:
                 shared = SharedRows(whole, room, segments, across)
-                return shared if needed <= policy.small_bytes or shared.value_ns() > policy.expensive_ns else None
+                return shared if needed <= policy.small_bytes or shared.block_ns > policy.expensive_ns else None
         return None
 
     def features(self, observer: Observer, control: Control) -> FeatureMap:

@@ -41,6 +41,7 @@ cdef class PositionsWithRows(Positions):
     cdef KernelRows store
     cdef const float *violator_row(self, Py_ssize_t i, int g) except NULL nogil
     cdef const float *partner_row(self, Py_ssize_t j, int g, Py_ssize_t i, const float *K_i) except NULL nogil
+    cdef int before_rows(self) except -1 nogil
     cdef int fetch_likely(self, Py_ssize_t p, int g, Py_ssize_t i, const float *K_i) except -1 nogil
     cdef int fetch_next(self, Py_ssize_t p) except -1 nogil
 
@@ -81,25 +82,26 @@ cdef class Scans:
 cdef class DeferredUpdates:
     cdef int32_t *source
     cdef double *coef
+    cdef const float **row          # scratch: of each source, where they are stored
     cdef readonly int64_t n
     cdef int64_t room
     cdef int add(self, int32_t source, double coef) except -1 nogil
     cdef int apply(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
                    bint transposed, Control control) except -1 nogil
-    cdef int apply_rows(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
+    cdef bint are_stored(self, int64_t first, KernelRows store) except -1 nogil
+    cdef int apply_rows(self, int64_t first, ThreadPool pool, const int32_t *positions, Py_ssize_t n, double *scores,
                         Control control) except -1 nogil
-    cdef int apply_anew(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
-                        bint transposed, Control control) except -1
-    cdef int missing_from(self, int64_t e, KernelRows store, int32_t *rows) except -1 nogil
     cdef int apply_shared(self, int64_t first, KernelRows store, rows, double *scores, Control control) except -1
-    cdef int apply_blocks(self, int64_t first, Kernel kernel, ThreadPool pool, const int32_t *rows, Py_ssize_t n_rows, double *scores,
-                          bint transposed, Control control) except -1
+    cdef int apply_blocks(self, int64_t first, KernelRows store, const int32_t *positions, const int32_t[::1] rows, double *scores,
+                          bint transposed, bint usable, Control control) except -1
 
 
 cdef class GBar:
     cdef readonly DeferredUpdates updates
     cdef double[::1] scores
     cdef int64_t[::1] seen          # updates that are in scores[row]
+    cdef unsigned char[::1] sources # rows of updates to be made
+    cdef bint level                 # all rows have seen none of them
     cdef int64_t limit
     # of the positions that are made current together
     cdef int32_t[::1] every
@@ -107,5 +109,7 @@ cdef class GBar:
     cdef double[::1] sums
     cdef void begin(self, Py_ssize_t n) noexcept nogil
     cdef int add(self, int32_t row, double coef, KernelRows store, Control control) except -1 nogil
+    cdef int before_rows(self, KernelRows store, Control control) except -1 nogil
     cdef int clear(self, KernelRows store, Control control) except -1 nogil
+    cdef bint make_stored(self, KernelRows store, Control control) except -1 nogil
     cdef int make_current(self, KernelRows store, const int32_t *positions, Py_ssize_t n, Control control) except -1 nogil

@@ -15,9 +15,9 @@ what a model file shows of it).
 """
 
 from libc.math cimport HUGE_VAL
-from libc.stdint cimport int8_t, int32_t, int64_t, uintptr_t
+from libc.stdint cimport int8_t, int32_t, int64_t, intptr_t, uintptr_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
@@ -118,15 +118,23 @@ cdef class PositionsWithRows(Positions):
 
     cdef const float *violator_row(self, Py_ssize_t i, int g) except NULL nogil:
         """K of the violator i of group g with the active part; if it has to be computed, maybe with those of the next ones."""
-        if self.store.to_compute(self.store.index[i]) and self.store.together(False) > 1:
-            self.fetch_likely(i, g, -1, NULL)
+        if self.store.to_compute(self.store.index[i]):
+            self.before_rows()
+            if self.store.together(False) > 1:
+                self.fetch_likely(i, g, -1, NULL)
         return self.store.row(i)
 
     cdef const float *partner_row(self, Py_ssize_t j, int g, Py_ssize_t i, const float *K_i) except NULL nogil:
         """The same of the partner j of i, whose row is ``K_i``; maybe with those of the next best partners."""
-        if self.store.to_compute(self.store.index[j]) and self.store.together(False) > 1:
-            self.fetch_likely(j, g, i, K_i)
+        if self.store.to_compute(self.store.index[j]):
+            self.before_rows()
+            if self.store.together(False) > 1:
+                self.fetch_likely(j, g, i, K_i)
         return self.store.row(j)
+
+    cdef int before_rows(self) except -1 nogil:
+        """Rows are about to be computed, maybe in the place of others; what is stored may be read."""
+        return 0
 
     cdef int fetch_likely(self, Py_ssize_t p, int g, Py_ssize_t i, const float *K_i) except -1 nogil:
         """Compute the row of p and those that are most likely to be asked for next, of group g: without ``K_i`` rows of I_up
@@ -264,19 +272,21 @@ cdef void _partner_of_part(void *scans, int64_t number) noexcept nogil:
 #     score_q += coef_e K(source_e, q),    e = 0, 1, ...
 #
 # are made at once, row by row in the order in which they arose. That gives the bits that LIBSVM gets by keeping its G_bar
-# up to date at every step (Chang & Lin 2011, section 5.3), but needs the kernel values of shrunk rows only when a
-# gradient is reconstructed, and then from kept rows or in blocks.
+# up to date at every step (Chang & Lin 2011, section 5.3). Where rows are stored whole, it is done a few updates at a time
+# while their rows are there; where they are short, when a gradient is reconstructed, by values that are computed in blocks.
 
 # Different sources worked on at a time: their values for SVMX_REPLAY rows take 1 MB.
 cdef Py_ssize_t MOST_SOURCES = 8192
 cdef enum:
     LINE = 16  # values of a cache line
+# Positions worked on at a time by stored rows: their scores stay in L1.
+cdef Py_ssize_t POSITIONS = 2048
 # What one of several threads does at a time has so many values at least: a few microseconds of work.
 cdef Py_ssize_t VALUES_FOR_THREADS = 32768
 cdef enum:
     MOST_THREADS = 64
-# Updates kept before they are made to all rows.
-cdef int64_t MOST_UPDATES = 1 << 20
+# Updates kept before they are made to all rows; and so many that their stored rows are still in a cache.
+cdef int64_t MOST_UPDATES = 1 << 20, FEW_UPDATES = 32
 
 
 cdef class DeferredUpdates:
@@ -285,10 +295,12 @@ cdef class DeferredUpdates:
     def __dealloc__(self):
         free(self.source)
         free(self.coef)
+        free(self.row)
 
     cdef int add(self, int32_t source, double coef) except -1 nogil:
         cdef void *sources
         cdef void *coefs
+        cdef void *rows
         if self.n == self.room:
             sources = realloc(self.source, (2 * self.room + 256) * sizeof(int32_t))
             if sources != NULL:
@@ -296,7 +308,10 @@ cdef class DeferredUpdates:
             coefs = realloc(self.coef, (2 * self.room + 256) * sizeof(double))
             if coefs != NULL:
                 self.coef = <double *>coefs
-            if sources == NULL or coefs == NULL:
+            rows = realloc(self.row, (2 * self.room + 256) * sizeof(float *))
+            if rows != NULL:
+                self.row = <const float **>rows
+            if sources == NULL or coefs == NULL or rows == NULL:
                 with gil:
                     raise MemoryError("deferred updates of scores")
             self.room = 2 * self.room + 256
@@ -312,56 +327,47 @@ cdef class DeferredUpdates:
         """
         if first == self.n or n == 0:
             return 0
-        if store.whole and (transposed or not store.kernel.given):
-            return self.apply_rows(first, store, positions, n, scores, control)
+        cdef bint usable = store.whole and (transposed or not store.kernel.given)
+        if usable and self.are_stored(first, store):
+            return self.apply_rows(first, store.pool, positions, n, scores, control)
         with gil:
-            return self.apply_anew(first, store, positions, n, scores, transposed, control)
+            rows_ = zeros("i", n)
+            take_rows(rows_, store, positions)
+            if store.targets.kept:
+                return self.apply_shared(first, store, rows_, scores, control)
+            return self.apply_blocks(first, store, positions, rows_, scores, transposed, usable, control)
 
-    cdef int apply_anew(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
-                        bint transposed, Control control) except -1:
-        """By kernel values that are not in ``store``."""
-        rows_ = zeros("i", n)
-        cdef int32_t[::1] rows = rows_
-        cdef Py_ssize_t k
-        for k in range(n):
-            rows[k] = store.index[positions[k]]
-        if store.targets.kept:
-            return self.apply_shared(first, store, rows_, scores, control)
-        return self.apply_blocks(first, store.kernel, store.pool, &rows[0], n, scores, transposed, control)
-
-    cdef int apply_rows(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
-                        Control control) except -1 nogil:
-        """A kept row at a time. Those that are not kept are computed by the block, and are the first to be replaced once they
-        were used: if they took the places of kept ones, which later updates ask for, these would have to be computed, too."""
-        cdef int32_t fetched[SVMX_SOURCES]
-        cdef int k, n_fetched = 0
-        cdef int64_t e, values_before = store.kernel.values_computed
+    cdef bint are_stored(self, int64_t first, KernelRows store) except -1 nogil:
+        """Whether the rows of all sources from update ``first`` on are in ``store``; if so, ``row`` has them."""
+        cdef int64_t e
         for e in range(first, self.n):
-            if store.to_compute(self.source[e]) and store.together(True) > 1:
-                n_fetched = self.missing_from(e, store, fetched)
-                store.take(fetched, n_fetched, True)
-            svmx_axpy_at(n, self.coef[e], store.row_of(self.source[e]), positions, scores)
-            for k in range(n_fetched):
-                if fetched[k] == self.source[e]:
-                    store.let_go(fetched[k])
-                    break
-            control.worked(n + 4 * (store.kernel.values_computed - values_before))
-            values_before = store.kernel.values_computed
-        return 0
-
-    cdef int missing_from(self, int64_t e, KernelRows store, int32_t *rows) except -1 nogil:
-        """The sources of update e and of those after it that are not in ``store``, each once, up to a block; how many."""
-        cdef int k, n = 0, most = store.together(True)
-        while e < self.n and n < most:
             if store.to_compute(self.source[e]):
-                for k in range(n):
-                    if rows[k] == self.source[e]:
-                        break
-                else:
-                    rows[n] = self.source[e]
-                    n += 1
-            e += 1
-        return n
+                return False
+        for e in range(first, self.n):
+            self.row[e] = store.stored(self.source[e])
+        return True
+
+    cdef int apply_rows(self, int64_t first, ThreadPool pool, const int32_t *positions, Py_ssize_t n, double *scores,
+                        Control control) except -1 nogil:
+        """By whole rows, which ``are_stored``: a stretch of positions at a time, some of these by each thread."""
+        cdef StretchJob job
+        cdef Py_ssize_t k, parts
+        job.row, job.coef, job.n_updates = self.row + first, self.coef + first, self.n - first
+        job.positions, job.scores, job.n = positions, scores, n
+        job.in_order = True
+        for k in range(n):
+            job.in_order &= positions[k] == positions[0] + k
+        parts = pool.n if POSITIONS * job.n_updates >= VALUES_FOR_THREADS else 1
+        job.at = 0
+        while job.at < n:
+            k = min(parts, (n - job.at + POSITIONS - 1) // POSITIONS)
+            if k == 1:
+                _add_to_stretch(&job, 0)
+            else:
+                pool.run_short(_add_to_stretch, &job, k)
+            control.worked(k * POSITIONS * job.n_updates)
+            job.at += k * POSITIONS
+        return 0
 
     cdef int apply_shared(self, int64_t first, KernelRows store, rows, double *scores, Control control) except -1:
         """A source at a time, from shared rows; sources have been asked for, ``rows`` not."""
@@ -382,43 +388,61 @@ cdef class DeferredUpdates:
                 control.worked(2 * count * targets.n)
         return 0
 
-    cdef int apply_blocks(self, int64_t first, Kernel kernel, ThreadPool pool, const int32_t *rows, Py_ssize_t n_rows, double *scores,
-                          bint transposed, Control control) except -1:
-        """Groups of SVMX_REPLAY positions against all sources, some of them by each thread at a time."""
-        cdef int64_t begin = first, end
-        cdef Py_ssize_t at, r, n_sources, parts, work
+    cdef int apply_blocks(self, int64_t first, KernelRows store, const int32_t *positions, const int32_t[::1] rows, double *scores,
+                          bint transposed, bint usable, Control control) except -1:
+        """Groups of SVMX_REPLAY positions, which stand for ``rows``, against all sources, some of them by each thread at a time.
+
+        ``usable``: values of rows that are stored are taken from these, the others are computed.
+        """
+        cdef int64_t begin = first, end, e
+        cdef Py_ssize_t at, r, most = min(<int64_t>MOST_SOURCES, self.n - first), n_rows = rows.shape[0], parts, work
+        cdef int32_t source
         cdef Replay replay
         cdef Targets targets
-        number_, members_ = zeros("i", kernel.n), zeros("i", min(MOST_SOURCES, self.n - first))
-        place_ = zeros("i", self.n - first)
+        cdef Kernel kernel = store.kernel
+        cdef ThreadPool pool = store.pool
+        number_, members_, place_ = zeros("i", kernel.n), zeros("i", most), zeros("i", self.n - first)
+        stored_ = zeros("q", most)
         cdef int32_t[::1] number = number_, members = members_, place = place_
+        cdef int64_t[::1] stored = stored_
         cdef float[::1] values
         cdef void *targets_of[MOST_THREADS]
         while begin < self.n:
-            # a stretch of updates with not too many sources
-            end, n_sources = begin, 0
-            while end < self.n and (number[self.source[end]] or n_sources < members.shape[0]):
-                if not number[self.source[end]]:
-                    members[n_sources] = self.source[end]
-                    n_sources += 1
-                    number[self.source[end]] = <int32_t>n_sources
-                place[end - first] = number[self.source[end]] - 1
+            # a stretch of updates with not too many sources: stored ones are numbered -1, -2, ..., the others 1, 2, ...
+            end, replay.n_computed, replay.n_stored = begin, 0, 0
+            while end < self.n and (number[self.source[end]] or replay.n_computed + replay.n_stored < most):
+                source = self.source[end]
+                if number[source] == 0:
+                    if usable and not store.to_compute(source):
+                        stored[replay.n_stored] = <intptr_t>store.stored(source)
+                        replay.n_stored += 1
+                        number[source] = -<int32_t>replay.n_stored
+                    else:
+                        members[replay.n_computed] = source
+                        replay.n_computed += 1
+                        number[source] = <int32_t>replay.n_computed
                 end += 1
-            targets = kernel.targets(members_[:n_sources], transposed)
-            replay.rows_of_part = SVMX_REPLAY * (1 + VALUES_FOR_THREADS // (SVMX_REPLAY * n_sources))
+            for e in range(begin, end):
+                r = number[self.source[e]]
+                place[e - first] = <int32_t>(r - 1 if r > 0 else replay.n_computed - r - 1)
+            for e in range(begin, end):
+                number[self.source[e]] = 0
+            r = replay.n_computed + replay.n_stored
+            targets = kernel.targets(members_[:replay.n_computed], transposed)
+            replay.rows_of_part = SVMX_REPLAY * (1 + VALUES_FOR_THREADS // (SVMX_REPLAY * r))
             parts = min(min(pool.n, MOST_THREADS), (n_rows + replay.rows_of_part - 1) // replay.rows_of_part)
+            replay.stride = ((r + LINE - 1) // LINE | 1) * LINE
+            work = parts * replay.rows_of_part // SVMX_REPLAY * (4 * SVMX_REPLAY * r + 2 * (end - begin))
             own = [targets]
             while len(own) < parts:
                 own.append(targets.of_thread())
             for r in range(parts):
                 targets_of[r] = <void *>own[r]
-            replay.stride = ((n_sources + LINE - 1) // LINE | 1) * LINE
             values = zeros("f", parts * 2 * SVMX_REPLAY * replay.stride + LINE)
-            replay.targets, replay.n_sources, replay.n_rows = targets_of, n_sources, n_rows
+            replay.targets, replay.n_rows, replay.rows, replay.positions = targets_of, n_rows, &rows[0], positions
             replay.values = <float *>((<uintptr_t>&values[0] + 63) // 64 * 64)
-            replay.rows, replay.scores = rows, scores
+            replay.stored, replay.scores = <const float **>&stored[0], scores
             replay.n, replay.place, replay.coef = end - begin, &place[begin - first], &self.coef[begin]
-            work = parts * replay.rows_of_part // SVMX_REPLAY * (4 * SVMX_REPLAY * n_sources + 2 * (end - begin))
             with nogil:
                 at = 0
                 while at < n_rows:
@@ -426,25 +450,57 @@ cdef class DeferredUpdates:
                     pool.run(_replay_part, &replay, min(parts, (n_rows - at + replay.rows_of_part - 1) // replay.rows_of_part))
                     at += parts * replay.rows_of_part
                     control.worked(work)
-            for r in range(n_sources):
-                number[members[r]] = 0
-            kernel.values_computed += n_rows * n_sources
+            kernel.values_computed += n_rows * replay.n_computed
             begin = end
         return 0
+
+
+cdef int take_rows(int32_t[::1] rows, KernelRows store, const int32_t *positions) except -1:
+    """The kernel row of each position."""
+    cdef Py_ssize_t k
+    for k in range(rows.shape[0]):
+        rows[k] = store.index[positions[k]]
+    return 0
+
+
+cdef struct StretchJob:
+    const float **row           # of each update
+    const double *coef
+    int64_t n_updates
+    const int32_t *positions
+    bint in_order               # they follow each other
+    double *scores
+    Py_ssize_t n
+    Py_ssize_t at               # where the first part begins
+
+
+cdef void _add_to_stretch(void *context, int64_t part) noexcept nogil:
+    """Make the updates to POSITIONS of them."""
+    cdef StretchJob *job = <StretchJob *>context
+    cdef Py_ssize_t begin = job.at + part * POSITIONS, n = min(POSITIONS, job.n - begin)
+    cdef int64_t e
+    for e in range(job.n_updates):
+        if job.in_order:
+            svmx_axpy_row(n, job.coef[e], job.row[e] + job.positions[begin], job.scores + begin)
+        else:
+            svmx_axpy_at(n, job.coef[e], job.row[e], job.positions + begin, job.scores + begin)
 
 
 cdef struct Replay:
     void **targets              # of each part that is worked on
     float *values               # scratch at a cache line, 2 SVMX_REPLAY stride for each part
-    Py_ssize_t n_sources
+    Py_ssize_t n_computed       # sources; in values, those that are stored come after them
+    const float **stored        # whole rows
+    Py_ssize_t n_stored
     Py_ssize_t stride           # of rows in values: an odd number of cache lines, so that they do not share places in a cache
     const int32_t *rows
+    const int32_t *positions
     double *scores
     Py_ssize_t n_rows
     Py_ssize_t rows_of_part     # a multiple of SVMX_REPLAY
     Py_ssize_t at               # where the first part begins
     int64_t n                   # updates
-    const int32_t *place        # their sources, in [0, n_sources)
+    const int32_t *place        # their sources, in [0, n_computed + n_stored)
     const double *coef
 
 
@@ -462,16 +518,28 @@ cdef void _replay_group(Replay *replay, Targets targets, Py_ssize_t at, Py_ssize
     cdef float *together = values + SVMX_REPLAY * replay.stride
     cdef double sums[SVMX_REPLAY]
     cdef float *out[SVMX_REPLAY]
-    cdef Py_ssize_t r
+    cdef float *lane
+    cdef const int32_t *positions = replay.positions + at
+    cdef Py_ssize_t r, k
     for r in range(lanes):
         out[r] = values + r * replay.stride
         sums[r] = replay.scores[at + r]
-    if lanes == 1:
-        targets.fill(replay.rows[at], 0, replay.n_sources, out[0])
+    if replay.n_computed == 0:
+        pass
+    elif lanes == 1:
+        targets.fill(replay.rows[at], 0, replay.n_computed, out[0])
     else:
         targets.lay_block(replay.rows + at, <int>lanes)
-        targets.fill_block(replay.rows + at, <int>lanes, 0, replay.n_sources, out)
-    svmx_interleave(replay.n_sources, replay.stride, values, together)
+        targets.fill_block(replay.rows + at, <int>lanes, 0, replay.n_computed, out)
+    svmx_interleave(replay.n_computed, replay.stride, values, together)
+    lane = together + SVMX_REPLAY * replay.n_computed
+    if positions[lanes - 1] == positions[0] + lanes - 1 and lanes == SVMX_REPLAY:  # ascending, as all positions are
+        for k in range(replay.n_stored):
+            memcpy(lane + SVMX_REPLAY * k, replay.stored[k] + positions[0], SVMX_REPLAY * sizeof(float))
+    else:
+        for k in range(replay.n_stored):
+            for r in range(lanes):
+                lane[SVMX_REPLAY * k + r] = replay.stored[k][positions[r]]
     svmx_replay(replay.n, replay.place, replay.coef, together, sums)
     for r in range(lanes):
         replay.scores[at + r] = sums[r]
@@ -480,41 +548,68 @@ cdef void _replay_group(Replay *replay, Targets targets, Py_ssize_t at, Py_ssize
 cdef class GBar:
     """GBar(n, positions): LIBSVM's G_bar, what the variables with alpha = C add to the scores, by row of a kernel of n rows.
 
-    Updates are only noted as variables reach C or leave it; ``make_current`` makes them for some of so many positions.
+    Updates are noted as variables reach C or leave it; ``make_current`` makes them for some of so many positions, ``make_stored``
+    for all of them while the rows are there.
     """
 
     def __cinit__(self, Py_ssize_t n, Py_ssize_t positions):
         self.updates = DeferredUpdates()
-        self.scores, self.seen = zeros("d", n), zeros("q", n)
+        self.scores, self.seen, self.sources = zeros("d", n), zeros("q", n), bytearray(max(n, 1))
         self.every, self.late, self.sums = ramp(positions), zeros("i", positions), zeros("d", positions)
         self.begin(n)
 
     cdef void begin(self, Py_ssize_t n) noexcept nogil:
         """Nothing is at C, of a kernel of n rows, no more than before."""
-        self.updates.n = 0
+        self.updates.n, self.level = 0, True
         if n > 0:
             memset(&self.scores[0], 0, n * sizeof(double))
             memset(&self.seen[0], 0, n * sizeof(int64_t))
+            memset(&self.sources[0], 0, n)
         self.limit = max(MOST_UPDATES, 4 * n)
 
     cdef int add(self, int32_t row, double coef, KernelRows store, Control control) except -1 nogil:
         """score_q += coef K(row, q) for all q."""
         if self.updates.n == self.limit:
             self.clear(store, control)
+        self.sources[row] = True
         return self.updates.add(row, coef)
+
+    cdef int before_rows(self, KernelRows store, Control control) except -1 nogil:
+        """Make the updates if their rows are whole, and in a cache or about to be replaced by others."""
+        if self.updates.n and store.whole and (self.updates.n >= FEW_UPDATES or store.may_replace(&self.sources[0])):
+            self.clear(store, control)
+        return 0
 
     cdef int clear(self, KernelRows store, Control control) except -1 nogil:
         """Make all updates and start with an empty list."""
         self.make_current(store, &self.every[0], store.size, control)
         self.seen[:] = 0
-        self.updates.n = 0
+        self.sources[:] = 0
+        self.updates.n, self.level = 0, True
         return 0
+
+    cdef bint make_stored(self, KernelRows store, Control control) except -1 nogil:
+        """Make all updates, to all rows, if these have seen the same and those of the updates are stored whole."""
+        cdef Py_ssize_t p
+        if not (self.level and store.whole and store.injective and self.updates.are_stored(0, store)):
+            return False
+        for p in range(store.size):
+            self.sums[p] = self.scores[store.index[p]]
+        self.updates.apply_rows(0, store.pool, &self.every[0], store.size, &self.sums[0], control)
+        for p in range(store.size):
+            self.scores[store.index[p]] = self.sums[p]
+        self.sources[:] = 0
+        self.updates.n = 0
+        return True
 
     cdef int make_current(self, KernelRows store, const int32_t *positions, Py_ssize_t n, Control control) except -1 nogil:
         """Make ``scores`` current at the rows of the given positions of ``store``."""
         cdef Py_ssize_t i, n_late
         cdef int32_t row
         cdef int64_t oldest
+        if self.make_stored(store, control):
+            return 0
+        self.level = False
         while True:
             # rows that have seen the same updates go together; there are few such groups
             oldest = self.updates.n

@@ -38,6 +38,7 @@ cdef class Smo(PositionsWithRows):
     cdef int64_t first_countdown(self) noexcept nogil
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
     cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
+    cdef int before_rows(self) except -1 nogil
     cdef int update_G_bar(self, Py_ssize_t p, bint was_upper) except -1 nogil
     cdef int add_start(self) except -1 nogil
     cdef int shrink(self) except -1 nogil

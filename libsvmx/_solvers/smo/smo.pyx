@@ -279,6 +279,9 @@ cdef class Smo(PositionsWithRows):
                            self.store, self.control)
         return 0
 
+    cdef int before_rows(self) except -1 nogil:
+        return self.G_bar.before_rows(self.store, self.control) if self.G_bar is not None else 0
+
     cdef int add_start(self) except -1 nogil:
         """V and G_bar of the given alpha; not of all of it where a limit comes before, in which case there is no step.
 
@@ -297,8 +300,10 @@ cdef class Smo(PositionsWithRows):
                     return 0
                 self.reach = 1.0
                 if not self.scores_known:
-                    if self.store.to_compute(self.store.index[p]) and self.store.together(True) > 1:
-                        self.fetch_next(p)
+                    if self.store.to_compute(self.store.index[p]):
+                        self.before_rows()
+                        if self.store.together(True) > 1:
+                            self.fetch_next(p)
                     svmx_axpy_row(self.size, -self.y[p] * self.alpha[p], self.store.row(p), &self.V[0])
                 if self.control.shrinking:
                     self.update_G_bar(p, False)
@@ -312,6 +317,10 @@ cdef class Smo(PositionsWithRows):
         cdef Certificate found[2]
         cdef Py_ssize_t p
         cdef double gap = self.certify(found)
+        if self.store.is_crowded():
+            if self.G_bar is not None:
+                self.G_bar.clear(self.store, self.control)
+            self.store.shorten()
         if not self.unshrunk_once and gap <= self.control.eps * 10:
             self.unshrunk_once = True
             self.unshrink()
