@@ -14,7 +14,7 @@ KernelRows                      what a solver asks for rows; its positions, acti
   <- GramRows                   of parts of a Gram, which has all values of few rows: for many solves;
                                 or of ClassValues (sharedrows): those of two classes at a time, for each thread
   <- RowSlots                   memory for rows
-     <- RowStore (rowstore)     holds Targets, RowCosts, Symmetry: rows that are kept if that pays
+     <- RowStore (rowstore)     holds Targets, Symmetry: rows that are kept if that pays, by counts
 Symmetry                        holds Targets: values that are copied from stored rows
 SharedRows (sharedrows)         holds Targets: rows that folds and pairs of classes share; makes SharedKernels
 DoubleRows (gram)               holds Targets: rows in double, for paths

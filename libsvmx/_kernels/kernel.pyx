@@ -38,8 +38,8 @@ cdef double SHORT_NS = 1500.0
 cdef double LONG_NS = 400000.0
 cdef Py_ssize_t PARTS_PER_THREAD = 2
 
-# Estimates of nanoseconds: a value beside its dot product; one of rows of bits, and what each one of a row adds; to lay out
-# a target and each of its nonzeros.
+# Estimates of nanoseconds: a value beside its dot product; one of rows of bits, and what each one of a row adds; to lay
+# out a target and each of its nonzeros.
 cdef double OF_VALUE = 0.65, OF_BITS = 0.1, OF_ONE = 0.01, OF_TARGET = 10.0, OF_NONZERO = 1.5
 
 
@@ -235,8 +235,8 @@ cdef class Targets:
 
     ``fill_doubles(i, begin, end, out)``: as ``fill`` without the rounding to float; of ``double_targets`` alone.
 
-    ``value_ns``, ``block_ns``, ``again_ns``: nanoseconds that a value takes, of a row alone, in a block, and of a row that was
-    there before; ``layout_ns``: that it took to lay out a target. All are estimates by counts, the same in every run.
+    ``value_ns``, ``block_ns``, ``again_ns``: nanoseconds that a value takes, of a row alone, in a block, and of a row that
+    was there before; ``layout_ns``: that it takes to lay out a target. All are estimates by counts, the same in every run.
 
     ``kept``: rows that were computed once need not be computed again: ``has(i)`` tells whether row i is one of them.
 

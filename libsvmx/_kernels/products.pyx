@@ -32,11 +32,12 @@ cdef Py_ssize_t FLOATS_FROM = 1 << 20
 cdef double BLOCK_FROM = 4
 cdef Py_ssize_t BLOCK_WIDTH = 4096
 cdef double FULL_FROM = 0.6
-# What a product takes is estimated, in nanoseconds, by how many nonzeros a row has, since what is worth keeping is decided by
-# it: a clock would decide otherwise on a busy machine. With panels, a nonzero of the row, or a feature in a block; with
-# postings, one that meets a target's; of sparse blocks, one of the target; with columns of bits, one of the row; given. As
-# measured with AVX-512; with AVX2 all of them take about twice as long.
-cdef double OF_PANEL = 0.05, OF_FULL_BLOCK = 0.034, OF_MEETING = 0.5, OF_SPARSE_BLOCK = 0.07, OF_COLUMN = 0.045, OF_GIVEN = 0.35
+# What a product takes is estimated by counts, since it decides what is worth keeping: a clock would decide otherwise on a
+# busy machine. Nanoseconds of a nonzero of the row, with panels; of a feature, in a block of full panels; of a nonzero that
+# meets one of the target, with postings; of one of the target, in a sparse block; of one of the row, with columns of bits;
+# and of a given value. As measured with AVX-512; with AVX2 all of them take about twice as long.
+cdef double OF_PANEL = 0.05, OF_FULL_BLOCK = 0.034, OF_MEETING = 0.5, OF_SPARSE_BLOCK = 0.045, OF_COLUMN = 0.045
+cdef double OF_GIVEN = 0.35
 # A column of bits takes the room of its postings if there is a nonzero for so many targets.
 cdef double BITS_PER_NONZERO = 80
 # Where rounding is large, rows are computed in one pass if one value in so many is in doubt, or fewer: to settle one takes
@@ -99,7 +100,7 @@ cdef class Products:
     of prediction, the sum of (x_f - z_f)^2 over ascending features; of panels and postings alone, and ``out`` has room for two tiles.
     Entry k has the feature place[k]; or there is none of it here, and the next one is ~place[k].
 
-    ``value_ns``, ``block_ns``: nanoseconds that a product takes, of a mean row alone and in a block: an estimate by counts.
+    ``value_ns``, ``block_ns``: nanoseconds that a product takes, of a mean row alone and in a block, as estimated.
 
     ``fill_block(sources, begin, end, out)``: products of the SVMX_SOURCES rows that ``lay_sources`` spread out, at
     out[s * BLOCK_TILE + k]; ``begin`` is a multiple of BLOCK_TILE, ``end`` at most the next one. Only if ``blocks``.
@@ -266,8 +267,7 @@ cdef class PostingProducts(Products):
         cdef Py_ssize_t i
         cdef int64_t k, cell, n_tiles
         cdef const int32_t *feature
-        self.value_ns = OF_MEETING * self.mean_nonzeros() * self.mean_nonzeros() / self.width
-        self.block_ns = OF_SPARSE_BLOCK * self.mean_nonzeros()
+        cdef double pairs, meetings = 0
         while self.tile < LARGEST_TILE and self.width * (self.n // self.tile) > self.nnz:
             self.tile *= 2
         n_tiles = (self.n + self.tile - 1) // self.tile
@@ -278,7 +278,11 @@ cdef class PostingProducts(Products):
             for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
                 self.column[cell + feature[k]] += 1
         for k in range(n_tiles * self.width + 1):
+            meetings += <double>self.column[k + 1] * self.column[k + 1]
             self.column[k + 1] += self.column[k]
+        pairs = self.n // self.tile * <double>self.tile ** 2 + (self.n % self.tile) ** 2  # of targets of a tile
+        self.value_ns = OF_MEETING * meetings / max(pairs, 1.0)
+        self.block_ns = OF_SPARSE_BLOCK * self.mean_nonzeros()
         self.place = zeros("H", max(self.nnz, 1))
         self.value = zeros("d", max(self.nnz, 1))
         # filled from the back: column[c + 1], so far the end of cell c, becomes its start

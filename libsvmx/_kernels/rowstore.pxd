@@ -94,7 +94,7 @@ cdef class RowStore(RowSlots):
     cdef int64_t n_swaps
     cdef int64_t room_for_swaps
     cdef double credit_ns           # what memory saved, or would have, beyond what was spent on it
-    cdef int64_t again              # rows of a full store that were computed again, of shrunk variables, too
+    cdef int64_t again              # rows that were computed again in a full store
     cdef int64_t patience           # so many guesses may wait to be used
     cdef int64_t guesses            # rows computed on a guess of late
     cdef int64_t guesses_used       # and asked for later

@@ -9,9 +9,9 @@ cheaper by the block, the solver may have those it will probably want next compu
 missing one, as long as enough of them are used.
 
 How rows follow the positions stands here; their memory is RowSlots. What is worth keeping, and computing on a guess, is
-decided by counts: of rows that come back, and of the work on a value (``value_ns`` of Targets). So the same training computes
-and keeps the same rows in every run, on a busy machine, too. Memory is bounded by the budget, but touched for the first time
-only if that pays. Values that stored rows have are copied from them (Symmetry). Rows that several solves share
+decided by counts: of rows that come back, and of the work on a value (``value_ns`` of Targets). So the same training
+computes and keeps the same rows in every run, on a busy machine, too. Memory is bounded by the budget, but touched for the
+first time only if that pays. Values that stored rows have are copied from them (Symmetry). Rows that several solves share
 (sharedrows.pyx) come from there.
 """
 
@@ -32,6 +32,7 @@ from libsvmx._core.buffers import zeros
 # ---- Kernel rows as a solver asks for them ---------------------------------------------------------
 #
 # Kernel rows as a solver asks for them, wherever they come from: the base of RowStore and GramRows.
+
 
 cdef class KernelRows:
     """Rows K(index[p], index[0..active)) over the active ones of ``size`` positions.
@@ -273,27 +274,28 @@ cdef void _copy_part(void *context, int64_t part) noexcept nogil:
 
 # ---- The row store ---------------------------------------------------------------------------------
 
-# All costs are estimates in nanoseconds. Memory that is used in any case: a few megabytes, or a part of L2 if rows are computed
-# as fast as fetched from further.
+# All costs are estimates in nanoseconds. Memory that is used in any case: a few megabytes, or a part of L2 if rows are
+# computed as fast as fetched from further.
 cdef double LEAST_BYTES = 8 << 20
 cdef double LEAST_BYTES_CHEAP = 1 << 20
 # Of a float: the first touch, which costs from 0.4 to 4.6 on virtual machines, and to fetch it.
 cdef double TOUCH_NS = 1.2, FETCH_NS = 0.4
-# Rows of cheaper values are as soon computed again as kept, and get shorter with the active part. Others are computed whole,
-# since what shrinking saves would be computed when a gradient is reconstructed,
+# Rows of cheaper values are as soon computed again as kept, and get shorter with the active part. Others are computed
+# whole, since what shrinking saves would be computed when a gradient is reconstructed,
 cdef double CHEAP_NS = 0.8
-# until one in so many rows was computed again, in a store that is full.
+# until, in a full store, more than one was computed again for so many that were not.
 cdef int64_t AGAIN_SHARE = 8
 # From this cost of a value on, rows are worth computing on a guess.
 cdef double BLOCK_NS = 8.0
-# One in so many rows may have been computed on a guess before it counts how many were used: of thousands of rows, many are
-# asked for much later.
+# One in so many rows may have been computed on a guess before it counts how many were used: of thousands of rows, many
+# are asked for much later.
 cdef int64_t ROWS_PER_GUESS = 32
 # Catching up with one swap.
 cdef double SWAP_NS = 2.0
 # Values are copied by symmetry where rows have so many entries in the mean, else they are computed as fast. To lay out a
 # target again takes as long as so many values with it.
 cdef double LEAST_ENTRIES = 64, LAYOUT_VALUES = 20
+
 
 cdef class RowStore(RowSlots):
     """RowStore(kernel, budget_bytes, index=None, pool=None, active=None): rows K(index[p], index[0..active)) of position p.
@@ -390,13 +392,13 @@ cdef class RowStore(RowSlots):
         """
         cdef int64_t known = self.guesses - 2 * SVMX_SOURCES  # the latest have had no chance yet
         cdef double used = 1.0
-        cdef bint pays
         if not self.targets.blocks or self.targets.value_ns < BLOCK_NS or self.capacity < 3 * SVMX_SOURCES:
             return 1
         if not sure and known > self.patience:
             used = min(1.0, self.guesses_used / <double>known)
-        pays = SVMX_SOURCES * self.targets.block_ns <= self.targets.value_ns * (1.0 + (SVMX_SOURCES - 1) * used)
-        return SVMX_SOURCES if pays else 1
+        if SVMX_SOURCES * self.targets.block_ns > self.targets.value_ns * (1.0 + (SVMX_SOURCES - 1) * used):
+            return 1
+        return SVMX_SOURCES
 
     cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil:
         """Up to SVMX_SOURCES rows."""
@@ -425,7 +427,7 @@ cdef class RowStore(RowSlots):
         for k in range(n):
             i = rows[k]
             s = self.slot_of[i]
-            if self.last_use[i] > 0 and self.active < self.extent and self.used == self.capacity:
+            if self.last_use[i] > 0 and self.used == self.capacity:
                 self.again += 1
             self.length[s], self.synced[s] = <int32_t>self.extent, self.n_swaps
             self.ahead[s] = k > 0 and not sure
@@ -676,15 +678,19 @@ cdef class RowStore(RowSlots):
         return max(few, <Py_ssize_t>(least / (4.0 * self.stride)))
 
     cdef void count_return(self, int32_t i) noexcept nogil:
-        """Row i was asked for, and maybe before: does memory beyond the least save, or would it, to compute it again?"""
+        """Row i was asked for. If it had been before, what is saved by memory beyond the least, or would have been?"""
         cdef int64_t since = self.rows_taken - self.last_use[i]
         if self.last_use[i] > 0 and self.least_rows() < since <= self.capacity:
             self.credit_ns += max(0.0, self.targets.again_ns - FETCH_NS) * self.extent
 
     cdef bint grows(self) noexcept nogil:
-        """Whether another slot will pay, if the budget allows it: what is spent on memory has been saved, or lost for want of
-        it, before."""
-        return self.used < self.least_rows() or self.credit_ns >= TOUCH_NS * self.stride
+        """Whether another slot will pay, if the budget allows it.
+
+        Where memory costs little beside a row, it may; else what is spent on it was saved by it before, or lost for want
+        of it.
+        """
+        return (self.used < self.least_rows() or self.targets.again_ns >= BLOCK_NS
+                or self.credit_ns >= TOUCH_NS * self.stride)
 
     cdef bint may_replace(self, const unsigned char *wanted) noexcept nogil:
         cdef int32_t s = self.newer[self.head]

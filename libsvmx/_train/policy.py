@@ -40,9 +40,9 @@ class KernelPolicy:
     memory_share: float = 0.85
     # Of all rows, what must fit there. Less is for tests of a store that is too small for them.
     must_fit: float = 1.0
-    # Values that cost more than so many nanoseconds are worth sharing: to gather one costs a half.
+    # Values that cost more than so many nanoseconds, by counts, are worth sharing: to gather one costs a half.
     expensive_ns: float = 0.7
-    # Problems whose values all fit so many bytes are not measured: they are shared.
+    # Values that all fit so many bytes are shared, whatever they cost.
     small_bytes: float = 1 << 19
 
     # ---- threads -----------------------------------------------------------------------------------

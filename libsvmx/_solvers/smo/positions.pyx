@@ -272,8 +272,8 @@ cdef void _partner_of_part(void *scans, int64_t number) noexcept nogil:
 #     score_q += coef_e K(source_e, q),    e = 0, 1, ...
 #
 # are made at once, row by row in the order in which they arose. That gives the bits that LIBSVM gets by keeping its G_bar
-# up to date at every step (Chang & Lin 2011, section 5.3). Where rows are stored whole, it is done a few updates at a time
-# while their rows are there; where they are short, when a gradient is reconstructed, by values that are computed in blocks.
+# up to date at every step (Chang & Lin 2011, section 5.3). Where rows are stored whole, a few updates are made at a time,
+# while their rows are there; where they are short, all of them when a gradient is reconstructed, by values computed in blocks.
 
 # Different sources worked on at a time: their values for SVMX_REPLAY rows take 1 MB.
 cdef Py_ssize_t MOST_SOURCES = 8192
@@ -388,9 +388,9 @@ cdef class DeferredUpdates:
                 control.worked(2 * count * targets.n)
         return 0
 
-    cdef int apply_blocks(self, int64_t first, KernelRows store, const int32_t *positions, const int32_t[::1] rows, double *scores,
-                          bint transposed, bint usable, Control control) except -1:
-        """Groups of SVMX_REPLAY positions, which stand for ``rows``, against all sources, some of them by each thread at a time.
+    cdef int apply_blocks(self, int64_t first, KernelRows store, const int32_t *positions, const int32_t[::1] rows,
+                          double *scores, bint transposed, bint usable, Control control) except -1:
+        """Groups of SVMX_REPLAY positions, of the ``rows``, against all sources, some of them by each thread at a time.
 
         ``usable``: values of rows that are stored are taken from these, the others are computed.
         """
@@ -548,8 +548,8 @@ cdef void _replay_group(Replay *replay, Targets targets, Py_ssize_t at, Py_ssize
 cdef class GBar:
     """GBar(n, positions): LIBSVM's G_bar, what the variables with alpha = C add to the scores, by row of a kernel of n rows.
 
-    Updates are noted as variables reach C or leave it; ``make_current`` makes them for some of so many positions, ``make_stored``
-    for all of them while the rows are there.
+    Updates are noted as variables reach C or leave it; ``make_current`` makes them for some of so many positions,
+    ``make_stored`` for all of them while the rows are there.
     """
 
     def __cinit__(self, Py_ssize_t n, Py_ssize_t positions):
