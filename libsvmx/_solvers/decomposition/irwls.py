@@ -31,7 +31,7 @@ begins with many: pair steps converge from any feasible point (``Subproblem.fall
 
 At very large C the optimum depends on eigenvalues of K that rounding to float hides. There K is in double, and rounds
 have no pair steps (``in_double``): those on a bound that have the wrong sign come to S1 by themselves, a few at a time,
-and a round that would lead nowhere goes within its face instead, to the first bound (``within_face``).
+and a round that would lead nowhere goes within its face instead, from bound to bound (``within_face``).
 """
 
 from __future__ import annotations
@@ -214,11 +214,7 @@ def face_optimum(
         if face.is_worth_holding(len(out)):
             face.hold(out, clipped[out])
             continue
-        stays = np.ones(len(S1), dtype=bool)
-        stays[face.held] = stays[out] = False
-        gone = S1[~stays]
-        right -= rows_times(subproblem, K, gone, clipped[~stays] - beta[gone])
-        beta[gone] = clipped[~stays]
+        stays = put_aside(subproblem, K, right, beta, S1, clipped, face.held, out)
         S1, flops, face = S1[stays], flops + face.flops, None
     flops += face.flops if face else 0.0
     beta[members] = feasible(beta[members], total, own_lower, own_upper)
@@ -234,27 +230,64 @@ def within_face(
     upper: FloatArray,
     members: Places,
 ) -> float:
-    """As ``face_optimum``, but no farther on the way to the solution over the free variables than the first bound.
+    """As ``face_optimum``, but on the way to the solution over the free variables no farther than the first bound; what
+    is there is held, and the way leads on to the solution over the others.
 
-    That always leads on, if by one variable a round. Where K_S1 is singular the solution may lie far outside, and what
-    is left once it is clipped may be no better than before.
+    That always leads on. Where K_S1 is singular the solution may lie far outside, and what is left once it is clipped
+    may be no better than before.
     """
     own_lower, own_upper, now = lower[members], upper[members], beta[members]
     S1 = members[(now > own_lower) & (now < own_upper)]
-    if len(S1) < 2:
-        return 0.0
-    at, free_lower, free_upper = beta[S1], lower[S1], upper[S1]
-    face = Face(subproblem, V, beta, S1, float(at.sum()), damping_of(V[S1], own_upper - own_lower))
-    x = face.solution()
-    if x is not None:
+    total, flops, right = float(now.sum()), 0.0, V.copy()
+    damping = damping_of(V[S1], own_upper - own_lower)
+    face, at = None, beta[S1]
+    while len(S1) > 1:
+        if face is None:
+            rest = float(beta[members].sum() - beta[S1].sum())
+            face = Face(subproblem, right, beta, S1, total - rest, damping)
+        x = face.solution()
+        if x is None:
+            break
         way = x - at
-        bound = np.where(way > 0, free_upper, free_lower)
-        with np.errstate(divide="ignore"):  # of what does not move
+        bound = np.where(way > 0, upper[S1], lower[S1])
+        with np.errstate(divide="ignore", invalid="ignore"):  # of what does not move
             share = np.abs(bound - at) / np.abs(way)
+        share[face.held] = np.inf
         step = min(1.0, float(share.min()))
-        beta[S1] = np.where(share <= step, bound, at + step * way)
-        beta[members] = feasible(beta[members], float(now.sum()), own_lower, own_upper)
-    return face.flops
+        reached = share <= step
+        at = np.where(reached, bound, at + step * way)
+        if step == 1.0:
+            break
+        out = np.flatnonzero(reached)
+        if face.is_worth_holding(len(out)):
+            face.hold(out, at[out])
+            continue
+        stays = put_aside(subproblem, K, right, beta, S1, at, face.held, out)
+        S1, at, flops, face = S1[stays], at[stays], flops + face.flops, None
+    flops += face.flops if face else 0.0
+    beta[S1] = at
+    beta[members] = feasible(beta[members], total, own_lower, own_upper)
+    return flops
+
+
+def put_aside(
+    subproblem: Subproblem,
+    K: FloatArray,
+    V: FloatArray,
+    beta: FloatArray,
+    S1: Places,
+    x: FloatArray,
+    *places: Places,
+) -> NDArray[np.bool_]:
+    """Those at ``places`` of S1 have the beta ``x`` there from now on, and V is moved with them. Returns which of S1
+    are left: shape (len(S1),)."""
+    stays = np.ones(len(S1), dtype=bool)
+    for some in places:
+        stays[some] = False
+    gone = S1[~stays]
+    V -= rows_times(subproblem, K, gone, x[~stays] - beta[gone])
+    beta[gone] = x[~stays]
+    return stays
 
 
 def damping_of(V: FloatArray, box: FloatArray) -> float:
@@ -288,7 +321,7 @@ class Face:
 
         Z'Z (b, u) = Z' L^-1 r - (total, c),     x = L'^-1 (L^-1 r - Z (b, u))
 
-    so that one more that is held costs a column of Z.
+    so that one more that is held costs a column of Z, and a row of the factor of Z'Z.
     """
 
     def __init__(
@@ -319,10 +352,11 @@ class Face:
                 break
             delta *= 10.0
             subproblem.lower_triangle(S1.astype(np.int64), A)
-        # Z, L^-1 r, Z'Z and Z' L^-1 r
+        # Z, L^-1 r, the factor of Z'Z and Z' L^-1 r
         self.Z = self.forward(np.ones((n, 1), order="F"))
         self.half = self.forward((base + delta * now)[:, None])[:, 0]
-        self.ZZ, self.Zr = self.Z.T @ self.Z, self.Z.T @ self.half
+        self.factor, self.info = cholesky(self.Z.T @ self.Z, 1, self.asking)
+        self.Zr = self.Z.T @ self.half
 
     def forward(self, right: FloatArray) -> FloatArray:
         """L^-1 right, some columns at a time."""
@@ -334,10 +368,9 @@ class Face:
 
     def solution(self) -> FloatArray | None:
         """x; None if rounding leaves Z'Z without a factor."""
-        factor, info = cholesky(self.ZZ, 1, self.asking)
-        if info:
+        if self.info:
             return None
-        of_bounds = solve_cholesky(factor, self.Zr - np.append(self.total, self.values), 1, self.asking)
+        of_bounds = solve_cholesky(self.factor, self.Zr - np.append(self.total, self.values), 1, self.asking)
         x, _ = lapack.dtrtrs(self.L, self.half - self.Z @ of_bounds, lower=1, trans=1)
         self.asking.ask(self.Z.size)
         solution: FloatArray = np.asarray(x)
@@ -351,7 +384,7 @@ class Face:
     def of_holding(self, count: int) -> float:
         """Flops of holding so many more."""
         n, columns = len(self.L), self.Z.shape[1] + count
-        return float(count * n * n + 2 * n * count * columns + columns**3 / 3)
+        return float(count * n * n + 2 * n * count * columns + count * columns**2)
 
     def hold(self, places: Places, values: FloatArray) -> None:
         """Hold x there, too."""
@@ -361,7 +394,9 @@ class Face:
         right[places, np.arange(count)] = 1.0
         more = self.forward(right)
         across, own = product(self.Z.T, more, self.asking), product(more.T, more, self.asking)
-        self.ZZ = np.block([[self.ZZ, across], [across.T, own]])
+        side, _ = lapack.dtrtrs(self.factor, across, lower=1)
+        below, self.info = cholesky(own - product(side.T, side, self.asking), 1, self.asking)
+        self.factor = np.block([[self.factor, np.zeros_like(side)], [side.T, below]])
         self.Zr = np.append(self.Zr, more.T @ self.half)
         self.Z = beside(self.Z, more, self.asking)
         self.held, self.values = np.append(self.held, places), np.append(self.values, values)
