@@ -94,7 +94,7 @@ cdef class DualSolution:
     reach : float         the largest share of its bound that steps of SMO have moved a variable to; 1 where it is not known
     subproblems, fallbacks : int      of decomposition: working sets solved, and those that IRWLS left to pair steps; else 0
     status : SolveStatus
-    chosen : str          by solver auto: the solvers that have worked on it, else ''
+    chosen : str          the solvers that have worked on it one after the other, if they were several or auto has chosen, else ''
     """
 
     def __init__(self, *, beta, scores, double rho, double r=0.0, double objective, int64_t iterations,

@@ -291,5 +291,5 @@ def after(first: DualSolution | None, second: DualSolution, name: str) -> DualSo
         subproblems=second.subproblems + (first.subproblems if first else 0),
         fallbacks=second.fallbacks + (first.fallbacks if first else 0),
         status=second.status,
-        chosen=f"{first.chosen}, {name}" if first else name,
+        chosen=f"{first.chosen}, {second.chosen or name}" if first else name,
     )

@@ -5,6 +5,8 @@
              V -= sum_{W} (beta_j - beta_j before) K_j                                            (ScoreUpdates)
     until    the gap over all variables < eps
 
+Where that leads no further, or would take longer than a path of exact optima, such a path goes on (``finished``).
+
 Where iterations, not kernel values, are the cost, a pair step over a thousand variables in cache takes the place of one over
 all of them. The objective falls with every round, since the start of each subproblem is feasible. (Osuna, Freund & Girosi
 1997; Joachims 1999; Perez-Cruz et al. 2000.) IRWLS begins with LIBSVM's steps, which are sooner at the end of easy problems
@@ -31,6 +33,8 @@ from libsvmx._solvers.smo.warm cimport WarmSmo
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.memory import load_blas, require
+from libsvmx._problem.dual import kkt_gap
+from libsvmx._solvers.path.from_small_cost import decades, expected_ns, leads_there
 from libsvmx.enums import SolveStatus
 
 
@@ -216,6 +220,15 @@ cdef int64_t STEPS_FOR_ONE = 10
 cdef int64_t PATIENCE = 50
 cdef double LITTLE = 1e-10
 cdef int64_t PATIENCE_IN_DOUBLE = 15
+# Flops of a nanosecond, and of a variable in a pair step.
+cdef double FLOPS = 8
+cdef double OF_VARIABLE = 8
+# Of what a path from a small C is expected to take, working sets have so much to bring the gap to a tenth, and so many flops at
+# least. In the margin of the path are so many times as many rows as there are free ones when they are fewest.
+cdef double OF_PATH = 0.75
+cdef double OF_FEWEST = 1.5
+cdef double TENTHS = 3.0  # times as many in all
+cdef double LEAST_FLOPS = 1e8
 # A path's factor may take so many bytes in any case.
 cdef double LEAST_FACTOR = 1 << 25
 # Kernel values of a start from one look at limits to the next: some milliseconds.
@@ -246,36 +259,63 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
     solution = solver.run()
     if settings.precision != "float" and (solution.status == SolveStatus.ROUNDING or
                                           (solution.status == SolveStatus.ITERATION_LIMIT and control.max_iter == 0)):
-        return finished(problem, kernel, budget_bytes, control, solution)
+        far = solver.far or solution.status == SolveStatus.ITERATION_LIMIT
+        return finished(problem, kernel, budget_bytes, control, n_threads, settings.name, solution, far)
     return solution
 
 
-cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Control control, DualSolution found):
-    """The exact optimum near ``found``, by a path, where pair steps lead no further or not soon; ``found`` itself where there is
-    no path."""
-    cdef const double[::1] lower = problem.lower, upper = problem.upper, beta = found.beta
+cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, name,
+                     DualSolution found, bint far):
+    """The exact optimum by a path, where working sets lead no further or not soon: from ``found``, and from a small C, which is
+    sooner if ``found`` is ``far`` from the optimum. ``found`` itself where there is no path."""
+    from libsvmx._core.stopping import Stopped
+    from libsvmx._solvers.path import from_small_cost
+    from libsvmx._solvers.path.path import PathLost
+
+    cdef double most_bytes = max(budget_bytes, LEAST_FACTOR)
     cdef DualSolution exact
+    for from_small in (far, not far):
+        try:
+            if not from_small:
+                exact = path_from(problem, kernel, budget_bytes, most_bytes, control, found)
+            elif from_small_cost.leads_there(problem, kernel):
+                exact = from_small_cost.solve(problem, kernel, budget_bytes, most_bytes, control, n_threads)
+            else:
+                continue
+        except PathLost:
+            continue
+        except Stopped as stop:
+            return ended(found, found, stop.status, "")
+        gap = kkt_gap(exact.beta, exact.scores, problem.lower, problem.upper, problem.group)
+        return ended(exact, found, exact.status if gap <= control.eps else SolveStatus.ROUNDING, f"{name}, path")
+    return found
+
+
+cdef object path_from(DualProblem problem, Kernel kernel, double budget_bytes, double most_bytes, Control control,
+                      DualSolution found):
+    """The exact optimum near ``found``. Raises PathLost, also where there is no such path; Stopped."""
+    from libsvmx._solvers.path.path import PathLost, path_of, solution_without
+
+    cdef const double[::1] lower = problem.lower, upper = problem.upper, beta = found.beta
     cdef Py_ssize_t v
     cdef double n_free = 0
     for v in range(problem.size):
         if lower[v] >= upper[v]:
-            return found
+            raise PathLost("rows are held out")
         n_free += bound_state(beta[v], lower[v], upper[v], 0.0) == FREE
-    if problem.groups == 2 or kernel.given or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
-        return found
-    from libsvmx._core.stopping import Stopped
-    from libsvmx._solvers.path.path import PathLost
-    from libsvmx._solvers.path.path import path_of, solution_without
+    if problem.groups == 2 or kernel.given or n_free * n_free * sizeof(double) > most_bytes:
+        raise PathLost("there is none")
+    path = path_of(problem, kernel, budget_bytes, found.beta, control)
+    return solution_without(path, problem, zeros("i", 0), path.state.totals, control)
 
-    try:
-        path = path_of(problem, kernel, budget_bytes, found.beta, control)
-        exact = solution_without(path, problem, zeros("i", 0), path.state.totals, control)
-    except (PathLost, Stopped):
-        return found
+
+cdef object ended(DualSolution best, DualSolution found, status, chosen):
+    """``best`` with the work of ``found``, too."""
     return DualSolution(
-        beta=exact.beta, scores=exact.scores, rho=exact.rho, r=exact.r, objective=exact.objective,
-        iterations=exact.iterations + found.iterations, rows_computed=exact.rows_computed,
-        values_computed=exact.values_computed, subproblems=found.subproblems, fallbacks=found.fallbacks, status=exact.status)
+        beta=best.beta, scores=best.scores, rho=best.rho, r=best.r, objective=best.objective,
+        iterations=found.iterations + (0 if best is found else best.iterations),
+        rows_computed=best.rows_computed, values_computed=max(best.values_computed, found.values_computed),
+        subproblems=found.subproblems, fallbacks=found.fallbacks, status=status, chosen=chosen)
 
 
 cdef class ChunkedSmo(WarmSmo):
@@ -300,6 +340,11 @@ cdef class ChunkedSmo(WarmSmo):
     cdef Targets within                     # the working set
     cdef bint may_go_on_in_double           # where rows in float hide too much
     cdef bint stalled
+    cdef readonly bint far                  # from the optimum, and a path from a small C is there sooner
+    cdef double path_decades                # powers of ten of C that such a path has to go, 0: there is none
+    cdef Py_ssize_t least_free              # that there have been between two working sets
+    cdef double tenth                       # of the gap after ``flops_then``
+    cdef double flops_then
 
     def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, settings):
         cdef double fitting
@@ -312,7 +357,10 @@ cdef class ChunkedSmo(WarmSmo):
         self.may_go_on_in_double = settings.precision != "float"
         # of one group, where a path goes on if that stalls, too
         self.may_have_doubles = settings.least_squares and self.may_go_on_in_double and self.groups == 1
-        self.has_doubles = False
+        self.has_doubles = self.far = False
+        self.least_free, self.tenth, self.flops_then, self.path_decades = problem.size, HUGE_VAL, 0.0, 0.0
+        if settings.least_squares and self.may_go_on_in_double and control.max_iter == 0 and leads_there(problem, kernel):
+            self.path_decades = decades(problem, kernel)
         fitting = sqrt(SHARE_OF_SUBPROBLEM * budget_bytes / (sizeof(float) + (IN_DOUBLE if self.may_have_doubles else 0)))
         if settings.least_squares:
             fitting = min(fitting, MOST_FACTORED)
@@ -371,6 +419,7 @@ cdef class ChunkedSmo(WarmSmo):
         cdef Certificate found[2]
         cdef Py_ssize_t n
         cdef int64_t since = 0          # rounds without a smaller gap
+        cdef int64_t steps = limit
         cdef bint going = True
         if self.begins_by_pairs and not self.updates.in_double and self.begin_by_pairs(limit):
             return 1
@@ -403,6 +452,12 @@ cdef class ChunkedSmo(WarmSmo):
             if self.subproblem is None:
                 with gil:
                     self.make_subproblem()
+            if self.path_decades > 0:
+                with gil:
+                    steps = self.steps_before_path(gap)
+                if steps <= 0:
+                    self.far = True
+                    break
             if self.is_stuck_in_float(gap, before):
                 self.has_doubles = True
                 if not self.updates.in_double:
@@ -415,7 +470,7 @@ cdef class ChunkedSmo(WarmSmo):
             self.load(n)
             if self.control.expired:
                 break
-            self.subproblem.solve(max(0.5 * self.aim(), TIGHTNESS * gap), limit - self.iterations)
+            self.subproblem.solve(max(0.5 * self.aim(), TIGHTNESS * gap), min(limit - self.iterations, steps))
             self.iterations = self.first_steps + self.subproblem.steps
             going = self.absorb()
             self.control.mark(MARK_STEP)
@@ -457,8 +512,24 @@ cdef class ChunkedSmo(WarmSmo):
         """Rounds that may pass without a gap that is smaller by a tenth; small working sets need many to see all variables."""
         return (PATIENCE_IN_DOUBLE if self.updates.in_double else PATIENCE) * (1 + self.active_size // self.least_size)
 
+    cdef int64_t steps_before_path(self, double gap) except *:
+        """Steps that the next working set may take before a path from a small C would be sooner; least squares are told of their
+        flops. The gap has to fall to a tenth in the work that such a path should take.
+
+        Rows that are free for a while are not in the margin of the path: the fewest there were tell how large that is.
+        """
+        cdef double flops = OF_VARIABLE * self.least_size * self.subproblem.steps + self.subproblem.engine.flops, most, left
+        self.least_free = min(self.least_free, self.count_free())
+        if gap <= self.tenth:
+            self.tenth, self.flops_then = 0.1 * gap, flops
+        most = expected_ns((<RowStore>self.store).kernel.n, OF_FEWEST * self.least_free, self.path_decades)
+        most = max(OF_PATH * FLOPS * most, LEAST_FLOPS)
+        left = min(self.flops_then + most, TENTHS * most) - flops
+        self.subproblem.engine.most_flops = self.subproblem.engine.flops + left
+        return <int64_t>(left / (OF_VARIABLE * self.least_size))
+
     cdef object unfinished(self):
-        return SolveStatus.ROUNDING if self.stalled else SolveStatus.ITERATION_LIMIT
+        return SolveStatus.ROUNDING if self.stalled or self.far else SolveStatus.ITERATION_LIMIT
 
     # ---- rounding of kernel values ------------------------------------------------------------
 

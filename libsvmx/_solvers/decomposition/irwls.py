@@ -71,6 +71,8 @@ LEAST_SHARE = 1 / 16
 # Flops of BLAS and LAPACK that take as long as a variable in a pair step, and as a gathered element of a matrix.
 OF_VARIABLE = 8
 OF_GATHERED = 30
+# And as an element of a matrix that is only read, or copied.
+OF_PASSED = 8
 # Pair steps take over, so many for each variable, after so many rounds that have not halved the gap.
 PATIENCE = 10
 FALLBACK_STEPS = 100
@@ -84,16 +86,24 @@ BISECTIONS = 80
 
 
 class LeastSquares:
-    """The engine of subproblems: pair steps and rounds of least squares in turn."""
+    """The engine of subproblems: pair steps and rounds of least squares in turn.
+
+    Attributes
+    ----------
+    flops : float      what all least squares so far have taken, about
+    most_flops : float      it ends as at a limit of steps once they are so many
+    """
 
     def __init__(self) -> None:
         self.share = 1.0  # pair steps before a round, as a share of those that take as long
+        self.flops, self.most_flops = 0.0, np.inf
 
     @one_blas_thread()  # of more threads, sums would depend on how many there are
     def __call__(self, subproblem: Subproblem, eps: float, limit: int) -> None:
         """Bring the gap of ``subproblem`` below ``eps``, or make about ``limit`` pair steps."""
         if subproblem.in_double:
-            return in_double(subproblem, eps, limit)
+            self.flops += in_double(subproblem, eps, limit, self.most_flops - self.flops)
+            return
         last = subproblem.steps + limit
         best, waited, fallbacks = np.inf, 0, 0
         least = STEPS + int(STEPS_PER_VARIABLE * subproblem.size)
@@ -102,7 +112,7 @@ class LeastSquares:
         while True:
             made = subproblem.sweep(eps, min(last, goal) - subproblem.steps)
             gap = subproblem.kkt_gap()
-            if gap < eps or subproblem.steps >= last or subproblem.told_to_stop():
+            if gap < eps or subproblem.steps >= last or self.flops > self.most_flops or subproblem.told_to_stop():
                 return
             goal = max(goal, begun + int(self.share * of_factor(subproblem.n_free()) / of_step))
             if made and subproblem.steps < goal:
@@ -116,6 +126,7 @@ class LeastSquares:
                 leads_on, flops = waited <= PATIENCE * (fallbacks + 1), 0.0
                 if leads_on:
                     leads_on, flops = least_squares(subproblem)
+                    self.flops += flops
             except Stopped:
                 return
             if leads_on and subproblem.kkt_gap() < GOOD * gap:
@@ -129,21 +140,25 @@ class LeastSquares:
                 goal = max(goal, subproblem.steps + FALLBACK_STEPS * subproblem.size)
 
 
-def in_double(subproblem: Subproblem, eps: float, limit: int) -> None:
-    """As LeastSquares without pair steps, which go by kernel values in float. A round counts as ``size`` steps."""
-    best, waited, last = np.inf, 0, subproblem.steps + limit
+def in_double(subproblem: Subproblem, eps: float, limit: int, most_flops: float) -> float:
+    """As LeastSquares without pair steps, which go by kernel values in float. A round counts as ``size`` steps. Returns
+    about how many flops it took."""
+    best, waited, last, total = np.inf, 0, subproblem.steps + limit, 0.0
     try:
-        while waited <= PATIENCE and subproblem.steps < last:
+        while waited <= PATIENCE and subproblem.steps < last and total <= most_flops:
             gap = subproblem.kkt_gap()
             if gap < eps or subproblem.told_to_stop():
-                return
+                break
             waited = 0 if gap <= 0.5 * best else waited + 1
             best = gap if waited == 0 else best
-            if not least_squares(subproblem)[0]:
-                return
+            leads_on, flops = least_squares(subproblem)
+            total += flops
+            if not leads_on:
+                break
             subproblem.count(subproblem.size)
     except Stopped:
-        return
+        pass
+    return total
 
 
 def of_factor(n: int) -> float:
@@ -384,7 +399,8 @@ class Face:
     def of_holding(self, count: int) -> float:
         """Flops of holding so many more."""
         n, columns = len(self.L), self.Z.shape[1] + count
-        return float(count * n * n + 2 * n * count * columns + count * columns**2)
+        passes = n * n + 2 * n * columns + columns**2  # over L, Z and the factor, of which Z and the factor are copied
+        return float(count * n * n + 2 * n * count * columns + count * columns**2 + OF_PASSED * passes)
 
     def hold(self, places: Places, values: FloatArray) -> None:
         """Hold x there, too."""

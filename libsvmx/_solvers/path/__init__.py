@@ -20,6 +20,7 @@ of beta and one bias; here there is a sum and a level for each group, two in the
                     Path: start, update (rows), rescale (C), check; near, from what a training has found; by_smo
                     (smo/warm.pyx) where no path leads on
                     path_of, solution_without: folds of a cross-validation that leave the optimum over all rows
+    from_small_cost.py      solve: the optimum at a large C by the path from a small one, for irwls and auto
 
     A path is exact. That of ATO (_solvers/seeding/ato_path.pyx) goes by the same engine, over rows in float and with a
     ridge (``PathState.ridge``); rows that are far are always shrunk, and what it may take has an end (``Motion``).
