@@ -29,6 +29,7 @@ cdef class DualSolution:
     cdef readonly double reach
     cdef readonly object status
     cdef readonly str chosen
+    cdef readonly double gap
 
 
 # A dual problem for compiled loops.

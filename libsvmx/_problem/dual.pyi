@@ -53,6 +53,7 @@ class DualSolution:
     reach: float
     status: SolveStatus
     chosen: str
+    gap: float
     def __init__(
         self,
         *,
@@ -69,7 +70,9 @@ class DualSolution:
         reach: float = 1.0,
         status: SolveStatus,
         chosen: str = "",
+        gap: float = ...,
     ) -> None: ...
+    def judged(self, gap: float, status: SolveStatus) -> DualSolution: ...
 
 def kkt_gap(beta: Any, scores: Any, lower: Any, upper: Any, group: Any = None) -> float: ...
 def extremes(V: NDArray[Any], can_grow: NDArray[np.bool_], can_fall: NDArray[np.bool_]) -> tuple[float, float]: ...

@@ -13,7 +13,7 @@ LIBSVM's variables are alpha_i = |beta_i| with labels y_i (Fan, Chen & Lin 2005,
 them, see positions.pyx there.
 """
 
-from libc.math cimport HUGE_VAL, fabs
+from libc.math cimport HUGE_VAL, NAN, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, malloc, qsort
 
@@ -95,15 +95,23 @@ cdef class DualSolution:
     subproblems, fallbacks : int      of decomposition: working sets solved, and those that IRWLS left to pair steps; else 0
     status : SolveStatus
     chosen : str          the solvers that have worked on it one after the other, if they were several or auto has chosen, else ''
+    gap : float           KKT gap over all variables, nan: that of ``scores``
     """
 
     def __init__(self, *, beta, scores, double rho, double r=0.0, double objective, int64_t iterations,
                  int64_t rows_computed=0, int64_t values_computed=0, int64_t subproblems=0, int64_t fallbacks=0,
-                 double reach=1.0, status, str chosen=""):
+                 double reach=1.0, status, str chosen="", double gap=NAN):
         self.beta, self.scores, self.rho, self.r, self.objective = beta, scores, rho, r, objective
-        self.iterations, self.status, self.chosen = iterations, status, chosen
+        self.iterations, self.status, self.chosen, self.gap = iterations, status, chosen, gap
         self.rows_computed, self.values_computed = rows_computed, values_computed
         self.subproblems, self.fallbacks, self.reach = subproblems, fallbacks, reach
+
+    def judged(self, double gap, status):
+        """The same with another gap and status."""
+        return DualSolution(
+            beta=self.beta, scores=self.scores, rho=self.rho, r=self.r, objective=self.objective, iterations=self.iterations,
+            rows_computed=self.rows_computed, values_computed=self.values_computed, subproblems=self.subproblems,
+            fallbacks=self.fallbacks, reach=self.reach, status=status, chosen=self.chosen, gap=gap)
 
 
 # ---- The certificate of an optimum -----------------------------------------------------------------

@@ -90,7 +90,7 @@ class Auto(Solver):
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
     ) -> DualSolution:
-        from libsvmx._solvers.smo.solver import SMO
+        from libsvmx._solvers.smo.solver import SMO, checked
 
         nonzeros, features = features_of(dual, kernel)
         gets_on_anyway = not features and largest_product(dual, kernel) <= self.queued_up_to(KernelType(kernel.kind))
@@ -100,7 +100,7 @@ class Auto(Solver):
         smo = smo_of(dual, kernel, budget_bytes, early, threads)
         looks = looks_at(self.policy, dual, kernel, nonzeros, features)
         found, is_hard = run(smo, looks, self.policy, dual, early, control.max_iter)
-        solution = chosen(found, SMO.name)
+        solution = chosen(checked(found, dual, kernel, early), SMO.name)
         early.read_out()
         del smo  # and its kernel rows
         for name, attempt in attempts(self.policy, dual, solution, is_hard, features, kernel, budget_bytes, threads):
@@ -291,5 +291,6 @@ def after(first: DualSolution | None, second: DualSolution, name: str) -> DualSo
         subproblems=second.subproblems + (first.subproblems if first else 0),
         fallbacks=second.fallbacks + (first.fallbacks if first else 0),
         status=second.status,
+        gap=best.gap,
         chosen=f"{first.chosen}, {second.chosen or name}" if first else name,
     )

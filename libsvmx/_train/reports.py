@@ -5,7 +5,7 @@ The one place where a dual problem meets its solver.
 
 from __future__ import annotations
 
-from math import inf, isfinite
+from math import inf, isfinite, isnan
 
 from libsvmx._core.records import NamedTuple, replace
 from libsvmx._core.threads import thread_count
@@ -84,7 +84,7 @@ def recover(
         status=solution.status,
         rows_computed=solution.rows_computed,
         values_computed=solution.values_computed if values_computed is None else values_computed,
-        gap=inf if unknown else kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group),
+        gap=inf if unknown else gap_of(dual, solution),
         subproblems=solution.subproblems,
         fallbacks=solution.fallbacks,
         reach=solution.reach,
@@ -95,6 +95,13 @@ def recover(
         fits = "fits all targets to -p" if param.svm_type.is_regression else "separates the classes"
         observer.remark(Remark.HARD_MARGIN, fits)
     return Recovered(coefficients, announced(report, observer))
+
+
+def gap_of(dual: DualProblem, solution: DualSolution) -> float:
+    """The KKT gap over all variables: the solver's, or that of its scores."""
+    if isnan(solution.gap):
+        return kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group)
+    return solution.gap
 
 
 def starts_unknown(dual: DualProblem, solution: DualSolution) -> bool:

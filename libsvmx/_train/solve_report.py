@@ -24,7 +24,8 @@ class SolveReport:
     status : SolveStatus       how it ended
     rows_computed, values_computed : int      kernel rows, and all kernel values; of problems that are solved
         at once, those that this one has asked for
-    gap : float                KKT gap over all variables; inf where a limit came before the first step of a nu
+    gap : float                KKT gap over all variables, of smo with kernel values in double where those in float may
+        hide more than the tolerance; inf where a limit came before the first step of a nu
         formulation or one-class, in which case ``rho`` and ``objective`` are not known either, and 0
     subproblems, fallbacks : int              working sets that were solved, and how often least squares left one to
         pair steps; both are 0 along LIBSVM's path

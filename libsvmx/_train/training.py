@@ -128,6 +128,10 @@ def solve_binary(
         if warm:
             dual = warm.begin(number, dual, kernel, control)
         solution = solve(param, dual, kernel, budget_bytes, control)
+        if param.solver.follows_libsvm:
+            from libsvmx._solvers.smo.solver import checked
+
+            solution = checked(solution, dual, kernel, control)
         if warm:
             warm.keep(number, dual, solution)
     seconds, weights = machine.monotonic() - began, problem.sample_weight

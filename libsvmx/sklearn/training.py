@@ -98,7 +98,8 @@ def refined(model: Model, problem: Problem, observer: Observer) -> Model:
     from libsvmx._train.updating.from_model import state_of_training  # NumPy and the path, only where it is taken
     from libsvmx._train.updating.state import State
 
-    if any(status != SolveStatus.CONVERGED for status in model.statuses):
+    near = (SolveStatus.CONVERGED, SolveStatus.ROUNDING)  # what rounding has left is what this is for
+    if any(status not in near for status in model.statuses):
         return model
     try:
         exact = state_of_training(problem, model, observer, State).model

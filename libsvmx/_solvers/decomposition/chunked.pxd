@@ -14,7 +14,7 @@ cdef class ScoreUpdates:
     cdef Targets targets            # the active positions
     cdef float[::1] values          # SVMX_SOURCES rows over them
     cdef double[::1] doubles        # or one row in double
-    cdef double value_error         # of a kernel value in float
+    cdef double largest             # kernel value
     cdef int add(self, Py_ssize_t n, const int32_t *positions, const double *coef, Py_ssize_t active_size,
                  double *V) except -1 nogil
     cdef int add_kept(self, Py_ssize_t n, const int32_t *positions, const double *coef, Py_ssize_t active_size,

@@ -28,7 +28,7 @@ from libsvmx._kernels.sharedrows cimport SharedKernel
 from libsvmx._problem.dual cimport FREE, Certificate, DualProblem, DualSolution, bound_state
 from libsvmx._solvers.control cimport MARK_STEP, Control
 from libsvmx._solvers.decomposition.subproblem cimport Selection, Subproblem
-from libsvmx._solvers.smo.smo cimport Smo
+from libsvmx._solvers.smo.smo cimport Smo, score_rounding
 from libsvmx._solvers.smo.warm cimport WarmSmo
 
 from libsvmx._core.buffers import zeros
@@ -51,9 +51,6 @@ from libsvmx.enums import SolveStatus
 # move scores, and forgotten.
 cdef double EXPENSIVE_NONZEROS = 64
 cdef double WORTH_KEEPING = 0.1
-# Of kernel values in float, relative to K(i, i); and how much larger than expected what comes of it may be.
-cdef double FLOAT_ERROR = 6e-8
-cdef double SAFETY = 4.0
 cdef Py_ssize_t PARTS_PER_THREAD = 2
 
 
@@ -89,19 +86,13 @@ cdef class ScoreUpdates:
         cdef Py_ssize_t p
         cdef const double[::1] diagonal = store.kernel.diagonal
         self.store, self.control, self.in_double, self.stale = store, control, in_double, True
-        self.value_error = FLOAT_ERROR
+        self.largest = 0.0
         for p in range(size):
-            self.value_error = max(self.value_error, FLOAT_ERROR * fabs(diagonal[store.index[p]]))
+            self.largest = max(self.largest, fabs(diagonal[store.index[p]]))
         self.keeps = is_expensive(store.kernel) and store.capacity >= WORTH_KEEPING * store.size
 
     cdef double rounding(self, double squares) noexcept nogil:
-        """How far rounding of kernel values may have moved a score, ``squares`` being the sum of squares of the differences of
-        beta to that of the first scores.
-
-        Each value is off by about ``value_error``, one way or the other, and always alike, so on whatever way beta came
-        there the scores are off by that times the root of the sum.
-        """
-        return SAFETY * self.value_error * sqrt(squares)
+        return score_rounding(self.largest, squares)
 
     cdef int add(self, Py_ssize_t n, const int32_t *positions, const double *coef, Py_ssize_t active_size,
                  double *V) except -1 nogil:

@@ -53,3 +53,6 @@ cdef class Smo(PositionsWithRows):
     cdef object ended(self, bint converged)
     cdef object unfinished(self)
     cdef object solution(self, status, int64_t subproblems=*, int64_t fallbacks=*)
+
+
+cdef double score_rounding(double largest, double squares) noexcept nogil

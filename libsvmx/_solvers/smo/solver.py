@@ -7,6 +7,7 @@ from math import inf
 from libsvmx._core.records import record
 from libsvmx._solvers.solver import NO_BOUND, Solver
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -15,6 +16,25 @@ if TYPE_CHECKING:
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
     from libsvmx.enums import KernelType
+
+
+# Of eps: a gap up to so many times that is one at the tolerance.
+TOLERATED = 2.0
+
+
+def checked(solution: DualSolution, dual: DualProblem, kernel: Kernel, control: Control) -> DualSolution:
+    """A solution of SMO whose status says ROUNDING if its gap is above the tolerance once kernel values are in double.
+
+    LIBSVM's are in float, and where coefficients are large that hides more than ``eps``.
+    """
+    from libsvmx._solvers.smo.smo import gap_in_double
+
+    if solution.status != SolveStatus.CONVERGED:
+        return solution
+    gap = gap_in_double(dual, kernel, solution.beta, control)
+    if gap is None:
+        return solution
+    return solution.judged(gap, SolveStatus.ROUNDING if gap > TOLERATED * control.eps else solution.status)
 
 
 @record(frozen=True)
