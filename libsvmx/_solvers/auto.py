@@ -56,6 +56,9 @@ class ChoicePolicy:
         each variable, and ``soon_in_all``, should it go on falling as it has
     patience : float            after so many steps for each variable another solver goes on in any case
     smo_gets_on : float         up to this product of the largest bound and the largest kernel value there are no looks
+    linear_gets_on : float      the same with a linear kernel, of up to ``few_rows`` rows, times these: SMO is about as
+        soon as CRSVM there, and sooner where it solves many such problems at once
+    few_rows : int
     most_free : int             IRWLS factors matrices of the free variables. Where more are free, the gap must be
         ``much_worse`` times that of the start for it to be sooner than SMO, and Chunked goes on after the last look
     least_squares, by_pairs : Solver or None      who goes on; None: IRWLS and Chunked as they are
@@ -68,6 +71,8 @@ class ChoicePolicy:
     soon_in_all: float = 30_000
     patience: float = 200
     smo_gets_on: float = 100.0
+    linear_gets_on: float = 5e4
+    few_rows: int = 1500
     most_free: int = 2500
     much_worse: float = 5.0
     least_squares: Solver | None = None
@@ -84,8 +89,10 @@ class Auto(Solver):
 
     policy: ChoicePolicy = policy_field(ChoicePolicy)
 
-    def queued_up_to(self, kernel_type: KernelType) -> float:
-        return 0.0 if kernel_type == KernelType.LINEAR else self.policy.smo_gets_on
+    def queued_up_to(self, kernel_type: KernelType, n_rows: int) -> float:
+        if kernel_type != KernelType.LINEAR:
+            return self.policy.smo_gets_on
+        return self.policy.linear_gets_on / max(n_rows, 1) if n_rows <= self.policy.few_rows else 0.0
 
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
@@ -93,7 +100,7 @@ class Auto(Solver):
         from libsvmx._solvers.smo.solver import SMO, checked
 
         nonzeros, features = features_of(dual, kernel)
-        gets_on_anyway = not features and largest_product(dual, kernel) <= self.queued_up_to(KernelType(kernel.kind))
+        gets_on_anyway = largest_product(dual, kernel) <= self.queued_up_to(KernelType(kernel.kind), kernel.n)
         if inf in dual.upper or gets_on_anyway:
             return chosen(SMO().solve(dual, kernel, budget_bytes, control, threads), SMO.name)
         early = control.part(control.eps, 0, control.tell)

@@ -129,7 +129,7 @@ def plan_of(problem: Problem, param: Parameter) -> TrainingPlan:
     largest = sum(sizes[:2]) if classes else n
     row_bytes = KERNEL_BYTES * largest
     kept = min(largest, int(param.cache_bytes / row_bytes)) if row_bytes else 0
-    solver, reason, product = solver_of(problem, param)
+    solver, reason, product = solver_of(problem, param, largest)
     distances = table.distances() if "gamma" in param.kernel_type.uses else None
     gammas = None
     if distances is not None and len(distances) and np.quantile(distances, 0.1) > 0:
@@ -163,8 +163,9 @@ def plan_of(problem: Problem, param: Parameter) -> TrainingPlan:
 # ---- the solver ----------------------------------------------------------------------------------
 
 
-def solver_of(problem: Problem, param: Parameter) -> tuple[str, str, float]:
-    """Name of the solver, why, and the largest bound of a coefficient times the largest kernel value."""
+def solver_of(problem: Problem, param: Parameter, largest: int) -> tuple[str, str, float]:
+    """Name of the solver, why, and the largest bound of a coefficient times the largest kernel value. ``largest``: rows
+    of the largest problem."""
     name = param.solver.name
     if param.kernel_type == KernelType.PRECOMPUTED or not len(problem):
         product = inf
@@ -178,17 +179,22 @@ def solver_of(problem: Problem, param: Parameter) -> tuple[str, str, float]:
         return name, "it was asked for", product
     if param.has_infinite_cost:
         return "smo", "auto takes smo for a hard margin", product
+    limit = auto_of(param).queued_up_to(param.kernel_type, largest)
+    if product <= limit:
+        return "smo", f"auto takes it where C times the largest kernel value is {limit:g} or less", product
     if param.kernel_type == KernelType.LINEAR:
         return name, "auto begins with smo; with a linear kernel of few features crsvm goes on", product
-    if product <= (limit := smo_gets_on(param)):
-        return "smo", f"auto takes it where C times the largest kernel value is {limit:g} or less", product
     return name, "it begins with smo, and looks early whether irwls or chunked is sooner", product
 
 
 def smo_gets_on(param: Parameter) -> float:
     """Up to which product of the largest bound and the largest kernel value auto takes smo, or would take it."""
-    auto = param.solver if isinstance(param.solver, Auto) else Auto()
-    return auto.policy.smo_gets_on
+    return auto_of(param).policy.smo_gets_on
+
+
+def auto_of(param: Parameter) -> Auto:
+    """The solver, where it is auto, else auto as it is."""
+    return param.solver if isinstance(param.solver, Auto) else Auto()
 
 
 # ---- what is odd ---------------------------------------------------------------------------------

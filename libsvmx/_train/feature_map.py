@@ -21,6 +21,7 @@ from libsvmx._kernels.featurerows import (
 )
 from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._train.model import Model, columns_of, vectors_of
+from libsvmx._train.observer import Remark
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 # The mean kernel value of a row with itself; as for other solvers, half the range of a float.
 LARGEST = 1.7e38
+# The interior-point method has about so many iterations, and from so many operations on it is told how much that is:
+# some tens of seconds on one core.
+ITERATIONS, MUCH_WORK = 25, 3e11
 # What a full factor of K leaves out, relative to its trace.
 FULL = 1e-15
 UNFINISHED = "the features of the rows are not finished, so there is no model; give it more time, or a smaller rank"
@@ -79,6 +83,11 @@ class FeatureMap:
             )
         try:
             own = None if self.solver.low_rank else self.own_rows(asking)
+            if own is not None:
+                self.tell_of_work(own.n, float(own.nnz) * own.nnz / max(own.m, 1), observer)
+            elif self.solver.rank or not self.solver.low_rank:  # of an error alone the rank is not known
+                n = min(self.solver.rank or len(problem), len(problem))
+                self.tell_of_work(n, float(len(problem)) * n * n, observer)
             self.rows = self.factor_rows(observer, asking) if own is None else own
         except Stopped as stop:
             raise StoppedEarly(stop.status, UNFINISHED) from None
@@ -87,6 +96,14 @@ class FeatureMap:
         if self.rows.n == 0:  # there is not a single feature; LAPACK wants one
             self.rows = DenseRows(np.zeros((self.rows.m, 1)))
         self.number = inverse(problem.rows, problem.features.n_rows)
+
+    def tell_of_work(self, n: int, of_matrices: float, observer: Observer) -> None:
+        """A remark, before it begins, on much work with n features; ``of_matrices``: operations for the normal matrices
+        of an iteration, were all rows in one problem. Of k classes each row is in k - 1 of them."""
+        k = 2 if self.param.svm_type.is_regression else len(set(self.problem.targets))
+        work = ITERATIONS * max(1, k - 1) * (of_matrices + k / 2 * n**3 / 3)
+        if work > MUCH_WORK:
+            observer.remark(Remark.MUCH_WORK, f"{work:.0e}")
 
     @property
     def predicts(self) -> bool:

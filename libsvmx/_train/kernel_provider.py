@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
+from itertools import pairwise
 from math import inf
 
 from libsvmx._core.arrays import inverse, take_float64, take_int32
@@ -134,7 +135,7 @@ class KernelProvider:
         slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # of one thread: rows of a solve
         if not policy.queue or param.kernel_type == KernelType.PRECOMPUTED or param.is_hard_margin:
             return None
-        most = param.solver.queued_up_to(param.kernel_type)
+        most = param.solver.queued_up_to(param.kernel_type, self.most_rows())
         if most < inf:
             largest = max((self.whole or self.make_whole()).diagonal, default=0.0) if most else inf
             weight = 1.0 if problem.sample_weight is None else max(problem.sample_weight, default=0.0)
@@ -165,6 +166,14 @@ class KernelProvider:
         if tabulated:
             queue.tabulate()
         return queue
+
+    def most_rows(self) -> int:
+        """Of a solve, at most: all rows, or those of the two largest classes."""
+        problem, _, groups, _ = self.request
+        if not groups:
+            return len(problem)
+        starts = groups[0]
+        return sum(sorted(end - begin for begin, end in pairwise(starts))[-2:])
 
     def values_of_all(self, param: Parameter, observer: Observer) -> Gram:
         """All kernel values."""

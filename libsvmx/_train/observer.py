@@ -35,6 +35,7 @@ class Remark(StrEnum):
     COUPLING_LIMIT = "coupling limit"
     LINE_SEARCH = "line search"
     NEWTON_LIMIT = "newton limit"
+    MUCH_WORK = "much work"
     SOLVER = "solver"
 
 

@@ -53,6 +53,10 @@ REMARKS = {
     Remark.PROBABILITY_DROPPED: "the model's probability estimates are dropped: they come from cross-validation",
     Remark.PROBABILITY_UNFINISHED: "there are no probability estimates in the model: their folds were not finished",
     Remark.PAIRS_NOT_BEGUN: "{detail} pairs of classes were not begun: what the model says of them means nothing",
+    Remark.MUCH_WORK: (
+        "solver crsvm has {detail} operations to do: where there are few support vectors, or sparse rows with many "
+        "features, smo is soonest; or give a smaller --rank"
+    ),
     Remark.COUPLING_LIMIT: "pairwise coupling met its iteration limit for {detail} rows",
 }
 

@@ -330,3 +330,14 @@ def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type):
         assert chosen(models[0]) == chosen(models[1])
         found.update(chosen(models[0]))
     assert any(", " in name for name in found)
+
+
+@pytest.mark.parametrize(("rows", "C", "names"), [(1400, 0.1, {"smo"}), (1400, 100, {"smo, crsvm"})])
+def test_a_linear_kernel_with_a_small_product_is_left_to_smo(rows, C, names):
+    """So pairs of classes are solved at once: each alone, and in a queue."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(rows, 5))
+    y = np.floor(3 * rng.random(rows))
+    for classes in (2, 3):
+        model = libsvmx.train(X, np.minimum(y, classes - 1), solver="auto", kernel_type="linear", C=C)
+        assert set(chosen(model)) == names

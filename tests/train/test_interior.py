@@ -1,8 +1,11 @@
 """Trainings by solver crsvm: LIBSVM's optimum, the exact one of the path, and models as of any other solver."""
 
+import contextlib
+import warnings
+
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, random_array
 from support import data, exact
 from support.judge import Factor, Judge
 from support.oracle import Oracle
@@ -16,6 +19,7 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels.approximation import FactorPolicy
 from libsvmx._solvers.interior_point.solver import CRSVM, InteriorPolicy
+from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter, changed
 from libsvmx.io.modelfile import model_text
 
@@ -421,3 +425,22 @@ def test_the_rule_distance_does_not_depend_on_the_scale():
         rows.append([line.rows for line in lines])
     assert rows[0] == rows[1]
     assert min(rows[0][1:]) < 270
+
+
+class Stopped(Recorder):
+    """Ends the call at its first question, so that none of the work is done."""
+
+    def should_stop(self):
+        return True
+
+
+@pytest.mark.parametrize(("n_rows", "told"), [(2200, True), (400, False)])
+def test_much_work_is_told_before_it_begins(n_rows, told):
+    """More features than rows: a factor of the whole kernel matrix, over and over."""
+    X = random_array((n_rows, 2500), density=0.01, rng=np.random.default_rng(0), format="csr")
+    y = np.where(np.arange(n_rows) % 2, 1.0, -1.0)
+    heard = Stopped()
+    with warnings.catch_warnings(), contextlib.suppress(libsvmx.StoppedEarly):
+        warnings.simplefilter("ignore", libsvmx.ConvergenceWarning)
+        libsvmx.train(X, y, solver="crsvm", kernel_type="linear", observer=heard)
+    assert (Remark.MUCH_WORK in heard.remarks) == told
