@@ -610,6 +610,20 @@ def first_asymmetry(CsrMatrix matrix, rows):
     return None
 
 
+def largest_square(CsrMatrix matrix, rows):
+    """The largest sum of squares of one of the rows (buffer of int32), 0 if there is none."""
+    cdef const int32_t[::1] chosen = rows
+    cdef Py_ssize_t i
+    cdef int64_t k
+    cdef double square, most = 0.0
+    for i in range(chosen.shape[0]):
+        square = 0.0
+        for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
+            square += matrix.value[k] * matrix.value[k]
+        most = max(most, square)
+    return most
+
+
 def largest_serial(CsrMatrix vectors):
     """Largest serial number of precomputed support vectors, whose rows start with 0:serial; 0 without rows."""
     cdef Py_ssize_t i

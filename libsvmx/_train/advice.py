@@ -21,7 +21,7 @@ from libsvmx._core.memory import MEGABYTE
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.auto import Auto, are_few
-from libsvmx._train.checks import check_problem
+from libsvmx._train.checks import check_problem, is_noise
 from libsvmx._train.counting import counting_part
 from libsvmx._train.gamma import default_gamma
 from libsvmx._train.kernel_provider import KernelProvider
@@ -30,6 +30,8 @@ from libsvmx._train.parameter import flat_fields
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -40,6 +42,7 @@ SAMPLE = 500  # rows whose distances the median heuristic takes
 # for one of the smallest; gamma outside the quantiles of the heuristic.
 WIDE, NARROW, UNEVEN, FAR = 10.0, 0.01, 10.0, 10.0
 MANY = 10_000  # rows from which on crsvm is worth a word
+OFFSET = 4.0  # ranges of a feature from 0 on that are an offset
 SHOWN = 5  # of many, the first are named
 KERNEL_BYTES = 4  # of a kernel value
 PIECE = 1 << 19  # values that are sorted at once: a twentieth of a second
@@ -52,8 +55,8 @@ class Advice:
 
     Attributes
     ----------
-    kind : str        'scale', 'imbalance', 'gamma', 'duplicates', 'contradictions', 'constant', 'memory', 'linear'
-                      or 'steps'
+    kind : str        'scale', 'offset', 'imbalance', 'gamma', 'duplicates', 'contradictions', 'constant', 'memory',
+                      'linear' or 'steps'
     text : str        what is odd
     remedy : str      what to do
     """
@@ -155,7 +158,7 @@ def plan_of(problem: Problem, param: Parameter) -> TrainingPlan:
         threads=thread_count(param.threads),
         warnings=(),
     )
-    found = [*of_features(table, param), *of_classes(plan)]
+    found = [*of_features(table, param), *of_offsets(table, param), *of_classes(plan)]
     found += [*of_gamma(plan, any(advice.kind == "scale" for advice in found)), *of_rows(table, param)]
     return dataclasses.replace(plan, warnings=(*found, *of_memory(plan), *of_steps(plan, product)))
 
@@ -225,6 +228,38 @@ def of_features(table: Table, param: Parameter) -> Iterator[Advice]:
             "constant",
             f"{counted(len(constant), 'feature')} with a single value: {first}",
             "leave out what tells nothing",
+        )
+
+
+def far_from_0(table: Table, gamma: float) -> NDArray[np.intp]:
+    """Places of the features whose distance from 0, many times their range, gives squared distances between rows
+    large rounding errors; the farthest first, none where they are not."""
+    size = np.maximum(np.abs(table.lows), np.abs(table.highs))
+    far = np.flatnonzero(size >= OFFSET * (table.highs - table.lows))
+    if not is_noise(gamma, float((size[far] ** 2).sum())):
+        return far[:0]
+    far = far[np.argsort(-size[far], kind="stable")]
+    return far[len(far) * size[far] ** 2 >= size[far[0]] ** 2]
+
+
+def far_text(table: Table, places: NDArray[np.intp]) -> str:
+    """``feature 3 (100000 to 100001) is far from 0``"""
+    named = ", ".join(f"{table.numbers[j]} ({table.lows[j]:.10g} to {table.highs[j]:.10g})" for j in places[:SHOWN])
+    more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+    return f"feature {named} is far from 0" if len(places) == 1 else f"features {named}{more} are far from 0"
+
+
+def of_offsets(table: Table, param: Parameter) -> Iterator[Advice]:
+    """Features so far from 0 that the RBF kernel has large rounding errors."""
+    if param.kernel_type != KernelType.RBF:
+        return
+    places = far_from_0(table, param.gamma)
+    if len(places):
+        yield Advice(
+            "offset",
+            f"{far_text(table, places)}, many times {'its' if len(places) == 1 else 'their'} range: squared distances "
+            "between rows, |x|^2 + |z|^2 - 2 x'z, have large rounding errors",
+            "subtract the mean, or scale by svmx-scale",
         )
 
 

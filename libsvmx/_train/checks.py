@@ -142,6 +142,12 @@ REMEDIES = {
 }
 
 
+def is_noise(gamma: float, square: float) -> bool:
+    """Whether rounding of squared distances between rows, of which ``square`` is the largest |x|^2, moves values of the
+    RBF kernel by more than 0.001 of them. LIBSVM computes them in double."""
+    return gamma * square * 2.0**-52 > 1e-3
+
+
 def check_finite(model: Model) -> None:
     """Raise ParameterError, with what is not finite and the pair of classes, if a function of the model degenerates."""
     param, what, where = model.param, "", ""

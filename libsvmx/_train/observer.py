@@ -25,6 +25,7 @@ class Remark(StrEnum):
     WEIGHT_WITHOUT_CLASS = "weight without class"
     CLASS_DROPPED = "class dropped"
     NOT_SYMMETRIC = "not symmetric"
+    OFFSET = "offset"
     FEW_DENSITY_VALUES = "few density values"
     FEW_ROWS_FOR_PROBABILITY = "few rows for probability"
     CLASS_SMALLER_THAN_FOLDS = "class smaller than folds"

@@ -8,7 +8,7 @@ from itertools import chain, combinations, pairwise
 from libsvmx._core.arrays import take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.machine import machine
-from libsvmx._core.matrix import first_asymmetry
+from libsvmx._core.matrix import first_asymmetry, largest_square
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualSolution
@@ -22,7 +22,7 @@ from libsvmx._train.assembly import (
     tell_of_classes,
     without_probability,
 )
-from libsvmx._train.checks import check_finite, check_problem
+from libsvmx._train.checks import check_finite, check_problem, is_noise
 from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.model import Model
@@ -68,6 +68,7 @@ def train_problem(
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
     tell_asymmetry(problem, param, observer)
+    tell_offset(problem, param, observer)
     model = train_counting(problem, param, rand, observer, warm=warm, inner=inner)
     check_finite(model)
     return model
@@ -79,6 +80,18 @@ def tell_asymmetry(problem: Problem, param: Parameter, observer: Observer) -> No
         pair = first_asymmetry(problem.matrix, problem.rows)
         if pair:
             observer.remark(Remark.NOT_SYMMETRIC, f"{pair[0] + 1} and {pair[1] + 1}")
+
+
+def tell_offset(problem: Problem, param: Parameter, observer: Observer) -> None:
+    """A remark on features so far from 0 that squared distances, |x|^2 + |z|^2 - 2 x'z, have large rounding errors."""
+    if param.kernel_type != KernelType.RBF or not is_noise(param.gamma, largest_square(problem.matrix, problem.rows)):
+        return
+    from libsvmx._train.advice import Table, far_from_0, far_text
+
+    table = Table(problem)  # by NumPy, which an ordinary training goes without
+    places = far_from_0(table, param.gamma)
+    if len(places):
+        observer.remark(Remark.OFFSET, far_text(table, places[:1]))
 
 
 def train_counting(

@@ -133,7 +133,7 @@ def train(
     if keep_state and seeding.seeder != "none":
         raise ParameterError("a state has no folds that could be seeded: seeder= and keep_state= do not go together")
     inner = seeded_inner_folds(seeding, param)
-    with early_stops_warned(observer, few_rows=True) as told:
+    with early_stops_warned(observer, of_data=True) as told:
         if keep_state:
             return train_state(problem, param, told, State)
         warm, heard = None, limited(told, param.time_limit)

@@ -26,28 +26,29 @@ WHAT_TO_DO = {
 
 
 class EarlyStops(Forwarding):
-    """Tells the observer of the caller, and remembers which solves ended early, and which classes have few rows."""
+    """Tells the observer of the caller, and remembers which solves ended early, and what is odd about the data."""
 
     def __init__(self, observer: Observer):
         super().__init__(observer)
         self.found: set[Remark] = set()
-        self.few_rows: dict[str, None] = {}  # each once, in their order
+        self.of_data: dict[str, None] = {}  # each once, in their order
 
     def remark(self, kind: Remark, detail: str = "") -> None:
         if kind in WHAT_TO_DO:
             self.found.add(kind)
-        if kind == Remark.FEW_ROWS_FOR_PROBABILITY:
-            self.few_rows[REMARKS[kind].format(detail=detail)] = None
+        if kind in (Remark.FEW_ROWS_FOR_PROBABILITY, Remark.OFFSET):
+            self.of_data[REMARKS[kind].format(detail=detail)] = None
         self.observer.remark(kind, detail)
 
 
 @contextmanager
-def early_stops_warned(observer: Observer | None, few_rows: bool = False) -> Iterator[EarlyStops]:
+def early_stops_warned(observer: Observer | None, of_data: bool = False) -> Iterator[EarlyStops]:
     """The observer to work with; for the caller of the function that uses this a ConvergenceWarning, and with
-    ``few_rows`` a UserWarning of classes of too few rows: of a training, not of folds, which lack some by chance."""
+    ``of_data`` a UserWarning of classes of too few rows, and of features far from 0: of a training, not of folds, which
+    lack some rows by chance."""
     stops = EarlyStops(observer or Observer())
     yield stops
-    for text in stops.few_rows if few_rows else ():
+    for text in stops.of_data if of_data else ():
         warn_caller(text)
     kinds = [kind for kind in WHAT_TO_DO if kind in stops.found]
     if kinds:

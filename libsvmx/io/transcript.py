@@ -44,6 +44,10 @@ REMARKS = {
     Remark.WEIGHT_WITHOUT_CLASS: "a weight is given for class {detail}, which does not occur in the data",
     Remark.CLASS_DROPPED: "class {detail} has weight 0 and is left out",
     Remark.NOT_SYMMETRIC: "the precomputed kernel is not symmetric: see rows {detail}",
+    Remark.OFFSET: (
+        "squared distances between rows have large rounding errors, as {detail} for its range: subtract the mean of "
+        "such features, or scale them"
+    ),
     Remark.FEW_DENSITY_VALUES: (
         "fewer than 5 positive or negative decision values: too few for one-class probability estimates"
     ),
