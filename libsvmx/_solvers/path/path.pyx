@@ -54,7 +54,10 @@ cdef int64_t WORK_OF_ROW = 8
 
 
 cdef int repair(Motion motion) except -1:
-    """After a path: V of the margin from nothing, and repair of what has drifted or was shrunk wrongly."""
+    """After a path: V of the margin from nothing, and repair of what has drifted or was shrunk wrongly.
+
+    Where nothing has moved, V of the margin is what the last path has left, which ended here, too.
+    """
     cdef PathState s = motion.state
     cdef int g, k
     cdef Py_ssize_t v
@@ -64,7 +67,8 @@ cdef int repair(Motion motion) except -1:
         settle_sum(s, g)
     for k in range(MOST_REPAIRS + 1):
         motion.reset()
-        recompute_F(motion, s.drift > motion.tolerance())
+        if s.drift != motion.drift_before or s.drift > motion.tolerance():
+            recompute_F(motion, s.drift > motion.tolerance())
         if is_optimal(motion):
             break
         if k < MOST_REPAIRS:
