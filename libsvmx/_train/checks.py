@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, repeat
-from math import floor, isfinite
+from math import floor, isfinite, isqrt
 
 from libsvmx._core.matrix import first_not_finite, largest_serial, precomputed_row_length
 from libsvmx._train.folds import check_labels
@@ -53,9 +53,19 @@ BYTES_OF_PATH = 6000
 FEW_CLASSES = 1000
 
 
-def check_pairs(problem: Problem, param: Parameter, n_known: int = 0, bytes_of_pair: int = BYTES_OF_PAIR) -> None:
-    """One against one needs room for k (k - 1) / 2 pairs, of which so many are there. Raises TooLittleMemory."""
-    if not param.svm_type.is_classification or len(problem) <= FEW_CLASSES:
+def check_pairs(
+    problem: Problem,
+    param: Parameter,
+    n_known: int = 0,
+    bytes_of_pair: int = BYTES_OF_PAIR,
+    n_fresh: int | None = None,
+) -> None:
+    """One against one needs room for k (k - 1) / 2 pairs, of which so many are there. Raises TooLittleMemory.
+
+    ``n_fresh``: rows that may be of classes of other pairs; None: all.
+    """
+    most = len(problem) if n_fresh is None else n_fresh + classes_of(n_known)
+    if not param.svm_type.is_classification or min(most, len(problem)) <= FEW_CLASSES:
         return
     k = len(set(problem.targets))
     if k <= FEW_CLASSES:
@@ -65,6 +75,11 @@ def check_pairs(problem: Problem, param: Parameter, n_known: int = 0, bytes_of_p
     n_pairs, few = k * (k - 1) // 2, k * 2 > len(problem)
     advice = "; targets of a regression? they are for epsilon-SVR and nu-SVR" if few else "; fewer classes need less"
     memory.require(bytes_of_pair * max(0, n_pairs - n_known), f"a model of {n_pairs} pairs of {k} classes", advice)
+
+
+def classes_of(n_pairs: int) -> int:
+    """How many classes have so many pairs; one of them has none."""
+    return 1 + isqrt(2 * n_pairs)
 
 
 def check_values(problem: Problem, param: Parameter) -> None:

@@ -81,15 +81,17 @@ def group_classes(targets):
     """
     cdef const double[::1] y = targets
     cdef Py_ssize_t i, n = y.shape[0]
-    cdef int32_t c, last = -1
-    cdef double last_label = 0
+    cdef int32_t c, last = -1, other = -1
+    cdef double last_label = 0, other_label = 0
     number = {}
     class_of_ = zeros("i", n)
     cdef int32_t[::1] class_of = class_of_
     for i in range(n):
-        if last < 0 or y[i] != last_label:  # runs of one class need no look-up
-            last_label = y[i]
-            last = number.setdefault(int(last_label), len(number))
+        if last < 0 or y[i] != last_label:  # the last two classes need no look-up
+            last, last_label, other, other_label = other, other_label, last, last_label
+            if last < 0 or y[i] != last_label:
+                last_label = y[i]
+                last = number.setdefault(int(last_label), len(number))
         class_of[i] = last
     labels = list(number)
     if labels == [-1, 1]:

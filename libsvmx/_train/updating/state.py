@@ -207,10 +207,10 @@ class State:
                 check_rows(joining, version.param)
             told = limited(observer, version.param.time_limit)
             both, table = with_rows(version, joining, told)
-            rest = both.take(kept.data)
-            if table is None:
+            rest = both.take(kept.data) if len(gone) else both
+            if table is None and len(gone):
                 rest = Problem(both.matrix.take(kept.data), rest.targets, sample_weight=rest.sample_weight)
-            check_feasible(rest, version.param, len(version.binaries))
+            check_feasible(rest, version.param, len(version.binaries), len(targets))
             transaction = Transaction(version.param, both, ids, told, stays, len(targets), moving)
             try:
                 binaries, report = transaction.update(version.binaries, PairIndex(version.param, rest, told))
@@ -271,7 +271,7 @@ class State:
                 kind = "C-SVC" if version.param.svm_type == SvmType.C_SVC else "epsilon-SVR"
                 raise ParameterError(f"{kind} has no nu")
             param = replace(version.param, nu=nu)
-            check_feasible(version.problem, param, len(version.binaries))
+            check_feasible(version.problem, param, len(version.binaries), 0)
             transaction = transaction_of(version, param, observer, moving)
             binaries, report = transaction.set_sums(version.binaries)
             return replace(version, param=param, binaries=binaries, report=report)
@@ -463,10 +463,10 @@ def check_kept(param: Parameter) -> None:
         raise ParameterError("a state has no probability estimates: they come from cross-validation")
 
 
-def check_feasible(problem: Problem, param: Parameter, n_known: int = 0) -> None:
+def check_feasible(problem: Problem, param: Parameter, n_known: int = 0, n_fresh: int | None = None) -> None:
     """Raise ParameterError where nu is too much for the rows that a state has, or is to have; TooLittleMemory for very
-    many classes, of whose pairs it has ``n_known``."""
-    check_pairs(problem, param, n_known, BYTES_OF_PATH)
+    many classes, of whose pairs it has ``n_known``, all but those of ``n_fresh`` rows."""
+    check_pairs(problem, param, n_known, BYTES_OF_PATH, n_fresh)
     if param.svm_type == SvmType.NU_SVC:
         check_nu(problem, param)
 

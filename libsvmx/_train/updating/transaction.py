@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 UNCHANGED = "the state is as it was before"
 # Times the iterations after which a training was given up: what the next one is thought to take, at least.
 MORE = 4
+# A table of all ids from the first to the last is made where they are so many times as many as rows, or fewer.
+SPARSE_IDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ class Transaction:
         self.stays = np.ones(len(ids), dtype=bool) if stays is None else stays
         self.last_known = ids[-n_fresh] - 1 if n_fresh else ids[-1]
         self.kernel: Kernel | None = None
+        self.row_of: IntArray | None = None
         self.touched: list[BinaryProblem] = []
         self.moving = [] if moving is None else moving
 
@@ -121,17 +124,26 @@ class Transaction:
 
     def kernel_of(self, ids: Ids) -> Kernel:
         """The kernel of the rows ``ids``, in their order."""
-        rows = np.searchsorted(self.ids, ids).astype(np.int32)
         if self.kernel is None:
             param, problem = self.param, self.problem
             self.kernel = Kernel(
                 problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0
             )
-        return self.kernel.part(rows.data)
+        return self.kernel.part(self.numbers(ids).data)
 
     def rows_of(self, ids: Ids) -> Problem:
         """The rows ``ids``, with their targets and weights."""
-        return self.problem.take(np.searchsorted(self.ids, ids).astype(np.int32).data)
+        return self.problem.take(self.numbers(ids).data)
+
+    def numbers(self, ids: Ids) -> IntArray:
+        """Which rows of ``problem`` these are, of any order: ndarray of int32."""
+        first, n = int(self.ids[0]), len(self.ids)
+        if int(self.ids[-1]) - first >= SPARSE_IDS * n:
+            return np.searchsorted(self.ids, ids).astype(np.int32)
+        if self.row_of is None:  # a search for each row takes longer than all else that a change may do
+            self.row_of = np.zeros(int(self.ids[-1]) - first + 1, dtype=np.int32)
+            self.row_of[self.ids - first] = np.arange(n, dtype=np.int32)
+        return self.row_of[ids - first]
 
     def mark(self, binary: BinaryProblem) -> BinaryProblem:
         """The binary problem as it is to become: another one with its path, which will move."""
@@ -169,7 +181,7 @@ class Transaction:
                 self.touched.append(after[listed])
                 continue
             binary = after[pair] = binaries[pair]
-            gone = np.flatnonzero(~self.stays[np.searchsorted(self.ids, binary.ids)]).astype(np.int32)
+            gone = np.flatnonzero(~self.stays[self.numbers(binary.ids)]).astype(np.int32)
             wanted = remaining[np.asarray(members)]
             fresh = wanted[wanted > self.last_known]
             if len(gone) or len(fresh):
