@@ -82,6 +82,7 @@ cdef class DoubleRows:
     cdef double *unordered          # a row in the order of the targets
     cdef int32_t[::1] target        # of a row; unless ``in_order``
     cdef bint in_order
+    cdef Py_ssize_t n_alone         # rows computed since ``bind``; one more than FEW_ROWS for all that come after these
     cdef int64_t clock
     cdef int32_t[::1] slot_of       # by row, -1: not kept
     cdef int32_t[::1] pins          # by row

@@ -294,7 +294,7 @@ cdef class DoubleGramKernel(Kernel):
         check_members(members, self.n)
         return self.gram.part(take_int32(self.origin, members))
 
-    def double_targets(self, members=None):
+    def double_targets(self, members=None, bint few=False):
         return DoubleGramTargets(self, ramp(self.n) if members is None else members)
 
 
@@ -333,6 +333,8 @@ cdef class DoubleGramTargets(Targets):
 
 # However small the budget.
 cdef Py_ssize_t LEAST_SLOTS = 8
+# Rows that are computed one by one: to lay out all for more takes as long as four or five.
+cdef Py_ssize_t FEW_ROWS = 4
 cdef int32_t[::1] NO_INTS = zeros("i", 0)
 cdef int64_t[::1] NO_USES = zeros("q", 0)
 
@@ -368,8 +370,8 @@ cdef class DoubleRows:
         """
         cdef Py_ssize_t before = self.n
         self.make_room(kernel.n)
-        self.kernel, self.targets, self.n = kernel, kernel.double_targets(), kernel.n
-        self.in_order = True
+        self.kernel, self.targets, self.n = kernel, None, kernel.n
+        self.in_order, self.n_alone = True, 0
         return before if self.n_slots else kernel.n
 
     cdef void release_kernel(self) noexcept:
@@ -474,6 +476,11 @@ cdef class DoubleRows:
     cdef int compute(self, int32_t p, double *out) except -1 nogil:
         """Row p, (n,), from nothing."""
         cdef Py_ssize_t q
+        if self.n_alone <= FEW_ROWS:
+            if self.n_alone % FEW_ROWS == 0:
+                with gil:
+                    self.targets = self.kernel.double_targets(None, self.n_alone == 0)
+            self.n_alone += 1
         self.kernel.values_computed += self.n
         if self.in_order:
             self.targets.fill_doubles(p, 0, self.n, out)

@@ -62,7 +62,7 @@ cdef class DotTargets(Targets):
     cdef double[::1] scratch
     cdef double[::1] sources
     cdef readonly RbfPanels panels  # for rows that can be computed in one pass, or None
-    cdef int lay_out(self, Kernel kernel, members, bint transposed) except -1
+    cdef int lay_out(self, Kernel kernel, members, bint transposed, bint few) except -1
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil
 
 

@@ -20,7 +20,7 @@ from libsvmx._kernels.products cimport BLOCK_TILE, TILE, PanelProducts, Products
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.buffers import zeros
-from libsvmx._kernels.products import GivenValues, products_of
+from libsvmx._kernels.products import GivenValues, StreamedProducts, products_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
@@ -198,9 +198,10 @@ cdef class Kernel:
             return BitTargets(self, members)
         return DotTargets(self, members, transposed)
 
-    def double_targets(self, members=None):
-        """Targets, all the rows by default, that give values in double, by ``fill_doubles``."""
-        return DotTargets(self, ramp(self.n) if members is None else members)
+    def double_targets(self, members=None, bint few=False):
+        """Targets, all the rows by default, that give values in double, by ``fill_doubles``; ``few``: of a few rows, so
+        that nothing is laid out for more. The bits are the same."""
+        return DotTargets(self, ramp(self.n) if members is None else members, False, None, few)
 
     def row(self, Py_ssize_t i):
         """K(i, .) over the whole problem as a buffer of float32, shape (n,)."""
@@ -335,12 +336,12 @@ cdef void _fill_part(void *context, int64_t part) noexcept nogil:
 cdef class DotTargets(Targets):
     """Values from dot products (or from a given matrix)."""
 
-    def __cinit__(self, Kernel kernel, members, bint transposed=False, DotTargets like=None):
+    def __cinit__(self, Kernel kernel, members, bint transposed=False, DotTargets like=None, bint few=False):
         if like is not None:
             self.kernel, self.n, self.products, self.squares = kernel, like.n, like.products, like.squares
             self.panels = like.panels
         else:
-            self.lay_out(kernel, members, transposed)
+            self.lay_out(kernel, members, transposed, few)
         self.tile, self.blocks = self.products.tile, self.products.blocks
         self.value_ns = self.again_ns = OF_VALUE + self.products.value_ns
         self.block_ns = OF_VALUE + self.products.block_ns if self.blocks else self.value_ns
@@ -351,7 +352,7 @@ cdef class DotTargets(Targets):
     cdef Targets of_thread(self):
         return DotTargets(self.kernel, None, False, self)
 
-    cdef int lay_out(self, Kernel kernel, members, bint transposed) except -1:
+    cdef int lay_out(self, Kernel kernel, members, bint transposed, bint few) except -1:
         """What all threads read."""
         cdef const int32_t[::1] chosen = members
         cdef Py_ssize_t k
@@ -363,7 +364,7 @@ cdef class DotTargets(Targets):
             rows[k] = kernel.rows[chosen[k]]
             self.squares[k] = kernel.squares[chosen[k]]
         self.products = (GivenValues(kernel.matrix, rows_, transposed) if kernel.given
-                         else products_of(kernel.matrix, rows_))
+                         else StreamedProducts(kernel.matrix, rows_) if few else products_of(kernel.matrix, rows_))
         if self.n and kernel.formula.function.one_pass and isinstance(self.products, PanelProducts):
             self.panels = RbfPanels.over(self.products, kernel.matrix, kernel.rows, kernel.squares, &kernel.formula,
                                          self.squares, members)

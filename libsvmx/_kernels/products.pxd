@@ -32,6 +32,12 @@ cdef class Products:
     cdef double dot(self, int64_t row, Py_ssize_t target) noexcept nogil
 
 
+cdef class StreamedProducts(Products):
+    cdef double[::1] source         # the row, by feature
+    cdef int64_t spread             # its number in the matrix, -1: none yet
+    cdef void spread_out(self, int64_t row) noexcept nogil
+
+
 cdef class PanelProducts(Products):
     cdef double[::1] in_double      # the panels, either here
     cdef float[::1] in_float        # or here

@@ -171,6 +171,43 @@ cdef class Products:
         return total
 
 
+cdef class StreamedProducts(Products):
+    """For a few rows alone: targets are read where they are, since to lay them out takes as long as some rows."""
+
+    def __cinit__(self, CsrMatrix matrix, rows):
+        self.source, self.blocks, self.spread = zeros("d", self.width), False, -1
+
+    cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef const int64_t *ptr = self.matrix.ptr
+        cdef double *source = &self.source[0]
+        cdef const int32_t *feature
+        cdef Py_ssize_t i
+        cdef int64_t k
+        cdef double total
+        if row != self.spread:
+            self.spread_out(row)
+        for i in range(begin, end):
+            total = 0.0
+            feature = self.matrix.features(self.rows[i]) - ptr[self.rows[i]]
+            for k in range(ptr[self.rows[i]], ptr[self.rows[i] + 1]):
+                total += source[feature[k]] * self.matrix.at(k)
+            out[i - begin] = total
+        return 0
+
+    cdef void spread_out(self, int64_t row) noexcept nogil:
+        """``source`` becomes that row."""
+        cdef const int32_t *feature
+        cdef int64_t k
+        if self.spread >= 0:
+            feature = self.matrix.features(self.spread) - self.matrix.ptr[self.spread]
+            for k in range(self.matrix.ptr[self.spread], self.matrix.ptr[self.spread + 1]):
+                self.source[feature[k]] = 0.0
+        feature = self.matrix.features(row) - self.matrix.ptr[row]
+        for k in range(self.matrix.ptr[row], self.matrix.ptr[row + 1]):
+            self.source[feature[k]] = self.matrix.at(k)
+        self.spread = row
+
+
 ctypedef fused number:
     float
     double

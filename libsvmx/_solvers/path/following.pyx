@@ -253,6 +253,7 @@ cdef int factor_at_once(Motion motion, Py_ssize_t n_wanted) except -1:
     del matrix
     values = None  # so that two are the most there are at a time
     s.make_room_in_margin(wanted.shape[0])
+    s.keep_factor()
     s.factor.load(factor)
     for k in range(wanted.shape[0]):
         v = wanted[k]

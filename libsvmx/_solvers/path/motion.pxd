@@ -41,7 +41,6 @@ cdef class Motion:
     cdef readonly int64_t exchanges         # along a null direction
     cdef readonly int64_t repairs           # paths in the linear term
     cdef readonly double work               # on the way, as ``Control`` counts it
-    cdef double drift_before                # of the state at ``begin``: whatever moves adds to it
     cdef double most_work                   # that the path may take, to judge by its beginning; inf: whatever it takes
     cdef double glimpse                     # the share of that after which the path so far tells how much it would take
     cdef double many_values                 # K_:M, from which on rows that are far are shrunk

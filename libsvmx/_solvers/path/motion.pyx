@@ -273,7 +273,6 @@ cdef class Motion:
         """Count anew, and stop where ``control`` says so."""
         self.control = self.state.control = control
         self.trace = None
-        self.drift_before = self.state.drift
         self.count_anew(INFINITY)
 
     cdef void count_anew(self, double most_work) noexcept nogil:

@@ -54,10 +54,7 @@ cdef int64_t WORK_OF_ROW = 8
 
 
 cdef int repair(Motion motion) except -1:
-    """After a path: V of the margin from nothing, and repair of what has drifted or was shrunk wrongly.
-
-    Where nothing has moved, V of the margin is what the last path has left, which ended here, too.
-    """
+    """After a path: V of the margin from nothing, and repair of what has drifted or was shrunk wrongly."""
     cdef PathState s = motion.state
     cdef int g, k
     cdef Py_ssize_t v
@@ -67,8 +64,7 @@ cdef int repair(Motion motion) except -1:
         settle_sum(s, g)
     for k in range(MOST_REPAIRS + 1):
         motion.reset()
-        if s.drift != motion.drift_before or s.drift > motion.tolerance():
-            recompute_F(motion, s.drift > motion.tolerance())
+        recompute_F(motion, s.drift > motion.tolerance())
         if is_optimal(motion):
             break
         if k < MOST_REPAIRS:
@@ -135,12 +131,17 @@ cdef int refine_once(Motion motion) except -1:
 
 cdef bint is_optimal(Motion motion) noexcept:
     """Whether the conditions of the optimum hold, to the scales that ``reset`` has found."""
+    return has_sums(motion) and motion.state.kkt_gap() <= motion.tolerance()
+
+
+cdef bint has_sums(Motion motion) noexcept:
+    """Whether the sums of beta are what they have to be, but for rounding."""
     cdef PathState s = motion.state
     cdef int g
     for g in range(s.groups):
         if not fabs(s.sum_residual(g)) <= SAME_SUM * (motion.mass + fabs(s.total[g])):
             return False
-    return s.kkt_gap() <= motion.tolerance()
+    return True
 
 
 cdef int clip(Motion motion, Py_ssize_t v) except -1:
@@ -302,6 +303,7 @@ cdef class Path:
         cdef Motion motion = self.motion
         cdef const int32_t[::1] leaving = gone
         cdef Py_ssize_t k, v, h, n_members = 0
+        cdef bint rests
         self.begin(control)
         motion.most_work = most_work
         for k in range(leaving.shape[0]):
@@ -325,7 +327,9 @@ cdef class Path:
                 motion.start_moving(v, -s.beta[v])
             elif s.where[v] == JOINING:
                 motion.start_moving(v, s.upper[v] if s.upper[v] > 0 else s.lower[v])
-        follow(motion)
+        rests = n_members == 0 and motion.speed_outside == 0.0 and has_sums(motion)
+        if not rests:
+            follow(motion)
         motion.most_work = INFINITY
         for v in range(s.per_row * s.n):
             if s.where[v] == JOINING:
@@ -333,6 +337,11 @@ cdef class Path:
             elif s.where[v] == LEAVING:
                 motion.round_to(v, 0.0)
                 s.lower[v] = s.upper[v] = s.linear[v] = 0.0
+        if rests:  # V is what the last path has left: to compute that of the margin anew takes |M| n
+            motion.reset()
+            if is_optimal(motion):
+                empty_margin_if_all_bound(motion, s)
+                return
         repair(motion)
 
     def leave(self, gone):

@@ -54,6 +54,7 @@ cdef class PathState:
     cdef int32_t[::1] moves             # scratch for pairs of rows: ``discard`` must not fail
     cdef list swapped                   # since ``mark``
     cdef object before                  # the state that ``rollback`` returns to
+    cdef Cholesky factor_before         # the factor of that; None: as it is
     cdef double kkt_gap(self) noexcept nogil
     cdef Certificate certificate(self, int g) noexcept nogil
     cdef double score(self, Py_ssize_t v) noexcept nogil
@@ -69,6 +70,7 @@ cdef class PathState:
     cdef const double *row(self, int32_t p) except NULL nogil
     cdef int set_beta(self, Py_ssize_t v, double beta) except -1 nogil
     cdef int make_room(self, Py_ssize_t n) except -1
+    cdef int keep_factor(self) except -1
     cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1 nogil
     cdef bint has_room_in_margin(self) noexcept nogil
     cdef int make_room_in_margin(self, Py_ssize_t more=*) except -1
@@ -78,8 +80,8 @@ cdef void swap_values(double[::1] values, Py_ssize_t v, Py_ssize_t w) noexcept n
 
 
 cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0 nogil
-cdef void append_to_margin(PathState s, Py_ssize_t v, double schur) noexcept nogil
-cdef void remove_from_margin(PathState s, Py_ssize_t v) noexcept nogil
-cdef void clear_margin(PathState s) noexcept nogil
+cdef int append_to_margin(PathState s, Py_ssize_t v, double schur) except -1 nogil
+cdef int remove_from_margin(PathState s, Py_ssize_t v) except -1 nogil
+cdef int clear_margin(PathState s) except -1 nogil
 cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *out) except -1 nogil
 cdef int rescale_shift(PathState s) except -1

@@ -415,7 +415,13 @@ cdef class PathState:
         self.swapped = []
         row_lists = [copied(each, self.n) for each in self.row_lists()]
         self.before = (self.n, self.level, self.total, self.drift, self.inexact, self.largest, self.shift, row_lists,
-                       lists, self.factor.copy(), copied(self.member, self.factor.size))
+                       lists, copied(self.member, self.factor.size))
+
+    cdef int keep_factor(self) except -1:
+        """The factor is about to change: by many changes of a state it does not."""
+        if self.before is not None and self.factor_before is None:
+            self.factor_before = self.factor.copy()
+        return 0
 
     def rollback(self):
         """Back to the state at ``mark``, which ``discard`` must not have followed."""
@@ -423,8 +429,9 @@ cdef class PathState:
         cdef int32_t[::1] pairs
         if self.before is None:
             return
-        (n, levels, totals, self.drift, self.inexact, self.largest, self.shift, row_lists, lists, self.factor,
-         member) = self.before
+        n, levels, totals, self.drift, self.inexact, self.largest, self.shift, row_lists, lists, member = self.before
+        if self.factor_before is not None:
+            self.factor, self.factor_before = self.factor_before, None
         for k in range(2):
             self.level[k], self.total[k] = levels[k], totals[k]
         while self.swapped:  # a signal handler may raise within ``filled``: what is undone is not undone again
@@ -443,7 +450,7 @@ cdef class PathState:
         memoryview(self.member)[:len(member)] = member
         for k in range(self.factor.size):
             self.rows.pin(self.member[k] // self.per_row)
-        self.before = self.swapped = None
+        self.before = self.swapped = self.factor_before = None
 
     def lists(self):
         """What there is for each variable."""
@@ -456,7 +463,7 @@ cdef class PathState:
 
     def forget(self):
         """The way back is not needed any more."""
-        self.before = self.swapped = None
+        self.before = self.swapped = self.factor_before = None
 
     def release(self):
         """The kernel, and the rows of data that it reads, are not needed until ``append``: kernel rows that are kept are
@@ -563,17 +570,28 @@ cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0 nogil:
     return s.factor.border(&s.column[0], K[v // s.per_row] + s.shift + s.ridge)
 
 
-cdef void append_to_margin(PathState s, Py_ssize_t v, double schur) noexcept nogil:
+cdef inline int keep_factor_of(PathState s) except -1 nogil:
+    """``PathState.keep_factor``, where there is a way back and it is not kept yet."""
+    if s.before is not None and s.factor_before is None:
+        with gil:
+            s.keep_factor()
+    return 0
+
+
+cdef int append_to_margin(PathState s, Py_ssize_t v, double schur) except -1 nogil:
     """The variable of ``border_margin`` joins, with its Schur complement."""
+    keep_factor_of(s)
     s.member[s.factor.size], s.place[v] = <int32_t>v, <int32_t>s.factor.size
     s.assign(v, MARGIN)
     s.factor.append(&s.column[0], schur)
     s.rows.pin(<int32_t>(v // s.per_row))
+    return 0
 
 
-cdef void remove_from_margin(PathState s, Py_ssize_t v) noexcept nogil:
+cdef int remove_from_margin(PathState s, Py_ssize_t v) except -1 nogil:
     """A member leaves; where it is then is up to the caller."""
     cdef Py_ssize_t k = s.place[v]
+    keep_factor_of(s)
     s.factor.remove(k)
     s.place[v] = -1
     while k < s.factor.size:
@@ -581,15 +599,18 @@ cdef void remove_from_margin(PathState s, Py_ssize_t v) noexcept nogil:
         s.place[s.member[k]] = <int32_t>k
         k += 1
     s.rows.unpin(<int32_t>(v // s.per_row))
+    return 0
 
 
-cdef void clear_margin(PathState s) noexcept nogil:
+cdef int clear_margin(PathState s) except -1 nogil:
     """No member is left; where they are then is up to the caller."""
     cdef Py_ssize_t k
+    keep_factor_of(s)
     for k in range(s.factor.size):
         s.place[s.member[k]] = -1
         s.rows.unpin(<int32_t>(s.member[k] // s.per_row))
     s.factor.size = 0
+    return 0
 
 
 cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *out) except -1 nogil:
