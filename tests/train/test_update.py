@@ -184,6 +184,23 @@ def test_what_rounding_leaves_of_a_large_cost_is_nothing_free(kind):
     assert off > 20
 
 
+def noisy_quadrants(n, seed=3):
+    """Rows of which a fifth has any label, so that a large C takes long."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2)).round(2)
+    noise = np.sign(rng.normal(size=n))
+    return X, np.where(rng.random(n) < 0.8, np.where(X[:, 0] * X[:, 1] >= 0, 1.0, -1.0), noise)
+
+
+@pytest.mark.parametrize("C", [1e4, 1e6])
+def test_a_state_of_a_large_cost_begins_by_auto(C):
+    """To the last bit; SMO alone would come to its iteration limit at the larger one, with a warning."""
+    X, y = noisy_quadrants(300)
+    smo, auto = (libsvmx.train(X, y, C=C, gamma=1.0, solver=solver, keep_state=True) for solver in ("smo", "auto"))
+    assert np.array_equal(smo.model.coef, auto.model.coef)
+    assert smo.gap <= 1e-13 * C
+
+
 def test_the_digest_of_rows_has_their_targets_and_weights():
     X, y = load("heart_scale")
     options = {"gamma": 0.1, "keep_state": True}

@@ -19,10 +19,13 @@ import numpy as np
 from libsvmx._core.arrays import take_float64
 from libsvmx._core.buffers import filled
 from libsvmx._core.machine import machine
+from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
+from libsvmx._solvers.auto import Auto
 from libsvmx._solvers.path.path import Path, PathLost, interleaved
+from libsvmx._solvers.smo.solver import SMO
 from libsvmx._train import folds
 from libsvmx._train.counting import dropped_classes, rows_of_state, without_classes
 from libsvmx._train.formulation import build_dual, coefficient_sums
@@ -233,11 +236,16 @@ class Unreported(Forwarding):
         pass
 
 
+def beginning(param: Parameter) -> Parameter:
+    """What a training from nothing goes by: solver auto in the place of smo, whose path a state does not show."""
+    return replace(param, solver=Auto()) if type(param.solver) is SMO else param
+
+
 def trained_pairs(param: Parameter, index: PairIndex, observer: Observer) -> dict[Pair, tuple[Buffer, int]]:
     """``trained_beta`` of all pairs, from a queue where there is one for them; else of none. Raises StoppedEarly."""
     if not index.members or param.svm_type != SvmType.C_SVC:
         return {}
-    problem = index.problem.take(index.rows.data)
+    param, problem = beginning(param), index.problem.take(index.rows.data)
     kernels = KernelProvider(problem, param, index.classes[1:])
     weighted = problem.sample_weight is not None
     with errors_of_a_path(NO_STATE):
@@ -307,7 +315,7 @@ def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Obser
     control = control_of(param, observer)
     kernel, budget_bytes = KernelProvider(problem, param).of(problem)
     dual = build_dual(param, problem.targets, *index.costs[pair], problem.sample_weight)
-    solution = solve(param, dual, kernel, budget_bytes, control)
+    solution = solve(beginning(param), dual, kernel, budget_bytes, control)
     if control.stopped:
         raise Stopped(control.stopped)
     if solution.status != SolveStatus.CONVERGED:
