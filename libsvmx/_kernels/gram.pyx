@@ -335,6 +335,8 @@ cdef class DoubleGramTargets(Targets):
 cdef Py_ssize_t LEAST_SLOTS = 8
 # Rows that are computed one by one: to lay out all for more takes as long as four or five.
 cdef Py_ssize_t FEW_ROWS = 4
+# And of so many rows all: what is laid out is a dozen objects, of which the states of many classes have thousands.
+cdef Py_ssize_t SMALL = 64
 cdef int32_t[::1] NO_INTS = zeros("i", 0)
 cdef int64_t[::1] NO_USES = zeros("q", 0)
 
@@ -477,7 +479,7 @@ cdef class DoubleRows:
         """Row p, (n,), from nothing."""
         cdef Py_ssize_t q
         if self.n_alone <= FEW_ROWS:
-            if self.n_alone % FEW_ROWS == 0:
+            if self.n_alone == 0 or (self.n_alone == FEW_ROWS and self.n > SMALL):
                 with gil:
                     self.targets = self.kernel.double_targets(None, self.n_alone == 0)
             self.n_alone += 1

@@ -41,6 +41,7 @@ cdef Py_ssize_t PARTS_PER_THREAD = 2
 # Estimates of nanoseconds: a value beside its dot product; one of rows of bits, and what each one of a row adds; to lay
 # out a target and each of its nonzeros.
 cdef double OF_VALUE = 0.65, OF_BITS = 0.1, OF_ONE = 0.01, OF_TARGET = 10.0, OF_NONZERO = 1.5
+cdef double[::1] NO_DOUBLES = zeros("d", 0)
 
 
 def function_names():
@@ -346,8 +347,8 @@ cdef class DotTargets(Targets):
         self.value_ns = self.again_ns = OF_VALUE + self.products.value_ns
         self.block_ns = OF_VALUE + self.products.block_ns if self.blocks else self.value_ns
         self.layout_ns = OF_TARGET + OF_NONZERO * self.products.mean_nonzeros()
-        self.sources = zeros("d", self.products.width * SVMX_SOURCES if self.blocks else 0)
-        self.scratch = zeros("d", self.n if self.tile > TILE else 0)
+        self.sources = zeros("d", self.products.width * SVMX_SOURCES) if self.blocks else NO_DOUBLES
+        self.scratch = zeros("d", self.n) if self.tile > TILE else NO_DOUBLES
 
     cdef Targets of_thread(self):
         return DotTargets(self.kernel, None, False, self)

@@ -336,11 +336,13 @@ cdef class PathState:
             self.largest = max(self.largest, self.diagonal[p])
         if self.shift == 0.0:
             self.shift = self.largest if self.largest > 0 else 1.0
-        by_row_ = zeros("d", max(n, 1))
+        if n == 0 or n == kernel.n:
+            return
+        by_row_ = zeros("d", n)
         cdef double[::1] by_row = by_row_
         for v in range(m):
             by_row[v // self.per_row] += self.beta[v]
-        for p in range(n, kernel.n if n else 0):
+        for p in range(n, kernel.n):
             K = self.row(<int32_t>p)
             self.F[p] = svmx_dot(n, K, &by_row[0])
 
