@@ -68,6 +68,10 @@ cdef class DoubleGramTargets(Targets):
     cdef bint whole                 # targets are all rows of ``gram``, in their order
 
 
+cdef enum:
+    FEW_ROWS = 4    # are computed one by one: to lay out all for more takes as long as four or five of them
+
+
 cdef class DoubleRows:
     cdef readonly Kernel kernel
     cdef Targets targets
@@ -91,10 +95,9 @@ cdef class DoubleRows:
     cdef int32_t[::1] empty         # slots without a row
     cdef Py_ssize_t n_empty
     cdef int64_t cuts[2]            # the clock at the last two
-    cdef Py_ssize_t bind(self, Kernel kernel) except -1
+    cdef int bind(self, Kernel kernel) except -1
     cdef void release_kernel(self) noexcept
-    cdef int fill_column(self, int32_t a) except -1 nogil
-    cdef void fill_corner(self, Py_ssize_t begin) noexcept nogil
+    cdef void place_column(self, Py_ssize_t a, Py_ssize_t n, const int32_t *rows, const double *values) noexcept nogil
     cdef const double *kept(self, int32_t p) noexcept nogil
     cdef const double *row(self, int32_t p) except NULL nogil
     cdef const double *glance(self, int32_t p) except NULL nogil

@@ -333,8 +333,6 @@ cdef class DoubleGramTargets(Targets):
 
 # However small the budget.
 cdef Py_ssize_t LEAST_SLOTS = 8
-# Rows that are computed one by one: to lay out all for more takes as long as four or five.
-cdef Py_ssize_t FEW_ROWS = 4
 # And of so many rows all: what is laid out is a dozen objects, of which the states of many classes have thousands.
 cdef Py_ssize_t SMALL = 64
 cdef int32_t[::1] NO_INTS = zeros("i", 0)
@@ -364,41 +362,24 @@ cdef class DoubleRows:
         free(self.spare)
         free(self.unordered)
 
-    cdef Py_ssize_t bind(self, Kernel kernel) except -1:
-        """The rows are those of ``kernel``: first the ones there were, in their order, then new ones.
-
-        Returns the first row whose column the rows that are kept lack: ``row`` of it and all that follow, then
-        ``fill_column`` of each of these, then ``fill_corner`` must come next.
-        """
-        cdef Py_ssize_t before = self.n
+    cdef int bind(self, Kernel kernel) except -1:
+        """The rows are those of ``kernel``: first the ones there were, in their order, then new ones, whose columns the
+        rows that are kept lack: ``place_column`` of each must come next."""
         self.make_room(kernel.n)
         self.kernel, self.targets, self.n = kernel, None, kernel.n
         self.in_order, self.n_alone = True, 0
-        return before if self.n_slots else kernel.n
+        return 0
 
     cdef void release_kernel(self) noexcept:
         """Rows that are not kept are not wanted any more, until ``bind``: whatever the kernel reads may be freed."""
         self.kernel = self.targets = None
 
-    cdef int fill_column(self, int32_t a) except -1 nogil:
-        """Column of a new row that is not kept itself: there was no room, or it was needed for the next."""
-        cdef Py_ssize_t s
-        cdef const double *fresh
-        if self.slot_of[a] >= 0:
-            return 0
-        fresh = self.glance(a)
-        for s in range(self.n_slots):
-            if self.row_in[s] >= 0:
-                self.slots[s][a] = fresh[self.row_in[s]]
-        return 0
-
-    cdef void fill_corner(self, Py_ssize_t begin) noexcept nogil:
-        """Columns of the new rows from ``begin`` on that are kept."""
-        cdef Py_ssize_t a, s
-        for s in range(self.n_slots):
-            for a in range(begin, self.n):
-                if self.row_in[s] >= 0 and self.slot_of[a] >= 0:
-                    self.slots[s][a] = self.slots[self.slot_of[a]][self.row_in[s]]
+    cdef void place_column(self, Py_ssize_t a, Py_ssize_t n, const int32_t *rows, const double *values) noexcept nogil:
+        """Column a of those of n ``rows`` that are kept; all that are kept are among them. ``values``: K(a, row) of each."""
+        cdef Py_ssize_t k
+        for k in range(n):
+            if self.slot_of[rows[k]] >= 0:
+                self.slots[self.slot_of[rows[k]]][a] = values[k]
 
     cdef int make_room(self, Py_ssize_t n) except -1:
         """Slots and lists for n rows."""

@@ -2,6 +2,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._kernels.gram cimport DoubleRows
+from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._problem.dual cimport Certificate
 from libsvmx._solvers.control cimport Control
 
@@ -70,6 +71,7 @@ cdef class PathState:
     cdef const double *row(self, int32_t p) except NULL nogil
     cdef int set_beta(self, Py_ssize_t v, double beta) except -1 nogil
     cdef int make_room(self, Py_ssize_t n) except -1
+    cdef int meet(self, Kernel kernel, Control control) except -1
     cdef int keep_factor(self) except -1
     cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1 nogil
     cdef bint has_room_in_margin(self) noexcept nogil

@@ -17,8 +17,8 @@ from libc.string cimport memcpy
 
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._core.vectors cimport SVMX_TOGETHER, svmx_add_rows, svmx_axpy, svmx_dot
-from libsvmx._kernels.gram cimport DoubleRows
-from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._kernels.gram cimport FEW_ROWS, DoubleRows
+from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._problem.dual cimport Certificate, add_variable, begin, gap_of
 from libsvmx._solvers.control cimport Control
 
@@ -309,8 +309,7 @@ cdef class PathState:
         """
         cdef const double[::1] new_linear = linear, new_lower = lower, new_upper = upper
         cdef const int64_t[::1] tag = tags
-        cdef Py_ssize_t k, v, n = self.n, m = self.per_row * n, p, first
-        cdef const double *K
+        cdef Py_ssize_t k, v, n = self.n, m = self.per_row * n, p
         if not (n + tag.shape[0] == kernel.n
                 and new_linear.shape[0] == new_lower.shape[0] == new_upper.shape[0] == self.per_row * tag.shape[0]):
             raise ValueError("kernel, tags, linear, lower and upper do not fit together")
@@ -323,28 +322,53 @@ cdef class PathState:
         for k in range(tag.shape[0]):
             self.tag[n + k], self.diagonal[n + k] = tag[k], kernel.diagonal[n + k]
         self.control = control
-        first = self.rows.bind(kernel)
-        for p in range(first, kernel.n):
-            self.row(<int32_t>p)
-        for p in range(first, kernel.n):
-            if control is not None:
-                control.asked(VALUE_WORK * kernel.n)
-            self.rows.fill_column(<int32_t>p)
-        self.rows.fill_corner(first)
+        self.rows.bind(kernel)
+        if n and n < kernel.n:
+            self.meet(kernel, control)
         self.n = self.active = kernel.n
         for p in range(n, kernel.n):
             self.largest = max(self.largest, self.diagonal[p])
         if self.shift == 0.0:
             self.shift = self.largest if self.largest > 0 else 1.0
-        if n == 0 or n == kernel.n:
-            return
-        by_row_ = zeros("d", n)
-        cdef double[::1] by_row = by_row_
-        for v in range(m):
-            by_row[v // self.per_row] += self.beta[v]
-        for p in range(n, kernel.n):
-            K = self.row(<int32_t>p)
-            self.F[p] = svmx_dot(n, K, &by_row[0])
+
+    cdef int meet(self, Kernel kernel, Control control) except -1:
+        """F of the rows that join, and their columns of the rows that are kept: no more values of them are computed.
+
+        Rows with a beta come first, so that F does not depend on which rows are kept.
+        """
+        cdef Py_ssize_t k = 0, n_betas, n_others = 0, p, v
+        cdef double beta
+        rows_ = zeros("i", self.n)
+        cdef int32_t[::1] rows = rows_, others = zeros("i", self.n)
+        cdef double[::1] betas = zeros("d", self.n), values
+        cdef Targets targets
+        for p in range(self.n):
+            beta = 0.0
+            for v in range(self.per_row * p, self.per_row * (p + 1)):
+                beta += self.beta[v]
+            if beta != 0.0:
+                rows[k], betas[k] = <int32_t>p, beta
+                k += 1
+            elif self.rows.kept(<int32_t>p) != NULL:
+                others[n_others] = <int32_t>p
+                n_others += 1
+        n_betas = k
+        for k in range(n_others):
+            rows[n_betas + k] = others[k]
+        k = n_betas + n_others
+        self.F[self.n:kernel.n] = 0.0
+        if k == 0:
+            return 0
+        values = zeros("d", k)
+        targets = kernel.double_targets(rows_[:k], kernel.n - self.n <= FEW_ROWS)
+        for p in range(self.n, kernel.n):
+            if control is not None:
+                control.asked(VALUE_WORK * k)
+            targets.fill_doubles(<int32_t>p, 0, k, &values[0])
+            self.F[p] = svmx_dot(n_betas, &values[0], &betas[0])
+            self.rows.place_column(p, k, &rows[0], &values[0])
+        kernel.values_computed += k * (kernel.n - self.n)
+        return 0
 
     def discard(self):
         """Rows that were to leave (LEAVING) do so: the last rows take their places. Cannot fail."""
