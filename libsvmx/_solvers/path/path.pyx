@@ -344,6 +344,21 @@ cdef class Path:
                 return
         repair(motion)
 
+    def n_moving(self, Py_ssize_t n_fresh, gone):
+        """How many of the last ``n_fresh`` rows, and of the rows ``gone`` (buffer of int32), will not be where they are,
+        at 0, by ``update``."""
+        cdef PathState s = self.state
+        cdef const int32_t[::1] leaving = gone
+        cdef Py_ssize_t k, p, v, count = 0
+        cdef bint moves
+        for k in range(leaving.shape[0] + n_fresh):
+            p = leaving[k] if k < leaving.shape[0] else s.n - n_fresh + k - leaving.shape[0]
+            moves = False
+            for v in range(s.per_row * p, s.per_row * (p + 1)):
+                moves = moves or s.beta[v] != 0.0 or (k >= leaving.shape[0] and asks(s, v))
+            count += moves
+        return count
+
     def leave(self, gone):
         """The rows ``gone`` (buffer of int32) are to leave: what ``dual`` and ``near`` ask where no path has begun."""
         cdef PathState s = self.state
@@ -415,12 +430,8 @@ cdef class Path:
         """A: those of the last rows whose V asks for another bound than 0, where they are."""
         cdef PathState s = self.state
         cdef Py_ssize_t v
-        cdef double excess
         for v in range(s.per_row * (s.n - n_fresh), s.per_row * s.n):
-            if s.where[v] == LEAVING:
-                continue
-            excess = s.excess(v)
-            if (s.lower[v] < 0 and excess < 0) or (s.upper[v] > 0 and excess > 0):
+            if s.where[v] != LEAVING and asks(s, v):
                 s.assign(v, JOINING)
         return 0
 
@@ -569,6 +580,12 @@ cdef class Path:
         found = self.state.kkt_gap()
         refine(self.motion, True)
         return found
+
+
+cdef bint asks(PathState s, Py_ssize_t v) noexcept:
+    """Whether V of a variable at 0 asks for its other bound."""
+    cdef double excess = s.excess(v)
+    return (s.lower[v] < 0 and excess < 0) or (s.upper[v] > 0 and excess > 0)
 
 
 def check_length(Py_ssize_t length, Py_ssize_t expected):

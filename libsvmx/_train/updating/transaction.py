@@ -216,7 +216,7 @@ class Transaction:
             state.append(kernel, *joining, self.control())
 
         state.append(kernel, *joining, self.control())
-        work = work_of_training(state, n_fresh + len(gone), binary.iterations)
+        work = work_of_training(state, path.n_moving(n_fresh, gone), binary.iterations)
         max_iter, lost = most_iterations(state, work), False
         try:
             return path.update(n_fresh, gone, totals, self.control(), work)
