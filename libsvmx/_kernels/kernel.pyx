@@ -106,7 +106,7 @@ cdef class Kernel:
         """Squares and the diagonal, and whether rows are kept as bits."""
         cdef Py_ssize_t i
         cdef int64_t k
-        cdef double square, x
+        cdef double square, x, at_distance_0 = svmx_kernel_value(&self.formula, 0.0) if self.of_distance else 0.0
         cdef bint binary = not self.given and not self.matrix.regular  # whose values may be a caller's, and change
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
@@ -126,7 +126,7 @@ cdef class Kernel:
                 binary = binary and (x == 1.0 or x == 0.0)
             self.squares[i] = square
             most, total = max(most, square), total + square
-            diagonal[i] = svmx_kernel_value(&self.formula, 0.0 if self.of_distance else square)
+            diagonal[i] = at_distance_0 if self.of_distance else svmx_kernel_value(&self.formula, square)
         for i in range(self.n):
             # |<x, z>| <= max |x|^2, which bounds the rows too, but for a polynomial kernel with coef0 < 0.
             # Half of what a float holds, since 2 K_ij is formed; a quarter of a double for the sum in RBF. The hyperbolic

@@ -192,7 +192,7 @@ cdef class PathState:
         return found
 
     cdef double score(self, Py_ssize_t v) noexcept nogil:
-        return self.linear[v] - self.F[v // self.per_row]
+        return self.linear[v] - self.F[v >> (self.per_row - 1)]  # a division takes as long as all else
 
     cdef double excess(self, Py_ssize_t v) noexcept nogil:
         """V above the level of its group."""
