@@ -267,6 +267,14 @@ def blobs(seed, n, k=2, d=3):
     return X, (2.0 * y - 1 if k == 2 else y + 1.0)
 
 
+def noisy_quadrants(n, seed=3):
+    """Rows of which a fifth has any label, so that a large C takes long."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2)).round(2)
+    noise = np.sign(rng.normal(size=n))
+    return X, np.where(rng.random(n) < 0.8, np.where(X[:, 0] * X[:, 1] >= 0, 1.0, -1.0), noise)
+
+
 def shaped(X, source, rng):
     """The 120 rows of ``blobs`` with others among them that depend on them, as ``source`` says, or all alike."""
     if source == "grid":

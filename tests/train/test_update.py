@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.exact import Twin, blobs, come_and_go, load, shaped
+from support.exact import Twin, blobs, come_and_go, load, noisy_quadrants, shaped
 from support.examples import examples
 
 import libsvmx
@@ -182,14 +182,6 @@ def test_what_rounding_leaves_of_a_large_cost_is_nothing_free(kind):
         (binary,) = twin.state.binaries.values()
         off += binary.state.margin_size == 0
     assert off > 20
-
-
-def noisy_quadrants(n, seed=3):
-    """Rows of which a fifth has any label, so that a large C takes long."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2)).round(2)
-    noise = np.sign(rng.normal(size=n))
-    return X, np.where(rng.random(n) < 0.8, np.where(X[:, 0] * X[:, 1] >= 0, 1.0, -1.0), noise)
 
 
 @pytest.mark.parametrize("C", [1e4, 1e6])

@@ -1,12 +1,14 @@
 """Changes of states by training, where a path would be longer: the same optimum, by NumPy's judgement."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.exact import PathTwin, Twin, blobs, come_and_go, load, shaped
+from support.exact import PathTwin, Twin, blobs, come_and_go, load, noisy_quadrants, shaped
 from support.examples import examples
-from support.paths import Along, Short, follow_by
+from support.paths import Along, Followed, Short, follow_by
 
 import libsvmx
 from libsvmx import KernelType, StoppedEarly, SvmType
@@ -112,6 +114,124 @@ def test_most_of_the_margin_leaves():
     assert path.given_up == ["many rows leave the margin"]
     assert twin.state.report.retrained == 1
     twin.check()
+
+
+def overlapping(n):
+    """Two classes of which many rows are on bounds, and few within them."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 6))
+    return X, np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.8 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+LONG_OR_NOT = [
+    # of 1,000 rows that join, 600 come from 0 to a bound: a training needs the kernel rows of these, a path does not
+    pytest.param(overlapping(3000), 2000, 0, {"C": 0.3, "gamma": 0.05}, 0, id="a small margin"),
+    pytest.param(overlapping(3000), 2000, 0, {"C": 3.0, "gamma": 0.1}, 1, id="a larger one"),
+    # with all 600 rows in the margin a training needs a factor of them, where a row that leaves takes a rotation
+    pytest.param(blobs(2, 603), 600, 15, {"C": 100.0, "gamma": 200.0}, 0, id="few leave a large margin"),
+    pytest.param(blobs(2, 605), 600, 40, {"C": 100.0, "gamma": 200.0}, 1, id="many leave it"),
+]
+
+
+@pytest.mark.parametrize("rows, n, leaving, options, trained", LONG_OR_NOT)
+def test_what_is_less_work_is_done(rows, n, leaving, options, trained):
+    X, y = rows
+    state = libsvmx.train(X[:n], y[:n], keep_state=True, **options)
+    state.update(add=(X[n:], y[n:]), remove=range(leaving))
+    assert state.report.retrained == trained
+    assert state.gap < 1e-9
+
+
+def test_a_training_that_needs_too_many_iterations():
+    """At a large C: the path is followed after all, and after the second time at once."""
+    X, y = noisy_quadrants(1200)
+    state = libsvmx.train(X[:600], y[:600], keep_state=True, C=1e5, gamma=5.0)
+    trained = []
+    for begin in (600, 800, 1000):
+        state.update(add=(X[begin : begin + 200], y[begin : begin + 200]), remove=state.ids[:200])
+        trained.append(state.report.retrained)
+        assert state.report.breakpoints > 100
+    assert trained == [1, 1, 0]
+    assert state.gap < 1e-13 * 1e5
+
+
+def test_the_next_training_is_expected_to_take_as_long():
+    X, y = load("heart_scale")
+    state = libsvmx.train(X[:200], y[:200], keep_state=True, C=10.0, gamma=0.1)
+    follow_by(Short, state)
+    expected = [binary.iterations for binary in state.binaries.values()]
+    for rows in (range(200, 202), range(202, 270)):
+        state.add(X[rows], y[rows])
+        assert state.report.retrained == 1
+        expected += [binary.iterations for binary in state.binaries.values()]
+    assert all(after > before // 2 for before, after in pairwise(expected))
+
+
+def test_a_training_leaves_little_to_the_path():
+    """Whatever eps is: it begins without the rows that leave, and ends near the optimum."""
+    X, y = load("heart_scale")
+    state = libsvmx.train(X, y, keep_state=True, C=10.0, gamma=0.1, eps=0.3)
+    follow_by(Short, state)
+    for add, remove in ((None, range(100)), ((X[:100], y[:100]), ())):
+        state.update(add=add, remove=remove)
+        assert state.report.retrained == 1
+        assert state.report.breakpoints <= 2
+        assert state.gap < 1e-9
+
+
+class Noted(Followed):
+    """``calls`` names what was tried."""
+
+    calls = ()
+
+    def note(self, name, arguments):
+        self.calls = (*self.calls, name)
+        return getattr(self.path, name)(*arguments)
+
+    def update(self, *arguments):
+        return self.note("update", arguments)
+
+    def near(self, *arguments):
+        return self.note("near", arguments)
+
+    def by_smo(self, *arguments):
+        return self.note("by_smo", arguments)
+
+
+class LostTwice(Noted):
+    """The path is lost, and what leads on from a training, too."""
+
+    def update(self, *arguments):
+        super().update(*arguments)
+        raise PathLost("lost")
+
+    def near(self, *arguments):
+        super().near(*arguments)
+        raise PathLost("lost")
+
+
+def test_a_path_that_was_lost_is_not_followed_again():
+    """Nor expected to be a long one."""
+    X, y = load("heart_scale")
+    twin = Along(LostTwice, X[:200], y[:200], C=10.0, gamma=0.1)
+    (binary,) = twin.state.binaries.values()
+    iterations = binary.iterations
+    twin.update(X[200:], y[200:], range(20))
+    (binary,) = twin.state.binaries.values()
+    assert binary.path.calls == ("update", "near", "by_smo")
+    assert binary.iterations == iterations
+    twin.check()
+
+
+def test_from_an_optimum_to_a_tolerance_there_is_no_start():
+    """Of a kernel that is no inner product SMO goes on."""
+    X, y = load("heart_scale")
+    twin = Along(Noted, X[:200], y[:200], C=10.0, gamma=0.1, coef0=-1.0, kernel_type=KernelType.SIGMOID)
+    (path,) = [binary.path for binary in twin.state.binaries.values()]
+    assert path.state.inexact
+    twin.update(X[200:], y[200:], range(20))
+    assert path.calls == ("update", "by_smo")
+    assert twin.state.gap <= 1e-3
 
 
 class Asked(Short):
