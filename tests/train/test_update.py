@@ -193,6 +193,27 @@ def test_a_state_of_a_large_cost_begins_by_auto(C):
     assert smo.gap <= 1e-13 * C
 
 
+@pytest.mark.parametrize("name", [("heart_scale",), ("a1a.xz", 400)])
+@pytest.mark.parametrize("kernel_type", [POLY, RBF])
+def test_scores_do_not_depend_on_how_many_rows_join(name, kernel_type):
+    """To the last bit, though values of few rows are computed otherwise. These are far from the margin, and stay at 0."""
+    X, y = load(*name)
+    n = len(y) // 2
+    state = libsvmx.train(X[:n], y[:n], kernel_type=kernel_type, C=1.0, gamma=0.05, coef0=1.0, keep_state=True)
+    far = n + np.flatnonzero(
+        np.ravel(state.decision_values(X[n:])) * np.where(y[n:] == state.model.labels[0], 1, -1) > 1.01
+    )
+    far = far[:6]
+    once, twice = state.copy(), state.copy()
+    for one, rows in ((once, far), (twice, far[:3]), (twice, far[3:])):
+        one.add(X[rows], y[rows])
+        assert (one.report.breakpoints, one.report.steps) == (0, 0)
+    a, b = ([np.asarray(p.state.K_beta)[np.argsort(p.ids)] for p in one.binaries.values()] for one in (once, twice))
+    assert np.array_equal(a, b)
+    once.remove(once.ids[-6:])
+    assert once.model.coef == state.model.coef
+
+
 def test_the_digest_of_rows_has_their_targets_and_weights():
     X, y = load("heart_scale")
     options = {"gamma": 0.1, "keep_state": True}

@@ -322,7 +322,7 @@ cdef class Motion:
             self.velocity[v] = self.dlinear[v] = self.dlower[v] = self.dupper[v] = 0.0
             self.mass += fabs(self.state.beta[v])
             largest = max(largest, fabs(self.state.linear[v]))
-            if self.state.is_inside(v):
+            if self.state.lower[v] < self.state.beta[v] < self.state.upper[v]:
                 self.typical = max(self.typical, fabs(self.state.beta[v]))
         for v in range(self.state.n):
             self.W[v] = 0.0

@@ -339,7 +339,7 @@ cdef class Path:
                 s.lower[v] = s.upper[v] = s.linear[v] = 0.0
         if rests:  # V is what the last path has left: to compute that of the margin anew takes |M| n
             motion.reset()
-            if is_optimal(motion):
+            if s.drift <= motion.tolerance() and is_optimal(motion):
                 empty_margin_if_all_bound(motion, s)
                 return
         repair(motion)
