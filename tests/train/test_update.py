@@ -196,7 +196,7 @@ def test_a_state_of_a_large_cost_begins_by_auto(C):
 @pytest.mark.parametrize("name", [("heart_scale",), ("a1a.xz", 400)])
 @pytest.mark.parametrize("kernel_type", [POLY, RBF])
 def test_scores_do_not_depend_on_how_many_rows_join(name, kernel_type):
-    """To the last bit, though values of few rows are computed otherwise. These are far from the margin, and stay at 0."""
+    """To the last bit, though values of few rows are computed otherwise. These rows are far from the margin."""
     X, y = load(*name)
     n = len(y) // 2
     state = libsvmx.train(X[:n], y[:n], kernel_type=kernel_type, C=1.0, gamma=0.05, coef0=1.0, keep_state=True)
