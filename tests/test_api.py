@@ -208,6 +208,14 @@ def test_commands_import_no_numpy():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_training_does_not_load_masked_arrays():
+    """They take longer than many a training; that those which are there are refused: test_models_and_buffers.py."""
+    code = (
+        "import sys, numpy, libsvmx\nlibsvmx.train(numpy.eye(4), [1, -1, 1, -1])\nsys.exit('numpy.ma' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_public_names():
     for name in libsvmx.__all__:
         assert getattr(libsvmx, name) is not None

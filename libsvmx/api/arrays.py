@@ -5,6 +5,7 @@ Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -150,7 +151,8 @@ def real_array(given: Any, what: str) -> Any:
     DataError        not numbers, or numbers that have no equal among real ones: complex, dates, text
     """
     try:
-        if np.ma.is_masked(given):
+        # a masked array exists only where numpy.ma is loaded, which takes 8 ms
+        if "numpy.ma" in sys.modules and np.ma.is_masked(given):
             raise DataError(f"{what} has masked values: fill them, or leave their rows out")
         column = column_of_times(given)
         if column is not None:
