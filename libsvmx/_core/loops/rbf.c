@@ -30,8 +30,6 @@
 #define LOG2_OF_LEAST (-SVMX_EXP_ERROR * 1.4427)
 
 #if defined(__GNUC__)
-typedef int64_t svmx_words __attribute__((vector_size(SVMX_BYTES)));
-
 #define SVMX_MOST_GROUP (SVMX_BYTES == 64 ? 8 : 4)
 
 /* 2^t lies between *below and *above, which are (float)e and (float)(e ratio). */

@@ -109,9 +109,10 @@ SVMX_FOLD(svmx_least_float, float, <)
 #define SVMX_BYTES 16
 #endif
 
-/* A vector of SVMX_WIDTH doubles; one where the compiler has no vectors. */
+/* A vector of SVMX_WIDTH doubles, and of as many words; one where the compiler has no vectors. */
 #if defined(__GNUC__)
 typedef double svmx_doubles __attribute__((vector_size(SVMX_BYTES), aligned(8), may_alias));
+typedef int64_t svmx_words __attribute__((vector_size(SVMX_BYTES)));
 #define SVMX_WIDTH (SVMX_BYTES / 8)
 #else
 typedef double svmx_doubles;
@@ -123,6 +124,39 @@ typedef double svmx_doubles;
 /* As many floats: half a register. */
 #if defined(__GNUC__)
 typedef float svmx_half_floats __attribute__((vector_size(SVMX_BYTES / 2), aligned(4), may_alias));
+#endif
+
+/* A register of floats, and what maxima and their places are found with, for targets that have it. SVMX_MAX is a > b ? a : b;
+ * SVMX_EQUAL and SVMX_NOT_MORE of doubles and SVMX_NOT_LESS of floats have a bit for each lane, and of what is not a number
+ * only the last is true; SVMX_NARROWED is two vectors of doubles as floats. */
+#if defined(__GNUC__) && defined(__AVX__)
+#define SVMX_SCANS
+typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES), aligned(4), may_alias));
+#define SVMX_FLOATS(p) (*(const svmx_floats *)(p))
+#define SVMX_FLOAT_WIDTH (SVMX_BYTES / 4)
+#endif
+#if defined(SVMX_SCANS) && defined(__AVX512F__)
+#define SVMX_MAX(a, b) ((svmx_doubles)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
+#define SVMX_MAX_FLOATS(a, b) ((svmx_floats)_mm512_max_ps((__m512)(a), (__m512)(b)))
+#define SVMX_MIN_FLOATS(a, b) ((svmx_floats)_mm512_min_ps((__m512)(a), (__m512)(b)))
+#define SVMX_EQUAL(a, b) ((uint32_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ))
+#define SVMX_NOT_MORE(a, b) ((uint32_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_LE_OQ))
+#define SVMX_NOT_LESS(a, b) ((uint32_t)_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_NLT_UQ))
+#define SVMX_NARROWED(a, b)                                                                                              \
+    ((svmx_floats)_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)(a))),                              \
+                                     _mm512_cvtpd_ps((__m512d)(b)), 1))
+#elif defined(SVMX_SCANS)
+#define SVMX_MAX(a, b) ((svmx_doubles)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
+#define SVMX_MAX_FLOATS(a, b) ((svmx_floats)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define SVMX_MIN_FLOATS(a, b) ((svmx_floats)_mm256_min_ps((__m256)(a), (__m256)(b)))
+#define SVMX_EQUAL(a, b) \
+    ((uint32_t)_mm256_movemask_pd(_mm256_cmp_pd((__m256d)(a), (__m256d)(b), _CMP_EQ_OQ)))
+#define SVMX_NOT_MORE(a, b) \
+    ((uint32_t)_mm256_movemask_pd(_mm256_cmp_pd((__m256d)(a), (__m256d)(b), _CMP_LE_OQ)))
+#define SVMX_NOT_LESS(a, b) \
+    ((uint32_t)_mm256_movemask_ps(_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_NLT_UQ)))
+#define SVMX_NARROWED(a, b) \
+    ((svmx_floats)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)(b)), _mm256_cvtpd_ps((__m256d)(a))))
 #endif
 
 /* SVMX_WIDTH floats as doubles. GCC 12 makes __builtin_convertvector of halves, or of single floats: rows take up to 1.7

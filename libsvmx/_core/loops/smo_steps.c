@@ -52,7 +52,8 @@ void SVMX_LOOP(replay)(int64_t n, const int32_t *source, const double *coef, con
 }
 
 /* Maxima are found block by block, SVMX_SPAN positions each, and the last place of one by looking into its block again.
- * The compiler may compare in any order, which changes no maximum: SVMX_ANY_ORDER (simd.h). */
+ * Comparisons may come in any order, which changes no maximum. Where there are SVMX_SCANS the vectors are said explicitly:
+ * of the loops GCC 12 makes half the speed, and less for few positions. */
 
 /* Among so few positions the exact gains are looked at once. */
 #define SVMX_FEW 64
@@ -61,11 +62,46 @@ void SVMX_LOOP(replay)(int64_t n, const int32_t *source, const double *coef, con
 /* What is left of a block is done in so many at a time, a multiple of what a vector holds. */
 #define SVMX_TAIL 16
 
-/* V -= K_i dbeta_i + K_j dbeta_j, in LIBSVM's association, if ``move``; returns the maximum of V + up. */
+#ifdef SVMX_SCANS
+SVMX_INLINE int svmx_last_bit(uint32_t bits)
+{
+    return 31 - __builtin_clz(bits);
+}
+
+SVMX_INLINE double svmx_top_lane(svmx_doubles x)
+{
+    double top = x[0];
+    SVMX_UNROLL
+    for (int r = 1; r < SVMX_WIDTH; ++r)
+        top = x[r] > top ? x[r] : top;
+    return top;
+}
+#endif
+
+/* V -= K_i dbeta_i + K_j dbeta_j, in LIBSVM's association, if ``move``; returns the maximum of V + up. n is a multiple of
+ * SVMX_TAIL, or 1. */
 SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *SVMX_RESTRICT Ki,
                               const float *SVMX_RESTRICT Kj, double dbeta_i, double dbeta_j,
                               const float *SVMX_RESTRICT up, const int move)
 {
+#ifdef SVMX_SCANS
+    if (n >= SVMX_TAIL) {
+        svmx_doubles tops[2] = {(svmx_doubles){0} - HUGE_VAL, (svmx_doubles){0} - HUGE_VAL};
+        for (int64_t k = 0; k < n; k += 2 * SVMX_WIDTH) {
+            SVMX_UNROLL
+            for (int h = 0; h < 2; ++h) {
+                const int64_t at = k + h * SVMX_WIDTH;
+                svmx_doubles v = SVMX_DOUBLES(V + at);
+                if (move) {
+                    v = v - (SVMX_WIDENED(Ki + at) * dbeta_i + SVMX_WIDENED(Kj + at) * dbeta_j);
+                    SVMX_STORE(V + at, v);
+                }
+                tops[h] = SVMX_MAX(v + SVMX_WIDENED(up + at), tops[h]);
+            }
+        }
+        return svmx_top_lane(SVMX_MAX(tops[0], tops[1]));
+    }
+#endif
     SVMX_APART(double, top, -HUGE_VAL);
     SVMX_ANY_ORDER(k, n, reduction(max : top), {
         double v = V[k];
@@ -77,13 +113,25 @@ SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *S
     return SVMX_LARGEST(double, top);
 }
 
-/* Whether V + up is ``value`` somewhere in a stretch. */
-SVMX_INLINE int svmx_holds(const double *V, const float *up, double value)
+/* The last place in a stretch where V + up is ``value``, -1 if there is none. */
+SVMX_INLINE int svmx_place(const double *V, const float *up, double value)
 {
+#ifdef SVMX_SCANS
+    const svmx_doubles values = (svmx_doubles){0} + value;
+    uint32_t hits = 0;
+    SVMX_UNROLL
+    for (int k = 0; k < SVMX_STRETCH_OF; k += SVMX_WIDTH)
+        hits |= SVMX_EQUAL(SVMX_DOUBLES(V + k) + SVMX_WIDENED(up + k), values) << k;
+    return hits ? svmx_last_bit(hits) : -1;
+#else
     int64_t hit = 0;
     for (int k = 0; k < SVMX_STRETCH_OF; ++k)
         hit |= V[k] + up[k] == value;
-    return hit != 0;
+    int k = hit ? SVMX_STRETCH_OF - 1 : -1;
+    while (k >= 0 && V[k] + up[k] != value)
+        --k;
+    return k;
+#endif
 }
 
 /* Moves V, and returns the last k of the maximum of the new V + up; up is 0 inside I_up and -inf outside. -1 if I_up is
@@ -113,8 +161,11 @@ SVMX_INLINE int64_t svmx_move_top(int64_t n, double *V, const float *Ki, const f
         }
     }
     *maximum = best;
-    while (end - first >= SVMX_STRETCH_OF && !svmx_holds(V + end - SVMX_STRETCH_OF, up + end - SVMX_STRETCH_OF, best))
-        end -= SVMX_STRETCH_OF;
+    for (; end - first >= SVMX_STRETCH_OF; end -= SVMX_STRETCH_OF) {
+        const int place = svmx_place(V + end - SVMX_STRETCH_OF, up + end - SVMX_STRETCH_OF, best);
+        if (place >= 0)
+            return end - SVMX_STRETCH_OF + place;
+    }
     while (end > first && V[end - 1] + up[end - 1] != best)
         --end;
     return end - 1;
@@ -166,6 +217,13 @@ SVMX_INLINE double svmx_exact_gains(const svmx_pairing *pair, int64_t first, int
     return SVMX_LARGEST(double, top);
 }
 
+/* The best pair so far. */
+typedef struct {
+    int64_t k;
+    double gain, apart, curvature;
+    int ties; /* whether several were found that are as good as it */
+} svmx_best_pair;
+
 /* Gains are first looked over in float: division is what a selection spends its time on, and 16 floats are divided
  * faster than 8 doubles. A float gain is within SVMX_SLACK of the true one, four roundings to float are 2.4e-7, if it lies
  * between SVMX_TINY and SVMX_HUGE and all curvatures between SVMX_FLAT and SVMX_STEEP: then a square of V_i - V_k that
@@ -203,11 +261,67 @@ SVMX_INLINE float svmx_float_gain(float gap, float curvature)
     return gap * gap / curvature;
 }
 
-/* The largest float gain of n positions from ``first`` on. */
+#ifdef SVMX_SCANS
+/* The same of a vector of positions. */
+SVMX_INLINE svmx_floats svmx_vector_gaps(const svmx_pairing *pair, int64_t k)
+{
+    return SVMX_NARROWED(pair->Vmax - SVMX_DOUBLES(pair->V + k), pair->Vmax - SVMX_DOUBLES(pair->V + k + SVMX_WIDTH))
+           - SVMX_FLOATS(pair->low + k);
+}
+
+SVMX_INLINE svmx_doubles svmx_exact_curvatures(const svmx_pairing *pair, int64_t k)
+{
+    const svmx_doubles least = (svmx_doubles){0} + SVMX_TAU;
+    const svmx_doubles exact = pair->QD_i + SVMX_DOUBLES(pair->QD + k) - 2.0 * SVMX_WIDENED(pair->K + k);
+    const svmx_words positive = exact > (svmx_doubles){0};
+    return (svmx_doubles)(((svmx_words)exact & positive) | ((svmx_words)least & ~positive));
+}
+
+SVMX_INLINE svmx_floats svmx_vector_curvatures(const svmx_pairing *pair, int64_t k, const int unit)
+{
+    if (unit)
+        return SVMX_MAX_FLOATS(1.0f - SVMX_FLOATS(pair->K + k), (svmx_floats){0} + (float)(SVMX_TAU / 2));
+    return SVMX_NARROWED(svmx_exact_curvatures(pair, k), svmx_exact_curvatures(pair, k + SVMX_WIDTH));
+}
+
+SVMX_INLINE svmx_floats svmx_vector_gains(svmx_floats gaps, svmx_floats curvatures)
+{
+    gaps = SVMX_MAX_FLOATS(gaps, (svmx_floats){0});
+    return gaps * gaps / curvatures;
+}
+
+SVMX_INLINE float svmx_top_float(svmx_floats x)
+{
+    float top = x[0];
+    SVMX_UNROLL
+    for (int r = 1; r < SVMX_FLOAT_WIDTH; ++r)
+        top = x[r] > top ? x[r] : top;
+    return top;
+}
+#endif
+
+/* The largest float gain of n positions from ``first`` on, a multiple of SVMX_TAIL. */
 SVMX_INLINE float svmx_float_gains(const svmx_pairing *pair, int64_t first, int64_t n, const int unit,
                                    svmx_extremes *extremes)
 {
     const svmx_pairing own = *pair;
+#ifdef SVMX_SCANS
+    svmx_floats top = {0}, far = (svmx_floats){0} + extremes->gap;
+    svmx_floats flattest = (svmx_floats){0} + extremes->flattest, steepest = (svmx_floats){0} + extremes->steepest;
+    for (int64_t k = first; k < first + n; k += SVMX_FLOAT_WIDTH) {
+        const svmx_floats gaps = svmx_vector_gaps(&own, k), curvatures = svmx_vector_curvatures(&own, k, unit);
+        far = SVMX_MAX_FLOATS(gaps, far);
+        top = SVMX_MAX_FLOATS(svmx_vector_gains(gaps, curvatures), top);
+        if (!unit) {
+            flattest = SVMX_MIN_FLOATS(curvatures, flattest);
+            steepest = SVMX_MAX_FLOATS(curvatures, steepest);
+        }
+    }
+    extremes->gap = svmx_top_float(far);
+    extremes->steepest = svmx_top_float(steepest);
+    extremes->flattest = -svmx_top_float(-flattest);
+    return svmx_top_float(top);
+#else
     SVMX_APART(float, top, 0.0f);
     SVMX_APART(float, far, extremes->gap);
     SVMX_APART(float, flattest, extremes->flattest);
@@ -226,16 +340,7 @@ SVMX_INLINE float svmx_float_gains(const svmx_pairing *pair, int64_t first, int6
     extremes->flattest = SVMX_LEAST(float, flattest);
     extremes->steepest = SVMX_LARGEST(float, steepest);
     return SVMX_LARGEST(float, top);
-}
-
-/* Whether a stretch has a float gain of at least ``bar``, or one of which floats know nothing: 0 / 0. */
-SVMX_INLINE int svmx_has_gain(const svmx_pairing *pair, int64_t first, float bar, const int unit)
-{
-    const svmx_pairing own = *pair;
-    int hit = 0;
-    for (int64_t k = first; k < first + SVMX_STRETCH_OF; ++k)
-        hit |= !(svmx_float_gain(svmx_float_gap(&own, k), svmx_float_curvature(&own, k, unit)) < bar);
-    return hit;
+#endif
 }
 
 /* Largest float gains, one for each block of SVMX_SPAN positions, into ``tops``. Returns the least that a block must have
@@ -263,42 +368,116 @@ SVMX_INLINE float svmx_survey(const svmx_pairing *pair, int64_t n, const int uni
     return best * (float)(1 - 2 * SVMX_SLACK);
 }
 
+#ifdef SVMX_SCANS
+/* A bit for each position of a stretch: 1 if its float gain is ``bar`` at least, or nothing is known of it, as of 0 / 0. */
+SVMX_INLINE uint32_t svmx_promising(const svmx_pairing *pair, int64_t first, float bar, const int unit)
+{
+    const svmx_pairing own = *pair;
+    const svmx_floats bars = (svmx_floats){0} + bar;
+    uint32_t hits = 0;
+    SVMX_UNROLL
+    for (int k = 0; k < SVMX_STRETCH_OF; k += SVMX_FLOAT_WIDTH) {
+        const svmx_floats curvatures = svmx_vector_curvatures(&own, first + k, unit);
+        hits |= SVMX_NOT_LESS(svmx_vector_gains(svmx_vector_gaps(&own, first + k), curvatures), bars) << k;
+    }
+    return hits;
+}
+
+/* The same: 0 if it is not further apart than the best, and of no less curvature. Then its gain is no larger, since rounding
+ * changes no order: of many equal rows, as in w7a, one is compared. Not inline: seldom needed, and it costs registers. */
+static uint32_t svmx_surpassing(const svmx_pairing *pair, int64_t first, const svmx_best_pair *best)
+{
+    const svmx_doubles apart = (svmx_doubles){0} + best->apart, curvature = (svmx_doubles){0} + best->curvature;
+    uint32_t no_more = 0;
+    SVMX_UNROLL
+    for (int k = 0; k < SVMX_STRETCH_OF; k += SVMX_WIDTH) {
+        const int64_t at = first + k;
+        const svmx_doubles own = pair->Vmax - (SVMX_DOUBLES(pair->V + at) + SVMX_WIDENED(pair->low + at));
+        no_more |= (SVMX_NOT_MORE(own, apart) & SVMX_NOT_MORE(curvature, svmx_exact_curvatures(pair, at))) << k;
+    }
+    return ~no_more;
+}
+
+/* Takes k for the best, and returns 1, where its gain is larger. */
+SVMX_INLINE int svmx_compare(const svmx_pairing *pair, int64_t k, svmx_best_pair *best)
+{
+    const double apart = pair->Vmax - (pair->V[k] + pair->low[k]);
+    double curvature = pair->QD_i + pair->QD[k] - 2.0 * pair->K[k];
+    curvature = curvature > 0 ? curvature : SVMX_TAU;
+    const double gain = apart > 0 ? apart * apart / curvature : -HUGE_VAL;
+    if (gain > best->gain) {
+        *best = (svmx_best_pair){k, gain, apart, curvature, best->ties};
+        return 1;
+    }
+    return 0;
+}
+
+/* Compares a stretch with the best, the last position first, which so wins a tie; those of a float gain below ``bar`` are
+ * left out. */
+SVMX_INLINE void svmx_compare_stretch(const svmx_pairing *pair, int64_t first, float bar, const int unit,
+                                      svmx_best_pair *best)
+{
+    uint32_t hits = best->ties ? svmx_surpassing(pair, first, best) : UINT32_MAX;
+    if (hits)
+        hits &= svmx_promising(pair, first, bar, unit);
+    if (!best->ties && (hits & (hits - 1))) {
+        hits &= svmx_surpassing(pair, first, best);
+        best->ties = best->k >= 0 && !hits;
+    }
+    while (hits) {
+        const int k = svmx_last_bit(hits);
+        hits &= ~(UINT32_C(1) << k);
+        if (svmx_compare(pair, first + k, best) && hits)
+            hits &= svmx_surpassing(pair, first, best);
+    }
+}
+#else
+SVMX_INLINE void svmx_compare_stretch(const svmx_pairing *pair, int64_t first, float bar, const int unit,
+                                      svmx_best_pair *best)
+{
+    const svmx_pairing own = *pair;
+    double gains[SVMX_STRETCH_OF], unused;
+    int hit = 0;
+    for (int64_t k = first; k < first + SVMX_STRETCH_OF; ++k)
+        hit |= !(svmx_float_gain(svmx_float_gap(&own, k), svmx_float_curvature(&own, k, unit)) < bar);
+    const double top = hit ? svmx_exact_gains(&own, first, SVMX_STRETCH_OF, gains, &unused) : -HUGE_VAL;
+    if (top > best->gain) {
+        best->gain = top;
+        for (best->k = SVMX_STRETCH_OF - 1; gains[best->k] != top;)
+            --best->k;
+        best->k += first;
+    }
+}
+#endif
+
 /* Last k of the largest pair gain over I_low, -1 if there is no partner. *largest: that gain; *gap: max over I_low of
  * V_i - V_k, rounded to float if it is surely more than eps. tops: scratch, one for each SVMX_SPAN positions. */
 int64_t SVMX_LOOP(partner)(const svmx_pairing *pair, int64_t n, double eps, float *tops, double *largest,
                            double *gap)
 {
-    double gains[SVMX_FEW], best = -HUGE_VAL, unused;
-    int64_t winner = -1;
+    svmx_best_pair best = {-1, -HUGE_VAL, 0.0, HUGE_VAL, 0};
     if (n <= SVMX_FEW) {
-        best = svmx_exact_gains(pair, 0, n, gains, gap);
-        for (int64_t k = best > -HUGE_VAL ? n - 1 : -1; k >= 0 && winner < 0; --k)
-            winner = gains[k] == best ? k : -1;
-        *largest = best;
-        return winner;
+        double gains[SVMX_FEW];
+        *largest = svmx_exact_gains(pair, 0, n, gains, gap);
+        int64_t k = *largest > -HUGE_VAL ? n - 1 : -1;
+        while (k >= 0 && gains[k] != *largest)
+            --k;
+        return k;
     }
     const float bar = pair->unit ? svmx_survey(pair, n, 1, eps, tops, gap) : svmx_survey(pair, n, 0, eps, tops, gap);
-    int64_t first = -1;
-    for (int64_t start = 0; start < n; start += SVMX_SPAN) {
+    for (int64_t end = n, start; end > 0; end = start) {
+        start = (end - 1) / SVMX_SPAN * SVMX_SPAN;
         if (tops[start / SVMX_SPAN] < bar)
             continue;
-        const int64_t end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
-        for (int64_t k = start; k < end; k += SVMX_STRETCH_OF) {
-            const int64_t at = n - k < SVMX_STRETCH_OF ? n - SVMX_STRETCH_OF : k; /* of the last, some twice */
-            if (!(pair->unit ? svmx_has_gain(pair, at, bar, 1) : svmx_has_gain(pair, at, bar, 0)))
-                continue;
-            const double top = svmx_exact_gains(pair, at, SVMX_STRETCH_OF, gains, &unused);
-            if (top >= best && top > -HUGE_VAL) {
-                best = top;
-                first = at;
-            }
+        for (int64_t rest = end; rest > start; rest -= SVMX_STRETCH_OF) {
+            /* the last one of a short block begins before the block */
+            const int64_t first = rest > SVMX_STRETCH_OF ? rest - SVMX_STRETCH_OF : 0;
+            if (pair->unit)
+                svmx_compare_stretch(pair, first, bar, 1, &best);
+            else
+                svmx_compare_stretch(pair, first, bar, 0, &best);
         }
     }
-    *largest = best;
-    if (first < 0)
-        return -1;
-    svmx_exact_gains(pair, first, SVMX_STRETCH_OF, gains, &unused);
-    for (winner = SVMX_STRETCH_OF - 1; winner > 0 && gains[winner] != best;)
-        --winner;
-    return first + winner;
+    *largest = best.gain;
+    return best.k;
 }
