@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def zeros(kind: str, n: int) -> Buffer:
     """Writable memoryview of ``n`` zeros; ``kind`` is a struct code: 'd' float64, 'i' int32, 'q' int64, 'f' float32,
-    'b' int8, 'H' uint16, 'Q' uint64."""
+    'b' int8, 'h' int16, 'H' uint16, 'Q' uint64."""
     return memoryview(bytearray(n * SIZE_OF[kind])).cast(kind)  # type: ignore[call-overload]
 
 
@@ -44,4 +44,4 @@ def filled(kind: str, values: Iterable[float]) -> Buffer:
         raise ValueError(str(error)) from None
 
 
-SIZE_OF = {"d": 8, "q": 8, "Q": 8, "i": 4, "f": 4, "H": 2, "b": 1}
+SIZE_OF = {"d": 8, "q": 8, "Q": 8, "i": 4, "f": 4, "h": 2, "H": 2, "b": 1}

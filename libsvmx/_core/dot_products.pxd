@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t
 
 cimport libsvmx._core.dispatch  # for svmx_loops
 from libsvmx._core.numbers cimport svmx_numbers
@@ -24,4 +24,8 @@ cdef extern from "loops.h" nogil:
     void svmx_panel_block "svmx_loops.panel_block"(
             int64_t n_features, svmx_numbers panels, int64_t begin, const double *sources, int64_t stride,
             double *dots) noexcept
+    void svmx_integer_dots "svmx_loops.integer_dots"(
+            int64_t n_panels, int64_t n_pairs, const int16_t *panels, const int16_t *row, double *dots) noexcept
+    void svmx_integer_block "svmx_loops.integer_block"(
+            int64_t n_pairs, const int16_t *panel, const int16_t *sources, int64_t stride, double *dots) noexcept
     void svmx_by_source "svmx_loops.by_source"(int64_t n, const double *dots, int64_t stride, double *out) noexcept

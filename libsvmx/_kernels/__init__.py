@@ -7,7 +7,7 @@ Targets                         rows that a row of K is computed against, chosen
   <- BitTargets                 rows of 0 and 1, looked up by shared ones
   <- SharedTargets              gathered from SharedRows, DoubleGramTargets from a DoubleGram
 Products                        dot products of one row with many, chosen by density
-  <- PanelProducts, PostingProducts, ColumnProducts, GivenValues
+  <- PanelProducts, IntegerProducts, PostingProducts, ColumnProducts, GivenValues
 RbfPanels                       RBF values from PanelProducts in one pass (_core/rbf.c)
 
 KernelRows                      what a solver asks for rows; its positions, active part and swaps

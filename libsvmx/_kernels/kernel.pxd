@@ -20,6 +20,7 @@ cdef class Kernel:
     cdef bint of_distance           # K is a function of |u - v|^2
     cdef readonly object diagonal
     cdef readonly bint binary
+    cdef readonly bint integers
     cdef public int64_t values_computed
     cdef readonly CsrMatrix matrix
     cdef const int32_t[::1] rows

@@ -7,7 +7,7 @@ and kernel function are composed; neither knows labels, C or folds.
 
 from libc.float cimport DBL_MAX as DOUBLE_MAX, FLT_MAX as FLOAT_MAX
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
 
 from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, SVMX_TABLE, svmx_bit_row
 from libsvmx._core.dot_products cimport SVMX_PANEL, SVMX_SOURCES
@@ -28,6 +28,9 @@ from libsvmx.exceptions import DataError
 # twice the sparse rows, 12 bytes a one.
 cdef double BITS_PER_ONE = 192
 
+# Of numbers in integers of 16 bits, and of their sums.
+cdef double MOST_OF_16_BITS = 32767.0
+cdef double MOST_OF_32_BITS = 2147483648.0
 
 # Words of 64 bits in a cache line.
 cdef Py_ssize_t LINE = 8
@@ -77,6 +80,7 @@ cdef class Kernel:
     diagonal : buffer of float64, shape (n,)      K(i, i), not rounded to float
     given : bool                                  a precomputed kernel: values are in the matrix
     binary : bool                                 rows are kept as bits: all values are 0 or 1
+    integers : bool                               values are integers of 16 bits, and no |x|^2 is 2^31
     values_computed : int                         kept by those who compute
 
     Raises
@@ -108,6 +112,7 @@ cdef class Kernel:
         cdef int64_t k
         cdef double square, x, at_distance_0 = svmx_kernel_value(&self.formula, 0.0) if self.of_distance else 0.0
         cdef bint binary = not self.given and not self.matrix.regular  # whose values may be a caller's, and change
+        cdef bint integers = not self.given
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
         cdef bint of_tangent = self.kind == KernelType.SIGMOID
@@ -124,6 +129,7 @@ cdef class Kernel:
                 x = matrix.at(k)
                 square += x * x
                 binary = binary and (x == 1.0 or x == 0.0)
+                integers = integers and fabs(x) <= MOST_OF_16_BITS and x == <double><int16_t>x
             self.squares[i] = square
             most, total = max(most, square), total + square
             diagonal[i] = at_distance_0 if self.of_distance else svmx_kernel_value(&self.formula, square)
@@ -136,6 +142,7 @@ cdef class Kernel:
                                 "or choose smaller kernel parameters", self.rows[i])
         self.binary = (binary and most < 1 << SVMX_PLANES
                        and self.n * (1.0 + matrix.max_index) <= BITS_PER_ONE * total)
+        self.integers = integers and most < MOST_OF_32_BITS
         if self.binary:
             self.keep_ones(<int64_t>most)
         return 0
@@ -145,7 +152,7 @@ cdef class Kernel:
         cdef const int32_t[::1] chosen = members
         cdef Py_ssize_t i
         self.squares, self.diagonal = take_float64(whole.squares, members), take_float64(whole.diagonal, members)
-        self.binary = whole.binary
+        self.binary, self.integers = whole.binary, whole.integers
         if self.binary:
             self.ones, self.table, self.n_table = whole.ones, whole.table, whole.n_table
             self.n_ones, self.first_one = take_int32(whole.n_ones, members), zeros("q", self.n)
@@ -365,7 +372,8 @@ cdef class DotTargets(Targets):
             rows[k] = kernel.rows[chosen[k]]
             self.squares[k] = kernel.squares[chosen[k]]
         self.products = (GivenValues(kernel.matrix, rows_, transposed) if kernel.given
-                         else StreamedProducts(kernel.matrix, rows_) if few else products_of(kernel.matrix, rows_))
+                         else StreamedProducts(kernel.matrix, rows_) if few
+                         else products_of(kernel.matrix, rows_, False, kernel.integers))
         if self.n and kernel.formula.function.one_pass and isinstance(self.products, PanelProducts):
             self.panels = RbfPanels.over(self.products, kernel.matrix, kernel.rows, kernel.squares, &kernel.formula,
                                          self.squares, members)

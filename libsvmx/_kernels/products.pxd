@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint64_t
 
 from libsvmx._core.kernel_functions cimport svmx_kernel
 from libsvmx._core.matrix cimport CsrMatrix
@@ -43,6 +43,12 @@ cdef class PanelProducts(Products):
     cdef float[::1] in_float        # or here
     cdef svmx_numbers panels
     cdef bint full                  # dense enough for blocks to go over all features
+
+
+cdef class IntegerProducts(Products):
+    cdef Py_ssize_t n_pairs         # of features
+    cdef int16_t[::1] panels
+    cdef void lay(self, int64_t row, Py_ssize_t step, int16_t *to) noexcept nogil
 
 
 cdef class PostingProducts(Products):

@@ -1,19 +1,20 @@
 """Where the numbers of a kernel row come from: dot products of one row with many target rows.
 
-Four sources behind one virtual call per tile of targets: dense panels, column postings, columns
-of bits, and the given matrix of a precomputed kernel. Each sum runs over ascending features, one
-rounded product after the other, as LIBSVM's merge of two sparse rows does; terms it skips
-are zeros, which change no bit. Where a sum may be formed in another order, RbfPanels goes on to the kernel value at once.
+Five sources behind one virtual call per tile of targets: dense panels, panels of small integers, column
+postings, columns of bits, and the given matrix of a precomputed kernel. Each sum runs over ascending
+features, one rounded product after the other, as LIBSVM's merge of two sparse rows does; terms it skips
+are zeros, which change no bit. Sums of integers are not rounded, so they run over pairs of features. Where a sum may be
+formed in another order, RbfPanels goes on to the kernel value at once.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport svmx_column_words
-from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_source, svmx_panel_block, svmx_panel_dots,
-                                         svmx_panel_row_distances, svmx_postings_axpy, svmx_postings_distances,
-                                         svmx_stream_dots)
+from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_source, svmx_integer_block,
+                                         svmx_integer_dots, svmx_panel_block, svmx_panel_dots, svmx_panel_row_distances,
+                                         svmx_postings_axpy, svmx_postings_distances, svmx_stream_dots)
 from libsvmx._core.kernel_functions cimport svmx_kernel, svmx_kernel_value
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.numbers cimport svmx_numbers, svmx_numbers_from
@@ -24,6 +25,12 @@ from libsvmx._core.rbf cimport (SVMX_RBF_BLOCK, SVMX_RBF_TILE, svmx_rbf_block, s
 # At this share of nonzeros and above, a dense panel reads fewer bytes per row than the
 # postings (8 bytes a cell against 10 a nonzero plus a read-modify-write of the sum).
 DENSE_FROM = 0.25
+# Rows of small integers are laid out in full from this share of nonzeros and from so many features on: of 16 they take as
+# long as in double and one pass, of 32 a quarter less. And up to so many features, an even number.
+cdef double INTEGERS_FROM = 0.15
+cdef enum:
+    LEAST_INTEGERS = 24
+    MOST_INTEGERS = 4096
 # Rows in float make panels in float from so many values on, which would be 8 MB in double: half of that is fetched sooner.
 # In cache it is not: to widen the numbers takes up to a fifth of the time.
 cdef Py_ssize_t FLOATS_FROM = 1 << 20
@@ -52,12 +59,16 @@ cdef Py_ssize_t FEATURES_AT_ONCE = 32
 cdef int64_t LARGEST_TILE = 1 << 16
 
 
-def products_of(CsrMatrix matrix, rows, bint distances=False):
+def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=False):
     """The source that suits the density of the targets ``rows`` (buffer of int32) of ``matrix``.
 
-    ``distances``: one that has them.
+    ``distances``: one that has them. ``integers``: rows are multiplied with each other alone, and are what
+    ``Kernel.integers`` says.
     """
     cdef Products products = Products(matrix, rows)
+    if (integers and LEAST_INTEGERS <= products.width <= MOST_INTEGERS
+            and products.nnz >= INTEGERS_FROM * products.n * products.width):
+        return IntegerProducts(matrix, rows)
     if products.nnz >= DENSE_FROM * products.n * products.width:
         return PanelProducts(matrix, rows)
     values = None if distances else values_of_columns(products)
@@ -96,8 +107,9 @@ cdef class Products:
     multiple of ``tile``, ``end`` at most the next one; ``out`` has room for ``tile`` doubles.
 
     ``dots(nnz, index, value, begin, end, out)``: the same of any row, given by its nonzeros at features below ``width``;
-    not of ``GivenValues``. ``distances(nnz, place, value, begin, end, out)``: squared distances from it in LIBSVM's form
-    of prediction, the sum of (x_f - z_f)^2 over ascending features; of panels and postings alone, and ``out`` has room for two tiles.
+    not of ``GivenValues`` and ``IntegerProducts``. ``distances(nnz, place, value, begin, end, out)``: squared distances
+    from it in LIBSVM's form of prediction, the sum of (x_f - z_f)^2 over ascending features; of panels and postings
+    alone, and ``out`` has room for two tiles.
     Entry k has the feature place[k]; or there is none of it here, and the next one is ~place[k].
 
     ``value_ns``, ``block_ns``: nanoseconds that a product takes, of a mean row alone and in a block, as estimated.
@@ -209,21 +221,25 @@ cdef class StreamedProducts(Products):
 
 
 ctypedef fused number:
+    int16_t
     float
     double
 
 
-cdef int lay_panels(PanelProducts products, number[::1] panels) except -1:
-    """Put the targets into ``panels``, which are zeros so far; some features of a panel at a time, which stay in L1."""
+cdef int lay_panels(Products products, number[::1] panels) except -1:
+    """Put the targets into ``panels``, which are zeros so far; some features of a panel at a time, which stay in L1.
+
+    Integers come pair by pair of features.
+    """
     cdef CsrMatrix matrix = products.matrix
-    cdef Py_ssize_t panel, lane, count, f
+    cdef Py_ssize_t panel, lane, count, f, n_panels = (products.n + SVMX_PANEL - 1) // SVMX_PANEL
     cdef int64_t at[SVMX_PANEL]
     cdef int64_t row, k, end
     cdef const int32_t *feature
     cdef number *to
-    for panel in range((products.n + SVMX_PANEL - 1) // SVMX_PANEL):
+    for panel in range(n_panels):
         count = min(<Py_ssize_t>SVMX_PANEL, products.n - panel * SVMX_PANEL)
-        to = &panels[panel * products.width * SVMX_PANEL]
+        to = &panels[panel * (panels.shape[0] // n_panels)]
         for lane in range(count):
             at[lane] = matrix.ptr[products.rows[panel * SVMX_PANEL + lane]]
         for f in range(FEATURES_AT_ONCE, products.width + FEATURES_AT_ONCE, FEATURES_AT_ONCE):
@@ -232,7 +248,10 @@ cdef int lay_panels(PanelProducts products, number[::1] panels) except -1:
                 k, end = at[lane], matrix.ptr[row + 1]
                 feature = matrix.features(row) - matrix.ptr[row]
                 while k < end and feature[k] < f:
-                    to[feature[k] * SVMX_PANEL + lane] = <number>matrix.at(k)
+                    if number is int16_t:
+                        to[(feature[k] // 2 * SVMX_PANEL + lane) * 2 + feature[k] % 2] = <number>matrix.at(k)
+                    else:
+                        to[feature[k] * SVMX_PANEL + lane] = <number>matrix.at(k)
                     k += 1
                 at[lane] = k
     return 0
@@ -288,6 +307,47 @@ cdef class PanelProducts(Products):
         k = begin
         while k < end:
             svmx_panel_block(self.width, self.panels, k * self.width, sources, BLOCK_TILE, out + k - begin)
+            k += SVMX_PANEL
+        return 0
+
+
+cdef class IntegerProducts(Products):
+    """Data of small integers: panels as of dense data, of 16 bits a number and pair by pair of features."""
+
+    def __cinit__(self, CsrMatrix matrix, rows):
+        if matrix.regular:
+            self.blocks = self.nnz >= BLOCK_FROM * self.n
+        self.n_pairs = (self.width + 1) // 2
+        self.panels = zeros("h", (self.n + SVMX_PANEL - 1) // SVMX_PANEL * SVMX_PANEL * 2 * self.n_pairs)
+        lay_panels(self, self.panels)
+
+    cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef int16_t laid[MOST_INTEGERS]
+        memset(laid, 0, self.n_pairs * 2 * sizeof(int16_t))
+        self.lay(row, 1, laid)
+        svmx_integer_dots((end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.n_pairs,
+                          &self.panels[begin * 2 * self.n_pairs], laid, out)
+        return 0
+
+    cdef void lay(self, int64_t row, Py_ssize_t step, int16_t *to) noexcept nogil:
+        """A row, a pair of features every ``step`` pairs; ``to`` is of zeros."""
+        cdef const int32_t *feature = self.matrix.features(row) - self.matrix.ptr[row]
+        cdef int64_t k
+        for k in range(self.matrix.ptr[row], self.matrix.ptr[row + 1]):
+            to[feature[k] // 2 * step * 2 + feature[k] % 2] = <int16_t>self.matrix.at(k)
+
+    cdef void lay_sources(self, const int64_t *rows, int n, double *sources) noexcept nogil:
+        cdef int16_t *laid = <int16_t *>sources
+        cdef int s
+        memset(laid, 0, self.n_pairs * 2 * SVMX_SOURCES * sizeof(int16_t))
+        for s in range(n):
+            self.lay(rows[s], SVMX_SOURCES, laid + 2 * s)
+
+    cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef Py_ssize_t k = begin
+        while k < end:
+            svmx_integer_block(self.n_pairs, &self.panels[k * 2 * self.n_pairs], <const int16_t *>sources, BLOCK_TILE,
+                               out + k - begin)
             k += SVMX_PANEL
         return 0
 

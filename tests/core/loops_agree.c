@@ -405,6 +405,30 @@ TRY(panel_block)
     }
 }
 
+/* Pairs of numbers that add up to no |x|^2 of 2^31: of two features as large as 16 bits hold, where ``coarse``, else of all. */
+static int64_t draw_pairs(int16_t *to, int64_t n, int coarse)
+{
+    for (int64_t k = 0; k < n; ++k)
+        to[k] = (int16_t)(coarse ? (drawn() % 2 ? 32767 : -32767) : (int64_t)(drawn() % 18919) - 9459);
+    return coarse ? 1 : FEATURES / 2;
+}
+
+TRY(integer_dots)
+{
+    UNUSED;
+    const int64_t panels = n / 32, pairs = draw_pairs((int16_t *)H, MOST * 16, coarse);
+    t->integer_dots(panels, pairs, (int16_t *)H + 1, (int16_t *)H, D[0]);
+    add_doubles(D[0], panels * SVMX_PANEL + 1);
+}
+
+TRY(integer_block)
+{
+    UNUSED;
+    const int64_t pairs = draw_pairs((int16_t *)H, MOST * 16, coarse) * n / MOST;
+    t->integer_block(pairs, (int16_t *)H + 1, (int16_t *)H + n, SVMX_PANEL + 3, D[0]);
+    add_doubles(D[0], (SVMX_PANEL + 3) * SVMX_SOURCES);
+}
+
 TRY(by_source)
 {
     UNUSED;

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from libsvmx._kernels.products import PanelProducts, PostingProducts, products_of
+from libsvmx._kernels.products import IntegerProducts, PanelProducts, PostingProducts, products_of
 from support import data
 from support.examples import examples
 
@@ -160,6 +160,28 @@ def test_rows_shared_by_threads(width, entries, n, threads):
     for count in (1, 5, 16):
         sources = [(n // 2 + k) % n for k in range(count)]
         assert [bytes(row) for row in targets.rows(sources, pool)] == [bytes(kernel.row(i)) for i in sources]
+
+
+@pytest.mark.parametrize("width", [24, 25, 60, 255])
+@pytest.mark.parametrize("n", [1, 15, 17, 128, 300])
+def test_dot_products_of_integers(n, width):
+    """Up to |x|^2 = 2^31 - 1, where sums of 32 bits are at their end; some features are 0."""
+    rng = np.random.default_rng(n)
+    X = rng.integers(-1000, 1001, (n, width))
+    X[rng.random((n, width)) < 0.6] = 0
+    X[: n // 3] = 0
+    X[: n // 3, :4] = [32767, 32767, 362, 5]
+    X[1 : n // 3 : 2] *= -1
+    assert (X * X).sum(axis=1).max() == 2**31 - 1 or n < 3
+    rows = [[(j + 1, float(v)) for j, v in enumerate(row) if v] for row in X.tolist()]
+    rows[0] = [(j + 1, float(v)) for j, v in enumerate(X[0].tolist())]  # with zeros that are told
+    matrix, everyone = data.from_rows(rows), filled("i", range(n))
+    assert isinstance(products_of(matrix, everyone, integers=True), IntegerProducts) or n < 3
+    kernel = Kernel(matrix, everyone, LINEAR, 0, 0.0, 0.0)
+    assert kernel.integers
+    expected = (X @ X.T).astype(float).astype(np.float32)
+    assert [list(kernel.row(i)) for i in range(n)] == expected.tolist()
+    assert [list(row) for row in kernel.targets(everyone).rows(range(n))] == expected.tolist()
 
 
 @pytest.mark.parametrize("width", [1, 2, 7, 40, 64, 129, 300])

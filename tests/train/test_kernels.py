@@ -24,6 +24,27 @@ def rows_and_targets(arguments, options):
     return data.precomputed(matrix) if "-t 4" in options else matrix, targets
 
 
+# A value of the first row and one of the second, which decide whether sums of 32 bits of products of 16 bits will do.
+ENDS = {
+    "integers": (3.0, 5.0),
+    "the largest": (32767.0, -32767.0),
+    "beyond 16 bits": (32768.0, -32768.0),
+    "beyond 32 bits": (46341.0, 3.0),
+    "a half": (0.5, 3.0),
+}
+
+
+@pytest.mark.parametrize("kernel", ["-t 0 -c 1e-7", "-t 1 -d 2 -g 1e-6 -r 1", "-t 2 -g 3e-4", "-t 3 -g 1e-6"])
+@pytest.mark.parametrize("ends", ENDS)
+def test_rows_of_integers(ends, kernel, tmp_path):
+    rng = np.random.default_rng(2)
+    X = rng.integers(-20, 21, (150, 27)).astype(float)
+    targets = np.where(X[:, 0] + 0.05 * X[:, 1] * X[:, 2] + rng.normal(size=150) > 0, 1.0, -1.0).tolist()
+    X[0, 3], X[1, 4] = ENDS[ends]
+    rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in X.tolist()]
+    compare_on(data.from_rows(rows), targets, kernel, tmp_path)
+
+
 class Counter(libsvmx.Observer):
     """Adds up the kernel values of all solves."""
 

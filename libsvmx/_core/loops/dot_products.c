@@ -205,6 +205,86 @@ void SVMX_LOOP(panel_block)(int64_t n_features, svmx_numbers panels, int64_t beg
     } while (f < n_features);
 }
 
+/* ---- rows of small integers ---------------------------------------------------------------- */
+
+/* A register of sums, one for each target, and what adds to each of them the two products of a pair of features: of the
+ * target's numbers with the row's, which are the halves of ``pair``. */
+#if defined(__AVX512BW__)
+typedef __m512i svmx_sums;
+#define SVMX_PAIRS(p) _mm512_loadu_si512(p)
+#define SVMX_ADD_PAIRS(sum, pairs, pair) _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi32(pair)))
+#elif defined(__AVX2__)
+typedef __m256i svmx_sums;
+#define SVMX_PAIRS(p) _mm256_loadu_si256((const __m256i *)(p))
+#define SVMX_ADD_PAIRS(sum, pairs, pair) _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi32(pair)))
+#elif defined(__SSE2__)
+typedef __m128i svmx_sums;
+#define SVMX_PAIRS(p) _mm_loadu_si128((const __m128i *)(p))
+#define SVMX_ADD_PAIRS(sum, pairs, pair) _mm_add_epi32(sum, _mm_madd_epi16(pairs, _mm_set1_epi32(pair)))
+#else
+typedef struct {
+    int32_t of[SVMX_PANEL];
+} svmx_sums;
+#endif
+
+/* Vectors of sums for the targets of a panel, and rows whose sums fit the registers. */
+#define SVMX_SUMS ((int)(SVMX_PANEL * sizeof(int32_t) / sizeof(svmx_sums)))
+#define SVMX_ROWS (SVMX_BYTES == 64 ? 16 : 8 / SVMX_SUMS)
+
+/* dots[s * stride + r] = sum over pairs of features of row s with target r, for ``rows`` rows, of which the first pair of row s
+ * is at sources + 2 s, and the next ones follow every 2 ``step`` numbers. */
+SVMX_INLINE void svmx_add_pairs(const int rows, int64_t n_pairs, const int16_t *SVMX_RESTRICT panel,
+                                const int16_t *SVMX_RESTRICT sources, int64_t step, int64_t stride,
+                                double *SVMX_RESTRICT dots)
+{
+    svmx_sums sum[SVMX_ROWS * SVMX_SUMS];
+    memset(sum, 0, sizeof(sum));
+    for (int64_t f = 0; f < n_pairs; ++f) {
+        const int16_t *of_targets = panel + f * 2 * SVMX_PANEL, *of_sources = sources + f * 2 * step;
+#ifdef SVMX_PAIRS
+        svmx_sums pairs[SVMX_SUMS];
+        SVMX_UNROLL
+        for (int v = 0; v < SVMX_SUMS; ++v)
+            pairs[v] = SVMX_PAIRS(of_targets + v * (int)(sizeof(svmx_sums) / sizeof(int16_t)));
+        SVMX_UNROLL
+        for (int s = 0; s < rows; ++s) {
+            int32_t pair;
+            memcpy(&pair, of_sources + 2 * s, sizeof(pair));
+            SVMX_UNROLL
+            for (int v = 0; v < SVMX_SUMS; ++v)
+                sum[s * SVMX_SUMS + v] = SVMX_ADD_PAIRS(sum[s * SVMX_SUMS + v], pairs[v], pair);
+        }
+#else
+        for (int s = 0; s < rows; ++s)
+            for (int r = 0; r < SVMX_PANEL; ++r)
+                sum[s].of[r] += (int32_t)of_targets[2 * r] * of_sources[2 * s]
+                                + (int32_t)of_targets[2 * r + 1] * of_sources[2 * s + 1];
+#endif
+    }
+    for (int s = 0; s < rows; ++s) {
+        int32_t found[SVMX_PANEL];
+        memcpy(found, sum + s * SVMX_SUMS, sizeof(found));
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            dots[s * stride + r] = found[r];
+    }
+}
+
+/* The same as panel_dots of integers of 16 bits, pair by pair of features: panels (n_panels, n_pairs, SVMX_PANEL, 2), the row
+ * (n_pairs, 2). No |x|^2 may be 2^31. Then no sum of some of the products x_f z_f is, since sum |x_f z_f| <= |x| |z|: none
+ * overflows 32 bits, nor rounds LIBSVM's sum in double, and any order gives the same. */
+void SVMX_LOOP(integer_dots)(int64_t n_panels, int64_t n_pairs, const int16_t *panels, const int16_t *row, double *dots)
+{
+    for (int64_t p = 0; p < n_panels; ++p)
+        svmx_add_pairs(1, n_pairs, panels + p * n_pairs * 2 * SVMX_PANEL, row, 1, 0, dots + p * SVMX_PANEL);
+}
+
+/* The same of one panel and SVMX_SOURCES rows, sources (n_pairs, SVMX_SOURCES, 2): row s to dots + s * stride. */
+void SVMX_LOOP(integer_block)(int64_t n_pairs, const int16_t *panel, const int16_t *sources, int64_t stride, double *dots)
+{
+    for (int s = 0; s < SVMX_SOURCES; s += SVMX_ROWS)
+        svmx_add_pairs(SVMX_ROWS, n_pairs, panel, sources + 2 * s, SVMX_SOURCES, stride, dots + s * stride);
+}
+
 /* out[s * stride + k] = dots[k * SVMX_SOURCES + s]. */
 void SVMX_LOOP(by_source)(int64_t n, const double *SVMX_RESTRICT dots, int64_t stride,
                           double *SVMX_RESTRICT out)

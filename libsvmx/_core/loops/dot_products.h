@@ -4,6 +4,8 @@
  * sum still runs over ascending features, one rounded product after the other. Lanes are sources where targets are
  * sparse, targets where they are dense.
  *
+ * Of small integers every order of additions gives the same sum, see integer_dots.
+ *
  * Who calls: _kernels/products.pyx.
  */
 #ifndef SVMX_DOT_PRODUCTS_H
@@ -36,6 +38,10 @@
           const double *sources, double *dots))                                                                           \
     LOOP(void, panel_block,                                                                                               \
          (int64_t n_features, svmx_numbers panels, int64_t begin, const double *sources, int64_t stride, double *dots))   \
+    LOOP(void, integer_dots,                                                                                              \
+         (int64_t n_panels, int64_t n_pairs, const int16_t *panels, const int16_t *row, double *dots))                    \
+    LOOP(void, integer_block,                                                                                             \
+         (int64_t n_pairs, const int16_t *panel, const int16_t *sources, int64_t stride, double *dots))                   \
     LOOP(void, by_source, (int64_t n, const double *dots, int64_t stride, double *out))
 
 /* dots[place] += v * x for all (place, x) of one feature's postings. In one place each, so no vectors: inline. */
