@@ -1,16 +1,17 @@
-"""Arrays of float32: the same bits as of the same numbers in float64, in half the memory."""
+"""Rows that are borrowed: those of float32 give the same bits as the same numbers in float64, in half the memory."""
 
 import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, csr_matrix, issparse
 from support.selection import quick_first
 
 import libsvmx
 from libsvmx import CsrMatrix
 from libsvmx._train.gamma import gamma_of
-from libsvmx.api.arrays import borrowed, from_dense
+from libsvmx.api.arrays import borrowed, from_dense, from_scipy, gamma_by_name
 from libsvmx.io.modelfile import model_text
 
 SETTINGS = [
@@ -185,10 +186,11 @@ def test_rows_in_float_behave_as_others():
 @pytest.mark.parametrize(
     ("indices", "values", "further"),
     [
-        ([1, 3], np.float32, {"regular": True}),
         ([0, 1], np.float32, {"regular": True}),
+        ([0, 1, 0, 1], np.float32, {}),
         ([1, 2], np.float32, {"regular": True, "first_index": 0}),
-        ([1, 2, 1, 2], np.float32, {}),
+        ([1, 2, 1, 2], np.float32, {"first_index": 0}),
+        ([1, 2, 1, 2], ">f4", {}),
         ([1, 2], np.int32, {"regular": True}),
         ([1, 2], ">f4", {"regular": True}),
     ],
@@ -205,3 +207,97 @@ def test_gamma_has_the_bits_of_float64(shape):
     rng = np.random.default_rng(shape)
     X = (rng.standard_normal(shape) * 3 + 1).astype(np.float32)
     assert gamma_of("scale", X) == gamma_of("scale", X.astype(np.float64))
+
+
+# ---- sparse rows -----------------------------------------------------------------------------------
+
+
+def sparse_rows(n, columns, share, one_value=False):
+    """A CSR matrix of float32; ``one_value``: each column has one, wherever it is not 0."""
+    rng = np.random.default_rng([n, columns])
+    values = rng.standard_normal(columns if one_value else (n, columns))
+    return csr_matrix(np.where(rng.random((n, columns)) < share, values, 0).astype(np.float32))
+
+
+# by panels; by postings, in blocks and, beyond 4,096 features, not; by columns of bits, whose width is many words
+SPARSE = [(150, 40, 0.5, False), (150, 90, 0.1, False), (120, 4500, 0.01, False), (1300, 60, 0.1, True)]
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@pytest.mark.parametrize("form", SPARSE, ids=str)
+def test_models_of_sparse_rows_are_those_of_float64(form, setting, exhaustive):
+    X = sparse_rows(*form)
+    if not exhaustive:
+        X = X[:150]
+    y = np.where(np.arange(X.shape[0]) % 3, 1.0, -1.0) * np.sign(X.sum(axis=1).A1 + 0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", libsvmx.ConvergenceWarning)
+        assert same_models(X, y, max_iter=2000, **setting)
+
+
+def test_sparse_rows_are_borrowed_in_little_memory_and_given_back():
+    X = sparse_rows(500, 2000, 0.2)
+    size = X.data.nbytes + X.indices.nbytes
+    rows = borrowed(X)
+    assert peak_of(borrowed, X) < 0.6 * size  # the indices, half of the bytes
+    assert rows == from_scipy(X)
+    assert rows[3:9] == from_scipy(X)[3:9]
+    y = np.sign(X[:, :40].sum(axis=1).A1 + 1e-3)
+    model = libsvmx.train(X, y)
+    before = model_text(model)
+    X.data[:], X.indices[:], X.indptr[:] = 7.0, -1, -1  # indices are never read there: they lead to addresses
+    assert model_text(model) == before
+    assert rows.row(0)[0][0] >= 1
+    assert rows.nnz == rows.indptr[500]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_training_on_sparse_rows_takes_little_more_than_they_do(kind):
+    """Their indices, and one copy of the values with two bytes each."""
+    X = sparse_rows(700, 5000, 0.1).astype(kind)
+    size, y = X.data.nbytes + X.indices.nbytes, np.where(np.arange(700) % 2, 1.0, -1.0)
+
+    def fit(gamma):
+        return libsvmx.SVC(gamma=gamma, max_iter=5).fit(X, y)
+
+    for ask in (libsvmx.train, lambda X, y, gamma, max_iter: fit(gamma)):
+        for gamma in (0.1, "scale"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                fit(gamma)  # what is loaded once
+                peak = peak_of(ask, X, y, gamma=gamma, max_iter=5)
+            assert size / 2 < peak < 1.6 * size, (ask, gamma)
+
+
+@pytest.mark.parametrize("form", ["explicit zeros", "ones", "duplicates", "column by column", "spare room", "wide"])
+def test_other_sparse_rows(form):
+    X = sparse_rows(150, 90, 0.1)
+    if form == "explicit zeros":
+        X.data[::7] = 0
+    elif form == "ones":
+        X.data[:] = 1
+    elif form == "duplicates":
+        X.data = np.rint(X.data * 8)  # whose sums are a float32, too
+        X = csr_matrix((np.r_[X.data, X.data[:9]], np.r_[X.indices, X.indices[-9:]], np.r_[X.indptr[:-1], X.nnz + 9]))
+    elif form == "column by column":
+        X = X.tocsc()
+    elif form == "spare room":
+        X.data, X.indices = np.r_[X.data, X.data[:9]], np.r_[X.indices, X.indices[:9]]
+    else:
+        X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    assert issparse(X)
+    y = np.where(np.arange(150) % 3, 1.0, -1.0)
+    for setting in ({}, {"gamma": "scale"}):
+        assert same_models(X, y, **setting)
+
+
+@pytest.mark.parametrize("form", [csr_matrix, csr_array])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("tiny", [False, True])
+def test_gamma_of_sparse_rows_is_that_of_scipy(form, kind, tiny):
+    X = form(sparse_rows(700, 3000, 0.2)).astype(kind)  # more values than are in double at a time
+    if tiny:
+        X.data[5] = 1e-30 if kind == np.float32 else 1e-200  # whose square is no float32, or 0
+    wide = X.astype(np.float64)
+    variance = float(wide.multiply(wide).mean() - wide.mean() ** 2)
+    assert gamma_of("scale", X) == gamma_by_name("scale", X) == 1 / (3000 * variance)

@@ -10,7 +10,7 @@ cdef extern from "loops.h" nogil:
     void svmx_panel_dots "svmx_loops.panel_dots"(
             int64_t n_panels, int64_t n_features, svmx_numbers panels, int64_t nnz, const int32_t *index,
             svmx_numbers value, double *dots) noexcept
-    void svmx_postings_axpy(int64_t n, const uint16_t *place, const double *x, double v, double *dots) noexcept
+    void svmx_postings_axpy(int64_t n, const uint16_t *place, svmx_numbers x, double v, double *dots) noexcept
     void svmx_panel_row_distances "svmx_loops.panel_row_distances"(
             int64_t n_panels, int64_t n_features, const double *panels, int64_t nnz, const int32_t *place,
             const double *value, double *distances) noexcept
@@ -19,7 +19,7 @@ cdef extern from "loops.h" nogil:
             const int32_t *place, const double *value, double *terms, double *distances) noexcept
 
     void svmx_stream_dots "svmx_loops.stream_dots"(
-            int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index, const double *value,
+            int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index, svmx_numbers value,
             const double *sources, double *dots) noexcept
     void svmx_panel_block "svmx_loops.panel_block"(
             int64_t n_features, svmx_numbers panels, int64_t begin, const double *sources, int64_t stride,

@@ -24,7 +24,7 @@ cdef class CsrMatrix:
     ----------
     indptr : buffer of int64, shape (n_rows + 1,)
     indices : buffer of int32, shape (nnz,)           ascending in each row, >= 0
-    values : buffer of float64, shape (nnz,)          or of float32, where they are regular with the features 1, 2, …
+    values : buffer of float64, shape (nnz,)          or of float32, where there is no index 0
     copy : bool          False only for buffers that nobody will change: they are checked once
     n_columns : int      columns of ``shape``; at least as many as the entries need
     first_index : int    index of column 0, 0 or 1; 0 if there is an entry of index 0
@@ -82,15 +82,13 @@ cdef class CsrMatrix:
                 last = feature[k]
             if last > self.max_index:
                 self.max_index = last
-        # else rows could be too sparse for what is computed in float, or hold kernel values
-        if self.in_float != NULL and not (self.first_index == self.feature[0] == 1
-                                          and self.max_index == self._indices.shape[0]):
-            raise ValueError("values in float are for rows of all the features 1, 2, …")
+        if self.in_float != NULL and self.first_index == 0:  # they could be kernel values, which are read in double
+            raise ValueError("values in float are for features from 1 on")
         self.n_columns = max(n_columns, <int64_t>self.max_index + 1 - self.first_index if self._indices.shape[0] else 0)
 
     cdef int hold(self, values) except -1:
         """Keep the values, and check their type."""
-        if self.regular and memoryview(values).format == "f":
+        if memoryview(values).format == "f":
             self._floats = values
             self.nnz = self._floats.shape[0]
             self.in_float = &self._floats[0] if self.nnz else NULL
@@ -183,10 +181,10 @@ cdef class CsrMatrix:
         return dense if dtype is None else dense.astype(dtype, copy=False)
 
     def take(self, rows):
-        """The given rows, copied, in the given order, with all columns. ``rows``: buffer of int32."""
+        """The given rows, copied, in the given order, with all columns, in double. ``rows``: buffer of int32."""
         cdef const int32_t[::1] chosen = rows
         cdef Py_ssize_t i, n = chosen.shape[0]
-        cdef int64_t begin, size, at = 0
+        cdef int64_t begin, size, k, at = 0
         indptr = zeros("q", n + 1)
         cdef int64_t[::1] ptr = indptr
         for i in range(n):
@@ -203,7 +201,11 @@ cdef class CsrMatrix:
             size = self.ptr[chosen[i] + 1] - begin
             if size:
                 memcpy(&index[at], self.feature + begin, size * sizeof(int32_t))
-                memcpy(&value[at], self.value + begin, size * sizeof(double))
+                if self.in_float == NULL:
+                    memcpy(&value[at], self.value + begin, size * sizeof(double))
+                else:
+                    for k in range(size):
+                        value[at + k] = self.in_float[begin + k]
             at += size
         return CsrMatrix(indptr, indices, values, copy=False, n_columns=self.n_columns, first_index=self.first_index)
 

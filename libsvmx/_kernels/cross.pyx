@@ -22,6 +22,7 @@ from libc.string cimport memcpy, memset
 from libsvmx._core.kernel_functions cimport (
     SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_function, svmx_kernel_function_of, svmx_kernel_value)
 from libsvmx._core.matrix cimport CsrMatrix, first_at_least
+from libsvmx._core.numbers cimport svmx_numbers
 from libsvmx._core.test_panels cimport (
     SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_products, svmx_panel_table)
 from libsvmx._kernels.kernel cimport set_formula
@@ -94,6 +95,8 @@ cdef class CrossKernel:
         self.given, self.of_distance = function.argument == SVMX_GIVEN, function.argument == SVMX_DISTANCE
         if vectors.regular and not self.given:
             raise ValueError("support vectors have features of their own")
+        if vectors.in_float != NULL:
+            self.vectors = vectors = vectors.take(ramp(vectors.n_rows))  # which has them in double
         self.approximate = approximate and function.about != NULL and function.about_error(1, &self.formula, 0.0) < HUGE_VAL
         self.slot_of, self.table = zeros("i", 0), zeros("d", 0)
         self.slot_feature, self.panel_memory, self.squares_memory = zeros("i", 0), zeros("d", 0), zeros("d", 0)
@@ -366,10 +369,12 @@ cdef class CrossRow:
         cdef const svmx_kernel *formula = &self.kernel.formula
         cdef double *t = self.room
         cdef Py_ssize_t v, n = end - begin
+        cdef svmx_numbers met
         if self.by_distances:
             self.products.distances(self.n, &self.place[0], &self.value[0], begin, end, t)
         else:
-            self.products.dots(self.n_met, &self.met[0], &self.met_value[0], begin, end, t)
+            met.in_double, met.in_float = &self.met_value[0], NULL
+            self.products.dots(self.n_met, &self.met[0], met, begin, end, t)
             if self.kernel.of_distance:
                 for v in range(n):
                     t[v] = self.square + self.kernel.square_z[begin + v] - 2.0 * t[v]

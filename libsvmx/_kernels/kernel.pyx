@@ -175,7 +175,9 @@ cdef class Kernel:
         for i in range(self.n):
             feature = self.matrix.features(self.rows[i]) - self.matrix.ptr[self.rows[i]]
             for k in range(self.matrix.ptr[self.rows[i]], self.matrix.ptr[self.rows[i] + 1]):
-                if self.matrix.value[k] == 1.0:
+                if self.matrix.at(k) == 1.0:
+                    if n == self.ones.shape[0]:
+                        raise ValueError("X was changed while it was read")
                     self.ones[n] = feature[k]
                     n += 1
         self.n_table = <int>(2 * most + 1)

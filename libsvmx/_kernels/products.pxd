@@ -22,7 +22,7 @@ cdef class Products:
     cdef double value_ns            # of a product, estimated
     cdef double block_ns            # of one in a block
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
-    cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
+    cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil
     cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
                        double *out) noexcept nogil
@@ -54,7 +54,9 @@ cdef class IntegerProducts(Products):
 cdef class PostingProducts(Products):
     cdef int64_t[::1] column        # the postings of (tile, feature): [c + 1] is where cell c = tile * width + feature starts
     cdef uint16_t[::1] place        # of the target within its tile
-    cdef double[::1] value
+    cdef double[::1] in_double      # its value, either here
+    cdef float[::1] in_float        # or here
+    cdef svmx_numbers values
 
 
 cdef class ColumnProducts(Products):

@@ -94,8 +94,8 @@ cdef values_of_columns(Products products):
         for k in range(matrix.ptr[products.rows[i]], matrix.ptr[products.rows[i] + 1]):
             f = feature[k]
             if value[f] == 0.0:
-                value[f] = matrix.value[k]
-            elif matrix.value[k] != value[f] and matrix.value[k] != 0.0:
+                value[f] = matrix.at(k)
+            elif matrix.at(k) != value[f] and matrix.at(k) != 0.0:
                 return None
     return values
 
@@ -130,10 +130,10 @@ cdef class Products:
 
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         cdef int64_t first = self.matrix.ptr[row]
-        return self.dots(self.matrix.ptr[row + 1] - first, self.matrix.features(row), self.matrix.value + first, begin, end,
-                         out)
+        return self.dots(self.matrix.ptr[row + 1] - first, self.matrix.features(row), self.matrix.values_from(first), begin,
+                         end, out)
 
-    cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
+    cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil:
         return 0
 
@@ -158,8 +158,8 @@ cdef class Products:
 
     cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         cdef double dots[BLOCK_TILE * SVMX_SOURCES]
-        svmx_stream_dots(end - begin, &self.rows[begin], self.matrix.ptr, self.matrix.feature, self.matrix.value, sources,
-                         dots)
+        svmx_stream_dots(end - begin, &self.rows[begin], self.matrix.ptr, self.matrix.feature, self.matrix.values_from(0),
+                         sources, dots)
         svmx_by_source(end - begin, dots, BLOCK_TILE, out)
         return 0
 
@@ -260,7 +260,7 @@ cdef int lay_panels(Products products, number[::1] panels) except -1:
 cdef class PanelProducts(Products):
     """Dense data: panels of 16 targets, feature-major, so that a feature of the row meets 16 targets at once.
 
-    ``distances`` and ``dots`` are of rows in double over a matrix that is in double, too.
+    ``dots`` of rows in double, and ``distances``, are over a matrix that is in double, too.
     """
 
     def __cinit__(self, CsrMatrix matrix, rows):
@@ -279,19 +279,10 @@ cdef class PanelProducts(Products):
             self.panels.in_double = &self.in_double[0]
             lay_panels(self, self.in_double)
 
-    cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        cdef const int64_t *ptr = self.matrix.ptr + row
-        svmx_panel_dots((end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width,
-                        svmx_numbers_from(self.panels, begin * self.width), ptr[1] - ptr[0], self.matrix.features(row),
-                        self.matrix.values_from(ptr[0]), out)
-        return 0
-
-    cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
+    cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil:
-        cdef svmx_numbers row
-        row.in_double, row.in_float = value, NULL
         svmx_panel_dots((end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width,
-                        svmx_numbers_from(self.panels, begin * self.width), nnz, index, row, out)
+                        svmx_numbers_from(self.panels, begin * self.width), nnz, index, value, out)
         return 0
 
     cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
@@ -381,7 +372,12 @@ cdef class PostingProducts(Products):
         self.value_ns = OF_MEETING * meetings / max(pairs, 1.0)
         self.block_ns = OF_SPARSE_BLOCK * self.mean_nonzeros()
         self.place = zeros("H", max(self.nnz, 1))
-        self.value = zeros("d", max(self.nnz, 1))
+        if matrix.in_float != NULL:
+            self.in_float = zeros("f", max(self.nnz, 1))
+            self.values.in_float = &self.in_float[0]
+        else:
+            self.in_double = zeros("d", max(self.nnz, 1))
+            self.values.in_double = &self.in_double[0]
         # filled from the back: column[c + 1], so far the end of cell c, becomes its start
         for i in range(self.n - 1, -1, -1):
             cell = i // self.tile * self.width + 1
@@ -389,9 +385,12 @@ cdef class PostingProducts(Products):
             for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
                 self.column[cell + feature[k]] -= 1
                 self.place[self.column[cell + feature[k]]] = <uint16_t>(i % self.tile)
-                self.value[self.column[cell + feature[k]]] = matrix.value[k]
+                if matrix.in_float != NULL:
+                    self.in_float[self.column[cell + feature[k]]] = matrix.in_float[k]
+                else:
+                    self.in_double[self.column[cell + feature[k]]] = matrix.value[k]
 
-    cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
+    cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil:
         cdef const int64_t *start = &self.column[begin // self.tile * self.width + 1]
         cdef int64_t k, first
@@ -401,13 +400,14 @@ cdef class PostingProducts(Products):
             f = index[k]
             first = start[f]
             if first < start[f + 1]:
-                svmx_postings_axpy(start[f + 1] - first, &self.place[first], &self.value[first], value[k], out)
+                svmx_postings_axpy(start[f + 1] - first, &self.place[first], svmx_numbers_from(self.values, first),
+                                   value.in_double[k] if value.in_float == NULL else <double>value.in_float[k], out)
         return 0
 
     cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
                        double *out) noexcept nogil:
         svmx_postings_distances(end - begin, self.width, &self.column[begin // self.tile * self.width + 1], &self.place[0],
-                                &self.value[0], nnz, place, value, out + self.tile, out)
+                                self.values.in_double, nnz, place, value, out + self.tile, out)
         return 0
 
 
@@ -424,10 +424,10 @@ cdef class ColumnProducts(Products):
         for i in range(self.n):
             feature = matrix.features(self.rows[i]) - matrix.ptr[self.rows[i]]
             for k in range(matrix.ptr[self.rows[i]], matrix.ptr[self.rows[i] + 1]):
-                if matrix.value[k] != 0.0:
+                if matrix.at(k) != 0.0:
                     self.columns[feature[k] * self.stride + i // 64] |= <uint64_t>1 << (i % 64)
 
-    cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
+    cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil:
         svmx_column_words((end - begin + 63) // 64, nnz, index, value, &self.value[0], &self.columns[begin // 64],
                           self.stride, out)

@@ -60,12 +60,15 @@ def as_matrix(X: Any) -> CsrMatrix:
 
 
 def borrowed(X: Any) -> CsrMatrix | None:
-    """An array as the rows of a call, an array of float64 or float32 in C order without a copy of its values; None for
-    what is better as sparse rows. Numbers that are all a float32, as of small whole types, are kept as that.
+    """An array or a matrix of SciPy as the rows of a call, without a copy of values that are float64 or float32, in C
+    order; None for what is neither, or better as sparse rows. Numbers of an array that are all a float32, as those of
+    small whole types, are kept as that.
 
     For nothing that outlives the call: a model has copies of its vectors. Where most values are 0, or all are 0 or 1,
     sparse rows are smaller, and are worked on faster. Raises DataError for values that are not finite.
     """
+    if hasattr(X, "tocsr"):
+        return from_scipy(X, borrow=True)
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "biuf":
         return None
     n, columns = X.shape
@@ -85,7 +88,7 @@ def borrowed(X: Any) -> CsrMatrix | None:
 
 def is_of_ones(table: Any) -> bool:
     """Whether all values are 0 or 1."""
-    return all(((block == 0) | (block == 1)).all() for _, block in blocks_of(table))
+    return all(((block == 0) | (block == 1)).all() for _, block in blocks_of(table, VALUES_OF_BLOCK))
 
 
 def from_dense(table: Any, at_once: int = 0) -> CsrMatrix:
@@ -187,8 +190,12 @@ def is_of_polars(frame: Any) -> bool:
     return type(frame).__module__.partition(".")[0] == "polars"
 
 
-def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK) -> CsrMatrix:
-    """Rows of a sparse matrix of SciPy, without explicit zeros; so many entries ``at_once``. Raises DataError."""
+def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK, borrow: bool = False) -> CsrMatrix:
+    """Rows of a sparse matrix of SciPy, without explicit zeros; so many entries ``at_once``. Raises DataError.
+
+    ``borrow``: values may be read where they are, as by ``borrowed``. Indices may not: others could change them while
+    they lead to addresses.
+    """
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2:
         raise DataError(f"X must have rows and columns, but its shape is {shape}")
@@ -225,6 +232,9 @@ def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK) -> CsrMatrix:
                 raise DataError(f"X has an index that is not one of its {columns} columns")
             row = int(ptr.searchsorted(bad, side="right")) - 1
             raise DataError(f"the value of column {indices[bad]} is not finite", row)
+    if borrow and np.sum(indptr) == ptr[-1] == len(data) == len(indices) and not is_of_ones(data[:, np.newaxis]):
+        own = np.cumsum(indptr), np.add(indices, 1, dtype=np.int32, casting="same_kind")
+        return CsrMatrix(*own, stored[1], copy=False, n_columns=columns)
     kept, values = room_for(indptr)
     for begin, end in parts:
         write_stored(ptr[begin : end + 1], *stored, indptr[begin : end + 1], kept, values)
@@ -355,6 +365,8 @@ def gamma_by_name(name: str, X: Any) -> float:
     matrix = borrowed(X) or as_matrix(X)
     if not matrix.nnz:
         raise DataError(f"gamma={name!r} needs values, and X has none")
+    if name == "scale" and getattr(X, "format", "") == "csr" and X.has_canonical_format and X.nnz == matrix.nnz:
+        return gamma_of(name, X)
     if name == "auto" or hasattr(X, "tocsr") or not is_table(X):
         return gamma_of(name, matrix if name == "auto" else matrix.tocsr())
     del matrix

@@ -32,12 +32,10 @@ def joining_weights(sample_weight: Any, X: Any) -> FloatArray | None:
 
 
 def matrix_of(X: Any, is_kernel: bool, borrow: bool = False) -> CsrMatrix:
-    """Validated rows, or rows of kernel values. ``borrow``: an array may be taken as it is, see ``borrowed``."""
+    """Validated rows, or rows of kernel values. ``borrow``: they may be read where they are, see ``borrowed``."""
     if is_kernel:
         return precomputed(X)
-    if issparse(X):
-        return from_scipy(X)
-    return (borrowed(X) if borrow else None) or from_dense(X)
+    return (borrowed(X) if borrow else None) or (from_scipy if issparse(X) else from_dense)(X)
 
 
 def kernel_values(kernel: Callable[[Any, Any], Any], X: Any, training_rows: Any, n_columns: int) -> FloatArray:

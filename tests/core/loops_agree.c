@@ -392,8 +392,10 @@ TRY(stream_dots)
     }
     L[0][64] = p;
     draw_places(I[0], n, 64);
-    t->stream_dots(n, I[0], L[0], I[1], D[0], D[1], D[2]);
-    add_doubles(D[2], n * SVMX_SOURCES + 1);
+    for (int in_float = 0; in_float < 2; ++in_float) {
+        t->stream_dots(n, I[0], L[0], I[1], numbers(0, in_float), D[1], D[2]);
+        add_doubles(D[2], n * SVMX_SOURCES + 1);
+    }
 }
 
 TRY(panel_block)
@@ -467,8 +469,10 @@ TRY(column_words)
     UNUSED;
     const int64_t words = n / 64, nnz = draw_ascending(I[0], FEATURES), stride = 20;
     draw_columns();
-    t->column_words(words, nnz, I[0], D[0], D[1], W[0], stride, D[2]);
-    add_doubles(D[2], words * 64 + 1);
+    for (int in_float = 0; in_float < 2; ++in_float) {
+        t->column_words(words, nnz, I[0], numbers(0, in_float), D[1], W[0], stride, D[2]);
+        add_doubles(D[2], words * 64 + 1);
+    }
 }
 
 static svmx_waiting waiting(int64_t n, int per_row)

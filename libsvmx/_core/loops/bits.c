@@ -341,8 +341,9 @@ void SVMX_LOOP(bit_row)(int64_t n_targets, int64_t n, const int32_t *feature, co
  * target is that of the row with the feature's value, so targets are again one bit a feature.
  * sum[t] = sum over k of value[k] of_feature[feature[k]] where target t has feature[k], in the order of k, for 64 targets;
  * the terms left out are zeros. */
-SVMX_INLINE void svmx_column_word(int64_t n, const int32_t *feature, const double *value, const double *of_feature,
-                                  const uint64_t *columns, int64_t stride, double *SVMX_RESTRICT sum)
+SVMX_INLINE void svmx_column_word(int64_t n, const int32_t *feature, svmx_numbers value, const double *of_feature,
+                                  const uint64_t *columns, int64_t stride, double *SVMX_RESTRICT sum,
+                                  const int in_float)
 {
 #ifdef SVMX_MASKS
     __m512d lanes[8];
@@ -350,7 +351,7 @@ SVMX_INLINE void svmx_column_word(int64_t n, const int32_t *feature, const doubl
         lanes[j] = _mm512_setzero_pd();
     for (int64_t k = 0; k < n; ++k) {
         const uint64_t word = columns[feature[k] * stride];
-        const __m512d product = _mm512_set1_pd(value[k] * of_feature[feature[k]]);
+        const __m512d product = _mm512_set1_pd(svmx_number(value, k, in_float) * of_feature[feature[k]]);
         for (int j = 0; j < 8; ++j)
             lanes[j] = _mm512_mask_add_pd(lanes[j], (__mmask8)(word >> (8 * j)), lanes[j], product);
     }
@@ -366,7 +367,7 @@ SVMX_INLINE void svmx_column_word(int64_t n, const int32_t *feature, const doubl
         }
         for (int64_t k = 0; k < n; ++k) {
             const __m256i word = _mm256_set1_epi64x((long long)columns[feature[k] * stride]);
-            const __m256d product = _mm256_set1_pd(value[k] * of_feature[feature[k]]);
+            const __m256d product = _mm256_set1_pd(svmx_number(value, k, in_float) * of_feature[feature[k]]);
             for (int j = 0; j < 8; ++j) {
                 const __m256d has = _mm256_castsi256_pd(_mm256_sllv_epi64(word, to_sign[j]));
                 lanes[j] = _mm256_add_pd(lanes[j], _mm256_blendv_pd(_mm256_setzero_pd(), product, has));
@@ -380,7 +381,7 @@ SVMX_INLINE void svmx_column_word(int64_t n, const int32_t *feature, const doubl
         sum[t] = 0.0;
     for (int64_t k = 0; k < n; ++k) {
         const uint64_t word = columns[feature[k] * stride];
-        const double product = value[k] * of_feature[feature[k]];
+        const double product = svmx_number(value, k, in_float) * of_feature[feature[k]];
         for (int half = 0; half < 2; ++half) {
             const uint32_t bits = (uint32_t)(word >> (32 * half));
             for (int t = 0; t < 32; ++t)
@@ -391,9 +392,12 @@ SVMX_INLINE void svmx_column_word(int64_t n, const int32_t *feature, const doubl
 }
 
 /* sums: 64 doubles for each of n_words words of targets. */
-void SVMX_LOOP(column_words)(int64_t n_words, int64_t n, const int32_t *feature, const double *value,
+void SVMX_LOOP(column_words)(int64_t n_words, int64_t n, const int32_t *feature, svmx_numbers value,
                              const double *of_feature, const uint64_t *columns, int64_t stride, double *sums)
 {
     for (int64_t w = 0; w < n_words; ++w)
-        svmx_column_word(n, feature, value, of_feature, columns + w, stride, sums + 64 * w);
+        if (value.in_float)
+            svmx_column_word(n, feature, value, of_feature, columns + w, stride, sums + 64 * w, 1);
+        else
+            svmx_column_word(n, feature, value, of_feature, columns + w, stride, sums + 64 * w, 0);
 }

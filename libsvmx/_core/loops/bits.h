@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#include "numbers.h"
+
 /* Targets that are counted together. */
 #define SVMX_BIT_BLOCK 512
 /* A row has less than 2^SVMX_PLANES ones. */
@@ -24,7 +26,7 @@
          (int64_t n_targets, int64_t n, const int32_t *feature, const uint64_t *columns, int64_t stride,                  \
           const int32_t *offset, int32_t base, const float *table, int n_table, float *out))                              \
     LOOP(void, column_words,                                                                                              \
-         (int64_t n_words, int64_t n, const int32_t *feature, const double *value, const double *of_feature,              \
+         (int64_t n_words, int64_t n, const int32_t *feature, svmx_numbers value, const double *of_feature,               \
           const uint64_t *columns, int64_t stride, double *sums))
 
 #endif

@@ -119,12 +119,9 @@ SVMX_INLINE void svmx_add_entry(svmx_doubles *sum, const double *of_sources, dou
         sum[r] += SVMX_DOUBLES(of_sources + r * SVMX_WIDTH) * value;
 }
 
-/* dots[k * SVMX_SOURCES + s] = <source s, row rows[k]> for k in [0, n); sources: feature by feature, SVMX_SOURCES
- * values each. Two targets at a time where they have only two vectors each, since one sum after the other would wait for
- * each addition. */
-void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *SVMX_RESTRICT index,
-                            const double *SVMX_RESTRICT value, const double *SVMX_RESTRICT sources,
-                            double *SVMX_RESTRICT dots)
+SVMX_INLINE void svmx_stream(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *SVMX_RESTRICT index,
+                             svmx_numbers value, const double *SVMX_RESTRICT sources, double *SVMX_RESTRICT dots,
+                             const int in_float)
 {
     const int together = SVMX_BYTES == 64 ? 2 : 1;
     for (int64_t k = 0; k < n; k += together) {
@@ -136,13 +133,13 @@ void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr, 
         for (int r = 0; r < SVMX_PARTS; ++r)
             a[r] = b[r] = (svmx_doubles){0};
         for (; p < p_end && q < q_end; ++p, ++q) {
-            svmx_add_entry(a, sources + (int64_t)index[p] * SVMX_SOURCES, value[p]);
-            svmx_add_entry(b, sources + (int64_t)index[q] * SVMX_SOURCES, value[q]);
+            svmx_add_entry(a, sources + (int64_t)index[p] * SVMX_SOURCES, svmx_number(value, p, in_float));
+            svmx_add_entry(b, sources + (int64_t)index[q] * SVMX_SOURCES, svmx_number(value, q, in_float));
         }
         for (; p < p_end; ++p)
-            svmx_add_entry(a, sources + (int64_t)index[p] * SVMX_SOURCES, value[p]);
+            svmx_add_entry(a, sources + (int64_t)index[p] * SVMX_SOURCES, svmx_number(value, p, in_float));
         for (; q < q_end; ++q)
-            svmx_add_entry(b, sources + (int64_t)index[q] * SVMX_SOURCES, value[q]);
+            svmx_add_entry(b, sources + (int64_t)index[q] * SVMX_SOURCES, svmx_number(value, q, in_float));
         SVMX_UNROLL
         for (int r = 0; r < SVMX_PARTS; ++r)
             SVMX_STORE(dots + k * SVMX_SOURCES + r * SVMX_WIDTH, a[r]);
@@ -151,6 +148,18 @@ void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr, 
             for (int r = 0; r < SVMX_PARTS; ++r)
                 SVMX_STORE(dots + (k + 1) * SVMX_SOURCES + r * SVMX_WIDTH, b[r]);
     }
+}
+
+/* dots[k * SVMX_SOURCES + s] = <source s, row rows[k]> for k in [0, n); sources: feature by feature, SVMX_SOURCES
+ * values each. Two targets at a time where they have only two vectors each, since one sum after the other would wait for
+ * each addition. */
+void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index, svmx_numbers value,
+                            const double *sources, double *dots)
+{
+    if (value.in_float)
+        svmx_stream(n, rows, ptr, index, value, sources, dots, 1);
+    else
+        svmx_stream(n, rows, ptr, index, value, sources, dots, 0);
 }
 
 /* Sources whose sums, two vectors each, fit the registers. */

@@ -34,7 +34,7 @@
          (int64_t n, int64_t n_features, const int64_t *start, const uint16_t *place_of, const double *x, int64_t nnz,    \
           const int32_t *place, const double *value, double *terms, double *distances))                                   \
     LOOP(void, stream_dots,                                                                                               \
-         (int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index, const double *value,                  \
+         (int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index, svmx_numbers value,                   \
           const double *sources, double *dots))                                                                           \
     LOOP(void, panel_block,                                                                                               \
          (int64_t n_features, svmx_numbers panels, int64_t begin, const double *sources, int64_t stride, double *dots))   \
@@ -45,10 +45,14 @@
     LOOP(void, by_source, (int64_t n, const double *dots, int64_t stride, double *out))
 
 /* dots[place] += v * x for all (place, x) of one feature's postings. In one place each, so no vectors: inline. */
-static inline void svmx_postings_axpy(int64_t n, const uint16_t *place, const double *x, double v, double *dots)
+static inline void svmx_postings_axpy(int64_t n, const uint16_t *place, svmx_numbers x, double v, double *dots)
 {
-    for (int64_t k = 0; k < n; ++k)
-        dots[place[k]] += v * x[k];
+    if (x.in_float)
+        for (int64_t k = 0; k < n; ++k)
+            dots[place[k]] += v * x.in_float[k];
+    else
+        for (int64_t k = 0; k < n; ++k)
+            dots[place[k]] += v * x.in_double[k];
 }
 
 #endif
