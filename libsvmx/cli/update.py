@@ -280,7 +280,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
         raise SvmxError(f"--remove: {job.remove!r} is neither a list like 1,3,10-20 nor a file")
     if job.state:
         changes = {name: value for name, value in job.values.items() if name not in FOLLOWED}
-        state = load_state(job.state, State, observer, **changes)
+        state = load_state(job.state, State, observer, warn, **changes)
         what = "rows of the state"
     else:
         state = started(job, param, files[0], files[1], observer)

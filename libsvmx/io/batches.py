@@ -5,7 +5,7 @@ from __future__ import annotations
 from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import DataError, FormatError
-from libsvmx.io.files import STANDARD_INPUT, read_blocks
+from libsvmx.io.files import STANDARD_INPUT, parting, read_blocks
 from libsvmx.io.textparse import parse_data
 
 if TYPE_CHECKING:
@@ -100,6 +100,9 @@ class BatchReader:
             any_row = any_row or matrix.n_rows > 0
             yield Batch(name, matrix, targets, lines, before - ahead)
             before += text.count(b"\n")
+        remark = parting(self.path)
+        if remark is not None:
+            self.remarks.append(f"{name}: {remark}")
         if blank_from and not self.lenient and any_row:
             self.remarks.append(f"{name}:{blank_from}: blank line at the end of the file is ignored")
 

@@ -26,6 +26,7 @@ MAGIC_BYTES = 10  # as many as tell a compressed file
 PIECE = 1 << 23  # bytes that are read at a time, some milliseconds
 ATTEMPTS = 1000  # to find a name for a temporary file
 HOSTS = 4_294_967_291  # a prime, as good as a checksum
+NOTE = ".together"  # the end of the name of what tells which files were written together
 STANDARD_INPUT = STANDARD_OUTPUT = "-"  # where a file is read, and where one is written
 
 
@@ -203,8 +204,28 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
             yield output.file
             output.complete()
             output.put_in_place()
+            output.settle_note()
         finally:
             output.discard()
+
+
+def note_beside(target: str) -> str:
+    """Where it is noted with which others a file is being written; see parted.py."""
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name[:50]}{NOTE}")
+
+
+def parting(path: str) -> str | None:
+    """What to warn of who reads a file that was written with others, some of which are new, while others are still old.
+
+    None, and no more than a look for its note, of any other file.
+    """
+    note = note_beside(os.path.realpath(path))
+    if not os.path.exists(note):
+        return None
+    from libsvmx.io.parted import remark_of
+
+    return remark_of(note)
 
 
 def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
@@ -212,7 +233,8 @@ def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
 
     They take their places in the order given, while signals that end a process wait. If one of these renames fails,
     those before it are taken back, where the file system has hard links. If the process is killed in between, those at
-    the end are still the old ones: let the last be the one from which the same command can be repeated.
+    the end are still the old ones, and who reads one of them is told (``parting``): let the last be the one from which
+    the same command can be repeated.
 
     Raises
     ------
@@ -235,9 +257,13 @@ def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
 
 def _put_in_place(outputs: list[_Output]) -> None:
     """All of them; none if one cannot be."""
-    for output in outputs[:-1]:
-        output.keep_old()
+    replacing = [output for output in outputs if output.temporary is not None]
     try:
+        for output in replacing if len(replacing) > 1 else ():
+            with _naming(output.path):
+                output.leave_note(replacing)
+        for output in outputs[:-1]:
+            output.keep_old()
         for output in outputs:
             with _naming(output.path):
                 output.put_in_place()
@@ -248,6 +274,8 @@ def _put_in_place(outputs: list[_Output]) -> None:
     finally:
         for output in outputs:
             output.discard()
+        for output in replacing:
+            output.settle_note()
 
 
 def ending_signals() -> list[int]:
@@ -298,7 +326,7 @@ def _naming(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None or str(error.filename).endswith(".tmp"):
+        if error.filename is None or str(error.filename).endswith((".tmp", NOTE)):
             error.filename = name_of_output(path)
         raise
 
@@ -379,6 +407,18 @@ class _Output:
         except OSError as error:
             raise self._named(error) from None
         self.temporary, self.in_place = None, True
+
+    def leave_note(self, together: list[_Output]) -> None:
+        """Note beside the target that all of these are about to be put in place."""
+        from libsvmx.io.parted import leave_note
+
+        leave_note(note_beside(self.target), [(str(output.temporary), output.target) for output in together])
+
+    def settle_note(self) -> None:
+        """Remove a note beside the target, unless the outputs it tells of have parted."""
+        with suppress(OSError, AttributeError):  # AttributeError: there is no target
+            if parting(self.target) is None:
+                os.unlink(note_beside(self.target))
 
     def keep_old(self) -> None:
         """Be ready to take it back."""

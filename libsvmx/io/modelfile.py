@@ -11,7 +11,7 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import FormatError, ParameterError, warn_caller
-from libsvmx.io.files import COMPRESSED, atomic_write, read_bytes
+from libsvmx.io.files import COMPRESSED, atomic_write, parting, read_bytes
 from libsvmx.io.textparse import parse_vectors
 from libsvmx.io.textwrite import vectors_text
 
@@ -88,7 +88,10 @@ def load_model(path: str, warn: Callable[[str], object] = warn_caller) -> Model:
     OSError          it cannot be read
     FormatError      anything about it is missing, repeated, contradictory or not finite
     """
-    return parse_model(read_bytes(path), path, warn)
+    model, remark = parse_model(read_bytes(path), path, warn), parting(path)
+    if remark is not None:
+        warn(f"{path}: {remark}")
+    return model
 
 
 def parse_model(text: bytes, path: str, warn: Callable[[str], object] = warn_caller) -> Model:

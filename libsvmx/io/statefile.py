@@ -40,10 +40,12 @@ from libsvmx._train.parameter import FIELDS, Parameter, changed, flat_fields
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.restore import BinaryRecord, StateRecord, record_of, restored
 from libsvmx._train.updating.state import MOST_ID
-from libsvmx.exceptions import DataError, FormatError, ParameterError
-from libsvmx.io.files import atomic_write, read_bytes
+from libsvmx.exceptions import DataError, FormatError, ParameterError, warn_caller
+from libsvmx.io.files import atomic_write, parting, read_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from libsvmx._train.updating.binary_problem import Pair
     from libsvmx._train.updating.state import AnyState, State
 
@@ -154,17 +156,27 @@ def _begins_well(content: bytes) -> bool:
     return content.startswith(ZIP) and content[AT_NAME : AT_NAME + len(DESCRIPTION)] == DESCRIPTION.encode("ascii")
 
 
-def load_state(path: str, kind: type[AnyState], observer: Observer | None = None, **changes: Any) -> AnyState:
+def load_state(
+    path: str,
+    kind: type[AnyState],
+    observer: Observer | None = None,
+    warn: Callable[[str], object] = warn_caller,
+    **changes: Any,
+) -> AnyState:
     """Read a state file, into a state of class ``kind``.
 
-    ``changes``: parameters that do not change the optimum, such as ``cache_size`` or ``eps``.
+    ``warn`` is told of oddities that are no errors, by default as a Python warning. ``changes``: parameters that do not
+    change the optimum, such as ``cache_size`` or ``eps``.
 
     Raises
     ------
     OSError          it cannot be read
     FormatError      anything about it is damaged, missing, contradictory, or of a later version
     """
-    return state_of_bytes(read_bytes(path), path, kind, observer, **changes)
+    state, remark = state_of_bytes(read_bytes(path), path, kind, observer, **changes), parting(path)
+    if remark is not None:
+        warn(f"{path}: {remark}")
+    return state
 
 
 def state_of_bytes(

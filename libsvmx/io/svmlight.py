@@ -5,7 +5,7 @@ from __future__ import annotations
 from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import DataError, FormatError
-from libsvmx.io.files import atomic_write, read_bytes
+from libsvmx.io.files import atomic_write, parting, read_bytes
 from libsvmx.io.textparse import parse_data
 from libsvmx.io.textwrite import data_text
 
@@ -62,7 +62,8 @@ def read_data(
     text = read_bytes(path, told)
     name = "standard input" if path == "-" else path
     matrix, targets, line_numbers, blank_from = parse_data(text, name, lenient, unlabeled, threads, told=told)
-    remarks = []
+    remark = parting(path)
+    remarks = [] if remark is None else [f"{name}: {remark}"]
     if blank_from and not lenient and matrix.n_rows:
         remarks.append(f"{name}:{blank_from}: blank line at the end of the file is ignored")
     return DataFile(name, matrix, targets, line_numbers, tuple(remarks))

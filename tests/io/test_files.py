@@ -9,13 +9,20 @@ import signal
 import subprocess
 import sys
 import threading
+from itertools import count
+from pathlib import Path
 
 import pytest
-from support.faults import failing, largest_file
+from support.faults import failing, largest_file, system_call
 
+import libsvmx
 from libsvmx.exceptions import FormatError
 from libsvmx.io import files
-from libsvmx.io.files import atomic_write, held, lock, read_blocks, read_bytes, write_files
+from libsvmx.io.batches import BatchReader
+from libsvmx.io.files import atomic_write, held, lock, note_beside, parting, read_blocks, read_bytes, write_files
+from libsvmx.io.modelfile import model_text
+from libsvmx.io.statefile import state_bytes
+from libsvmx.io.svmlight import read_data
 
 PACK = {"bz2": bz2.compress, "xz": lzma.compress, "gz": gzip.compress}
 FIRST, SECOND = b"1 1:0.5\n" * 3000, b"-1 1:0.25\n" * 3000
@@ -107,7 +114,92 @@ def test_without_hard_links_the_last_one_is_old(tmp_path):
     with failing("link", errno.EPERM), fault, pytest.raises(OSError, match="state"):
         write_files([(str(path), b"new") for path in paths])
     assert [path.read_bytes() for path in paths] == [b"new", b"new", b"old"]
+    for path in paths:
+        assert f"new {paths[0]}, {paths[1]}; as before {paths[2]}." in parting(str(path))
+    write_files([(str(path), b"newer") for path in paths])
     assert len(os.listdir(tmp_path)) == 3
+
+
+def kill_before_rename(number, paths, contents=(b"new", b"new", b"new"), old=b"old"):
+    """What is left of writing all of them where SIGKILL comes before the rename of that number, counted from 0."""
+    for path in paths if old is not None else ():
+        path.write_bytes(old)
+    calls = count()
+
+    def does(true, *arguments):
+        if next(calls) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return true(*arguments)
+
+    child = os.fork()
+    if child == 0:
+        with system_call("replace", does):
+            write_files([(str(path), content) for path, content in zip(paths, contents, strict=False)])
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+
+
+three = pytest.mark.parametrize("names", [("model", "state", "predictions"), ("a" * 80, "a" * 79, "\udcff\n b")])
+kills = pytest.mark.skipif(not hasattr(os, "fork"), reason="not on Windows")
+
+
+@kills
+@three
+@pytest.mark.parametrize("old", [b"old", None])
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_who_reads_outputs_that_a_kill_has_parted_is_told(number, old, names, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    paths = [tmp_path / names[0], tmp_path / "elsewhere" / names[1], tmp_path / names[2]]
+    kill_before_rename(number, paths, old=old)
+    assert [path.exists() and path.read_bytes() for path in paths] == [
+        b"new" if k < number else old or False for k in range(3)
+    ]
+    told = [parting(str(path)) for path in paths]
+    if number == 0:  # all is as it was
+        assert told == [None] * 3
+    else:
+        new, as_before = (", ".join(map(str, some)) for some in (paths[:number], paths[number:]))
+        assert all(f"new {new}; as before {as_before}. Run it again" in remark for remark in told)
+    write_files([(str(path), b"newer") for path in paths])
+    assert [parting(str(path)) for path in paths] == [None] * 3
+    assert sorted(tmp_path.rglob("*")) == sorted([tmp_path / "elsewhere", *paths])
+
+
+@kills
+@pytest.mark.parametrize("change", ["written alone", "changed by another program", "removed", "a damaged note"])
+def test_parted_outputs_that_were_changed_since_are_nobodys_business(change, tmp_path):
+    paths = [tmp_path / "model", tmp_path / "state"]
+    kill_before_rename(1, paths)
+    assert parting(str(paths[1])) is not None
+    if change == "written alone":
+        write_one([str(paths[1])])
+        assert [os.path.exists(note_beside(str(path))) for path in paths] == [True, False]
+    elif change == "changed by another program":
+        paths[0].write_bytes(b"another")
+    elif change == "removed":
+        paths[1].unlink()
+    else:
+        for path in paths:
+            note = Path(note_beside(str(path)))
+            note.write_bytes(note.read_bytes()[:-1])  # as if it had not been written to its end
+    assert [parting(str(path)) for path in paths] == [None, None]
+
+
+@kills
+def test_readers_of_models_states_and_data_are_told(tmp_path):
+    X, y = [[0.0], [1.0]], [1.0, -1.0]
+    state = libsvmx.train(X, y, keep_state=True)
+    contents = model_text(state.model), state_bytes(state), b"1 1:1\n-1 1:0\n"
+    paths = [tmp_path / name for name in ("model", "state", "data")]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_bytes(content)  # the last one stays as it is
+    kill_before_rename(2, paths, contents, old=None)
+    for read, path in ((libsvmx.load_model, paths[0]), (libsvmx.State.load, paths[1])):
+        with pytest.warns(UserWarning, match=r"killed before .*new .*model, .*state; as before .*data"):
+            read(path)
+    for reader in (read_data(str(paths[2])), BatchReader(str(paths[2]))):
+        list(reader if isinstance(reader, BatchReader) else ())
+        assert any("killed before all files were in place" in remark for remark in reader.remarks)
 
 
 def write_one(names):
