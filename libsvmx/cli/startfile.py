@@ -58,6 +58,8 @@ def _described(described: Any, arrays: memoryview, run: str) -> tuple[Key, FoldW
                 raise ValueError("its arrays have other sizes")
             beta, scores = (bytes(arrays[at : at + sizes[0]]), bytes(arrays[at + sizes[0] : at + sum(sizes)]))
             at += sum(sizes)
+            if not all(isfinite(number) for part in (beta, scores) for number in memoryview(part).cast("d")):
+                raise ValueError("a number is not finite")
             folds[-1][int(i), int(j)] = WarmStart(positive(C), beta, scores)
     if at != len(arrays):
         raise ValueError("its arrays have other sizes")

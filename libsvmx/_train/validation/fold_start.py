@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import Buffer
 
+OF_ROUNDING = 1e-9  # relative to a bound: what may be beyond it
+
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
@@ -178,12 +180,16 @@ class FoldStarts:
     def from_smaller_C(self, fold: DualProblem, warm: WarmStart) -> Start | None:
         """The same fold's optimum at a smaller C, drawn out in proportion: feasible, and V needs no kernel row.
 
-        None if it is not one of as many variables.
+        None if it is not one of as many variables, or not within its box: it may be read from a file.
         """
         if not len(warm.beta) == len(warm.scores) == 8 * fold.size:
             return None
         growth = self.param.C / warm.C if self.param.svm_type.has_cost else 1.0
-        beta, scores = scaled_start(fold, (fold.lower, fold.upper), _doubles(warm.beta), _doubles(warm.scores), growth)
+        known, factor = _doubles(warm.beta), growth * (1 - OF_ROUNDING)
+        within = (low <= factor * b <= high for b, low, high in zip(known, fold.lower, fold.upper, strict=True))
+        if not all(within):
+            return None
+        beta, scores = scaled_start(fold, (fold.lower, fold.upper), known, _doubles(warm.scores), growth)
         return Start(beta, scores, "C")
 
     def _variables(self, rows: set[int]) -> Buffer:
