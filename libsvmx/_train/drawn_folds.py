@@ -1,24 +1,58 @@
-"""The folds of a cross-validation as LIBSVM draws them, and how many of them are solved at a time."""
+"""The folds of a cross-validation as LIBSVM draws them, once or several times, and how many are solved at a time."""
 
 from __future__ import annotations
 
 from itertools import combinations, pairwise
 
 from libsvmx._core.arrays import take_float64
+from libsvmx._core.records import NamedTuple
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds
 from libsvmx._train.assembly import INNER_FOLDS
-from libsvmx._train.observer import Remark
+from libsvmx._train.counting import counting_part
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from libsvmx._train.counting import CountingPart
     from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
-    from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer
+
+
+class Fold(NamedTuple):
+    """A fold: the rows order[begin:end] are held out of a training on the others."""
+
+    order: Buffer
+    begin: int
+    end: int
+
+    @property
+    def held_out(self) -> Buffer:
+        return self.order[self.begin : self.end]
+
+    @property
+    def rest(self) -> Buffer:
+        return folds.all_but(self.order, self.begin, self.end)
+
+
+class Folds(NamedTuple):
+    """The folds of a cross-validation, as of ``draw_folds``; ``rand`` draws the inner ones of probability estimates."""
+
+    problem: Problem
+    order: Buffer
+    bounds: list[int]
+    rand: Rand
+
+    @property
+    def each(self) -> list[Fold]:
+        """One after the other."""
+        return [Fold(self.order, begin, end) for begin, end in pairwise(self.bounds)]
 
 
 def draw_folds(
@@ -53,26 +87,59 @@ def draw_folds(
     return order, bounds
 
 
-def folds_at_once(
-    problem: Problem, param: Parameter, order: Buffer, bounds: list[int], rand: Rand, kernels: KernelProvider
-) -> tuple[int, list[Rand]]:
+def draw_repeats(
+    problem: Problem, param: Parameter, n_folds: int, repeats: int, rand: Rand, observer: Observer
+) -> list[Folds]:
+    """LIBSVM's folds, drawn so many times: first as for once, and then on with the same random numbers.
+
+    Raises
+    ------
+    DataError, ParameterError
+    """
+    if repeats < 1:
+        raise ParameterError(f"a cross-validation is done at least once, not {repeats} times")
+    if repeats == 1:
+        return [Folds(problem, *draw_folds(problem, param, n_folds, rand, observer), rand)]
+    if n_folds >= len(problem):
+        raise ParameterError(f"{n_folds} folds of {len(problem)} rows are leave-one-out: each repeat would be the same")
+    part = counting_part(problem, param, Observer()) if param.probability else None
+    drawn: list[Folds] = []
+    for _ in range(repeats):
+        # what is odd about folds is told once
+        order, bounds = draw_folds(problem, param, n_folds, rand, Observer() if drawn else observer)
+        drawn.append(Folds(problem, order, bounds, rand.copy()))
+        inner_rands(drawn[-1]._replace(rand=rand), param, part)
+    return drawn
+
+
+def folds_at_once(validations: Sequence[Folds], param: Parameter, kernels: KernelProvider) -> tuple[int, list[Rand]]:
     """How many folds that are not solved by a queue are solved at a time, and for each of them the random numbers as
     its training finds them. ``kernels`` are made ready for that."""
-    n, threads = len(bounds) - 1, thread_count(param.threads)
-    if param.probability and (problem.sample_weight is not None or not param.svm_type.is_classification):
-        return 1, [rand] * n  # what a training draws is known when it does
-    threads = kernels.at_once_of(n, threads)
+    n, threads = sum(len(own.each) for own in validations), thread_count(param.threads)
+    weighted = validations[0].problem.sample_weight is not None
+    if param.probability and (weighted or not param.svm_type.is_classification):
+        # what a training draws is known when it does
+        return 1, [own.rand for own in validations for _ in own.each]
+    return kernels.at_once_of(n, threads), [rand for own in validations for rand in inner_rands(own, param, None)]
+
+
+def inner_rands(own: Folds, param: Parameter, part: CountingPart | None) -> list[Rand]:
+    """For each fold, the random numbers as its training finds them, which draws inner folds of its rows that count;
+    ``own.rand`` is moved on by all of them. ``part``: what counts of the problem, None for all of it."""
     if not param.probability:
-        return threads, [rand] * n
-    rands = []
-    for begin, end in pairwise(bounds):
-        rands.append(rand.copy())
-        draw_inner(take_float64(problem.targets, folds.all_but(order, begin, end)), rand)
-    return threads, rands
+        return [own.rand] * len(own.each)
+    rands, targets = [], part.problem.targets if part else own.problem.targets
+    for fold in own.each:
+        rands.append(own.rand.copy())
+        draw_inner(take_float64(targets, part.split(fold.rest)[0] if part else fold.rest), param, own.rand)
+    return rands
 
 
-def draw_inner(targets: Buffer, rand: Rand) -> None:
-    """Move ``rand`` on as a training of these classes does, which draws the inner folds of all pairs."""
-    labels, start, _ = folds.group_classes(targets)
-    for i, j in combinations(range(len(labels)), 2):
-        folds.plain_folds(start[i + 1] - start[i] + start[j + 1] - start[j], INNER_FOLDS, rand)
+def draw_inner(targets: Buffer, param: Parameter, rand: Rand) -> None:
+    """Move ``rand`` on as a training with probability estimates does, which draws the inner folds of all pairs."""
+    if param.svm_type.is_regression:
+        folds.shuffled(len(targets), rand)
+    elif param.svm_type.is_classification:
+        labels, start, _ = folds.group_classes(targets)
+        for i, j in combinations(range(len(labels)), 2):
+            folds.plain_folds(start[i + 1] - start[i] + start[j + 1] - start[j], INNER_FOLDS, rand)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from math import copysign, inf, nan
+from math import copysign, inf, nan, sqrt
 
 from libsvmx._core.arrays import add_up_scores
 from libsvmx._core.buffers import filled
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from libsvmx._typing import Buffer
 
@@ -86,3 +86,25 @@ class Scores:
         if spread == 0:
             return copysign(inf, spread) if covariance else -nan
         return covariance * covariance / spread
+
+
+def scores_of_repeats(predictions: Buffer, targets: Buffer) -> list[Scores]:
+    """Of each repeat of a cross-validation; ``predictions``: of all rows in the first one, then in the next."""
+    found, n = [], len(targets)
+    for begin in range(0, len(predictions), n):
+        found.append(Scores())
+        found[-1].add(predictions[begin : begin + n], targets)
+    return found
+
+
+def mean(values: Sequence[float]) -> float:
+    """Of one value or more; of one it is that value itself, the sign of nan included."""
+    return sum(values[1:], values[0]) / len(values)
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Standard deviation of what these values are a sample of: n - 1 is in its denominator. Not a number for one."""
+    if len(values) < 2:
+        return nan
+    middle = mean(values)
+    return sqrt(sum((value - middle) ** 2 for value in values) / (len(values) - 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations
 
 from libsvmx._core.arrays import take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from libsvmx._train.drawn_folds import Fold, Folds
     from libsvmx._train.folds import Rand
     from libsvmx._train.inner_folds import InnerFolds
     from libsvmx._train.observer import Observer
@@ -375,53 +376,41 @@ def cross_validate_problem(
     Folds are LIBSVM's: stratified for classification, plain for the rest and for leave-one-out. ``kernels``: of these
     rows, if there were or will be other solves over them. Raises Stopped.
     """
-    from libsvmx._train.drawn_folds import draw_folds
+    from libsvmx._train.drawn_folds import draw_repeats
 
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
-    order, bounds = draw_folds(problem, param, n_folds, rand, observer)
-    kernels = kernels or shared_kernels(problem, param, order)
+    (drawn,) = draw_repeats(problem, param, n_folds, 1, rand, observer)
+    kernels = kernels or shared_kernels(problem, param, drawn.order)
     predicted = zeros("d", len(problem))
-    for (begin, end), fold in zip(
-        pairwise(bounds), each_fold(problem, param, order, bounds, rand, observer, kernels), strict=True
-    ):
-        folds.put_rows(predicted, order[begin:end], fold, 1)
+    for fold, values in zip(drawn.each, each_fold(drawn, param, observer, kernels), strict=True):
+        folds.put_rows(predicted, fold.held_out, values, 1)
     return predicted
 
 
-def each_fold(
-    problem: Problem,
-    param: Parameter,
-    order: Buffer,
-    bounds: list[int],
-    rand: Rand,
-    observer: Observer,
-    kernels: KernelProvider,
-) -> Iterator[Buffer]:
+def each_fold(drawn: Folds, param: Parameter, observer: Observer, kernels: KernelProvider) -> Iterator[Buffer]:
     """Predictions of one fold after the other: float64, shape (rows held out,). Raises Stopped."""
     from libsvmx._train.drawn_folds import folds_at_once
-    from libsvmx._train.queue.folds_at_once import Folds, queue_of_folds, solved_folds
+    from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
     from libsvmx._train.side_by_side import param_of, side_by_side
 
-    n = len(bounds) - 1
+    problem, each = drawn.problem, drawn.each
+    n = len(each)
     queue = queue_of_folds(problem, param, n, observer, kernels)
     if queue:
 
         def costs_of(labels: list[int]) -> list[float]:
             return class_costs(labels, param, observer)
 
-        own = Folds(problem, order, bounds, rand)
-        for fold in solved_folds(queue, [own], param, observer, kernels, costs_of):
-            yield fold.predicted
+        for found in solved_folds(queue, [drawn], param, observer, kernels, costs_of):
+            yield found.predicted
         return
-    threads, rands = folds_at_once(problem, param, order, bounds, rand, kernels)
+    threads, rands = folds_at_once([drawn], param, kernels)
 
     def predicted(f: int, observer: Observer) -> Buffer:
-        begin, end = bounds[f : f + 2]
-        part = param_of(param, f, n, threads)
-        model = train_all_but(problem, part, order, begin, end, rands[f], observer, kernels)
+        model = train_all_but(problem, param_of(param, f, n, threads), each[f], rands[f], observer, kernels)
         limits.ask(observer)
-        return predict_fold(model, problem.take(order[begin:end]), observer)
+        return predict_fold(model, problem.take(each[f].held_out), observer)
 
     yield from side_by_side(predicted, n, threads, observer)
 
@@ -444,16 +433,14 @@ def shared_kernels(problem: Problem, param: Parameter, order: Buffer | None = No
 def train_all_but(
     problem: Problem,
     param: Parameter,
-    order: Buffer,
-    begin: int,
-    end: int,
+    fold: Fold,
     rand: Rand,
     observer: Observer,
     kernels: KernelProvider | None = None,
     inner: InnerFolds | None = None,
 ) -> Model:
-    """The model of the rows in ``order`` but those at [begin, end)."""
-    return train_counting(problem.take(folds.all_but(order, begin, end)), param, rand, observer, kernels, inner=inner)
+    """The model of all rows but those held out."""
+    return train_counting(problem.take(fold.rest), param, rand, observer, kernels, inner=inner)
 
 
 def predict_fold(model: Model, held_out: Problem, observer: Observer) -> Buffer:

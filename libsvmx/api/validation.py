@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._train.metrics import Scores
+from libsvmx._train.metrics import mean, scores_of_repeats
 from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_out_problem
 from libsvmx._train.validation.scheme import Seeding
@@ -53,7 +53,7 @@ class Validation:
 
     def __repr__(self) -> str:
         rate = f"accuracy {self.accuracy:g}%" if self.labels else f"mean squared error {self.mean_squared_error:g}"
-        return f"<{type(self).__name__} of {len(self.predictions)} rows, {len(self.folds)} folds, {rate}>"
+        return f"<{type(self).__name__} of {self.predictions.shape[-1]} rows, {len(self.folds)} folds, {rate}>"
 
     @property
     def iterations(self) -> int:
@@ -67,12 +67,20 @@ class CrossValidation(Validation):
 
     Attributes
     ----------
-    fold_of : ndarray of int32, shape (n,)  the fold that each row is held out in
+    fold_of : ndarray of int32, shape (n,)  the fold that each row is held out in: its number in ``folds``
+    accuracies, mean_squared_errors, squared_correlations : ndarray, shape (repeats,)     of each repeat;
+        ``accuracy``, … are their means
     seeder, scheme : str                    as asked for, with the usual scheme filled in; ``auto`` and '': folds start
         from nothing, and decision values may differ from those of ``none`` in the last digits
+
+    Of several repeats ``predictions``, ``decision_values`` and ``fold_of`` have shapes (repeats, n), (repeats, n, f)
+    and (repeats, n), and ``folds`` has those of the first repeat, then those of the next.
     """
 
     fold_of: IntArray
+    accuracies: FloatArray
+    mean_squared_errors: FloatArray
+    squared_correlations: FloatArray
     seeder: str
     scheme: str
 
@@ -96,6 +104,7 @@ def cross_validate(
     n_folds: int,
     param: Parameter | None = None,
     *,
+    repeats: int = 1,
     sample_weight: Any = None,
     seeder: str | None = None,
     scheme: str = "",
@@ -103,12 +112,15 @@ def cross_validate(
     observer: Observer | None = None,
     **options: Any,
 ) -> CrossValidation:
-    """Cross-validate with LIBSVM's folds.
+    """Cross-validate with LIBSVM's folds, once or repeatedly.
 
     Parameters
     ----------
     X, y, param, observer, **options : as of ``train``
     n_folds : int
+    repeats : int
+        The folds are drawn so many times, first as for once: repeated cross-validation. All trainings share kernel
+        values, and with a seeder that starts from the optimum over all rows, that one optimum.
     sample_weight : array of float, shape (n,)
         As of ``train``, for the trainings. Folds are drawn over all rows, also those of weight 0; each row is
         predicted, and counts once in the figures.
@@ -140,7 +152,7 @@ def cross_validate(
     rand = rand_of(random_state)
     try:
         with early_stops_warned(observer) as told:
-            found = cross_validation.cross_validate(problem, param, n_folds, rand, told, seeding)
+            found = cross_validation.cross_validate(problem, param, n_folds, rand, told, seeding, repeats=repeats)
         return _crossvalidation(found, problem)
     except StoppedEarly as stop:
         partial = _crossvalidation(stop.partial, problem) if stop.partial else None
@@ -148,9 +160,13 @@ def cross_validate(
 
 
 def _crossvalidation(found: CrossValidated, problem: Problem) -> CrossValidation:
+    figures, by_repeat = _fields(found, problem), _by_repeat(found, problem)
     return CrossValidation(
-        **_figures(found, problem),
-        fold_of=np.asarray(found.fold_of),
+        **figures,
+        fold_of=np.asarray(found.fold_of).reshape(figures["predictions"].shape),
+        accuracies=by_repeat["accuracy"],
+        mean_squared_errors=by_repeat["mean_squared_error"],
+        squared_correlations=by_repeat["squared_correlation"],
         full=found.full,
         seeder=found.seeding.seeder,
         scheme=found.seeding.scheme,
@@ -204,20 +220,28 @@ def leave_one_out(
 
 
 def _leave_one_out(found: LeftOneOut, problem: Problem) -> LeaveOneOut:
-    return LeaveOneOut(**_figures(found, problem), retrained=np.asarray(found.retrained), full=found.full)
+    return LeaveOneOut(**_fields(found, problem), retrained=np.asarray(found.retrained), full=found.full)
 
 
-def _figures(found: CrossValidated | LeftOneOut, problem: Problem) -> dict[str, Any]:
+def _fields(found: CrossValidated | LeftOneOut, problem: Problem) -> dict[str, Any]:
     """The fields that a Validation has."""
-    scores = Scores()
-    scores.add(found.predicted, problem.targets)
-    whole = not np.isnan(found.predicted).any()
+    n, repeats = len(problem), len(found.predicted) // len(problem)
+    rows = (n,) if repeats == 1 else (repeats, n)
     return {
-        "predictions": np.asarray(found.predicted),
-        "accuracy": scores.accuracy if whole else nan,
-        "mean_squared_error": scores.mean_squared_error,
-        "squared_correlation": scores.squared_correlation,
-        "decision_values": np.asarray(found.values).reshape(len(problem), -1 if len(found.values) else 0),
+        "predictions": np.asarray(found.predicted).reshape(rows),
+        "decision_values": np.asarray(found.values).reshape(*rows, -1 if len(found.values) else 0),
         "labels": found.labels,
         "folds": found.folds,
+        **{name: mean(values.tolist()) for name, values in _by_repeat(found, problem).items()},
+    }
+
+
+def _by_repeat(found: CrossValidated | LeftOneOut, problem: Problem) -> dict[str, FloatArray]:
+    """The figures of each repeat; of leave-one-out there is one."""
+    scores = scores_of_repeats(found.predicted, problem.targets)
+    whole = ~np.isnan(np.asarray(found.predicted)).reshape(len(scores), -1).any(axis=1)
+    return {
+        "accuracy": np.where(whole, [own.accuracy for own in scores], nan),
+        "mean_squared_error": np.array([own.mean_squared_error for own in scores]),
+        "squared_correlation": np.array([own.squared_correlation for own in scores]),
     }

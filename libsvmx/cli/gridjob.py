@@ -156,11 +156,8 @@ def parse_arguments(argv: list[str]) -> Job:
         "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
         "--dask": lambda option, text: setattr(job, "dask", text),
     }
-    del (
-        names["--on-interrupt"],
-        switches["--loo"],
-        switches["--explain"],
-    )  # there is no model to save, and rates are those of folds
+    # there is no model to save, and rates are those of folds that are drawn once
+    del names["--on-interrupt"], names["--repeats"], switches["--loo"], switches["--explain"]
     files = parse([*rest, *argv[-1:]], letters, flags, names, switches, USAGE, "svmx-grid")
     if len(files) != 1:
         what = f"unexpected argument {files[0]!r}" if files else "no data set: it comes last"

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from libsvmx._core.records import fields
-from libsvmx._train.metrics import Scores
+from libsvmx._train.metrics import Scores, mean, scores_of_repeats
 from libsvmx._train.parameter import Parameter, flat_fields
 from libsvmx.enums import SolveStatus
 
@@ -69,20 +69,22 @@ def training(model: Model) -> dict[str, Any]:
 
 
 def validation(found: CrossValidated | LeftOneOut, param: Parameter, targets: Buffer) -> dict[str, Any]:
-    """A cross-validation with each of its folds, or leave-one-out."""
+    """A cross-validation with each of its folds, those of the first repeat first, or leave-one-out."""
     regression = param.svm_type.is_regression
-    own = {"parameters": flat_fields(param), **rates(found.predicted, targets, regression)}
+    by_repeat = [of_scores(scores, regression) for scores in scores_of_repeats(found.predicted, targets)]
+    own: dict[str, Any] = {"parameters": flat_fields(param)}
+    own |= {name: mean([figures[name] for figures in by_repeat]) for name in by_repeat[0]}
     if hasattr(found, "retrained"):
         own |= {"folds": len(targets), "retrained": len(found.retrained), "full": of_dataclass(found.full)}
         return {"validation": own}
     rows_of: list[list[int]] = [[] for _ in found.folds]
-    for row, fold in enumerate(found.fold_of):
-        rows_of[fold].append(row)
-    own["seeder"], own["scheme"] = found.seeding.seeder, found.seeding.scheme
+    for at, fold in enumerate(found.fold_of):
+        rows_of[fold].append(at)
+    own["seeder"], own["scheme"], own["repeats"] = found.seeding.seeder, found.seeding.scheme, by_repeat
     own["folds"] = [
         {
             "rows": len(rows),
-            **rates([found.predicted[i] for i in rows], [targets[i] for i in rows], regression),
+            **rates([found.predicted[at] for at in rows], [targets[at % len(targets)] for at in rows], regression),
             **of_dataclass(fold),
         }
         for rows, fold in zip(rows_of, found.folds, strict=True)

@@ -82,6 +82,7 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -q          quiet
 
 more:
+  --repeats N              with -v: draw the folds N times; the figures of each, their mean and standard deviation
 {seeder}  --loo                    leave-one-out from one training: only rows that matter are trained without
   --explain                train nothing: say what would be run, what it needs, and what is odd about data and options
   --max-iter N             stop each solve after N iterations
@@ -135,6 +136,7 @@ class Job:
     weights: list[tuple[int, float]] = field(default_factory=list)
     weight_file: str | None = None
     folds: int = 0
+    repeats: int | None = None
     leave_one_out: bool = False
     seeding: Seeding | None = None
     quiet: bool = False
@@ -150,6 +152,9 @@ class Job:
         self.folds = integer(option, text)
         if self.folds < 2:
             raise UsageError(f"option {option}: cross-validation needs at least 2 folds, not {text}")
+
+    def set_repeats(self, option: str, text: str) -> None:
+        self.repeats = count(option, text)
 
     @property
     def validates(self) -> bool:
@@ -232,6 +237,7 @@ def grammar(job: Job, argv: Sequence[str]) -> Grammar:
         "--max-iter": whole("max_iter"),
         "--time-limit": number("time_limit"),
         "--threads": lambda option, text: job.values.__setitem__("threads", count(option, text)),
+        "--repeats": job.set_repeats,
         "--seeder": job.set_seeding,
         "--seeder-scheme": job.set_seeding,
         "--on-interrupt": job.set_interrupt,
@@ -271,6 +277,8 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
         raise UsageError("rows and weights cannot both come from standard input")
     if job.leave_one_out and job.folds:
         raise UsageError("options -v and --loo exclude each other")
+    if job.repeats is not None and not job.folds:
+        raise UsageError("option --repeats needs -v")
     if job.leave_one_out and job.seeding and job.seeding.seeder == "none":
         raise UsageError("--loo goes on from one training; from nothing it is -v with the number of rows")
     param = job.parameter()
@@ -338,12 +346,13 @@ def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Obse
     if job.leave_one_out:
         seeder = job.seeding.seeder if job.seeding else "auto"
         return leave_one_out(problem, param, Rand(), observer, seeder, with_values=False)
-    if not job.seeding and 2 <= len(problem) <= job.folds and replaces_n_folds(param):
+    repeats = job.repeats or 1
+    if repeats == 1 and not job.seeding and 2 <= len(problem) <= job.folds and replaces_n_folds(param):
         if job.folds > len(problem):
             observer.remark(Remark.MORE_FOLDS_THAN_ROWS, f"{job.folds} {len(problem)}")
         return leave_one_out(problem, param, Rand(), observer, with_values=False, exact=True)
     seeding = job.seeding or Seeding()
-    return cross_validate(problem, param, job.folds, Rand(), observer, seeding, with_values=False)
+    return cross_validate(problem, param, job.folds, Rand(), observer, seeding, with_values=False, repeats=repeats)
 
 
 def inner_folds_of(job: Job, param: Parameter) -> InnerFolds | None:
@@ -387,6 +396,7 @@ def explain(job: Job, problem: Problem, param: Parameter, training_file: str, mo
     more += ["--on-interrupt", "save"] if job.save_on_interrupt else []
     more += ["-W", job.weight_file] if job.weight_file else []
     more += ["-v", str(job.folds)] if job.folds else ["--loo"] if job.leave_one_out else []
+    more += ["--repeats", str(job.repeats)] if job.repeats is not None else []
     if job.seeding:
         more += ["--seeder", job.seeding.seeder]
         more += ["--seeder-scheme", job.seeding.scheme] if job.seeding.scheme else []
@@ -426,11 +436,11 @@ def main(argv: list[str]) -> int:
             explain(job, problem, param, training_file, model_file)
             return 0
         if job.validates:
-            from libsvmx._train.metrics import Scores
+            from libsvmx._train.metrics import scores_of_repeats
 
             with phase("validating"):
-                found, scores = cross_validated(job, problem, param, observer), Scores()
-            scores.add(found.predicted, data.targets)
+                found = cross_validated(job, problem, param, observer)
+            scores = scores_of_repeats(found.predicted, data.targets)
             # one-class counts as classification, as in LIBSVM
             say(transcript.cross_validation(scores, param.svm_type.is_regression))
             tell("validation", found, param, data.targets)

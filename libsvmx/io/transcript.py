@@ -8,7 +8,7 @@ from libsvmx._train.observer import Observer, Remark
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
     from libsvmx._train.metrics import Scores
@@ -171,14 +171,29 @@ def general(value: float) -> str:
     return "-nan" if isnan(value) and copysign(1.0, value) < 0 else f"{value:g}"
 
 
-def cross_validation(scores: Scores, regression: bool) -> str:
-    """Result lines of ``-v``."""
-    if not regression:
-        return f"Cross Validation Accuracy = {general(scores.accuracy)}%\n"
-    return (
-        f"Cross Validation Mean squared error = {general(scores.mean_squared_error)}\n"
-        f"Cross Validation Squared correlation coefficient = {general(scores.squared_correlation)}\n"
-    )
+def cross_validation(scores: Sequence[Scores], regression: bool) -> str:
+    """Result lines of ``-v``, and of each repeat if there are several: LIBSVM's lines have their mean then."""
+    from libsvmx._train.metrics import deviation, mean  # not worth its time at the start of a command
+
+    figures = REGRESSION_FIGURES if regression else (("Accuracy", "accuracy", "%"),)
+    lines, spread = [], ""
+    if len(scores) > 1:
+        for at, own in enumerate(scores, 1):
+            told = (f"{name} = {general(getattr(own, field))}{unit}" for name, field, unit in figures)
+            lines.append(f"Repeat {at}: {', '.join(told)}\n")
+    for name, field, unit in figures:
+        values = [getattr(own, field) for own in scores]
+        if len(scores) > 1:
+            spread = f" +/- {general(deviation(values))}{unit} ({len(scores)} repeats)"
+        lines.append(f"Cross Validation {name} = {general(mean(values))}{unit}{spread}\n")
+    return "".join(lines)
+
+
+# Each by its name, that of a field of Scores, and its unit.
+REGRESSION_FIGURES = (
+    ("Mean squared error", "mean_squared_error", ""),
+    ("Squared correlation coefficient", "squared_correlation", ""),
+)
 
 
 def prediction(scores: Scores, regression: bool) -> str:

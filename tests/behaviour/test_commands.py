@@ -1,5 +1,7 @@
 """svmx-train and svmx-predict over files: what LIBSVM prints and writes, and what the functions give over arrays."""
 
+import re
+
 import numpy as np
 import pytest
 from support import oracle
@@ -81,6 +83,24 @@ def test_cross_validation_prints_the_figures_of_the_function(solver, task, kerne
         expected = [found.accuracy]
     printed = [float(line.split()[-1].rstrip("%")) for line in out.splitlines() if line.startswith("Cross")]
     np.testing.assert_allclose(printed, expected, rtol=1e-5)
+
+
+@each("cross_validate", strength=1)
+def test_repeats_print_the_figures_of_the_function(solver, task, kernel, folder):
+    case = Case(solver, task, kernel)
+    rows = written(folder, "rows", case)
+    _, out = folder.accepts("svmx-train", "-q", "-v", 4, "--repeats", 3, *words(case), rows)
+    found = libsvmx.cross_validate(case.X(), case.y(), 4, repeats=3, **case.options)
+    expected = [found.accuracies]
+    if case.svm_type.is_regression:
+        expected = [found.mean_squared_errors, found.squared_correlations]
+    lines = [[float(number) for number in re.findall(r"= (-?[\d.e-]+)", line)] for line in out.splitlines()]
+    np.testing.assert_allclose(lines[:3], np.transpose(expected), rtol=1e-5)
+    printed = [[float(word.rstrip("%")) for word in line.split()[-5:-2:2]] for line in out.splitlines()[3:]]
+    np.testing.assert_allclose(printed, [[own.mean(), own.std(ddof=1)] for own in expected], rtol=1e-5)
+    _, once = folder.accepts("svmx-train", "-q", "-v", 4, "--repeats", 1, *words(case), rows)
+    assert once == folder.accepts("svmx-train", "-q", "-v", 4, *words(case), rows)[1]
+    assert once.split("=")[1].split()[0] == out.split("=")[1].split()[0].rstrip(",")
 
 
 @each("seeded", strength=1, solver=["smo", "irwls"], seeding=SEEDINGS)

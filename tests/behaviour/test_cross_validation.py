@@ -1,13 +1,18 @@
 """cross_validate(): LIBSVM's predictions, models that have not seen their fold, and the same optima by every seeder."""
 
+import json
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from support import optima
 from support.oracle import Oracle
+from support.policies import IN_TURN, KernelPolicy
 from support.recorder import Recorder
 
 import libsvmx
-from libsvmx import ParameterError, SvmType
+from libsvmx import ParameterError, StoppedEarly, SvmType
 
 from .table import WEIGHTS_OF_CLASSES_GONE, Case, each
 from .test_training import THREADS
@@ -260,6 +265,138 @@ def test_a_class_that_a_fold_lacks(solver, name, seeder, mechanism):
     assert np.isnan(found.decision_values).any() == (name != "a rare class first")
 
 
+# ---- folds that are drawn several times ------------------------------------------------------------------
+
+
+@each("cross_validate", solver=["smo"], probability=[False, True], n_folds=[3, 10])
+def test_repeats_are_libsvms_when_it_goes_on_drawing(solver, task, kernel, probability, n_folds, mechanism):
+    case = Case(solver, task, kernel, probability=probability)
+    oracle = Oracle(case.matrix(), case.y(), case.libsvm_options())
+    found = validated(case, n_folds, repeats=3, **mechanism)
+    assert found.predictions.tolist() == oracle.cross_validate_repeatedly(n_folds, 3)
+    assert (found.seeder, found.scheme, found.full, len(found.folds)) == ("none", "", None, 3 * n_folds)
+
+
+@each("cross_validate", strength=1)
+def test_each_repeat_is_a_cross_validation_with_its_folds(solver, task, kernel, mechanism):
+    case = Case(solver, task, kernel, eps=EPS, **mechanism)
+    once, found = validated(case), validated(case, repeats=3)
+    assert found.predictions[0].tobytes() == once.predictions.tobytes()
+    assert found.decision_values[0].tobytes() == once.decision_values.tobytes()
+    assert np.array_equal(found.fold_of[0], once.fold_of)
+    for repeat in range(3):
+        fold_of = found.fold_of[repeat] - 4 * repeat
+        assert sorted(set(fold_of)) == list(range(4))
+        expected = left_out(case, fold_of, found.labels)
+        np.testing.assert_allclose(found.decision_values[repeat], expected, rtol=0, atol=near(case))
+    assert len({tuple(fold_of % 4) for fold_of in found.fold_of}) == 3
+
+
+@each("seeded", strength=1, solver=["smo", "irwls"], kernel=["linear", "rbf", "precomputed"], seeding=SEEDINGS)
+def test_repeats_by_every_seeder(solver, task, kernel, seeding, mechanism):
+    """A star of all of them has one training over all rows."""
+    seeder, scheme = seeding
+    case, recorder = Case(solver, task, kernel, eps=EPS, **mechanism), Recorder()
+    plain = validated(case, 5, repeats=2)
+    found = validated(case, 5, repeats=2, seeder=seeder, scheme=scheme, observer=recorder)
+    assert np.array_equal(found.fold_of, plain.fold_of)
+    assert all(one.status == "converged" and one.gap <= EPS * (1 + 1e-6) for one in found.folds)
+    np.testing.assert_allclose(found.decision_values, plain.decision_values, rtol=0, atol=near(case))
+    pairs = max(1, case.task.n_classes * (case.task.n_classes - 1) // 2)
+    assert len(recorder.reports) == pairs * (10 + (scheme == "star"))
+    assert (found.full is not None) == (scheme == "star")
+
+
+def test_a_chain_goes_on_through_all_repeats(mechanism):
+    found = validated(Case("smo", "two classes", "rbf", **mechanism), 5, repeats=3, seeder="sir", scheme="chain")
+    assert [fold.seeder for fold in found.folds] == ["none", *["sir"] * 14]
+
+
+@each("seeded", strength=1, solver=["smo"], kernel=["rbf"], seeding=SEEDINGS)
+def test_seeded_repeats_with_probability_estimates(solver, task, kernel, seeding, mechanism):
+    seeder, scheme = seeding
+    case = Case(solver, task, kernel, eps=EPS, probability=True, **mechanism)
+    plain, found = validated(case, repeats=2), validated(case, repeats=2, seeder=seeder, scheme=scheme)
+    assert np.array_equal(found.fold_of, plain.fold_of)
+    np.testing.assert_allclose(found.decision_values, plain.decision_values, rtol=0, atol=near(case))
+    if case.task.is_classification:
+        assert np.mean(found.predictions != plain.predictions) <= 0.04
+
+
+def test_inner_folds_of_repeats_are_drawn_of_rows_that_count():
+    """Rows of weight 0 are in the folds, but in no training: of such a row no inner fold is drawn."""
+    case = Case("smo", "two classes", "rbf", eps=EPS, probability=True)
+    weights = np.where(np.arange(len(case.rows)) % 3 == 1, 0.0, 1.0)
+    script = (  # in a process of its own, whose random numbers go on from call to call
+        "import sys, json; from libsvmx.svmutil import svm_train; W, y, X = json.load(sys.stdin); "
+        "print(json.dumps([svm_train(W, y, X, '-q -c 2 -g 0.1 -e 1e-6 -b 1 -v 4') for _ in range(4)]))"
+    )
+    given = json.dumps([weights.tolist(), case.y().tolist(), case.X().tolist()])
+    printed = subprocess.run([sys.executable, "-c", script], input=given, capture_output=True, text=True, check=True)
+    expected = json.loads(printed.stdout.splitlines()[-1])
+    assert len(set(expected)) > 1
+    for options in ({}, {"policy": IN_TURN}, {"seeder": "near"}, {"seeder": "near", "policy": IN_TURN}):
+        found = validated(case, repeats=4, sample_weight=weights, **options)
+        assert found.accuracies.tolist() == pytest.approx(expected)
+
+
+@each("cross_validate", strength=1)
+def test_figures_of_repeats(solver, task, kernel, mechanism):
+    case = Case(solver, task, kernel, **mechanism)
+    y, found = case.y(), validated(case, repeats=3)
+    assert found.predictions.shape == found.fold_of.shape == (3, len(y))
+    assert found.decision_values.shape[:2] == (3, len(y))
+    np.testing.assert_allclose(found.mean_squared_errors, ((found.predictions - y) ** 2).mean(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(found.accuracies, 100 * (found.predictions == y).mean(axis=1), rtol=1e-14)
+    assert found.accuracy == pytest.approx(found.accuracies.mean(), rel=1e-14)
+    assert found.mean_squared_error == pytest.approx(found.mean_squared_errors.mean(), rel=1e-14)
+    assert found.squared_correlation == pytest.approx(found.squared_correlations.mean(), rel=1e-14, nan_ok=True)
+    assert repr(found).startswith(f"<CrossValidation of {len(y)} rows, 12 folds, ")
+    once = validated(case)
+    assert once.accuracies.tolist() == [once.accuracy] and once.predictions.shape == (len(y),)
+
+
+@pytest.mark.parametrize("seeder", ["none", "near", "sir", "path"])
+def test_threads_change_no_bit_of_repeats(seeder, mechanism):
+    case = Case("smo", "three classes", "rbf", **mechanism)
+    one, *others = (validated(case, 10, repeats=2, seeder=seeder, threads=threads) for threads in THREADS)
+    for other in others:
+        assert other.decision_values.tobytes() == one.decision_values.tobytes()
+        assert [fold.iterations for fold in other.folds] == [fold.iterations for fold in one.folds]
+
+
+def test_repeats_in_many_batches():
+    """The queue is emptied once and again: the training over all rows is kept, and the folds are the same."""
+    case = Case("smo", "two classes", "rbf")
+    for seeder in ("none", "near"):
+        usual, found = (
+            validated(case, 10, repeats=3, seeder=seeder, policy=KernelPolicy(rows_in_queue=rows))
+            for rows in (1 << 30, 60)
+        )
+        assert found.decision_values.tobytes() == usual.decision_values.tobytes()
+
+
+def test_what_repeats_have_done_before_the_end():
+    class Ends(libsvmx.Observer):
+        def should_stop(self):
+            return self.done >= 5
+
+        def counted(self, what, done, total):
+            self.done, self.total = done, total
+
+    for seeder in ("none", "sir"):
+        case, observer = Case("smo", "two classes", "rbf", C=20.0, policy=IN_TURN), Ends()
+        observer.done = 0
+        with pytest.raises(StoppedEarly, match="5 of 12 folds are done") as stopped:
+            validated(case, repeats=3, observer=observer, seeder=seeder)
+        found, whole = stopped.value.partial, validated(case, repeats=3, seeder=seeder)
+        done = ~np.isnan(found.predictions)
+        assert observer.total == 12
+        assert done.sum(axis=1).tolist() == [60, (whole.fold_of[1] == 4).sum(), 0]
+        assert np.array_equal(found.predictions[done], whole.predictions[done])
+        assert np.isnan(found.accuracies).tolist() == [False, True, True] and np.isnan(found.accuracy)
+
+
 # ---- what is told and refused --------------------------------------------------------------------------
 
 
@@ -277,6 +414,8 @@ def test_unknown_names_are_refused():
         ({"seeder": "sir", "scheme": "ring"}, "unknown seeding scheme 'ring': choose chain or star"),
         ({"seeder": "path", "scheme": "chain"}, "path starts from the training over all rows"),
         ({"n_folds": 1}, "at least 2 folds, not 1"),
+        ({"repeats": 0}, "at least once, not 0 times"),
+        ({"repeats": 2, "n_folds": 60}, "60 folds of 60 rows are leave-one-out"),
         ({"random_state": -1}, "random_state must be between"),
     ):
         with pytest.raises(ParameterError, match=words):

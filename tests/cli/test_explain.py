@@ -80,8 +80,8 @@ def test_what_would_be_run_is_the_same_training(folder, options):
 
 
 def test_validations_are_explained_too(folder):
-    _, out = folder.accepts("svmx-train", "--explain", "-v", "5", "--seeder", "auto", HEART)
-    assert table(out)["would run"][0].endswith(f"-c 1 -v 5 --seeder auto {HEART}")
+    _, out = folder.accepts("svmx-train", "--explain", "-v", "5", "--repeats", "2", "--seeder", "auto", HEART)
+    assert table(out)["would run"][0].endswith(f"-c 1 -v 5 --repeats 2 --seeder auto {HEART}")
 
 
 def test_rows_of_weight_0_are_no_part_of_it(folder):

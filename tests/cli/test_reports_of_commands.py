@@ -195,6 +195,21 @@ def test_validation(ready, options, name):
         assert mean / sum(fold["rows"] for fold in found["folds"]) == pytest.approx(rate)
 
 
+@pytest.mark.parametrize(("name", "kind"), [("heart_scale", []), ("mpg", ["-s", "3", "-g", "0.001"])])
+def test_repeats(ready, name, kind):
+    path = str(data.DATA / name)
+    found = report(ready, "svmx-train", "-q", *kind, "-v", "5", "--repeats", "2", path)[1]["result"]["validation"]
+    once = report(ready, "svmx-train", "-q", *kind, "-v", "5", path)[1]["result"]["validation"]
+    first, second = found["repeats"]
+    assert [first] == once["repeats"] and first != second
+    for measure, value in first.items():
+        assert once[measure] == value
+        assert found[measure] == pytest.approx((value + second[measure]) / 2)
+    assert [fold["iterations"] for fold in found["folds"][:5]] == [fold["iterations"] for fold in once["folds"]]
+    measure, n = next(iter(first)), sum(fold["rows"] for fold in once["folds"])
+    assert sum(fold["rows"] * fold[measure] for fold in found["folds"][5:]) / n == pytest.approx(second[measure])
+
+
 def test_leave_one_out_counts_the_rows_that_mattered(ready):
     expected = libsvmx.leave_one_out(*libsvmx.read_problem(HEART), gamma=1 / 13, values=False)
     found = report(ready, "svmx-train", "-q", "--loo", HEART)[1]["result"]["validation"]

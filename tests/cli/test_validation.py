@@ -1,5 +1,7 @@
 """svmx-train -v with --seeder and --seeder-scheme, and --loo: the lines they print and what they refuse."""
 
+import statistics
+
 import pytest
 from support import data
 from support.oracle import Oracle
@@ -40,6 +42,22 @@ def test_a_scheme_alone_is_of_auto(folder):
     _, out = folder.accepts("svmx-train", "-v", "3", "--seeder-scheme", "star", HEART)
     assert out.count("optimization finished") == 4
     assert out.endswith(accuracy("heart_scale", "", 3))
+
+
+def test_repeats(folder):
+    """The first one is what -v prints without; the mean has LIBSVM's words before it."""
+    expected = accuracy("heart_scale", "-c 4", 5)
+    _, out = folder.accepts("svmx-train", "-q", "-c", "4", "-v", "5", "--repeats", "3", HEART)
+    *repeats, mean = out.splitlines()
+    assert repeats[0] == "Repeat 1: " + expected.removeprefix("Cross Validation ").rstrip("\n")
+    assert [line.split(":")[0] for line in repeats] == ["Repeat 1", "Repeat 2", "Repeat 3"]
+    n_rows = 270  # figures are printed to six digits
+    figures = [round(float(line.split()[-1].rstrip("%")) * n_rows / 100) * 100 / n_rows for line in repeats]
+    assert mean == (
+        f"Cross Validation Accuracy = {statistics.mean(figures):.6g}% +/- {statistics.stdev(figures):.6g}% (3 repeats)"
+    )
+    _, out = folder.accepts("svmx-train", "-c", "4", "-v", "5", "--repeats", "3", "--seeder-scheme", "star", HEART)
+    assert out.count("optimization finished") == 3 * 5 + 1
 
 
 def test_regression(folder):
@@ -85,6 +103,10 @@ def test_as_many_folds_as_rows_trains_without_rows_that_matter_only(folder):
         (["--seeder-scheme", "star"], "options --seeder and --seeder-scheme need -v, --loo or -b 1"),
         (["--seeder", "auto", "-b", "1", "-s", "2"], "the probability estimates of one-class have no folds"),
         (["--loo", "-v", "5"], "options -v and --loo exclude each other"),
+        (["--repeats", "2"], "option --repeats needs -v"),
+        (["--loo", "--repeats", "2"], "option --repeats needs -v"),
+        (["-v", "5", "--repeats", "0"], "option --repeats must be at least 1, not '0'"),
+        (["-v", "270", "--repeats", "2"], "270 folds of 270 rows are leave-one-out: each repeat would be the same"),
         (["--loo", "--seeder", "none"], "--loo goes on from one training; from nothing it is -v"),
         (["-v", "1", "--seeder", "sir"], "cross-validation needs at least 2 folds, not 1"),
         (["--loo", "-b", "1"], "leave-one-out from one training gives no probability estimates"),

@@ -73,6 +73,11 @@ CASES = {
     "three folds": (HEART, {}, {"cv": 3}),
     "shuffled folds": (IRIS, {}, {"cv": lambda: model_selection.StratifiedKFold(4, shuffle=True, random_state=3)}),
     "folds that overlap": (HEART, {}, {"cv": lambda: model_selection.ShuffleSplit(4, test_size=0.2, random_state=3)}),
+    "repeated folds": (
+        IRIS,
+        {},
+        {"cv": lambda: model_selection.RepeatedStratifiedKFold(n_splits=4, n_repeats=3, random_state=3)},
+    ),
     "a list of folds": (
         HEART,
         {},
@@ -90,7 +95,8 @@ def test_grid_search_of_scikit_learn(name, exhaustive):
     gammas = None if parameters.get("kernel") == "linear" else GAMMAS if whole else GAMMAS[1:]
     costs = COSTS if whole else COSTS[1:3]
     ours, theirs = both(data, parameters, search=search, gammas=gammas, costs=costs)
-    assert_same_search(ours, theirs, 120 if name == "a list of folds" else len(data[1]))
+    held_out = {"a list of folds": 120, "repeated folds": 3 * len(data[1])}
+    assert_same_search(ours, theirs, held_out.get(name, len(data[1])))
     np.testing.assert_array_equal(ours.predict(data[0]), theirs.predict(data[0]))
     np.testing.assert_allclose(ours.decision_function(data[0]), theirs.decision_function(data[0]), rtol=1e-5, atol=1e-6)
 

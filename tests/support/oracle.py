@@ -62,6 +62,17 @@ class Oracle:
         self._run(lambda: libsvm.svm_cross_validation(self.problem, self.param, n_folds, target))
         return list(target)
 
+    def cross_validate_repeatedly(self, n_folds, repeats):
+        """Predictions of so many calls in one process, each of which draws on where the one before has ended."""
+        target = (ctypes.c_double * self.problem.l)()
+
+        def calls():
+            for _ in range(repeats):
+                libsvm.svm_cross_validation(self.problem, self.param, n_folds, target)
+                yield list(target)
+
+        return self._run(lambda: list(calls()))
+
     def predict(self, tests):
         """(labels, decision values) for every row of a matrix."""
         return predict(self.model, tests)

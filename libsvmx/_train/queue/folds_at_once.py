@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 
 from libsvmx._core.arrays import take_float64, take_int32
 from libsvmx._core.buffers import zeros
@@ -21,7 +20,7 @@ from libsvmx.enums import SolveStatus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from libsvmx._train.folds import Rand
+    from libsvmx._train.drawn_folds import Fold, Folds
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
@@ -32,15 +31,6 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
     Costs = Callable[[list[int]], list[float]]
-
-
-class Folds(NamedTuple):
-    """The folds of a cross-validation, as of ``draw_folds``; ``rand`` draws the inner ones of probability estimates."""
-
-    problem: Problem
-    order: Buffer
-    bounds: list[int]
-    rand: Rand
 
 
 class FoldResult(NamedTuple):
@@ -93,20 +83,19 @@ def solved_folds(
     def begun() -> Iterator[Callable[[SolveQueue], WaitingFold]]:
         for own in validations:
             members = kernels.members(own.problem)
-            for begin, end in pairwise(own.bounds):
-                yield partial(WaitingFold, own, begin, end, param, members, costs_of, known, inner)
+            for fold in own.each:
+                yield partial(WaitingFold, own, fold, param, members, costs_of, known, inner)
 
     return in_batches(queue, begun(), observer)
 
 
 class WaitingFold:
-    """A fold in a queue, without order[begin:end]; other arguments as of ``solved_folds``."""
+    """One of ``own.each`` in a queue; other arguments as of ``solved_folds``."""
 
     def __init__(
         self,
         own: Folds,
-        begin: int,
-        end: int,
+        fold: Fold,
         param: Parameter,
         members: Buffer,
         costs_of: Costs,
@@ -114,11 +103,10 @@ class WaitingFold:
         inner: str,
         queue: SolveQueue,
     ) -> None:
-        targets, order = own.problem.targets, own.order
+        targets, rest = own.problem.targets, fold.rest
         self.queue, self.param, self.number = queue, param, queue.n_folds
-        rest = folds.all_but(order, begin, end)
-        rows, held_out = take_int32(members, rest), take_int32(members, order[begin:end])
-        self.n_held, self.first = end - begin, queue.n_tasks
+        rows, held_out = take_int32(members, rest), take_int32(members, fold.held_out)
+        self.n_held, self.first = len(held_out), queue.n_tasks
         self.labels: list[int] = []
         self.pairs: QueuedPairs | None = None
         if known is not None:

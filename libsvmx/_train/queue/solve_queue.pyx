@@ -534,7 +534,8 @@ cdef class SolveQueue(TaskList):
         stages = self.stages(threads)
         if self.crosses() and self.matrix is None:
             self.matrix = self.matrix_of()
-        if self.tabulates and not self.has_table:
+        tabulates = self.tabulates and self.crosses() and not self.has_table
+        if tabulates:
             self.table = empty("d", self.kernel_values.n ** 2)
         pool = ThreadPool(threads)
         self.worker = <void **>realloc(self.worker, pool.n * sizeof(void *))
@@ -550,7 +551,7 @@ cdef class SolveQueue(TaskList):
         for k in range(self.n_sigmoids):
             if self.sigmoids[k].n_solves == 0:
                 (<Worker>self.worker[0]).fit(&self.sigmoids[k])
-        if self.tabulates and self.predicts and not self.has_table:
+        if tabulates:
             self.run_phase(_tabulate, pool, pool.n)
             self.has_table = True
         for self.order, self.unit in stages:

@@ -1,19 +1,18 @@
-"""Cross-validation whose folds start from a known optimum (alpha seeding), and LIBSVM's plain one.
+"""Cross-validation whose folds start from a known optimum (alpha seeding), and LIBSVM's plain one; once or repeated.
 
 Wen, Li, Kotagiri, Chen, Chen & Zhang, Improving efficiency of SVM k-fold cross-validation by alpha seeding, AAAI 2017.
 The folds are LIBSVM's. Seeded folds end at the same optimum to eps, so they predict the same but for rows on the
-border.
+border. Folds drawn again are more folds of the same kind: all of them are solved as one list.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from libsvmx._core.arrays import inverse, take_float64, take_int32
-from libsvmx._core.buffers import filled, not_done
+from libsvmx._core.buffers import not_done, zeros
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
@@ -21,10 +20,10 @@ from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part, nothing_counts
-from libsvmx._train.drawn_folds import draw_folds, draw_inner, folds_at_once
+from libsvmx._train.drawn_folds import draw_repeats, folds_at_once, inner_rands
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
-from libsvmx._train.queue.folds_at_once import Folds, queue_of_folds, solved_folds
+from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
 from libsvmx._train.side_by_side import HandedOn, param_of, side_by_side
 from libsvmx._train.training import class_costs, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from libsvmx._train.counting import CountingPart
+    from libsvmx._train.drawn_folds import Fold, Folds
     from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
@@ -56,16 +56,16 @@ FoldWarmStarts = list[WarmStarts]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossValidated:
-    """What a cross-validation found.
+    """What a cross-validation found. If it was repeated, all that is by row stands first for the first repeat.
 
     Attributes
     ----------
-    predicted : buffer of float64, shape (n,)            of each row by the fold without it
-    values : buffer of float64, shape (n * n_functions,) its decision values: one, or one for each pair of ``labels``
-        (0, 1), (0, 2), …; nan where a fold lacks a class
+    predicted : buffer of float64, shape (repeats * n,)      of each row by the fold without it
+    values : buffer of float64, shape (repeats * n * n_functions,)      its decision values: one, or one for each pair
+        of ``labels`` (0, 1), (0, 2), …; nan where a fold lacks a class
     labels : tuple of int                                classes by first appearance
-    fold_of : buffer of int32, shape (n,)
-    folds : tuple of FoldReport
+    fold_of : buffer of int32, shape (repeats * n,)      number in ``folds``
+    folds : tuple of FoldReport                          those of the first repeat, and then of the next
     seeding : Seeding
     full : FoldReport            the training over all rows that a star begins with, else None
     warm_starts : FoldWarmStarts what the same folds may start from at a larger C, if that was wanted
@@ -98,16 +98,19 @@ def cross_validate(
     warm_starts: FoldWarmStarts | HandedOn | None = None,
     for_larger_C: bool = False,
     hand_on: Callable[[WarmStarts], None] | None = None,
+    repeats: int = 1,
 ) -> CrossValidated:
     """Predict every row by a model trained without its fold.
 
     Parameters
     ----------
+    rand : Rand              draws the folds, as LIBSVM does, and what inner folds there are
     with_values : bool       decision values are wanted, not only predictions
     kernels : KernelProvider        of these rows, if there were or will be other solves over them
     warm_starts : FoldWarmStarts    of a smaller C: seeded folds start from them
     for_larger_C : bool             ``warm_starts`` are wanted
     hand_on : callable              is given each of them as its fold is solved
+    repeats : int                   folds are drawn so many times; a row is predicted once in each
 
     Raises
     ------
@@ -116,48 +119,50 @@ def cross_validate(
     """
     observer = limited(observer, param.time_limit)
     check_problem(problem, param)
-    order, bounds = draw_folds(problem, param, n_folds, rand, observer)
-    results = Results(problem, param, order, bounds, observer)
+    drawn = draw_repeats(problem, param, n_folds, repeats, rand, observer)
+    results = Results(problem, param, drawn, observer)
+    n = len(results.each)
     inner = None
     if seeding.seeder != "none":
         check_seedable(param)
         if not param.svm_type.is_classification:
             param = replace(param, probability=False)  # LIBSVM predicts without, so they need not be trained
         inner = seeded_inner_folds(seeding, param) if param.probability else None
-    if isinstance(warm_starts, list) and len(warm_starts) != len(bounds) - 1:
+    if isinstance(warm_starts, list) and len(warm_starts) != n:
         warm_starts = None  # they are of other folds
     warm_starts = warm_starts or None
     left = None
     try:
-        kernels = kernels or shared_kernels(problem, param, order)
+        kernels = kernels or shared_kernels(problem, param, drawn[0].order)
         linked = warm_starts is not None or for_larger_C
-        seeding, queue = chosen(seeding, problem, param, n_folds, len(results.labels), observer, kernels, linked)
+        seeding, queue = chosen(seeding, drawn, param, len(results.labels), observer, kernels, linked)
         left = Left(hand_on) if for_larger_C and seeding.scheme and queue is None else None
         if queue is not None:
-            queued(results, queue, problem, param, rand, observer, with_values, kernels, seeding, inner)
+            queued(results, queue, param, observer, with_values, kernels, seeding, inner)
         elif not seeding.scheme:
-            plain(results, problem, param, rand, observer, with_values, kernels, inner)
+            plain(results, param, observer, with_values, kernels, inner)
         else:
             part = counting_part(problem, param, observer)
             problem_folds = folds_of(*part[:2] if part else (problem, param), observer, kernels)
             if seeding.scheme == "star" and warm_starts is None:
                 results.full = problem_folds.train_full()
             # in a chain each fold needs the one before
-            n = len(bounds) - 1 if seeding.scheme == "star" else 1
-            workers = problem_folds.of_threads(kernels.at_once_of(n, thread_count(param.threads)), n)
-            estimates = (inner, inner_rands(problem, part, order, bounds, rand)) if inner else None
-            seeded(results, problem, part, workers, seeding, warm_starts, left, with_values, estimates)
+            at_once = n if seeding.scheme == "star" else 1
+            workers = problem_folds.of_threads(kernels.at_once_of(at_once, thread_count(param.threads)), at_once)
+            estimates = None
+            if inner:
+                estimates = inner, [rand for own in drawn for rand in inner_rands(own, param, part)]
+            seeded(results, part, workers, seeding, warm_starts, left, with_values, estimates)
     except Stopped as stop:
-        consequence = f"the cross-validation has no result; {len(results.reports)} of {len(bounds) - 1} folds are done"
+        consequence = f"the cross-validation has no result; {len(results.reports)} of {n} folds are done"
         raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
     return results.result(seeding, left.all if left else None)
 
 
 def chosen(
     seeding: Seeding,
-    problem: Problem,
+    drawn: list[Folds],
     param: Parameter,
-    n_folds: int,
     n_classes: int,
     observer: Observer,
     kernels: KernelProvider,
@@ -167,13 +172,14 @@ def chosen(
 
     ``linked``: folds start from those at a smaller C, or leave something for a larger one: not those of a queue.
     """
+    problem, n_folds, repeats = drawn[0].problem, len(drawn[0].each), len(drawn)
     exact, auto = seeding.seeder == "none", seeding == Seeding("auto")
     # folds that share nothing, or many small problems: a start costs more than it saves
     apart = auto and (n_folds == 2 or n_classes > 2)
     may_start = not exact and seeding.seeder != "path" and not linked
     queue = None
     if exact or apart or may_start:
-        queue = queue_of_folds(problem, param, n_folds, observer, kernels)
+        queue = queue_of_folds(problem, param, n_folds, observer, kernels, repeats)
     if queue is not None and may_start:
         queue.decide_by_floats()
         queue.seed_by(seeding.seeder)
@@ -209,7 +215,6 @@ class SeededFold(NamedTuple):
 
 def seeded(
     results: Results,
-    problem: Problem,
     part: CountingPart | None,
     workers: list[ProblemFolds],
     seeding: Seeding,
@@ -224,7 +229,7 @@ def seeded(
 
     ``workers`` has folds for each thread, which are of ``part``, if there is one; its model predicts the other rows.
     """
-    threads = len(workers)
+    problem, threads = results.problem, len(workers)
 
     def solved(f: int, observer: Observer) -> SeededFold:
         ask(observer)
@@ -237,8 +242,7 @@ def seeded(
             workers.append(problem_folds)
 
     def seeded_fold(f: int, problem_folds: ProblemFolds, observer: Observer) -> SeededFold:
-        begin, end = results.bounds[f : f + 2]
-        rest, held_out = folds.all_but(results.order, begin, end), results.order[begin:end]
+        rest, held_out = results.each[f].rest, results.each[f].held_out
         rows, others = held_out, None
         if part:
             rest = part.split(rest)[0]
@@ -257,24 +261,12 @@ def seeded(
             predictions.append((others, *predicted_by(model, out, observer), model.class_labels))
         return SeededFold(predictions, report, None if left is None else problem_folds.for_larger_C())
 
-    for fold in side_by_side(solved, len(results.bounds) - 1, threads, results.observer):
+    for fold in side_by_side(solved, len(results.each), threads, results.observer):
         for predictions in reversed(fold.predictions):
             results.put(*predictions)
         results.count(fold.report)
         if left is not None and fold.left is not None:
             left.add(fold.left)
-
-
-def inner_rands(
-    problem: Problem, part: CountingPart | None, order: Buffer, bounds: list[int], rand: Rand
-) -> list[Rand]:
-    """For each fold, random numbers as LIBSVM has them when it draws the inner folds of its rows that count."""
-    rands, targets = [], part.problem.targets if part else problem.targets
-    for begin, end in pairwise(bounds):
-        rands.append(rand.copy())
-        rest = folds.all_but(order, begin, end)
-        draw_inner(take_float64(targets, part.split(rest)[0] if part else rest), rand)
-    return rands
 
 
 def predicted_by(model: Model, problem: Problem, observer: Observer) -> tuple[Buffer, Buffer]:
@@ -288,9 +280,7 @@ def predicted_by(model: Model, problem: Problem, observer: Observer) -> tuple[Bu
 def queued(
     results: Results,
     queue: SolveQueue,
-    problem: Problem,
     param: Parameter,
-    rand: Rand,
     observer: Observer,
     with_values: bool,
     kernels: KernelProvider,
@@ -299,7 +289,7 @@ def queued(
 ) -> None:
     """All folds in a queue; those of a star start from the training over all rows, those of a chain from the one
     before. Raises Stopped."""
-    order, bounds = results.order, results.bounds
+    problem = results.problem
     costs_of = partial(class_costs, param=param, observer=observer)
     known: KnownOptima | None = None
     if seeding.scheme == "star":
@@ -312,43 +302,36 @@ def queued(
         from libsvmx._train.queue.star import Chain
 
         known = Chain()
-    own = Folds(problem, order, bounds, rand)
     scheme = inner.scheme_in_queue(param) if inner else ""
-    found = solved_folds(queue, [own], param, observer, kernels, costs_of, known, scheme)
-    for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
+    for fold in solved_folds(queue, results.drawn, param, observer, kernels, costs_of, known, scheme):
         seeder, seconds = fold.seeder, fold.seeding_seconds
         if seeder != "none" and seeding.seeder != "auto":
             seeder = seeding.seeder
         report = fold_report(
             [fold.report], seeder=seeder, seeding_seconds=seconds, solving_seconds=fold.report.seconds - seconds
         )
-        values = by_pairs(fold.values, end - begin, fold.labels or None, results.labels) if with_values else None
-        results.add(order[begin:end], fold.predicted, values, report)
+        results.add(fold.predicted, fold.values if with_values else None, report, fold.labels or None)
 
 
 def plain(
     results: Results,
-    problem: Problem,
     param: Parameter,
-    rand: Rand,
     observer: Observer,
     with_values: bool,
     kernels: KernelProvider,
     inner: SeededInnerFolds | None,
 ) -> None:
     """LIBSVM's cross-validation: every fold from nothing, along LIBSVM's path, but ``inner`` ones. Raises Stopped."""
-    order, bounds = results.order, results.bounds
-    n = len(bounds) - 1
-    threads, rands = folds_at_once(problem, param, order, bounds, rand, kernels)
+    problem, each, n = results.problem, results.each, len(results.each)
+    threads, rands = folds_at_once(results.drawn, param, kernels)
 
-    def solved(f: int, observer: Observer) -> tuple[Buffer, Buffer | None, FoldReport]:
-        begin, end = bounds[f : f + 2]
+    def solved(f: int, observer: Observer) -> tuple[Buffer, Buffer | None, FoldReport, Sequence[int] | None]:
         counting, part = Counting(observer), param_of(param, f, n, threads)
         began = machine.perf_counter()
-        model = train_all_but(problem, part, order, begin, end, rands[f], counting, kernels, inner)
+        model = train_all_but(problem, part, each[f], rands[f], counting, kernels, inner)
         ask(observer)  # a fold that was ended early is none
         seconds = machine.perf_counter() - began
-        held_out = problem.take(order[begin:end])
+        held_out = problem.take(each[f].held_out)
         values = None
         if with_values:
             values = prediction.decision_values(model, held_out.matrix, held_out.rows, partial(ask, observer))
@@ -356,13 +339,11 @@ def plain(
             predicted = predict_fold(model, held_out, observer)
         else:
             predicted = prediction.labels_of(model.param, model.class_labels or (), values, len(held_out))
-        if values is not None:
-            values = by_pairs(values, len(held_out), model.class_labels, results.labels)
         report = fold_report(counting.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
-        return predicted, values, report
+        return predicted, values, report, model.class_labels
 
-    for f, (predicted, values, report) in enumerate(side_by_side(solved, n, threads, observer)):
-        results.add(order[bounds[f] : bounds[f + 1]], predicted, values, report)
+    for fold in side_by_side(solved, n, threads, observer):
+        results.add(*fold)
 
 
 class Counting(Forwarding):
@@ -378,41 +359,61 @@ class Counting(Forwarding):
 
 
 class Results:
-    """Puts the folds together, and counts them; of rows that no fold has predicted, predictions and values are nan."""
+    """Results(problem, param, drawn, observer): puts the folds together, which come in their order, and counts them; of
+    rows that no fold has predicted, predictions and values are nan.
 
-    def __init__(
-        self, problem: Problem, param: Parameter, order: Buffer, bounds: list[int], observer: Observer
-    ) -> None:
-        self.order, self.bounds, self.observer = order, bounds, observer
+    Attributes
+    ----------
+    drawn : list of Folds       of each repeat
+    each : list of Fold         of all of them
+    """
+
+    def __init__(self, problem: Problem, param: Parameter, drawn: list[Folds], observer: Observer) -> None:
+        self.problem, self.drawn, self.observer = problem, drawn, observer
+        self.each: list[Fold] = list(chain.from_iterable(own.each for own in drawn))
         n = len(problem)
         classify = param.svm_type.is_classification
         self.labels = folds.group_classes(problem.targets)[0] if classify else []
         self.width = len(self.labels) * (len(self.labels) - 1) // 2 if classify else 1
-        self.predicted, self.values = not_done(n), not_done(n * self.width)
-        fold_at = filled("i", (f for f, (begin, end) in enumerate(pairwise(bounds)) for _ in range(begin, end)))
-        self.fold_of = take_int32(fold_at, inverse(order, n))
+        self.predicted, self.values = not_done(len(drawn) * n), not_done(len(drawn) * n * self.width)
         self.reports: list[FoldReport] = []
         self.full: FoldReport | None = None
 
-    def add(self, rows: Buffer, predicted: Buffer, values: Buffer | None, report: FoldReport) -> None:
-        """A fold: predictions and, if they were wanted, decision values of the rows held out."""
-        self.put(rows, predicted, values)
+    def add(
+        self, predicted: Buffer, values: Buffer | None, report: FoldReport, labels: Sequence[int] | None = None
+    ) -> None:
+        """The next fold: as of ``put``, of the rows held out."""
+        self.put(self.each[len(self.reports)].held_out, predicted, values, labels)
         self.count(report)
 
     def count(self, report: FoldReport) -> None:
-        """A fold, all of whose predictions are there."""
+        """The next fold, all of whose predictions are there."""
         self.reports.append(report)
-        self.observer.counted("fold", len(self.reports), len(self.bounds) - 1)
+        self.observer.counted("fold", len(self.reports), len(self.each))
 
     def put(self, rows: Buffer, predicted: Buffer, values: Buffer | None, labels: Sequence[int] | None = None) -> None:
-        """Predictions and, if they were wanted, decision values of rows.
+        """Predictions and, if they were wanted, decision values of rows of the next fold.
 
         ``labels``: the classes whose pairs the decision values are of, if not all of them in their order.
         """
+        begin = self.begin_of(len(self.reports))
         if values is not None:
             values = by_pairs(values, len(rows), labels, self.labels)
-            folds.put_rows(self.values, rows, values, self.width)
-        folds.put_rows(self.predicted, rows, predicted, 1)
+            folds.put_rows(self.values[begin * self.width :], rows, values, self.width)
+        folds.put_rows(self.predicted[begin:], rows, predicted, 1)
+
+    def begin_of(self, f: int) -> int:
+        """Where the rows of the repeat begin that has fold f."""
+        return f // len(self.drawn[0].each) * len(self.problem)
+
+    def fold_of(self) -> Buffer:
+        """As of CrossValidated."""
+        found = zeros("i", len(self.predicted))
+        for f, fold in enumerate(self.each):
+            begin = self.begin_of(f)
+            for row in fold.held_out:
+                found[begin + row] = f
+        return found
 
     def result(self, seeding: Seeding, warm_starts: FoldWarmStarts | None = None) -> CrossValidated:
         """All of it."""
@@ -420,7 +421,7 @@ class Results:
             predicted=self.predicted,
             values=self.values,
             labels=tuple(self.labels),
-            fold_of=self.fold_of,
+            fold_of=self.fold_of(),
             folds=tuple(self.reports),
             seeding=seeding,
             full=self.full,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from libsvmx._core.arrays import inverse, ramp
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
-from libsvmx._train.drawn_folds import draw_folds, folds_at_once
+from libsvmx._train.drawn_folds import draw_repeats, folds_at_once
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.side_by_side import param_of, side_by_side
 from libsvmx._train.training import shared_kernels, train_all_but
@@ -57,19 +56,18 @@ def fold_values(
     """
     observer, n = limited(observer, param.time_limit), len(problem)
     check_problem(problem, param)
-    order, bounds = draw_folds(problem, param, n_folds, rand, observer)
+    (drawn,) = draw_repeats(problem, param, n_folds, 1, rand, observer)
+    each = drawn.each
     labels = folds.group_classes(problem.targets)[0] if param.svm_type.is_classification else []
-    width, k = len(labels) * (len(labels) - 1) // 2 if labels else 1, len(bounds) - 1
+    width, k = len(labels) * (len(labels) - 1) // 2 if labels else 1, len(each)
     memory.require(8.0 * k * tests.n_rows * width, f"the values of {k} models", "; give fewer rows as X_new")
-    fold_of = np.repeat(np.arange(k), np.diff(bounds))[np.asarray(inverse(order, n))]
+    fold_of = np.repeat(np.arange(k), np.diff(drawn.bounds))[np.asarray(inverse(drawn.order, n))]
     found = FoldValues(fold_of, np.zeros((n, width)), np.zeros((k, tests.n_rows, width)), labels)
 
     def solved(f: int, observer: Observer) -> tuple[FloatArray, FloatArray]:
-        begin, end = bounds[f : f + 2]
-        part = param_of(param, f, k, threads)
-        model = train_all_but(problem, part, order, begin, end, rands[f], observer, kernels)
+        model = train_all_but(problem, param_of(param, f, k, threads), each[f], rands[f], observer, kernels)
         ask(observer)  # a fold that was ended early is none
-        both = (problem.matrix, problem.take(order[begin:end]).rows), (tests, ramp(tests.n_rows))
+        both = (problem.matrix, problem.take(each[f].held_out).rows), (tests, ramp(tests.n_rows))
         values = (prediction.decision_values(model, *rows, partial(ask, observer)) for rows in both)
         own, new = (
             np.asarray(by_pairs(part, len(rows), model.class_labels, labels)).reshape(len(rows), width)
@@ -80,10 +78,10 @@ def fold_values(
     done = 0
     try:
         kernels = shared_kernels(problem, param)
-        threads, rands = folds_at_once(problem, param, order, bounds, rand, kernels)
-        for (begin, end), (own, new) in zip(pairwise(bounds), side_by_side(solved, k, threads, observer), strict=True):
+        threads, rands = folds_at_once([drawn], param, kernels)
+        for fold, (own, new) in zip(each, side_by_side(solved, k, threads, observer), strict=True):
             ask(observer)
-            found.own[np.asarray(order[begin:end])], found.new[done] = own, new
+            found.own[np.asarray(fold.held_out)], found.new[done] = own, new
             done += 1
             observer.counted("fold", done, k)
     except Stopped as stop:

@@ -22,7 +22,7 @@ from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
-from libsvmx._train.drawn_folds import draw_folds
+from libsvmx._train.drawn_folds import Fold, draw_folds
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.training import predict_fold, shared_kernels, train_all_but
@@ -322,9 +322,10 @@ def libsvms_prediction(
     kernels: KernelProvider,
 ) -> float:
     """Of the row at a place of ``order``, by LIBSVM's own path over all others. Raises Stopped."""
-    model = train_all_but(problem, param, order, at, at + 1, rand, observer, kernels)
+    fold = Fold(order, at, at + 1)
+    model = train_all_but(problem, param, fold, rand, observer, kernels)
     ask(observer)
-    return float(predict_fold(model, problem.take(order[at : at + 1]), observer)[0])
+    return float(predict_fold(model, problem.take(fold.held_out), observer)[0])
 
 
 class ClassOrder:

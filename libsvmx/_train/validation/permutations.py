@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain
 
 from libsvmx._core.arrays import take_float64
 from libsvmx._core.buffers import zeros
@@ -18,10 +18,10 @@ from libsvmx._core.records import NamedTuple
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, limits
 from libsvmx._train.checks import check_problem
-from libsvmx._train.drawn_folds import draw_folds
+from libsvmx._train.drawn_folds import Folds, draw_folds, draw_repeats
 from libsvmx._train.folds import Rand
 from libsvmx._train.kernel_provider import KernelProvider
-from libsvmx._train.queue.folds_at_once import Folds, queue_of_folds, solved_folds
+from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
 from libsvmx._train.training import class_costs
 from libsvmx._train.validation.cross_validation import cross_validate
 from libsvmx._train.validation.scheme import Seeding
@@ -114,8 +114,7 @@ def queued(
 
     def validations() -> Iterator[Folds]:
         for own in problems:
-            rand = Rand(seed)
-            waiting.append(Folds(own, *draw_folds(own, param, n_folds, rand, observer), rand))
+            waiting.extend(draw_repeats(own, param, n_folds, 1, Rand(seed), observer))
             yield waiting[-1]
 
     costs_of = partial(class_costs, param=param, observer=observer)
@@ -123,6 +122,6 @@ def queued(
     for first in found:
         own = waiting.popleft()
         predictions = zeros("d", len(own.order))
-        for (begin, end), fold in zip(pairwise(own.bounds), chain([first], found), strict=False):
-            folds.put_rows(predictions, own.order[begin:end], fold.predicted, 1)
+        for fold, result in zip(own.each, chain([first], found), strict=False):
+            folds.put_rows(predictions, fold.held_out, result.predicted, 1)
         yield Predicted(own.problem.targets, predictions)
