@@ -42,9 +42,9 @@ cdef double FULL_FROM = 0.6
 # What a product takes is estimated by counts, since it decides what is worth keeping: a clock would decide otherwise on a
 # busy machine. Nanoseconds of a nonzero of the row, with panels; of a feature, in a block of full panels; of a nonzero that
 # meets one of the target, with postings; of one of the target, in a sparse block; of one of the row, with columns of bits;
-# and of a given value. As measured with AVX-512; with AVX2 all of them take about twice as long.
+# of a feature of small integers; and of a given value. As measured with AVX-512; with AVX2 all of them take about twice as long.
 cdef double OF_PANEL = 0.05, OF_FULL_BLOCK = 0.034, OF_MEETING = 0.5, OF_SPARSE_BLOCK = 0.045, OF_COLUMN = 0.045
-cdef double OF_GIVEN = 0.35
+cdef double OF_INTEGER = 0.012, OF_GIVEN = 0.35
 # A column of bits takes the room of its postings if there is a nonzero for so many targets.
 cdef double BITS_PER_NONZERO = 80
 # Where rounding is large, rows are computed in one pass if one value in so many is in doubt, or fewer: to settle one takes
@@ -308,6 +308,7 @@ cdef class IntegerProducts(Products):
     def __cinit__(self, CsrMatrix matrix, rows):
         if matrix.regular:
             self.blocks = self.nnz >= BLOCK_FROM * self.n
+        self.value_ns, self.block_ns = OF_INTEGER * self.width, OF_INTEGER * self.width
         self.n_pairs = (self.width + 1) // 2
         self.panels = zeros("h", (self.n + SVMX_PANEL - 1) // SVMX_PANEL * SVMX_PANEL * 2 * self.n_pairs)
         lay_panels(self, self.panels)

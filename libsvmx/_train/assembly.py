@@ -11,9 +11,13 @@ from libsvmx._train import folds
 from libsvmx._train.formulation import assemble_coefficients
 from libsvmx._train.model import Model, columns_of, vectors_of
 from libsvmx._train.observer import Remark
+from libsvmx._train.solve_report import SolveReports
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
+
     from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
@@ -21,14 +25,19 @@ if TYPE_CHECKING:
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
+    Reports: TypeAlias = Sequence[SolveReport] | SolveReports
+
 INNER_FOLDS = 5  # LIBSVM's cross-validation behind probability estimates
 
 
 class Pairs(NamedTuple):
-    """What a classifier is made of, for all pairs (0, 1), (0, 2), …; no ``sigmoids`` where they are unfinished."""
+    """What a classifier is made of, for all pairs (0, 1), (0, 2), …; no ``sigmoids`` where they are unfinished.
 
-    betas: list[Buffer]
-    reports: list[SolveReport]
+    ``betas``: the coefficients of the first pair, those of the rows of its first class first, then those of the next.
+    """
+
+    betas: Buffer
+    reports: Reports
     sigmoids: list[tuple[float, float]] | None
     not_begun: int
 
@@ -67,10 +76,10 @@ def assemble_classifier(
     problem: Problem,
     param: Parameter,
     classes: tuple[list[int], list[int], Buffer],
-    betas: list[Buffer],
-    reports: list[SolveReport],
+    betas: Buffer,
+    reports: Reports,
 ) -> Model:
-    """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, each beta by class."""
+    """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, ``betas`` as of Pairs."""
     labels, start, order = classes
     k, used = len(labels), used_rows(betas, start)
     positions = marked(used)
@@ -80,12 +89,12 @@ def assemble_classifier(
         k,
         vectors_of(problem, rows, param),
         assemble_coefficients(betas, positions, start, k),
-        filled("d", (report.rho for report in reports)),
+        reports.rhos if isinstance(reports, SolveReports) else filled("d", (report.rho for report in reports)),
         tuple(labels),
         tuple(sum(used[start[c] : start[c + 1]]) for c in range(k)),
         row_numbers=counted_from_one(rows),
         columns=columns_of(problem.matrix, param),
-        reports=tuple(reports),
+        reports=reports,
     )
 
 
@@ -99,7 +108,7 @@ def classifier_of(
 ) -> Model:
     """The model of all pairs of ``classes``, as of ``folds.group_classes``, once they are solved."""
     if pairs.not_begun and len(classes[0]) > 2:
-        observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {len(pairs.betas)}")
+        observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {len(pairs.reports)}")
     if feature_map and feature_map.predicts:
         model = feature_map.model(problem, classes, pairs.betas, pairs.reports)
     else:
@@ -107,7 +116,9 @@ def classifier_of(
     observer.total_sv(model.n_sv)
     if not param.probability:
         return model
-    sigmoids = pairs.sigmoids if pairs.betas else []  # of a single class LIBSVM's model has them, too: those of no pair
+    sigmoids = (
+        pairs.sigmoids if len(pairs.reports) else []
+    )  # of a single class LIBSVM's model has them, too: those of no pair
     if sigmoids is None:
         return without_probability(model, observer)
     a, b = (filled("d", (sigmoid[part] for sigmoid in sigmoids)) for part in (0, 1))
@@ -120,9 +131,23 @@ def without_probability(model: Model, observer: Observer) -> Model:
     return replace(model, param=replace(model.param, probability=False))
 
 
-def used_rows(betas: list[Buffer], start: list[int]) -> bytearray:
-    """1 for each row with a coefficient in any pair, else 0; rows by class, as ``start`` of ``folds.group_classes``."""
+def joined_betas(betas: Sequence[Buffer]) -> Buffer:
+    """Those of pairs, or of runs of them, as of Pairs."""
+    return betas[0] if len(betas) == 1 else memoryview(b"".join(betas)).cast("d")
+
+
+def each_beta(betas: Buffer, start: list[int]) -> Iterator[Buffer]:
+    """The coefficients of each pair; arguments as of ``used_rows``."""
+    at = 0
+    for i, j in combinations(range(len(start) - 1), 2):
+        n = start[i + 1] - start[i] + start[j + 1] - start[j]
+        yield betas[at : at + n]
+        at += n
+
+
+def used_rows(betas: Buffer, start: list[int]) -> bytearray:
+    """1 for each row with a coefficient in any pair, else 0; rows by class, as ``start`` of ``folds.group_classes``.
+    ``betas`` as of Pairs."""
     used = bytearray(start[-1])
-    for (i, j), beta in zip(combinations(range(len(start) - 1), 2), betas, strict=True):
-        folds.mark_used(used, beta, start[i], start[i + 1], start[j])
+    folds.mark_used(used, betas, start)
     return used

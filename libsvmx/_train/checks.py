@@ -44,9 +44,9 @@ def check_targets(problem: Problem, param: Parameter) -> None:
         check_nu(problem, param)
 
 
-# Of a pair of classes with few rows in a training and its model. About 1,870 were measured; with a third of that, what
-# is refused has no room by far.
-BYTES_OF_PAIR = 600
+# Of a pair of classes with few rows in a training and its model. About 300 were measured in a queue, and 1,870 out of
+# one; with a third of the former, what is refused has no room by far.
+BYTES_OF_PAIR = 100
 # The same in a state, which keeps a path for it: 17,700 were measured.
 BYTES_OF_PATH = 6000
 # Their pairs always find room.

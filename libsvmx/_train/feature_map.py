@@ -20,6 +20,7 @@ from libsvmx._kernels.featurerows import (
     second_order_size,
 )
 from libsvmx._solvers.interior_point.solver import CRSVM
+from libsvmx._train.assembly import each_beta
 from libsvmx._train.model import Model, columns_of, vectors_of
 from libsvmx._train.observer import Remark
 from libsvmx.enums import KernelType
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from libsvmx._kernels.approximation import Approximation, LowRank
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
+    from libsvmx._train.assembly import Reports
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -173,17 +175,17 @@ class FeatureMap:
         self,
         problem: Problem,
         classes: tuple[list[int], list[int], Buffer],
-        betas: list[Buffer],
-        reports: list[SolveReport],
+        betas: Buffer,
+        reports: Reports,
     ) -> Model:
         """The model that predicts with the factor: functions f(x) = sum_p k(x, p) coef_p - rho over its pivots p.
 
-        ``classes``: as of assemble_classifier, of ``problem``.
+        ``classes``, ``betas``: as of assemble_classifier, of ``problem``.
         """
         labels, start, order = classes
         by_class = self.numbers_of(problem)[np.asarray(order)]
         coefs = []
-        for (i, j), beta in zip(combinations(range(len(labels)), 2), betas, strict=True):
+        for (i, j), beta in zip(combinations(range(len(labels)), 2), each_beta(betas, start), strict=True):
             rows = np.concatenate([by_class[start[c] : start[c + 1]] for c in (i, j)])
             coefs.append(self.coef_of_pivots(rows, beta))
         pivots, numbers, columns = self.pivots()
@@ -270,7 +272,7 @@ def model_on_pivots(
     pivots: CsrMatrix,
     labels: list[int],
     coefs: list[FloatArray],
-    reports: list[SolveReport],
+    reports: Reports,
     columns: int,
     row_numbers: IntArray | None = None,
 ) -> Model:
@@ -294,5 +296,5 @@ def model_on_pivots(
         (p,) * (k - 1) + (0,),
         row_numbers=None if row_numbers is None else row_numbers[tiled].astype(np.int32).data,
         columns=columns,
-        reports=tuple(reports),
+        reports=reports,
     )

@@ -173,17 +173,23 @@ def all_but(order, Py_ssize_t begin, Py_ssize_t end):
     return rest_
 
 
-def mark_used(used, beta, Py_ssize_t begin_i, Py_ssize_t end_i, Py_ssize_t begin_j):
-    """Set ``used`` (bytearray, by row grouped by class) where a pair of classes has a coefficient, which nan is not.
+def mark_used(used, betas, start):
+    """Set ``used`` (bytearray, by row grouped by class) where any pair of classes has a coefficient, which nan is not.
 
-    ``beta``: buffer of float64, of the rows [begin_i, end_i), then of those from ``begin_j`` on.
+    ``betas``: buffer of float64, for each pair (0, 1), (0, 2), … the coefficients of its rows, one pair after the other;
+    ``start``: list of int, first row of each class, and the end.
     """
     cdef unsigned char[::1] out = used
-    cdef const double[::1] coefficient = beta
-    cdef Py_ssize_t k, n_i = end_i - begin_i
-    for k in range(coefficient.shape[0]):
-        if fabs(coefficient[k]) > 0:
-            out[begin_i + k if k < n_i else begin_j + k - n_i] = 1
+    cdef const double[::1] beta = betas
+    cdef const int64_t[::1] begin = filled("q", start)
+    cdef Py_ssize_t i, j, c, row, at = 0, k = begin.shape[0] - 1
+    for i in range(k):
+        for j in range(i + 1, k):
+            for c in (i, j):
+                for row in range(begin[c], begin[c + 1]):
+                    if fabs(beta[at]) > 0:
+                        out[row] = 1
+                    at += 1
 
 
 def places_in_classes(start, order):

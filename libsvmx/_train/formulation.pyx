@@ -285,14 +285,14 @@ def assemble_coefficients(betas, positions, start, Py_ssize_t k):
 
     Parameters
     ----------
-    betas : list of buffers of float64      coefficients of each pair (0,1), (0,2), …: the rows of i, then those of j
+    betas : buffer of float64               coefficients of the pairs (0,1), (0,2), …: the rows of i, then those of j
     positions : buffer of int32             the support vectors among the rows grouped by class, ascending
     start : list of int                     first row of each class, and the end
     k : int                                 classes
     """
     cdef const int32_t[::1] position = positions
-    cdef const double[::1] beta
-    cdef Py_ssize_t n_sv = position.shape[0], column, c, i, j, pair = 0
+    cdef const double[::1] beta = betas
+    cdef Py_ssize_t n_sv = position.shape[0], column, c, i, j, at = 0, own
     coef_ = zeros("d", max(k - 1, 0) * n_sv)
     first_ = zeros("q", k + 1)      # first column of each class
     begin_ = zeros("q", k + 1)
@@ -306,10 +306,10 @@ def assemble_coefficients(betas, positions, start, Py_ssize_t k):
         first[c] = column
     for i in range(k):
         for j in range(i + 1, k):
-            beta = betas[pair]
+            own = at + begin[i + 1] - begin[i]  # where those of class j begin
             for column in range(first[i], first[i + 1]):
-                coef[(j - 1) * n_sv + column] = beta[position[column] - begin[i]]
+                coef[(j - 1) * n_sv + column] = beta[at + position[column] - begin[i]]
             for column in range(first[j], first[j + 1]):
-                coef[i * n_sv + column] = beta[begin[i + 1] - begin[i] + position[column] - begin[j]]
-            pair += 1
+                coef[i * n_sv + column] = beta[own + position[column] - begin[j]]
+            at = own + begin[j + 1] - begin[j]
     return coef_

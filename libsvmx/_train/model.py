@@ -9,7 +9,7 @@ from libsvmx._core.arrays import take_int32
 from libsvmx._core.matrix import CsrMatrix, largest_serial, serials_only
 from libsvmx._core.records import fields, record
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.solve_report import SolveReport
+from libsvmx._train.solve_report import SolveReport, SolveReports
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 
@@ -62,7 +62,7 @@ class Model(KeepsPredictors):
     marks : buffer of float64, shape (10,), or None       one-class probability estimates
     row_numbers : buffer of int32, or None    training row (from 1) of each vector; unknown in a loaded model
     columns : int, or None             features that the training rows had; unknown in a loaded model
-    reports : tuple of SolveReport     of the solve of each function; empty in a loaded model
+    reports : sequence of SolveReport  of the solve of each function, as good as a tuple; empty in a loaded model
     """
 
     param: Parameter
@@ -77,7 +77,7 @@ class Model(KeepsPredictors):
     marks: Buffer | None = None
     row_numbers: Buffer | None = None
     columns: int | None = None
-    reports: tuple[SolveReport, ...] = ()
+    reports: Sequence[SolveReport] | SolveReports = ()
 
     def __repr__(self) -> str:
         """In a line: what a notebook shows."""
@@ -101,6 +101,8 @@ class Model(KeepsPredictors):
     @property
     def statuses(self) -> tuple[SolveStatus, ...]:
         """How the solve of each function ended; empty in a loaded model."""
+        if isinstance(self.reports, SolveReports):
+            return self.reports.statuses
         return tuple(report.status for report in self.reports)
 
     @property
@@ -195,9 +197,10 @@ class Model(KeepsPredictors):
             object.__setattr__(self, "columns", index(self.columns))
             if self.columns < self._needed_columns():
                 raise ValueError(f"columns of a model must be at least {self._needed_columns()}, not {self.columns}")
-        object.__setattr__(self, "reports", tuple(self.reports))
-        if not all(isinstance(report, SolveReport) for report in self.reports):
-            raise TypeError(f"reports of a model must be SolveReports, not {self.reports!r}")
+        if not isinstance(self.reports, SolveReports):
+            object.__setattr__(self, "reports", tuple(self.reports))
+            if not all(isinstance(report, SolveReport) for report in self.reports):
+                raise TypeError(f"reports of a model must be SolveReports, not {self.reports!r}")
         k, functions = self.nr_class, self.nr_class * (self.nr_class - 1) // 2
         lengths = {
             "coef": (k - 1) * self.n_sv,

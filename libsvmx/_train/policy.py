@@ -33,6 +33,9 @@ class KernelPolicy:
     # problems, which is what a time limit may lose.
     rows_in_queue: int = 1 << 18
 
+    # Pairs of classes without inner folds, which may be of two rows, that stand in a queue at a time: 25 MB.
+    pairs_in_queue: int = 1 << 16
+
     # ---- rows that solves share --------------------------------------------------------------------
 
     # All rows are shared if they fit this part of the memory; the rest is for the rows of the solve at hand. With room

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from libsvmx._core.buffers import filled
 from libsvmx._core.records import field, record
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
-    from libsvmx.enums import SolveStatus
+    from collections.abc import Iterator
+    from typing import Any
+
+    from libsvmx._typing import Buffer
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -54,3 +59,69 @@ class SolveReport:
     reach: float = 1.0
     chosen: str = ""
     seconds: float = field(default=0.0, compare=False)
+
+
+# What stands in the row of a solve in SolveReports; the last one is whether there is a quantity.
+NUMBERS = (
+    *("iterations", "objective", "rho", "n_sv", "n_bsv", "value", "rows_computed", "values_computed"),
+    *("gap", "reach", "seconds", "has_value"),
+)
+WHOLE = frozenset({"iterations", "n_sv", "n_bsv", "rows_computed", "values_computed"})
+
+
+class SolveReports:
+    """SolveReports(numbers, quantity, chosen): a tuple of the reports of solves that have converged, but for that each
+    is made when it is asked for; they may be hundreds of thousands.
+
+    Parameters
+    ----------
+    numbers : buffer of float64, shape (n * len(NUMBERS),)
+    quantity : str or None         of those that have one
+    chosen : str                   as of SolveReport
+    """
+
+    __slots__ = ("chosen", "numbers", "quantity")
+
+    def __init__(self, numbers: Buffer, quantity: str | None, chosen: str) -> None:
+        self.numbers, self.quantity, self.chosen = numbers, quantity, chosen
+
+    @property
+    def statuses(self) -> tuple[SolveStatus, ...]:
+        """Of each."""
+        return (SolveStatus.CONVERGED,) * len(self)
+
+    @property
+    def rhos(self) -> Buffer:
+        """Of each: buffer of float64, shape (n,)."""
+        return filled("d", self.numbers[NUMBERS.index("rho") :: len(NUMBERS)])
+
+    def __len__(self) -> int:
+        return len(self.numbers) // len(NUMBERS)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return tuple(self[k] for k in range(*at.indices(len(self))))
+        k = range(len(self))[at]
+        of: dict[str, Any] = dict(zip(NUMBERS, self.numbers[k * len(NUMBERS) : (k + 1) * len(NUMBERS)], strict=True))
+        has_value = of.pop("has_value")
+        whole = {name: int(of[name]) for name in WHOLE}
+        quantity = self.quantity if has_value else None
+        return SolveReport(**{**of, **whole}, quantity=quantity, status=SolveStatus.CONVERGED, chosen=self.chosen)
+
+    def __iter__(self) -> Iterator[SolveReport]:
+        return (self[k] for k in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, tuple | SolveReports) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __add__(self, other: Any) -> Any:
+        return tuple(self) + tuple(other)
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)

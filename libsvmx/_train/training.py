@@ -18,6 +18,7 @@ from libsvmx._train.assembly import (
     Pairs,
     assemble_single,
     classifier_of,
+    joined_betas,
     solves_of,
     tell_of_classes,
     without_probability,
@@ -224,16 +225,14 @@ def train_classifier(
     in_queue = warm is None and (inner is None or inner.in_queue)
     queue = kernels.queue(param, observer, solves_of(k, param.probability), weighted) if in_queue else None
     if queue:
-        from libsvmx._train.queue.pairs_at_once import QueuedPairs
+        from libsvmx._train.queue.pairs_at_once import solved_pairs
 
         drawn_by, scheme = rand if param.probability else None, ""
         if inner:
             scheme = inner.scheme_in_queue(param)
             queue.decide_by_floats()
             queue.seed_by(inner.seeder)
-        queued = QueuedPairs(queue, kernels.members(problem), classes, costs, drawn_by, inner=scheme)
-        queue.run(thread_count(param.threads))
-        pairs = queued.collect(observer)
+        pairs = solved_pairs(queue, kernels.members(problem), classes, costs, drawn_by, observer, scheme)
     elif inner:
         pairs = inner.pairs(problem, param, classes, costs, rand, observer, kernels, warm)
     else:
@@ -298,7 +297,7 @@ def pairs_side_by_side(
         not_begun += not begun
         betas.append(found.coefficients)
         reports.append(found.report)
-    return Pairs(betas, reports, sigmoids if inner and len(sigmoids) == len(pairs) else None, not_begun)
+    return Pairs(joined_betas(betas), reports, sigmoids if inner and len(sigmoids) == len(pairs) else None, not_begun)
 
 
 def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list[float]:

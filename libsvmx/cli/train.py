@@ -327,6 +327,9 @@ class Transcript(transcript.TrainingReport):
     def __init__(self, job: Job, say: Callable[[str], None]) -> None:
         super().__init__((lambda text: None) if job.quiet else say, warn, insist)
         self.job, self.flag = job, StopFlag()
+        if job.quiet:  # as if it did not hear of solves, so that no reports are made: they may be hundreds of thousands
+            for name in ("mark", "solved"):
+                setattr(self, name, getattr(Observer, name).__get__(self))
 
     def should_stop(self) -> bool:
         return self.flag.raised

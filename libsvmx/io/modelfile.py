@@ -13,7 +13,7 @@ from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import FormatError, ParameterError, warn_caller
 from libsvmx.io.files import COMPRESSED, atomic_write, parting, read_bytes
 from libsvmx.io.textparse import parse_vectors
-from libsvmx.io.textwrite import vectors_text
+from libsvmx.io.textwrite import numbers_text, vectors_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,11 @@ N_MARKS = 10
 
 def model_text(model: Model) -> bytes:
     """The bytes LIBSVM writes for this model."""
+    return bytes(model_view(model))
+
+
+def model_view(model: Model) -> memoryview:
+    """The same as a buffer, without a copy: they may be many."""
     p = model.param
     lines = [f"svm_type {SVM_NAMES[p.svm_type]}", f"kernel_type {KERNEL_NAMES[p.kernel_type]}"]
     lines += [f"{name} {_plain(getattr(p, name))}" for name in p.kernel_type.uses]
@@ -55,10 +60,13 @@ def model_text(model: Model) -> bytes:
         ("prob_density_marks", model.marks),
         ("nr_sv", model.class_sv),
     ):
-        if values is not None:
+        if isinstance(values, memoryview) and len(values):
+            lines.append(f"{key} {numbers_text(values, len(values), 17).decode('ascii').rstrip()}")
+        elif values is not None:
             lines.append(" ".join([key, *map(_plain, values)]))
     head = "\n".join([*lines, "SV\n"]).encode("ascii")
-    return head + vectors_text(model.vectors, model.coef, p.kernel_type == KernelType.PRECOMPUTED)
+    text: memoryview = vectors_text(head, model.vectors, model.coef, p.kernel_type == KernelType.PRECOMPUTED)
+    return text
 
 
 def _plain(value: float) -> str:
@@ -73,7 +81,7 @@ def save_model(path: str, model: Model) -> None:
     ------
     OSError
     """
-    content = model_text(model)
+    content = model_view(model)
     with atomic_write(path) as file:
         file.write(content)
 

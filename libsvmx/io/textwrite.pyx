@@ -1,5 +1,6 @@
 """Numbers, rows and scaled features as text, as C's printf writes them, whatever the locale."""
 
+from cpython.bytearray cimport PyByteArray_Resize
 from cpython.mem cimport PyMem_Free
 from libc.math cimport fabs, isfinite, signbit
 from libc.stdint cimport int32_t, int64_t
@@ -152,7 +153,7 @@ cdef class Text:
     cdef char *reserve(self, Py_ssize_t n) except NULL:
         """Room for n more bytes; add to ``size`` what was written."""
         if self.size + n > len(self.content):
-            self.content.extend(bytes(max(n, len(self.content))))
+            PyByteArray_Resize(self.content, self.size + max(n, self.size))  # what is not used yet is not touched
         return <char *>self.content + self.size
 
     cdef int put(self, char c) except -1:
@@ -172,11 +173,16 @@ cdef class Text:
         return 0
 
     cdef bytes done(self):
-        return bytes(memoryview(self.content)[:self.size])
+        return bytes(self.view())
+
+    cdef view(self):
+        """The same without a copy."""
+        return memoryview(self.content)[:self.size]
 
 
-def vectors_text(CsrMatrix vectors, coef, bint precomputed):
-    """Support vector lines of a model file: coefficients by %.17g, values by %.8g, each followed by a blank.
+def vectors_text(bytes head, CsrMatrix vectors, coef, bint precomputed):
+    """``head``, and after it the support vector lines of a model file: coefficients by %.17g, values by %.8g, each followed
+    by a blank. A buffer of bytes.
 
     ``coef``: buffer of float64, shape (n_coef * n_rows,), row k holds coefficient k of all vectors.
     """
@@ -184,7 +190,9 @@ def vectors_text(CsrMatrix vectors, coef, bint precomputed):
     cdef Py_ssize_t i, k, l = vectors.n_rows, n_coef = c.shape[0] // l if l else 0
     cdef int64_t e
     cdef const int32_t *feature
-    cdef Text text = Text()
+    cdef Text text = Text(len(head) + (1 << 16))
+    text.content[:len(head)] = head
+    text.size = len(head)
     for i in range(l):
         for k in range(n_coef):
             text.general(c[k * l + i], 17)
@@ -202,7 +210,7 @@ def vectors_text(CsrMatrix vectors, coef, bint precomputed):
                 text.general(vectors.at(e), 8)
                 text.put(c" ")
         text.put(c"\n")
-    return text.done()
+    return text.view()
 
 
 def data_text(CsrMatrix matrix, targets):

@@ -344,4 +344,4 @@ def test_support_vectors_are_written_as_c_writes_them(pairs, n_coef, draw):
         "".join(f"{coef[k * n + i]:.17g} " for k in range(n_coef)) + "".join(f"{j}:{v:.8g} " for j, v in row) + "\n"
         for i, row in enumerate(pairs)
     )
-    assert vectors_text(from_rows(pairs), filled("d", coef), False).decode() == expected
+    assert bytes(vectors_text(b"SV\n", from_rows(pairs), filled("d", coef), False)).decode() == f"SV\n{expected}"

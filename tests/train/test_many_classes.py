@@ -1,20 +1,114 @@
 """One against one of very many classes: refused at once where its pairs find no room."""
 
 import gc
+import pickle
+import re
+import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
 from support.machine import machine_with, too_little_memory
+from support.oracle import Oracle
 from support.policies import KernelPolicy
 from support.recorder import Recorder
 
 import libsvmx
+from libsvmx._train.solve_report import NUMBERS
+from libsvmx.api.arrays import as_matrix
+from libsvmx.io.modelfile import model_text
 
 K = 1200
 ROWS = [{1: float(i % 7), 2: float(i % 11)} for i in range(K)]
 PAIRS = K * (K - 1) // 2
-TOO_FEW = 400 * PAIRS
+TOO_FEW = 80 * PAIRS
 SAYS = rf"a model of {PAIRS} pairs of {K} classes needs about \d+ MB, and \d+ MB are left; targets of a regression\?"
+
+
+def few_rows(k, step):
+    """k classes of two or three rows."""
+    rng = np.random.default_rng(k)
+    y = rng.permutation(np.concatenate([np.repeat(np.arange(k), 2), np.arange(0, k, step)])).astype(float)
+    return rng.normal(size=(len(y), 4)) + 0.3 * (y % 7)[:, None], y
+
+
+@pytest.mark.parametrize("svm_type", ["c_svc", "nu_svc"])
+@pytest.mark.parametrize("pairs", [1, 7, 435])
+def test_pairs_in_batches_are_libsvms(svm_type, pairs, tmp_path):
+    """A queue of so many pairs at a time: the same model, transcript and reports."""
+    X, y = few_rows(30, 4)
+    options = {"svm_type": svm_type, "nu": 0.3, "gamma": 0.5, "policy": KernelPolicy(pairs_in_queue=pairs)}
+    weights = {"weights": {3: 2.0, 17: 0.5}} if svm_type == "c_svc" else {}
+    silent, recorder, marks = libsvmx.train(X, y, **options, **weights), Recorder(), []
+    recorder.mark = marks.append
+    told = libsvmx.train(X, y, observer=recorder, **options, **weights)
+    words = f"-s {int(silent.param.svm_type)} -n 0.3 -g 0.5" + (" -w3 2 -w17 0.5" if weights else "")
+    oracle = Oracle(as_matrix(X), y, words).train()
+    assert model_text(silent) == model_text(told) == oracle.model_bytes(tmp_path)
+    assert len(silent.reports) == 435 and silent.reports == told.reports == tuple(recorder.reports)
+    counts = re.findall(r"#iter = (\d+)", oracle.transcript)
+    assert [report.iterations for report in silent.reports] == list(map(int, counts))
+    assert marks.count("*") == oracle.transcript.count("*")
+
+
+def test_pairs_that_an_end_comes_before():
+    """In the first batch, or in a later one."""
+    X, y = few_rows(30, 4)
+
+    class Ends(libsvmx.Observer):
+        def __init__(self, after):
+            self.left = after
+
+        def should_stop(self):
+            self.left -= 1
+            return self.left < 0
+
+    policy = KernelPolicy(pairs_in_queue=100)
+    whole = libsvmx.train(X, y, gamma=0.5, policy=policy)
+    begun = set()
+    for after in range(12):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", libsvmx.ConvergenceWarning)
+            model = libsvmx.train(X, y, gamma=0.5, policy=policy, observer=Ends(after))
+        done = [status == "converged" for status in model.statuses]
+        begun.add(sum(done))
+        assert len(done) == 435 and set(model.statuses) <= {"converged", "interrupted"}
+        for k in np.flatnonzero(done):
+            assert model.reports[k] == whole.reports[k]
+    assert len(begun) > 2 and 435 in begun
+
+
+def test_reports_are_as_good_as_a_tuple():
+    X, y = few_rows(5, 2)
+    model = libsvmx.train(X, y, gamma=0.5)
+    reports = model.reports
+    assert (
+        len(reports) == 10 and reports == tuple(reports) and tuple(reports) == reports and reports != tuple(reports)[1:]
+    )
+    assert reports[-1] == reports[9] and reports[2:8:3] == (reports[2], reports[5])
+    assert {type(one) for one in reports} == {libsvmx.SolveReport}
+    assert isinstance(reports[0].iterations, int) and isinstance(reports[0].n_sv, int)
+    assert repr(reports) == repr(tuple(reports)) and hash(reports) == hash(tuple(reports))
+    assert reports + reports == tuple(reports) * 2
+    assert model.statuses == ("converged",) * 10
+    assert pickle.loads(pickle.dumps(model)).reports == reports
+    with pytest.raises(IndexError):
+        reports[10]
+
+
+def test_a_thousand_classes_take_no_object_for_each_pair():
+    """Half a million pairs of two classes of two rows: Python objects of them would take hundreds of MB."""
+    X, y = few_rows(1000, 2000)
+    gc.collect()
+    tracemalloc.start()
+    model = libsvmx.train(X, y, gamma=0.5)
+    held, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    n_pairs = 499_500
+    arrays = 8 * (n_pairs * (len(NUMBERS) + 1) + len(model.coef))  # reports, rho, coefficients
+    assert held < 1.2 * arrays
+    assert most < 300 * n_pairs
+    assert len(model.reports) == n_pairs
 
 
 def dense():

@@ -3,7 +3,8 @@
     folds_at_once.py              the folds of cross-validations
     models_at_once.py             trainings over the same rows
         ──by──>  in_batches       which are as long as memory allows (batches.py)
-        ──puts into the queue──>  QueuedPairs     one against one, with the inner folds of probability estimates
+        ──puts into the queue──>  QueuedPairs     one against one, with the inner folds of probability estimates;
+                                                  of one training: solved_pairs
         ──may start from──>  Star, Chain          the optimum over all rows, or that of the fold before (star.py);
                                                   inner folds from that of their pair, or the one before
     SolveQueue (solve_queue.pyx)  runs the threads; tells of the solves in LIBSVM's order

@@ -118,7 +118,7 @@ class WaitingFold:
             drawn_by = own.rand if param.probability else None
             self.pairs = QueuedPairs(queue, rows, classes, costs, drawn_by, known, inner)
             self.grouped = take_int32(rows, classes[2])
-            self.solves = [solve for _, solve in self.pairs.solves]
+            self.solves = list(self.pairs.own)
         else:
             self.grouped, self.start = rows, [0, len(rows)]
             parent, chained = (known.parent_of(0, 0), known.chained) if known else (-1, False)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import chain, combinations
 
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import zeros
+from libsvmx._core.threads import thread_count
 from libsvmx._train import folds
-from libsvmx._train.assembly import INNER_FOLDS, Pairs
+from libsvmx._train.assembly import INNER_FOLDS, Pairs, joined_betas
 from libsvmx._train.observer import Observer, Remark, hears
+from libsvmx._train.solve_report import SolveReports
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Protocol
 
+    from libsvmx._train.assembly import Reports
     from libsvmx._train.folds import Rand
     from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
     class KnownOptima(Protocol):
@@ -33,8 +38,36 @@ if TYPE_CHECKING:
             """The number of a solve that was added."""
 
 
+def solved_pairs(
+    queue: SolveQueue,
+    members: Buffer,
+    classes: tuple[list[int], list[int], Buffer],
+    costs: list[float],
+    rand: Rand | None,
+    observer: Observer,
+    inner: str = "",
+) -> Pairs:
+    """What comes of all pairs of a training, in batches if they are many; the observer is told in LIBSVM's order.
+
+    ``queue``: empty; other arguments as of QueuedPairs.
+    """
+    param, n = queue.param, len(classes[0]) * (len(classes[0]) - 1) // 2
+    batch = max(1, param.policy.pairs_in_queue) if rand is None else max(1, n)
+    found: list[Pairs] = []
+    for first in range(0, max(1, n), batch):
+        queue = queue.another() if found else queue
+        queued = QueuedPairs(queue, members, classes, costs, rand, inner=inner, part=(first, min(first + batch, n)))
+        queue.run(thread_count(param.threads))
+        found.append(queued.collect(observer))
+    if len(found) == 1:
+        return found[0]
+    betas, reports = joined_betas([part.betas for part in found]), joined_reports([part.reports for part in found])
+    return Pairs(betas, reports, None, sum(part.not_begun for part in found))
+
+
 class QueuedPairs:
-    """QueuedPairs(queue, members, classes, costs, rand, known, inner): puts the solves of a classifier into a queue.
+    """QueuedPairs(queue, members, classes, costs, rand, known, inner, part): puts the solves of a classifier into a
+    queue.
 
     Parameters
     ----------
@@ -45,9 +78,16 @@ class QueuedPairs:
     known : KnownOptima or None    where the solves start
     inner : str                    inner folds start from the optimum of their pair: 'star'; from the one before them:
         'chain'; from nothing: ''
+    part : (int, int) or None      the numbers of the first pair and the one after the last; None: all of them. Only of
+        pairs that start from nothing, without inner folds
+
+    Attributes
+    ----------
+    own : sequence of int          the solve of each pair
+    inner : list of range          its inner folds; empty without probability estimates
     """
 
-    __slots__ = ("queue", "sigmoids", "solves")
+    __slots__ = ("inner", "own", "queue", "sigmoids")
 
     def __init__(
         self,
@@ -58,12 +98,19 @@ class QueuedPairs:
         rand: Rand | None,
         known: KnownOptima | None = None,
         inner: str = "",
+        part: tuple[int, int] | None = None,
     ) -> None:
         labels, start, order = classes
         rows = take_int32(members, order)
-        self.queue = queue
+        self.queue, self.inner = queue, list[range]()
         self.sigmoids: list[int] | None = None if rand is None else []
-        self.solves: list[tuple[range, int]] = []  # the inner folds, and the solve itself
+        if rand is None and known is None:
+            first = queue.n_tasks
+            queue.add_pairs(rows, start, costs, *(part or (0, len(labels) * (len(labels) - 1) // 2)))
+            self.own: Sequence[int] = range(first, queue.n_tasks)
+            return
+        own: list[int] = []
+        self.own = own
         for i, j in combinations(range(len(labels)), 2):
             n_i, n_j = start[i + 1] - start[i], start[j + 1] - start[j]
             pair = zeros("i", n_i + n_j)
@@ -80,13 +127,13 @@ class QueuedPairs:
 
             # LIBSVM's order, but for folds that need the solve
             solve = own_solve() if inner == "star" else -1
-            first = queue.n_tasks
             if rand is not None and self.sigmoids is not None:
+                first = queue.n_tasks
                 self.sigmoids.append(queue.n_sigmoids)
                 drawn, bounds = folds.plain_folds(len(pair), INNER_FOLDS, rand)
                 queue.add_folds(pair, n_i, costs[i], costs[j], drawn, bounds, solve, inner == "chain")
-            inner_solves = range(first, queue.n_tasks)
-            self.solves.append((inner_solves, own_solve() if solve < 0 else solve))
+                self.inner.append(range(first, queue.n_tasks))
+            own.append(own_solve() if solve < 0 else solve)
 
     def have_sigmoids(self) -> bool:
         """Whether the sigmoids that were asked for are there: the queue was not stopped before."""
@@ -100,20 +147,35 @@ class QueuedPairs:
         """
         queue, heard = self.queue, hears(observer, "solved") or hears(observer, "mark")
         counted = for_model or hears(observer, "total_sv")
-        found = Pairs([], [], [] if self.sigmoids is not None and self.have_sigmoids() else None, 0)
+        betas = queue.coefficients(self.own[0], self.own[-1]) if counted and self.own else zeros("d", 0)
+        if not self.inner and for_model and self.own and queue.all_went_well(self.own[0], self.own[-1]):
+            if heard or queue.chosen():
+                for solve in self.own:
+                    queue.tell(solve, observer)
+            return Pairs(betas, queue.reports(self.own[0], self.own[-1]), None, 0)  # no object of each is kept
+        sigmoids: list[tuple[float, float]] | None = None
+        if self.sigmoids is not None and self.have_sigmoids():
+            sigmoids = []
+        reports: list[SolveReport] = []
         not_begun = 0
-        for k, (inner_solves, solve) in enumerate(self.solves):
-            for inner in inner_solves:
+        for k, solve in enumerate(self.own):
+            for inner in self.inner[k] if self.inner else ():
                 if heard or not queue.went_well(inner):
                     observer.total_sv(queue.tell(inner, observer).n_sv)  # a training of its own in LIBSVM
-            if found.sigmoids is not None and self.sigmoids is not None:
+            if sigmoids is not None and self.sigmoids is not None:
                 a, b, trouble = queue.sigmoid(self.sigmoids[k])
                 if trouble:
                     observer.remark(Remark(trouble))
-                found.sigmoids.append((a, b))
+                sigmoids.append((a, b))
             not_begun += not queue.was_begun(solve)
-            if counted:
-                found.betas.append(queue.coefficients(solve))
             if for_model or heard or not queue.went_well(solve):
-                found.reports.append(queue.tell(solve, observer))
-        return found._replace(not_begun=not_begun)
+                reports.append(queue.tell(solve, observer))
+        return Pairs(betas, reports, sigmoids, not_begun)
+
+
+def joined_reports(parts: Sequence[Reports]) -> Reports:
+    """Those of batches, one after the other."""
+    numbers, first = [part.numbers for part in parts if isinstance(part, SolveReports)], parts[0]
+    if len(numbers) == len(parts) and isinstance(first, SolveReports):
+        return SolveReports(memoryview(b"".join(numbers)).cast("d"), first.quantity, first.chosen)
+    return tuple(chain.from_iterable(parts))

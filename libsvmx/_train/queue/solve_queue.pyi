@@ -6,7 +6,7 @@ from libsvmx._solvers.control import Control
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.queue.tasks import TaskList
-from libsvmx._train.solve_report import SolveReport
+from libsvmx._train.solve_report import SolveReport, SolveReports
 from libsvmx._typing import Buffer
 from libsvmx.enums import SolveStatus
 
@@ -32,6 +32,7 @@ class SolveQueue(TaskList):
     def work_of(self, unit: Iterable[int]) -> float: ...
     def should_stop(self) -> bool: ...
     def tell(self, t: int, observer: Observer) -> SolveReport: ...
+    def reports(self, first: int, last: int) -> SolveReports: ...
     def summed(self, first: int, last: int) -> SolveReport: ...
     def by_cost(
         self, first: int, n_duals: int, n_costs: int

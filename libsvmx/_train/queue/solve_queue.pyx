@@ -45,7 +45,7 @@ from libsvmx._solvers.smo.solver import SMO
 from libsvmx._train import limits
 from libsvmx._train.formulation import QUANTITIES
 from libsvmx._train.reports import announced
-from libsvmx._train.solve_report import SolveReport
+from libsvmx._train.solve_report import NUMBERS, SolveReport, SolveReports
 from libsvmx.enums import SolveStatus
 
 
@@ -582,6 +582,8 @@ cdef class SolveQueue(TaskList):
         for t in range(self.n_tasks):
             follows = follows or self.follows(t)
         self.by_group = self.kernel_values.has_groups
+        if not follows and not self.by_group and self.n_chains == 0:
+            return [(filled("q", range(self.n_tasks)), filled("q", range(self.n_tasks + 1)))]
         stages = [self.groups_in_units() if grouped else self.chains_in_units()]
         if grouped and threads > 1:
             pieces += UNITS_PER_THREAD * threads // max(1, len(stages[0]))
@@ -689,6 +691,22 @@ cdef class SolveQueue(TaskList):
             seconds=task.seconds, chosen=self.chosen())
         return announced(report, observer)
 
+    def reports(self, Py_ssize_t first, Py_ssize_t last):
+        """The reports of the solves from ``first`` to ``last``, all of which went well: SolveReports."""
+        cdef Py_ssize_t t, width = len(NUMBERS)
+        cdef Task *task
+        numbers = zeros("d", (last + 1 - first) * width)
+        cdef double[::1] out = numbers
+        cdef double *own
+        for t in range(first, last + 1):
+            task = self.task(t)
+            own = &out[(t - first) * width]
+            own[0], own[1], own[2] = <double>task.iterations, task.found.objective, task.found.rho
+            own[3], own[4], own[5] = <double>task.found.n_sv, <double>task.found.n_bsv, task.found.value
+            own[6], own[7] = <double>task.rows_computed, <double>task.values_computed
+            own[8], own[9], own[10] = task.gap, task.reach, task.seconds
+            own[11] = task.found.has_value
+        return SolveReports(numbers, QUANTITIES[self.param.svm_type], self.chosen())
 
     def summed(self, Py_ssize_t first, Py_ssize_t last):
         """One report of the solves first to last - 1: sums, the largest gap, the first end that was not an optimum; rho is

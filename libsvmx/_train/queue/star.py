@@ -17,10 +17,10 @@ from libsvmx._typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from libsvmx._train.assembly import Reports
     from libsvmx._train.observer import Observer
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
-    from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
 
@@ -36,7 +36,7 @@ class Star:
 
     Attributes
     ----------
-    reports : list of SolveReport     of the pairs (0, 1), (0, 2), …
+    reports : sequence of SolveReport     of the pairs (0, 1), (0, 2), …
 
     Raises
     ------
@@ -64,7 +64,7 @@ class Star:
         queue.run(thread_count(queue.param.threads))
         if queue.stopped is not None:
             raise Stopped(queue.stopped)
-        self.reports: list[SolveReport]
+        self.reports: Reports
         if pairs is None:
             self.reports = [queue.tell(0, observer)]
         else:

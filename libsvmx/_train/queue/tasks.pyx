@@ -220,6 +220,45 @@ cdef class TaskList:
             former.keeps = self.has_starts = self.has_larger = True
             self.n_values += task.n_held
 
+    def add_pairs(self, rows, start, costs, Py_ssize_t first, Py_ssize_t last):
+        """Put solves of pairs of classes at the end of the queue, from nothing, whose coefficients are wanted: of the pairs
+        (0, 1), (0, 2), … those from number ``first`` to ``last`` - 1.
+
+        Parameters
+        ----------
+        rows : buffer of int32      as of ``add``, grouped by class
+        start : list of int         first row of each class, and the end
+        costs : list of float       C of each class
+        """
+        cdef const int32_t[::1] chosen = rows
+        cdef const int64_t[::1] begin = filled("q", start)
+        cdef const double[::1] C = filled("d", costs)
+        cdef Py_ssize_t i, j, k, c, pair = 0
+        cdef Task *task
+        if not 0 <= begin[0] <= begin[C.shape[0]] <= chosen.shape[0] or begin.shape[0] != C.shape[0] + 1:
+            raise ValueError(f"{C.shape[0]} classes of {chosen.shape[0]} rows")
+        for k in range(chosen.shape[0]):
+            if not 0 <= chosen[k] < self.kernel_values.n:
+                raise IndexError(f"row {chosen[k]} of {self.kernel_values.n}")
+        for i in range(C.shape[0]):
+            if pair + C.shape[0] - i - 1 <= first:  # none of its pairs
+                pair += C.shape[0] - i - 1
+                continue
+            for j in range(i + 1, C.shape[0]):
+                if first <= pair < last:
+                    self.append(begin[i + 1] - begin[i] + begin[j + 1] - begin[j])
+                    task = self.new_task()
+                    task.first, task.n_positive, task.Cp, task.Cn = self.n_rows, begin[i + 1] - begin[i], C[i], C[j]
+                    for c in (i, j):
+                        for k in range(begin[c], begin[c + 1]):
+                            self.rows[self.n_rows] = chosen[k]
+                            self.n_rows += 1
+                    task.n = task.n_variables = self.n_rows - task.first
+                    self.most_rows = max(self.most_rows, task.n)
+                    task.out = self.n_out
+                    self.n_out += task.n
+                pair += 1
+
     cdef int add_targets(self, Task *task, targets) except -1:
         """Those of the rows of a task."""
         cdef const double[::1] given = targets
@@ -376,10 +415,12 @@ cdef class TaskList:
 
     # ---- what came of it ---------------------------------------------------------------------------
 
-    def coefficients(self, Py_ssize_t t):
-        """The coefficients of the rows of a solve, float64, shape (n,): LIBSVM's sv_coef."""
-        cdef Task *task = self.task(t)
-        return memoryview(self.coefficient)[task.out:task.out + task.n]
+    def coefficients(self, Py_ssize_t t, last=None):
+        """The coefficients of the rows of a solve, float64, shape (n,): LIBSVM's sv_coef; with ``last`` those of all solves
+        from t to that one whose coefficients are wanted, one after the other."""
+        cdef const Task *task = self.task(t)
+        cdef const Task *end = self.task(t if last is None else last)
+        return memoryview(self.coefficient)[task.out:end.out + end.n]
 
     def values(self, Py_ssize_t t):
         """Decision values of the rows held out of a solve, float64, shape (n_held,)."""
@@ -415,6 +456,14 @@ cdef class TaskList:
         """Whether a solve has come to its end, and its numbers are finite."""
         cdef Task *task = self.task(t)
         return task.converged and isfinite(task.found.rho) and isfinite(task.found.objective)
+
+    def all_went_well(self, Py_ssize_t first, Py_ssize_t last):
+        """The same of all solves from ``first`` to ``last``."""
+        cdef Py_ssize_t t
+        for t in range(first, last + 1):
+            if not self.went_well(t):
+                return False
+        return True
 
     def seeder_of(self, Py_ssize_t t):
         """The name of what has made the start of a solve; 'none' from nothing. Of ato and auto: 'ato' along a path."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from libsvmx._core.records import replace
 from libsvmx._train import folds
-from libsvmx._train.assembly import assemble_classifier, assemble_single
+from libsvmx._train.assembly import assemble_classifier, assemble_single, joined_betas
 from libsvmx._train.counting import rows_of_state
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def assembled(
             # adding 0.0 makes -0.0 positive
             betas.append((-np.asarray(beta) + 0.0).data if turned else beta)
             reports.append(replace(report, rho=-report.rho + 0.0) if turned else report)
-    return assemble_classifier(problem, param, (labels, start, order), betas, reports)
+    return assemble_classifier(problem, param, (labels, start, order), joined_betas(betas), reports)
 
 
 def coefficients_of(binary: Solved, ids: Ids) -> Buffer:

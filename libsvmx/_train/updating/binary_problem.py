@@ -21,18 +21,18 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
-from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.auto import Auto
 from libsvmx._solvers.path.path import Path, PathLost, interleaved
 from libsvmx._solvers.smo.solver import SMO
 from libsvmx._train import folds
+from libsvmx._train.assembly import each_beta
 from libsvmx._train.counting import dropped_classes, rows_of_state, without_classes
 from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.observer import Forwarding, Remark
-from libsvmx._train.queue.pairs_at_once import QueuedPairs
+from libsvmx._train.queue.pairs_at_once import solved_pairs
 from libsvmx._train.reports import solve
 from libsvmx._train.solve_report import SolveReport
 from libsvmx._train.training import class_costs
@@ -253,14 +253,14 @@ def trained_pairs(param: Parameter, index: PairIndex, observer: Observer) -> dic
         queue = kernels.queue(param, observer, len(index.members), weighted)
         if queue is None:
             return {}
-        queued = QueuedPairs(queue, kernels.members(problem), index.classes, index.cost_of_class, None)
-        queue.run(thread_count(param.threads))
-        pairs = queued.collect(Unreported(observer))
+        members, costs = kernels.members(problem), index.cost_of_class
+        pairs = solved_pairs(queue, members, index.classes, costs, None, Unreported(observer))
         for report in pairs.reports:
             if report.status in (SolveStatus.INTERRUPTED, SolveStatus.TIME_LIMIT):
                 raise Stopped(report.status)
     iterations = (report.iterations for report in pairs.reports)
-    return dict(zip(index.members, zip(pairs.betas, iterations, strict=True), strict=True))
+    betas = each_beta(pairs.betas, index.classes[1])
+    return dict(zip(index.members, zip(betas, iterations, strict=True), strict=True))
 
 
 def train_binary(

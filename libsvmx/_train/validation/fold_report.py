@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
-    from libsvmx._train.solve_report import SolveReport
+    from libsvmx._train.assembly import Reports
 
 
 def _over_solves(combine: Callable[[list[Any]], Any]) -> Any:
@@ -58,9 +58,7 @@ class FoldReport:
     status: str = _over_solves(_worst)
 
 
-def fold_report(
-    solves: Sequence[SolveReport], *, seeder: str, seeding_seconds: float, solving_seconds: float
-) -> FoldReport:
+def fold_report(solves: Reports, *, seeder: str, seeding_seconds: float, solving_seconds: float) -> FoldReport:
     """One fold of these solves, one for each pair of classes."""
     if len(solves) == 1:  # a sum of one; there may be hundreds of folds in a few milliseconds
         combined = {name: getattr(solves[0], name) for name, _ in _COMBINED}

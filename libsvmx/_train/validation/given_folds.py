@@ -61,7 +61,7 @@ def predicted_folds(problem: Problem, given: list[GivenFold], observer: Observer
         members = kernels.members(part)
         pairs = QueuedPairs(queue, members, (labels, start, order), class_costs(labels, fold.param, observer), None)
         tests = kernels.members(problem.take(fold.tests))
-        queue.add_fold(take_int32(members, order), start, [solve for _, solve in pairs.solves], tests)
+        queue.add_fold(take_int32(members, order), start, list(pairs.own), tests)
     queue.run(thread_count(param.threads))
     if not all(map(queue.fold_is_done, range(len(given)))):
         raise Stopped(queue.stopped or SolveStatus.INTERRUPTED)

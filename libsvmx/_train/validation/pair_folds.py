@@ -12,7 +12,7 @@ from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
 from libsvmx._train import folds, prediction
-from libsvmx._train.assembly import INNER_FOLDS, assemble_classifier
+from libsvmx._train.assembly import INNER_FOLDS, assemble_classifier, joined_betas
 from libsvmx._train.limits import ask
 from libsvmx._train.training import class_costs, pair_problem, predict_fold, shared_kernels, sigmoid_of
 from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
@@ -205,7 +205,7 @@ class PairFolds(ProblemFolds):
                 betas.append(beta)
                 report = solved.report
                 reports.append(report if first == i else replace(report, rho=-report.rho))
-        model = assemble_classifier(part, self.param, (labels, start, order), betas, reports)
+        model = assemble_classifier(part, self.param, (labels, start, order), joined_betas(betas), reports)
         if not self.param.probability:
             return model
         if self.sigmoids is None or full:

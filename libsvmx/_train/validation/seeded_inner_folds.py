@@ -15,7 +15,7 @@ from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, limits
-from libsvmx._train.assembly import INNER_FOLDS, Pairs
+from libsvmx._train.assembly import INNER_FOLDS, Pairs, joined_betas
 from libsvmx._train.drawn_folds import draw_folds
 from libsvmx._train.reports import Recovered
 from libsvmx._train.side_by_side import param_of, side_by_side
@@ -146,7 +146,12 @@ class SeededInnerFolds:
                     sigmoids = None
                     break
                 sigmoids.append(sigmoid_of(of_pair, drawn[k][0], start[i + 1] - start[i], observer))
-        return Pairs([one.coefficients for one, _ in solved], [one.report for one, _ in solved], sigmoids, not_begun)
+        return Pairs(
+            joined_betas([one.coefficients for one, _ in solved]),
+            [one.report for one, _ in solved],
+            sigmoids,
+            not_begun,
+        )
 
     def single(
         self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider, warm: WarmStart | None
