@@ -9,7 +9,7 @@
     _solvers/                         smo/ path/ decomposition/ interior_point/ seeding/, each an algorithm
     _problem/                         the dual problem, its solution, its certificate
     _kernels/                         kernel rows, row store, shared rows, kernel of test rows, low-rank factors
-    _core/                            buffers, sparse rows, C loops and kernel functions, threads, rand()
+    _core/                            buffers, sparse rows, C loops and kernel functions, threads
     enums.py  exceptions.py  _typing.py
 
 Each folder's __init__.py draws what is in it and says what to open first.

@@ -39,7 +39,7 @@ class SvmType(IntEnum):
 class KernelType(IntEnum):
     """Kernel function; the value is LIBSVM's number for ``-t``.
 
-    Adding one: its line here, and its function in ``_core/kernel_functions.c``; all else asks these two.
+    Adding one: its line here, and its function in ``_core/loops/kernel_functions.c``; all else asks these two.
 
     Attributes
     ----------

@@ -3,12 +3,12 @@
 Kernel <- SharedKernel, DoubleGramKernel
                                 K of a problem's rows, without labels; open kernel.pyx first
 Targets                         rows that a row of K is computed against, chosen by Kernel.targets
-  <- DotTargets                 holds Products and applies the kernel function (_core/kernel_functions.c)
+  <- DotTargets                 holds Products and applies the kernel function (_core/loops/kernel_functions.c)
   <- BitTargets                 rows of 0 and 1, looked up by shared ones
   <- SharedTargets              gathered from SharedRows, DoubleGramTargets from a DoubleGram
 Products                        dot products of one row with many, chosen by density
   <- PanelProducts, IntegerProducts, PostingProducts, ColumnProducts, GivenValues
-RbfPanels                       RBF values from PanelProducts in one pass (_core/rbf.c)
+RbfPanels                       RBF values from PanelProducts in one pass (_core/loops/rbf.c)
 
 KernelRows                      what a solver asks for rows; its positions, active part and swaps
   <- GramRows                   of parts of a Gram, which has all values of few rows: for many solves;

@@ -465,7 +465,7 @@ cdef class GivenValues(Products):
 
 
 cdef class RbfPanels:
-    """Rows of the RBF kernel over panels in one pass (_core/rbf.c), and those values that remain in doubt. Made by ``over``."""
+    """Rows of the RBF kernel over panels in one pass (_core/loops/rbf.c), and those values that remain in doubt. Made by ``over``."""
 
     @staticmethod
     cdef RbfPanels over(PanelProducts products, CsrMatrix matrix, const int32_t[::1] rows, double[::1] squares,

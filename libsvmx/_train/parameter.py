@@ -8,6 +8,7 @@ from math import isinf
 from libsvmx._core.records import field, fields, record, replace
 from libsvmx._solvers.smo.solver import SMO
 from libsvmx._solvers.solver import NO_BOUND, Solver, converted
+from libsvmx._train.observer import Remark
 from libsvmx._train.policy import DEFAULT, KernelPolicy, usual
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
@@ -16,6 +17,8 @@ from libsvmx.exceptions import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, TypeVar
+
+    from libsvmx._train.observer import Observer
 
     Kind = TypeVar("Kind", SvmType, KernelType)
 
@@ -293,3 +296,14 @@ def _likely(name: str, known: list[str]) -> str:
     near = get_close_matches(name.lower(), list(by_lower), 1)
     meant = ELSEWHERE.get(name) or (by_lower[near[0]] if near else "")
     return f"{f'Did you mean {meant}? ' if meant else ''}Known are {', '.join(known)}"
+
+
+def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list[float]:
+    """C of each class, weighted."""
+    costs = [param.C] * len(labels)
+    for label, weight in param.weights:
+        if label in labels:
+            costs[labels.index(label)] *= weight
+        else:
+            observer.remark(Remark.WEIGHT_WITHOUT_CLASS, str(label))
+    return costs

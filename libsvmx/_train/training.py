@@ -28,7 +28,7 @@ from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.model import Model
 from libsvmx._train.observer import Remark
-from libsvmx._train.parameter import Parameter
+from libsvmx._train.parameter import Parameter, class_costs
 from libsvmx._train.problem import Problem
 from libsvmx._train.reports import Recovered, recover, solve
 from libsvmx._typing import TYPE_CHECKING
@@ -298,17 +298,6 @@ def pairs_side_by_side(
         betas.append(found.coefficients)
         reports.append(found.report)
     return Pairs(joined_betas(betas), reports, sigmoids if inner and len(sigmoids) == len(pairs) else None, not_begun)
-
-
-def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list[float]:
-    """C of each class, weighted."""
-    costs = [param.C] * len(labels)
-    for label, weight in param.weights:
-        if label in labels:
-            costs[labels.index(label)] *= weight
-        else:
-            observer.remark(Remark.WEIGHT_WITHOUT_CLASS, str(label))
-    return costs
 
 
 def pair_problem(problem: Problem, order: Buffer, start: list[int], i: int, j: int) -> Problem:

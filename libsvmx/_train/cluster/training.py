@@ -19,9 +19,9 @@ from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
 from libsvmx._train.counting import without_classes
 from libsvmx._train.limits import control_of
 from libsvmx._train.observer import Remark
+from libsvmx._train.parameter import class_costs
 from libsvmx._train.reports import announced
 from libsvmx._train.solve_report import SolveReport
-from libsvmx._train.training import class_costs
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:

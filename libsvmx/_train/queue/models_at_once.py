@@ -6,9 +6,9 @@ from functools import partial
 
 from libsvmx._train import folds
 from libsvmx._train.assembly import assemble_single, classifier_of, tell_of_classes
+from libsvmx._train.parameter import class_costs
 from libsvmx._train.queue.batches import in_batches
 from libsvmx._train.queue.pairs_at_once import QueuedPairs
-from libsvmx._train.training import class_costs
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -32,10 +32,10 @@ from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.observer import Forwarding, Remark
+from libsvmx._train.parameter import class_costs
 from libsvmx._train.queue.pairs_at_once import solved_pairs
 from libsvmx._train.reports import solve
 from libsvmx._train.solve_report import SolveReport
-from libsvmx._train.training import class_costs
 from libsvmx.enums import SolveStatus, SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
 

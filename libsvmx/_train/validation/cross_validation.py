@@ -23,9 +23,10 @@ from libsvmx._train.counting import counting_part, nothing_counts
 from libsvmx._train.drawn_folds import draw_repeats, folds_at_once, inner_rands
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
+from libsvmx._train.parameter import class_costs
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
 from libsvmx._train.side_by_side import HandedOn, param_of, side_by_side
-from libsvmx._train.training import class_costs, predict_fold, shared_kernels, train_all_but
+from libsvmx._train.training import predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import PairFolds, by_pairs, folds_of
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts

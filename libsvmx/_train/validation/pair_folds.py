@@ -14,7 +14,8 @@ from libsvmx._core.records import replace
 from libsvmx._train import folds, prediction
 from libsvmx._train.assembly import INNER_FOLDS, assemble_classifier, joined_betas
 from libsvmx._train.limits import ask
-from libsvmx._train.training import class_costs, pair_problem, predict_fold, shared_kernels, sigmoid_of
+from libsvmx._train.parameter import class_costs
+from libsvmx._train.training import pair_problem, predict_fold, shared_kernels, sigmoid_of
 from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, joined
 from libsvmx._train.validation.single_folds import SingleFolds

@@ -21,8 +21,8 @@ from libsvmx._train.checks import check_problem
 from libsvmx._train.drawn_folds import Folds, draw_folds, draw_repeats
 from libsvmx._train.folds import Rand
 from libsvmx._train.kernel_provider import KernelProvider
+from libsvmx._train.parameter import class_costs
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
-from libsvmx._train.training import class_costs
 from libsvmx._train.validation.cross_validation import cross_validate
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx._typing import TYPE_CHECKING
