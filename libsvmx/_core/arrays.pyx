@@ -9,6 +9,20 @@ from libc.stdint cimport int32_t
 
 from libsvmx._core.buffers import SIZE_OF, zeros
 
+cdef extern from *:
+    """
+    #if defined(__GLIBC__)
+    #include <malloc.h>
+    static void svmx_trim(void) { malloc_trim(0); }
+    #else
+    static void svmx_trim(void) {}
+    #endif
+    """
+    void svmx_trim() nogil
+
+# Values of a training from which on to give memory back takes much less time than the training has.
+cdef Py_ssize_t WORTH_GIVING_BACK = 1 << 20
+
 
 def empty(str kind, Py_ssize_t n):
     """As ``buffers.zeros``, but of any content: whoever fills it, touches it first."""
@@ -21,6 +35,16 @@ def unwritten_bytes(Py_ssize_t n):
     """(bytes, memoryview): n bytes of any content, and how they are written before anybody else sees them."""
     content = PyBytes_FromStringAndSize(NULL, n)
     return content, PyMemoryView_FromMemory(PyBytes_AS_STRING(content), n, PyBUF_WRITE)
+
+
+def give_back(Py_ssize_t n_values):
+    """After work on so many values: free memory goes back to the system.
+
+    Once an array of up to 32 MB was freed, glibc takes others of its size from its heaps, and keeps them.
+    """
+    if n_values >= WORTH_GIVING_BACK:
+        with nogil:
+            svmx_trim()
 
 
 def ramp(Py_ssize_t n):

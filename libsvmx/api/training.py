@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from libsvmx._core.arrays import ramp
+from libsvmx._core.arrays import give_back, ramp
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train import prediction
@@ -149,6 +149,9 @@ def train(
         if by_cv:
             model = calibrated(model, problem, param, rand, heard)
             check_finite(model)
+        size = problem.matrix.nnz
+        del problem, warm
+        give_back(size)
         return model
 
 

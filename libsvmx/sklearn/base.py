@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from libsvmx._core.apart import at_once, built_apart
+from libsvmx._core.arrays import give_back
 from libsvmx._core.records import replace
 from libsvmx._solvers.solver import Solver
 from libsvmx._train.folds import Rand
@@ -182,6 +183,9 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
                 self._show_training(model, data, keep)
                 if keep and exact and not self.fit_status_:
                     self._refine_kept(self._kept, observer)
+            size = data.problem.matrix.nnz
+            del data
+            give_back(size)
         except BaseException as error:
             name_classes(error, self.__dict__.get("classes_"))
             raise

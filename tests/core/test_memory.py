@@ -1,7 +1,13 @@
-"""Work that is refused before it begins, and fewer threads, where there is too little memory."""
+"""Work that is refused before it begins, and fewer threads, where there is too little memory; memory given back."""
+
+import os
+import platform
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+from support.faults import objects_from_malloc
 from support.machine import machine_with, too_little_memory
 from support.recorder import Recorder
 
@@ -47,3 +53,44 @@ def test_refused_before_the_work(options, what):
     assert not recorder.factors and not recorder.lines
     with machine_with(free_bytes=200 * MEGABYTE):
         assert libsvmx.train(X, y, **options).statuses == ("converged",)
+
+
+# 40 MB that the process has freed, below a block that it has not: glibc keeps them once a larger array was freed.
+GIVEN_BACK = """
+import os, sys, warnings
+import numpy as np
+import libsvmx
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+warnings.simplefilter("ignore")
+n = int(sys.argv[2])
+X, y = np.random.default_rng(1).random((n, 1000)), np.arange(n) % 2
+fit = {"train": lambda X, y: libsvmx.train(X, y, max_iter=1), "SVC": lambda X, y: libsvmx.SVC(max_iter=1).fit(X, y)}
+fit = fit[sys.argv[1]]
+fit(X[:50], y[:50])
+block = bytearray(31 << 20)
+del block
+blocks = [bytearray(b"x") * (1 << 20) for _ in range(41)]
+last, before = blocks.pop(), resident()
+blocks.clear()
+fit(X, y)
+print(before - resident())
+"""
+
+
+@objects_from_malloc
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc" or "asan" in os.environ.get("LD_PRELOAD", ""), reason="another malloc"
+)
+@pytest.mark.parametrize("door", ["train", "SVC"])
+def test_a_large_training_gives_free_memory_back(door):
+    def given_back(n):
+        done = subprocess.run([sys.executable, "-c", GIVEN_BACK, door, str(n)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return float(done.stdout)
+
+    assert given_back(1100) > 20  # megabytes; a million values, and few of their own are left
+    assert given_back(60) < 20  # a small one does not take the time
