@@ -6,6 +6,8 @@ from libsvmx._core.enumerations import StrEnum
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from libsvmx._core.process import Token
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
     from libsvmx._train.solve_report import SolveReport
@@ -60,6 +62,12 @@ class Observer:
     def solved(self, report: SolveReport) -> None:
         """A dual problem has been solved."""
 
+    def solved_with_marks(self, marks: Sequence[str], report: SolveReport) -> None:
+        """A dual problem has been solved while nobody was told: its marks, and then ``solved``. For libsvmx itself."""
+        for mark in marks:
+            self.mark(mark)
+        self.solved(report)
+
     def counted(self, what: str, done: int, total: int) -> None:
         """So many of all folds of a cross-validation, rows of leave-one-out, ... are done; ``what``: 'fold', 'row'."""
 
@@ -94,7 +102,10 @@ class Forwarding(Observer):
     passed_on: tuple[str, ...] = tuple(name for name in vars(Observer) if not name.startswith("_"))
 
     def __init_subclass__(cls) -> None:
-        cls.passed_on = tuple(name for name in Forwarding.passed_on if getattr(cls, name) is getattr(Observer, name))
+        own = {name for name in Forwarding.passed_on if getattr(cls, name) is not getattr(Observer, name)}
+        if own & {"mark", "solved"}:
+            own.add("solved_with_marks")  # which goes by them
+        cls.passed_on = tuple(name for name in Forwarding.passed_on if name not in own)
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from libsvmx._train.inner_folds import InnerFolds
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.cross_validation import CrossValidated
     from libsvmx._train.validation.leave_one_out import LeftOneOut
     from libsvmx._train.validation.scheme import Seeding
@@ -333,6 +334,16 @@ class Transcript(transcript.TrainingReport):
 
     def should_stop(self) -> bool:
         return self.flag.raised
+
+    def solved_with_marks(self, marks: Sequence[str], report: SolveReport) -> None:
+        """All of it is printed at once: of hundreds of thousands, that is most of what it takes."""
+        say, texts = self.write, list[str]()
+        self.write = texts.append
+        try:
+            super().solved_with_marks(marks, report)
+        finally:
+            self.write = say
+        say("".join(texts))
 
     def remark(self, kind: Remark, detail: str = "") -> None:
         if not (self.job.validates and kind in OF_AN_UNFINISHED_MODEL):

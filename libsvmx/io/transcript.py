@@ -127,13 +127,11 @@ class TrainingReport(Remarks):
         self.write(MARKS[mark])
 
     def solved(self, report: SolveReport) -> None:
-        yields = f"{report.quantity} = {fixed(report.value)}\n" if report.quantity else ""
-        self.write(
-            f"\noptimization finished, #iter = {report.iterations}\n"
-            f"{yields}"
-            f"obj = {fixed(report.objective)}, rho = {fixed(report.rho)}\n"
-            f"nSV = {report.n_sv}, nBSV = {report.n_bsv}\n"
-        )
+        self.write(f"\noptimization finished, #iter = {report.iterations}\n")
+        if report.quantity:
+            self.write(f"{report.quantity} = {fixed(report.value)}\n")
+        self.write(f"obj = {fixed(report.objective)}, rho = {fixed(report.rho)}\n")
+        self.write(f"nSV = {report.n_sv}, nBSV = {report.n_bsv}\n")
 
     def iterated(self, line: Iteration) -> None:
         if line == self.last:  # where it goes on to a tighter tolerance

@@ -678,8 +678,11 @@ cdef class SolveQueue(TaskList):
         """Tell the observer of a solve. Returns its report."""
         cdef Task *task = self.task(t)
         cdef Py_ssize_t k
-        for k in range(task.n_marks):
-            observer.mark(MARKS[task.marks[k]])
+        cdef bint usual = self.went_well(t) and not self.chosen()
+        marks = [MARKS[task.marks[k]] for k in range(task.n_marks)]
+        if not usual:
+            for mark in marks:
+                observer.mark(mark)
         status = SolveStatus.CONVERGED
         if not task.converged:
             status = self.stopped or SolveStatus.ITERATION_LIMIT
@@ -689,7 +692,10 @@ cdef class SolveQueue(TaskList):
             n_bsv=task.found.n_bsv, quantity=quantity, value=task.found.value, status=status,
             rows_computed=task.rows_computed, values_computed=task.values_computed, gap=task.gap, reach=task.reach,
             seconds=task.seconds, chosen=self.chosen())
-        return announced(report, observer)
+        if not usual:
+            return announced(report, observer)
+        observer.solved_with_marks(marks, report)
+        return report
 
     def reports(self, Py_ssize_t first, Py_ssize_t last):
         """The reports of the solves from ``first`` to ``last``, all of which went well: SolveReports."""
