@@ -621,7 +621,7 @@ def largest_square(CsrMatrix matrix, rows):
     for i in range(chosen.shape[0]):
         square = 0.0
         for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
-            square += matrix.value[k] * matrix.value[k]
+            square += matrix.at(k) * matrix.at(k)
         most = max(most, square)
     return most
 

@@ -216,7 +216,7 @@ def test_every_option_of_the_usage_is_known(folder):
         for line in train.USAGE.splitlines()
         if line.startswith("  -") and "--help" not in line
     }
-    assert len(options) == 41
+    assert len(options) == 42
     for option in options - {"-q", "--lenient", "--loo", "--explain", "--unbalanced"}:
         _, _, err = folder.call("svmx-train", option)
         assert err == f"svmx-train: error: option {option} needs a value\nsee svmx-train --help\n"
