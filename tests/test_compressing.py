@@ -79,6 +79,7 @@ def test_the_bound_holds_where_the_change_is_largest(kind, exhaustive):
         assert np.sqrt(-worst.fun) > 0.02 * found.bounds[k]  # the search has found something
 
 
+@pytest.mark.filterwarnings("ignore:rounding hides:libsvmx.ConvergenceWarning")
 @examples(120)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1e-3, 1.0, 1e3, 1e7]), st.sampled_from([1e-2, 1.0, 30.0]))
 def test_the_bound_is_above_the_exact_distance(seed, C, gamma):

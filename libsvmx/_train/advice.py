@@ -235,11 +235,14 @@ def far_from_0(table: Table, gamma: float) -> NDArray[np.intp]:
     """Places of the features whose distance from 0, many times their range, gives squared distances between rows
     large rounding errors; the farthest first, none where they are not."""
     size = np.maximum(np.abs(table.lows), np.abs(table.highs))
-    far = np.flatnonzero(size >= OFFSET * (table.highs - table.lows))
-    if not is_noise(gamma, float((size[far] ** 2).sum())):
+    with np.errstate(over="ignore"):
+        far = np.flatnonzero(size >= OFFSET * (table.highs - table.lows))
+        squares = size[far] ** 2
+        total = float(squares.sum())
+    if not np.isfinite(total) or not is_noise(gamma, total):  # too large for a kernel is an error
         return far[:0]
-    far = far[np.argsort(-size[far], kind="stable")]
-    return far[len(far) * size[far] ** 2 >= size[far[0]] ** 2]
+    order = np.argsort(-size[far], kind="stable")
+    return far[order][len(far) * squares[order] >= squares.max()]
 
 
 def far_text(table: Table, places: NDArray[np.intp]) -> str:

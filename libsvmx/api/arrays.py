@@ -67,6 +67,8 @@ def borrowed(X: Any) -> CsrMatrix | None:
     For nothing that outlives the call: a model has copies of its vectors. Where most values are 0, or all are 0 or 1,
     sparse rows are smaller, and are worked on faster. Raises DataError for values that are not finite.
     """
+    if isinstance(X, CsrMatrix):  # with its explicit zeros
+        return X
     if hasattr(X, "tocsr"):
         return from_scipy(X, borrow=True)
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "biuf":

@@ -77,6 +77,7 @@ def held_out(X, y, row, **options):
     return value + np.array([growing.max(), falling.min()]), free.sum()
 
 
+@pytest.mark.filterwarnings("ignore:rounding hides:libsvmx.ConvergenceWarning")
 def test_values_of_a_path_are_the_optimum_in_double_where_a_training_in_float_is_further_off():
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(25, 2)), rng.normal(size=25)

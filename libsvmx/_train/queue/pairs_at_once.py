@@ -136,8 +136,11 @@ class QueuedPairs:
             own.append(own_solve() if solve < 0 else solve)
 
     def have_sigmoids(self) -> bool:
-        """Whether the sigmoids that were asked for are there: the queue was not stopped before."""
-        return all(map(self.queue.sigmoid_is_done, self.sigmoids or ()))
+        """Whether the sigmoids that were asked for are there, and all functions that they are of: the queue was not
+        stopped before."""
+        queue = self.queue
+        whole = queue.stopped is None or all(map(queue.went_well, self.own))
+        return whole and all(map(queue.sigmoid_is_done, self.sigmoids or ()))
 
     def collect(self, observer: Observer, for_model: bool = True) -> Pairs:
         """The results, once the queue has run; the observer is told of them in LIBSVM's order.
