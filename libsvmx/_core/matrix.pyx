@@ -612,18 +612,37 @@ def first_asymmetry(CsrMatrix matrix, rows):
     return None
 
 
-def largest_square(CsrMatrix matrix, rows):
-    """The largest sum of squares of one of the rows (buffer of int32), 0 if there is none."""
+def square_of_offsets(CsrMatrix matrix, rows, double ranges):
+    """|x|^2 in the features that are farther from 0 than ``ranges`` times their range, each where it is farthest.
+
+    Such a feature is stored in every row, so those of the first one (of ``rows``, buffer of int32) are all there can be.
+    """
     cdef const int32_t[::1] chosen = rows
-    cdef Py_ssize_t i
-    cdef int64_t k
-    cdef double square, most = 0.0
-    for i in range(chosen.shape[0]):
-        square = 0.0
-        for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
-            square += matrix.at(k) * matrix.at(k)
-        most = max(most, square)
-    return most
+    cdef const int32_t *feature
+    cdef const int32_t *first
+    cdef Py_ssize_t i, c, n_candidates = matrix.ptr[chosen[0] + 1] - matrix.ptr[chosen[0]] if chosen.shape[0] else 0
+    cdef int64_t k, begin, end
+    cdef double x, size, square = 0.0
+    lows_, highs_ = zeros("d", n_candidates), zeros("d", n_candidates)
+    cdef double[::1] low = lows_, high = highs_
+    if n_candidates == 0:
+        return 0.0
+    first = matrix.features(chosen[0])
+    for c in range(n_candidates):
+        low[c] = high[c] = matrix.at(matrix.ptr[chosen[0]] + c)
+    for i in range(1, chosen.shape[0]):
+        begin, end = matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]
+        feature, k = matrix.features(chosen[i]), begin
+        for c in range(n_candidates):
+            while k < end and feature[k - begin] < first[c]:
+                k += 1
+            x = matrix.at(k) if k < end and feature[k - begin] == first[c] else 0.0
+            low[c], high[c] = min(low[c], x), max(high[c], x)
+    for c in range(n_candidates):
+        size = max(fabs(low[c]), fabs(high[c]))
+        if size >= ranges * (high[c] - low[c]):
+            square += size * size
+    return square
 
 
 def largest_serial(CsrMatrix vectors):

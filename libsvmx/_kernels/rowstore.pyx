@@ -279,7 +279,7 @@ cdef void _copy_part(void *context, int64_t part) noexcept nogil:
 cdef double LEAST_BYTES = 8 << 20
 cdef double LEAST_BYTES_CHEAP = 1 << 20
 # Of a float: the first touch, which costs from 0.4 to 4.6 on virtual machines, and to fetch it.
-cdef double TOUCH_NS = 1.2, FETCH_NS = 0.4
+cdef double TOUCH_NS = 0.6, FETCH_NS = 0.4
 # Rows of cheaper values are as soon computed again as kept, and get shorter with the active part. Others are computed
 # whole, since what shrinking saves would be computed when a gradient is reconstructed,
 cdef double CHEAP_NS = 0.8

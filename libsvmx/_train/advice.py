@@ -21,7 +21,7 @@ from libsvmx._core.memory import MEGABYTE
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.auto import Auto, are_few
-from libsvmx._train.checks import check_problem, is_noise
+from libsvmx._train.checks import OFFSET, check_problem, is_noise
 from libsvmx._train.counting import counting_part
 from libsvmx._train.gamma import default_gamma
 from libsvmx._train.kernel_provider import KernelProvider
@@ -42,7 +42,6 @@ SAMPLE = 500  # rows whose distances the median heuristic takes
 # for one of the smallest; gamma outside the quantiles of the heuristic.
 WIDE, NARROW, UNEVEN, FAR = 10.0, 0.01, 10.0, 10.0
 MANY = 10_000  # rows from which on crsvm is worth a word
-OFFSET = 4.0  # ranges of a feature from 0 on that are an offset
 SHOWN = 5  # of many, the first are named
 KERNEL_BYTES = 4  # of a kernel value
 PIECE = 1 << 19  # values that are sorted at once: a twentieth of a second

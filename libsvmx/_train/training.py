@@ -8,7 +8,7 @@ from itertools import chain, combinations
 from libsvmx._core.arrays import take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.machine import machine
-from libsvmx._core.matrix import first_asymmetry, largest_square
+from libsvmx._core.matrix import first_asymmetry, square_of_offsets
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualSolution
@@ -23,7 +23,7 @@ from libsvmx._train.assembly import (
     tell_of_classes,
     without_probability,
 )
-from libsvmx._train.checks import check_finite, check_problem, is_noise
+from libsvmx._train.checks import OFFSET, check_finite, check_problem, is_noise
 from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.model import Model
@@ -86,7 +86,9 @@ def tell_asymmetry(problem: Problem, param: Parameter, observer: Observer) -> No
 
 def tell_offset(problem: Problem, param: Parameter, observer: Observer) -> None:
     """A remark on features so far from 0 that squared distances, |x|^2 + |z|^2 - 2 x'z, have large rounding errors."""
-    if param.kernel_type != KernelType.RBF or not is_noise(param.gamma, largest_square(problem.matrix, problem.rows)):
+    if param.kernel_type != KernelType.RBF:
+        return
+    if not is_noise(param.gamma, square_of_offsets(problem.matrix, problem.rows, OFFSET)):
         return
     from libsvmx._train.advice import Table, far_from_0, far_text
 
