@@ -50,6 +50,11 @@ class Folds(NamedTuple):
     rand: Rand
 
     @property
+    def n(self) -> int:
+        """How many."""
+        return len(self.bounds) - 1
+
+    @property
     def each(self) -> list[Fold]:
         """One after the other."""
         return [Fold(self.order, begin, end) for begin, end in pairwise(self.bounds)]
@@ -115,11 +120,11 @@ def draw_repeats(
 def folds_at_once(validations: Sequence[Folds], param: Parameter, kernels: KernelProvider) -> tuple[int, list[Rand]]:
     """How many folds that are not solved by a queue are solved at a time, and for each of them the random numbers as
     its training finds them. ``kernels`` are made ready for that."""
-    n, threads = sum(len(own.each) for own in validations), thread_count(param.threads)
+    n, threads = sum(own.n for own in validations), thread_count(param.threads)
     weighted = validations[0].problem.sample_weight is not None
     if param.probability and (weighted or not param.svm_type.is_classification):
         # what a training draws is known when it does
-        return 1, [own.rand for own in validations for _ in own.each]
+        return 1, [own.rand for own in validations for _ in range(own.n)]
     return kernels.at_once_of(n, threads), [rand for own in validations for rand in inner_rands(own, param, None)]
 
 
@@ -127,7 +132,7 @@ def inner_rands(own: Folds, param: Parameter, part: CountingPart | None) -> list
     """For each fold, the random numbers as its training finds them, which draws inner folds of its rows that count;
     ``own.rand`` is moved on by all of them. ``part``: what counts of the problem, None for all of it."""
     if not param.probability:
-        return [own.rand] * len(own.each)
+        return [own.rand] * own.n
     rands, targets = [], part.problem.targets if part else own.problem.targets
     for fold in own.each:
         rands.append(own.rand.copy())

@@ -69,7 +69,7 @@ class Star:
             self.reports = [queue.tell(0, observer)]
         else:
             tell_of_classes(labels, start, queue.param, observer)
-            self.reports = pairs.collect(observer).reports
+            self.reports = list(pairs.collect(observer).reports)
 
     def prepare(self, queue: SolveQueue) -> None:
         queue.start_from(self.queue)

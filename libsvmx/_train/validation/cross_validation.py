@@ -173,7 +173,7 @@ def chosen(
 
     ``linked``: folds start from those at a smaller C, or leave something for a larger one: not those of a queue.
     """
-    problem, n_folds, repeats = drawn[0].problem, len(drawn[0].each), len(drawn)
+    problem, n_folds, repeats = drawn[0].problem, drawn[0].n, len(drawn)
     exact, auto = seeding.seeder == "none", seeding == Seeding("auto")
     # folds that share nothing, or many small problems: a start costs more than it saves
     apart = auto and (n_folds == 2 or n_classes > 2)
@@ -405,7 +405,7 @@ class Results:
 
     def begin_of(self, f: int) -> int:
         """Where the rows of the repeat begin that has fold f."""
-        return f // len(self.drawn[0].each) * len(self.problem)
+        return f // self.drawn[0].n * len(self.problem)
 
     def fold_of(self) -> Buffer:
         """As of CrossValidated."""
