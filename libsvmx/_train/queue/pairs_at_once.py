@@ -104,9 +104,15 @@ class QueuedPairs:
         rows = take_int32(members, order)
         self.queue, self.inner = queue, list[range]()
         self.sigmoids: list[int] | None = None if rand is None else []
-        if rand is None and known is None:
-            first = queue.n_tasks
-            queue.add_pairs(rows, start, costs, *(part or (0, len(labels) * (len(labels) - 1) // 2)))
+        if rand is None:
+            first, numbers = queue.n_tasks, part or (0, len(labels) * (len(labels) - 1) // 2)
+            if known is None:
+                queue.add_pairs(rows, start, costs, *numbers)
+            else:
+                parents = [known.parent_of(*pair) for pair in combinations(labels, 2)]
+                queue.add_pairs(rows, start, costs, *numbers, parents, known.chained)
+                for solve, pair in enumerate(combinations(labels, 2), first):
+                    known.note(*pair, solve)
             self.own: Sequence[int] = range(first, queue.n_tasks)
             return
         own: list[int] = []

@@ -168,6 +168,7 @@ cdef class Worker:
         cdef bint seeded = has_start(task)
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task, self.control.eps = task, self.todo.eps
+        task.from_nothing = seeded and not self.starts.pays(task)
         if task.growth > 0 and self.last_task == task.parent and self.kernel_rows.n_swaps == 0:
             self.kernel_rows.rows_computed = self.kernel_rows.rows_found = 0  # the rows stand there as they are needed
         else:
@@ -200,6 +201,7 @@ cdef class Worker:
             memcpy(&self.todo.kept_beta[task.optimum], &self.beta[0], task.n_variables * sizeof(double))
             memcpy(&self.todo.kept_scores[task.optimum], &self.scores[0], task.n_variables * sizeof(double))
         task.found.rho, task.found.objective = optimum.rho, optimum.objective
+        task.r = optimum.r
         of = self.formulation(task)
         recover(&of, task.n, &self.weights[0] if self.todo.weighted else NULL, &self.dual, &self.beta[0], optimum.r,
                 coefficients, &task.found)
@@ -249,7 +251,7 @@ cdef class Worker:
                 self.weights[i] = self.todo.weights[rows[i]]
         self.dual.size = task.n_variables
         self.write_dual(task)
-        return has_start(task) and task.growth == 0 and self.starts.begin(task, &self.dual)
+        return has_start(task) and not task.from_nothing and task.growth == 0 and self.starts.begin(task, &self.dual)
 
     cdef void write_dual(self, const Task *task) noexcept nogil:
         """The dual problem with LIBSVM's start."""
@@ -271,10 +273,11 @@ cdef class Worker:
         if task.growth > 0:
             seeded = True
             self.starts.begin_larger(task, &self.dual, &self.scores[0])
-        elif has_start(task):
+        elif has_start(task) and not task.from_nothing:
             seeded = self.starts.make(task, &self.dual, &self.scores[0])
-        if has_start(task) and not seeded:
-            self.write_dual(task)
+            if not seeded:
+                task.from_nothing, self.control.eps = True, self.todo.eps
+                self.write_dual(task)
         for v in range(self.dual.size):
             if self.group[v]:
                 groups = 2

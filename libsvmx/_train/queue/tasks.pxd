@@ -43,6 +43,8 @@ cdef struct Task:
     double seconds
     double seeding_seconds      # of these, for the start
     bint along_path             # of ATO
+    bint from_nothing           # there is a parent, but no start that pays, or none that is feasible
+    double r                    # of the dual problem, as of Optimum
     int64_t iterations
     int64_t rows_computed
     int64_t values_computed
@@ -189,5 +191,6 @@ cdef class QueueStarts:
     cdef bint begin(self, Task *task, const Dual *dual) noexcept nogil
     cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef int add_new(self, const Task *task, const Dual *dual) except -1 nogil
+    cdef bint pays(self, const Task *task) noexcept nogil
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil

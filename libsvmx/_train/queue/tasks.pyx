@@ -30,6 +30,8 @@ cpdef double tolerance_of_start(double eps, double r) noexcept nogil:
     return max(eps * min(1.0, max(r, LEAST_R)), min(eps, FINEST))
 
 
+# Where r is less, a solve of nu-SVC from a start takes more steps than one from nothing, since its tolerance is finer.
+cdef double LEAST_R_OF_START = 0.1
 # Of r, as far as it makes the tolerance finer; and of the tolerance.
 cdef double LEAST_R = 1e-3
 cdef double FINEST = 1e-7
@@ -220,18 +222,21 @@ cdef class TaskList:
             former.keeps = self.has_starts = self.has_larger = True
             self.n_values += task.n_held
 
-    def add_pairs(self, rows, start, costs, Py_ssize_t first, Py_ssize_t last):
-        """Put solves of pairs of classes at the end of the queue, from nothing, whose coefficients are wanted: of the pairs
-        (0, 1), (0, 2), … those from number ``first`` to ``last`` - 1.
+    def add_pairs(self, rows, start, costs, Py_ssize_t first, Py_ssize_t last, parents=None, bint chained=False):
+        """Put solves of pairs of classes at the end of the queue, whose coefficients are wanted: of the pairs (0, 1), (0, 2),
+        … those from number ``first`` to ``last`` - 1.
 
         Parameters
         ----------
         rows : buffer of int32      as of ``add``, grouped by class
         start : list of int         first row of each class, and the end
         costs : list of float       C of each class
+        parents : list of int       the parent of each of all pairs, as of ``add``; None: all are from nothing
+        chained : bool              as of ``add``
         """
         cdef const int32_t[::1] chosen = rows
         cdef const int64_t[::1] begin = filled("q", start)
+        cdef const int64_t[::1] parent = None if parents is None else filled("q", parents)
         cdef const double[::1] C = filled("d", costs)
         cdef Py_ssize_t i, j, k, c, pair = 0
         cdef Task *task
@@ -257,6 +262,11 @@ cdef class TaskList:
                     self.most_rows = max(self.most_rows, task.n)
                     task.out = self.n_out
                     self.n_out += task.n
+                    task.chained = chained
+                    if chained and parent[pair] < 0:
+                        self.n_chains += 1
+                    if parent is not None and parent[pair] >= 0:
+                        self.link(self.n_tasks - 1, parent[pair], self.earlier)
                 pair += 1
 
     cdef int add_targets(self, Task *task, targets) except -1:
@@ -468,7 +478,7 @@ cdef class TaskList:
     def seeder_of(self, Py_ssize_t t):
         """The name of what has made the start of a solve; 'none' from nothing. Of ato and auto: 'ato' along a path."""
         cdef const Task *task = self.task(t)
-        if not has_start(task):
+        if not has_start(task) or task.from_nothing:
             return "none"
         if self.seeder != ATO or task.along_path:
             return name_of(self.seeder)
@@ -609,6 +619,10 @@ cdef class QueueStarts:
                 self.V[n + i] = dual.linear[n + i] + V
             self.control.asked(n_sv)
         return 0
+
+    cdef bint pays(self, const Task *task) noexcept nogil:
+        """Whether auto makes a start; who names a seeder has it, and the accuracy that nu-SVC gets by it."""
+        return not (self.todo.chooses and self.todo.divides) or self.todo.parent_of(task).task.r >= LEAST_R_OF_START
 
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
         """The start of a task, after ``begin``: beta in ``dual``, feasible, and V there. False if there is none."""

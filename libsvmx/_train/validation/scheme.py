@@ -5,6 +5,7 @@ from __future__ import annotations
 from libsvmx._core.records import record, replace
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ STAR_FROM = 10
 LINKED_STAR_FROM = 5
 # Of a regression, which a start saves less.
 REGRESSION_STAR_FROM = 20
+# Of nu-SVC, of which many folds start from nothing all the same.
+NU_STAR_FROM = 30
 # In a queue it pays from so many rows times folds on; solves are so short there that with fewer it takes what it saves.
 LEAST_STAR = 2000
 
@@ -29,6 +32,8 @@ LEAST_STAR = 2000
 def scheme_in_queue(param: Parameter, n_rows: int, n_folds: int) -> str:
     """Of auto in a queue: 'star', or '' for folds from nothing; a chain cannot be solved side by side."""
     least = REGRESSION_STAR_FROM if param.svm_type.is_regression else STAR_FROM
+    if param.svm_type == SvmType.NU_SVC:
+        least = NU_STAR_FROM
     return "star" if n_folds >= least and n_rows * n_folds >= LEAST_STAR else ""
 
 
