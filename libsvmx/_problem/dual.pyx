@@ -106,12 +106,13 @@ cdef class DualSolution:
         self.rows_computed, self.values_computed = rows_computed, values_computed
         self.subproblems, self.fallbacks, self.reach = subproblems, fallbacks, reach
 
-    def judged(self, double gap, status):
-        """The same with another gap and status."""
-        return DualSolution(
+    def changed(self, **fields):
+        """The same, but for some fields."""
+        kept = dict(
             beta=self.beta, scores=self.scores, rho=self.rho, r=self.r, objective=self.objective, iterations=self.iterations,
             rows_computed=self.rows_computed, values_computed=self.values_computed, subproblems=self.subproblems,
-            fallbacks=self.fallbacks, reach=self.reach, status=status, chosen=self.chosen, gap=gap)
+            fallbacks=self.fallbacks, reach=self.reach, status=self.status, chosen=self.chosen, gap=self.gap)
+        return DualSolution(**(kept | fields))
 
 
 # ---- The certificate of an optimum -----------------------------------------------------------------

@@ -281,23 +281,15 @@ def chosen(solution: DualSolution, name: str) -> DualSolution:
 
 def after(first: DualSolution | None, second: DualSolution, name: str) -> DualSolution:
     """The second solution, or the first where that is better and neither has ended well, with the work of both."""
-    from libsvmx._problem.dual import DualSolution
-
-    best = second
-    if first and second.status != SolveStatus.CONVERGED and first.objective < second.objective:
-        best = first
-    return DualSolution(
-        beta=best.beta,
-        scores=best.scores,
-        rho=best.rho,
-        r=best.r,
-        objective=best.objective,
-        iterations=second.iterations + (first.iterations if first else 0),
-        rows_computed=second.rows_computed + (first.rows_computed if first else 0),
-        values_computed=max(second.values_computed, first.values_computed if first else 0),  # the kernel counts them
-        subproblems=second.subproblems + (first.subproblems if first else 0),
-        fallbacks=second.fallbacks + (first.fallbacks if first else 0),
+    if first is None:
+        return second.changed(chosen=name)
+    best = first if second.status != SolveStatus.CONVERGED and first.objective < second.objective else second
+    return best.changed(
         status=second.status,
-        gap=best.gap,
-        chosen=f"{first.chosen}, {second.chosen or name}" if first else name,
+        iterations=first.iterations + second.iterations,
+        rows_computed=first.rows_computed + second.rows_computed,
+        values_computed=max(first.values_computed, second.values_computed),  # the kernel counts them
+        subproblems=first.subproblems + second.subproblems,
+        fallbacks=first.fallbacks + second.fallbacks,
+        chosen=f"{first.chosen}, {second.chosen or name}",
     )

@@ -9,14 +9,13 @@ from __future__ import annotations
 from math import ceil, log, log10
 
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._problem.dual import DualSolution
 from libsvmx._solvers.solver import NO_BOUND
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel
-    from libsvmx._problem.dual import DualProblem
+    from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
 
 # The path begins where the largest bound times the largest kernel value is so much, with SMO to this gap.
@@ -83,14 +82,5 @@ def solve(
         path.rescale(lower, upper, last / share, control)
         steps, share = steps + path.motion.breakpoints, last
     exact = solution_without(path, dual, zeros("i", 0), path.state.totals, control)
-    return DualSolution(
-        beta=exact.beta,
-        scores=exact.scores,
-        rho=exact.rho,
-        r=exact.r,
-        objective=exact.objective,
-        iterations=steps,
-        rows_computed=found.rows_computed + exact.rows_computed,
-        values_computed=kernel.values_computed,
-        status=exact.status,
-    )
+    rows = found.rows_computed + exact.rows_computed
+    return exact.changed(iterations=steps, rows_computed=rows, values_computed=kernel.values_computed)

@@ -15,13 +15,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import zeros
-from libsvmx._problem.dual import DualProblem, DualSolution
+from libsvmx._problem.dual import DualProblem
 from libsvmx._solvers.smo import smo
 from libsvmx._solvers.solver import NO_BOUND
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel
+    from libsvmx._problem.dual import DualSolution
     from libsvmx._solvers.control import Control
 
 # Of the largest kernel value: what roundings of kernel values to single precision may hide.
@@ -76,7 +77,7 @@ def solve(
             status = SolveStatus.UNBOUNDED
     for mark in marks:
         control.tell(mark)
-    return ended(solution, status)
+    return solution.changed(status=status)
 
 
 def hull_problem(dual: DualProblem) -> DualProblem:
@@ -99,18 +100,3 @@ def separates(dual: DualProblem, nearest: DualSolution) -> bool:
     one = max(scores[v] for v in range(dual.size) if dual.upper[v] > 0)
     other = min(scores[v] for v in range(dual.size) if not dual.upper[v] > 0)
     return bool(one < other)
-
-
-def ended(solution: DualSolution, status: SolveStatus) -> DualSolution:
-    """``solution`` with another status."""
-    return DualSolution(
-        beta=solution.beta,
-        scores=solution.scores,
-        rho=solution.rho,
-        r=solution.r,
-        objective=solution.objective,
-        iterations=solution.iterations,
-        rows_computed=solution.rows_computed,
-        values_computed=solution.values_computed,
-        status=status,
-    )

@@ -34,7 +34,7 @@ def checked(solution: DualSolution, dual: DualProblem, kernel: Kernel, control: 
     gap = gap_in_double(dual, kernel, solution.beta, control)
     if gap is None:
         return solution
-    return solution.judged(gap, SolveStatus.ROUNDING if gap > TOLERATED * control.eps else solution.status)
+    return solution.changed(gap=gap, status=SolveStatus.ROUNDING if gap > TOLERATED * control.eps else solution.status)
 
 
 @record(frozen=True)
