@@ -228,16 +228,6 @@ def rows_of_pair(rows, class_of, place, int32_t i, int32_t j, Py_ssize_t n_i):
     return found_[:n]
 
 
-def put_sizes(out, rows, values):
-    """|values| into their places: buffers of float64, one value for each of ``rows``."""
-    cdef double[::1] to = out
-    cdef const double[::1] given = values
-    cdef const int32_t[::1] row = rows
-    cdef Py_ssize_t q
-    for q in range(row.shape[0]):
-        to[row[q]] = fabs(given[q])
-
-
 def put_rows(out, rows, values, Py_ssize_t width):
     """``width`` values for each of ``rows`` into their places: buffers of float64, row by row."""
     cdef double[::1] to = out

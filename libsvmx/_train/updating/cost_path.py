@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, Ids
 
 GROWTH = 2.0
-AT_UPPER, IN_MARGIN = 1, 2  # sets of a PathState
+AT_UPPER = 1  # a set of a PathState
 # What is told where a call is ended.
 NO_PATH = "there is no path"
 
