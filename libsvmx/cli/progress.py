@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from _thread import get_ident
+from bisect import bisect_left
 from math import inf, log
 
 from libsvmx._core.contexts import suppress
@@ -187,9 +188,9 @@ class Progress:
 class Gaps:
     """Gaps(): the least KKT gaps of a solve by time, and when they come to its end if they fall on as they do.
 
-    The logarithm of the gap of a solve falls about as a line towards its end, and less regularly before. A line through
-    those of the later half of the time is believed only where one through the last quarter says about the same. Where
-    shrunk variables come back the gap rises, and what was before tells nothing any more.
+    The logarithm of the gap of a solve falls about as a line towards its end, less regularly before. Its pace in the
+    later half of the time is believed only where that in the last quarter says about the same. Where shrunk variables
+    come back the gap rises, and what was before tells nothing any more.
     """
 
     def __init__(self) -> None:
@@ -216,27 +217,18 @@ class Gaps:
 
     def left(self, eps: float) -> float | None:
         """Seconds until the gap is ``eps``; None where they cannot be told."""
-        if not self.times:
-            return None
-        begin, now = self.times[0], self.times[-1]
-        first, second = (self.left_since(begin + (now - begin) * share, eps) for share in (1 / 2, 3 / 4))
-        if first is None or second is None or max(first, second) > FORESIGHT * (now - begin):
+        first, second = self.left_as_since(1 / 2, eps), self.left_as_since(3 / 4, eps)
+        if first is None or second is None or max(first, second) > FORESIGHT * (self.times[-1] - self.times[0]):
             return None
         return second if max(first, second) <= AGREEMENT * min(first, second) + 1.0 else None
 
-    def left_since(self, since: float, eps: float) -> float | None:
-        """The same by the gaps since some time, by least squares."""
-        points = [(time, value) for time, value in zip(self.times, self.logs, strict=True) if time >= since]
-        n = len(points)
-        if n < LEAST_GAPS:
+    def left_as_since(self, share: float, eps: float) -> float | None:
+        """The same if the gap falls on as it has fallen since this share of the time."""
+        k = bisect_left(self.times, self.times[0] + (self.times[-1] - self.times[0]) * share) if self.times else 0
+        if len(self.times) - k < LEAST_GAPS or self.logs[k] <= self.logs[-1]:
             return None
-        mean_time, mean = sum(time for time, _ in points) / n, sum(value for _, value in points) / n
-        spread = sum((time - mean_time) ** 2 for time, _ in points)
-        slope = sum((time - mean_time) * (value - mean) for time, value in points) / spread if spread else 0.0
-        if slope >= 0:
-            return None
-        at_now = mean + slope * (points[-1][0] - mean_time)
-        return max(0.0, (at_now - log(eps)) / -slope)
+        pace = (self.logs[k] - self.logs[-1]) / (self.times[-1] - self.times[k])
+        return max(0.0, (self.logs[-1] - log(eps)) / pace)
 
 
 def cut(text: str, width: int) -> str:
