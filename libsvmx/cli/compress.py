@@ -8,8 +8,9 @@ from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse, real
 from libsvmx.cli.process import phase, printer, run, tell, warn, watch
 from libsvmx.io import transcript
-from libsvmx.io.files import check_target, same_file
+from libsvmx.io.files import same_file
 from libsvmx.io.modelfile import load_model, save_model
+from libsvmx.io.outputs import check_target
 
 USAGE = """\
 usage: svmx-compress --max-sv N | --tol X [options] model_file output_file

@@ -18,8 +18,9 @@ from libsvmx.cli.process import bytes_read, follow, gap_ends_at, phase, run, tel
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import gap_at_end, grammar, row_weights
 from libsvmx.exceptions import DataError, FormatError
-from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
+from libsvmx.io.files import STANDARD_INPUT, same_file
 from libsvmx.io.modelfile import save_model
+from libsvmx.io.outputs import atomic_write, check_target
 from libsvmx.io.rangefile import read_ranges
 from libsvmx.io.svmlight import DataFile, read_data
 

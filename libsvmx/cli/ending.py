@@ -9,7 +9,7 @@ import sys
 
 from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.io.files import ending_signals
+from libsvmx.io.outputs import ending_signals
 
 if TYPE_CHECKING:
     import signal

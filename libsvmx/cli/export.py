@@ -8,8 +8,9 @@ from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import phase, run, tell, warn, watch
 from libsvmx.io.exporting import DTYPES, check_format, export_model, format_of
-from libsvmx.io.files import check_target, same_file
+from libsvmx.io.files import same_file
 from libsvmx.io.modelfile import load_model
+from libsvmx.io.outputs import check_target
 
 USAGE = """\
 usage: svmx-export [options] model_file output_file

@@ -28,12 +28,8 @@ from libsvmx._train.validation.grid import Key, Outcome, Point
 from libsvmx._typing import Buffer
 from libsvmx.cli.startfile import read_start, start_bytes
 from libsvmx.exceptions import FormatError, SvmxError
-from libsvmx.io.files import STANDARD_OUTPUT, atomic_write, name_of_output
-
-try:
-    import fcntl
-except ImportError:  # not POSIX: two searches into one file go unnoticed
-    fcntl = None  # type: ignore[assignment]
+from libsvmx.io.files import STANDARD_OUTPUT
+from libsvmx.io.outputs import atomic_write, lock, name_of_output
 
 RUN = "# svmx-grid "
 NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)"
@@ -236,13 +232,8 @@ class ResultsFile:
 
     @staticmethod
     def _lock(file: IO[bytes], path: str) -> None:
-        if fcntl is not None:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise SvmxError(f"{path}: another search is writing to it") from None
-            except OSError:  # a file system without locks
-                pass
+        if lock(file.fileno(), wait=False) is False:  # where there are no locks two searches into one file go unnoticed
+            raise SvmxError(f"{path}: another search is writing to it")
 
     def add(self, point: Point) -> None:
         """A point, on the disk when this returns. Raises OSError, with the file as before."""

@@ -18,7 +18,8 @@ from libsvmx.cli.process import warn
 from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
 from libsvmx.exceptions import ParameterError
-from libsvmx.io.files import STANDARD_INPUT, check_target, name_of_output, same_file
+from libsvmx.io.files import STANDARD_INPUT, same_file
+from libsvmx.io.outputs import check_target, name_of_output
 
 if TYPE_CHECKING:
     from libsvmx._typing import Buffer

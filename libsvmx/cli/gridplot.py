@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from libsvmx._core.memory import MEGABYTE, TooLittleMemory, load_numpy, require
 from libsvmx._train.validation.grid import Point
 from libsvmx.exceptions import SvmxError
-from libsvmx.io.files import atomic_write
+from libsvmx.io.outputs import atomic_write
 
 SIZE = (6.4, 4.8)  # inches, at DPI 640 x 480 pixels times 1.5
 DPI = 150

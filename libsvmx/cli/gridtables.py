@@ -11,7 +11,7 @@ from libsvmx.cli import gridplot
 from libsvmx.cli.process import counted, warn
 from libsvmx.cli.report import json_of
 from libsvmx.exceptions import SvmxError
-from libsvmx.io.files import atomic_write
+from libsvmx.io.outputs import atomic_write
 
 if TYPE_CHECKING:
     from libsvmx._train.validation.grid import Point

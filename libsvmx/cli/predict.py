@@ -18,8 +18,9 @@ from libsvmx.cli.process import counted, phase, printer, run, tell, tick, warn, 
 from libsvmx.exceptions import DataError, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.batches import PART_BYTES, BatchReader
-from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file, size_of
+from libsvmx.io.files import STANDARD_INPUT, same_file, size_of
 from libsvmx.io.modelfile import load_model
+from libsvmx.io.outputs import atomic_write, check_target
 from libsvmx.io.textwrite import numbers_text
 
 if TYPE_CHECKING:

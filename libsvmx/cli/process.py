@@ -12,7 +12,8 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import Ended, come_again, die_by, end_workers, ignored, last_words, leave, tidy_end
 from libsvmx.cli.options import REPORT, HelpRequested, UsageError, as_wide_as_the_terminal, text_of
 from libsvmx.exceptions import SvmxError
-from libsvmx.io.files import STANDARD_OUTPUT, ending_signals, print_names_as_typed
+from libsvmx.io.files import STANDARD_OUTPUT, print_names_as_typed
+from libsvmx.io.outputs import ending_signals
 
 if TYPE_CHECKING:
     import signal

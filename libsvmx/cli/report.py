@@ -15,7 +15,8 @@ from libsvmx._core.machine import machine
 from libsvmx.cli import results
 from libsvmx.cli.options import REPORT, UsageError
 from libsvmx.exceptions import StoppedEarly
-from libsvmx.io.files import STANDARD_OUTPUT, atomic_write, check_target, name_of_output, same_file
+from libsvmx.io.files import STANDARD_OUTPUT, same_file
+from libsvmx.io.outputs import atomic_write, check_target, name_of_output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -16,7 +16,8 @@ from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import REPORT, UsageError, parse, real
 from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch
 from libsvmx.exceptions import DataError, FormatError, ParameterError
-from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT, check_target, same_file
+from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT, same_file
+from libsvmx.io.outputs import check_target
 from libsvmx.io.rangefile import Ranges, read_ranges, write_ranges
 from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import RowScaler, feature_ranges, label_range

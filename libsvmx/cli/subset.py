@@ -13,7 +13,8 @@ from libsvmx.cli.options import UsageError, integer, parse
 from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch
 from libsvmx.cli.scale import write_output
 from libsvmx.exceptions import FormatError, ParameterError
-from libsvmx.io.files import STANDARD_OUTPUT, check_target, name_of_output, read_bytes, same_file, write_files
+from libsvmx.io.files import STANDARD_OUTPUT, read_bytes, same_file
+from libsvmx.io.outputs import check_target, name_of_output, write_files
 
 USAGE = """\
 usage: svmx-subset [options] dataset subset_size [output1] [output2]

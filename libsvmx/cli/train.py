@@ -33,8 +33,9 @@ from libsvmx.cli.process import (
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, TooLittleMemory
 from libsvmx.io import transcript
-from libsvmx.io.files import check_target, same_file
+from libsvmx.io.files import same_file
 from libsvmx.io.modelfile import lost_by_writing, save_model
+from libsvmx.io.outputs import check_target
 from libsvmx.io.svmlight import read_data
 
 if TYPE_CHECKING:

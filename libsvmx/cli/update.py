@@ -28,8 +28,9 @@ from libsvmx.cli.train import grammar, row_weights
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
-from libsvmx.io.files import STANDARD_INPUT, check_target, held, name_of_output, same_file, write_files
+from libsvmx.io.files import STANDARD_INPUT, same_file
 from libsvmx.io.modelfile import load_model, model_text
+from libsvmx.io.outputs import check_target, held, name_of_output, write_files
 from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import numbers_text
 

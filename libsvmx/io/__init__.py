@@ -1,7 +1,7 @@
 """Files of LIBSVM and our own, in and out.
 
-files -> compressed             files read whole or in blocks; written whole or not at all, together, locked
-files -> parted                 what a kill between two of them leaves, and who is told
+files -> compressed             files read whole or in blocks
+outputs -> parted               files written whole or not at all, together, locked; what a kill between two leaves
 svmlight, batches               data files, at once or in parts          -> textparse
 modelfile                       models: header here, vectors             -> textparse, textwrite
 recognised                      what a file is that is no model

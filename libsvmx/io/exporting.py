@@ -11,7 +11,7 @@ from math import isfinite
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
-from libsvmx.io.files import atomic_write
+from libsvmx.io.outputs import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,31 +1,23 @@
-"""Files in, files out: whole or not at all."""
+"""Files that are read, whole or in blocks, compressed or not; and what is asked of their names."""
 
 from __future__ import annotations
 
 import codecs
-import errno
 import io
 import os
 import stat
 import sys
 
-from libsvmx._core.contexts import contextmanager, suppress
+from libsvmx._core.contexts import suppress
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from typing import IO, TextIO
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh")  # how gzip, xz and bzip2 begin; plain files need no module for them
 MAGIC_BYTES = 10  # as many as tell a compressed file
 PIECE = 1 << 23  # bytes that are read at a time, some milliseconds
-ATTEMPTS = 1000  # to find a name for a temporary file
-HOSTS = 4_294_967_291  # a prime, as good as a checksum
 NOTE = ".together"  # the end of the name of what tells which files were written together
 STANDARD_INPUT = STANDARD_OUTPUT = "-"  # where a file is read, and where one is written
 
@@ -128,54 +120,6 @@ def _blocks(file: IO[bytes], path: str, size: int) -> Iterator[bytes]:
             yield block
 
 
-def check_target(path: str) -> None:
-    """Raise OSError now if ``path`` could not be written later: better before a long training than after it."""
-    direct = _written_directly(path)
-    if direct is not None:
-        if isinstance(direct, int):
-            os.close(direct)
-        return
-    target = os.path.realpath(path)
-    if os.path.isdir(target):
-        raise IsADirectoryError(21, "Is a directory", path)
-    folder = os.path.dirname(target) or "."
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(2, "No such file or directory", folder)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        if _is_read_only(folder):
-            raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
-        raise PermissionError(13, "Permission denied", folder)
-    if os.path.exists(target) and not os.access(target, os.W_OK):
-        raise PermissionError(13, "Permission denied", path)  # renaming would get round its protection
-
-
-def _is_read_only(folder: str) -> bool:
-    """Whether it lies on a file system that nobody can write to."""
-    return hasattr(os, "statvfs") and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
-
-
-def _written_directly(path: str) -> str | int | None:
-    """What to open for a device, a pipe, or the file that standard output or error is; None if it can be replaced."""
-    if path == STANDARD_OUTPUT:
-        if sys.stdout is None:  # closed by the caller; its descriptor may be another file's by now
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF), name_of_output(path))
-        return os.dup(1)
-    try:
-        status = os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    for descriptor in (1, 2):
-        with suppress(OSError):
-            if os.path.samestat(status, os.fstat(descriptor)):
-                return os.dup(descriptor)  # shares its position with the lines that are printed
-    return None if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode) else path
-
-
-def name_of_output(path: str) -> str:
-    """What messages call a file that is written."""
-    return "standard output" if path == STANDARD_OUTPUT else path
-
-
 def same_file(a: str, b: str) -> bool:
     """Whether two names lead to one regular file. A name that does not exist leads nowhere."""
     if STANDARD_INPUT in (a, b):
@@ -184,29 +128,6 @@ def same_file(a: str, b: str) -> bool:
         return os.path.samefile(a, b) and os.path.isfile(a)
     except OSError:
         return False
-
-
-@contextmanager
-def atomic_write(path: str) -> Iterator[IO[bytes]]:
-    """A binary file that becomes ``path`` when the block ends, and leaves no trace if it ends by an error.
-
-    It is written beside the target, synced, then renamed over it, so a reader sees the old content
-    or the new, never a part. Links are followed. Devices, pipes and standard output, ``-``, are written directly.
-
-    Raises
-    ------
-    OSError          also for an error that only shows on closing, such as a full disk; names the file
-    """
-    with _naming(path):
-        output = _Output(path)
-        try:
-            output.open()
-            yield output.file
-            output.complete()
-            output.put_in_place()
-            output.settle_note()
-        finally:
-            output.discard()
 
 
 def note_beside(target: str) -> str:
@@ -226,315 +147,6 @@ def parting(path: str) -> str | None:
     from libsvmx.io.parted import remark_of
 
     return remark_of(note)
-
-
-def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
-    """Write several files of which none takes its place before all are complete and synced.
-
-    They take their places in the order given, while signals that end a process wait. If one of these renames fails,
-    those before it are taken back, where the file system has hard links. If the process is killed in between, those at
-    the end are still the old ones, and who reads one of them is told (``parting``): let the last be the one from which
-    the same command can be repeated.
-
-    Raises
-    ------
-    OSError          names the file
-    """
-    outputs: list[_Output] = []
-    try:
-        for path, content in contents:
-            with _naming(path):
-                outputs.append(_Output(path))
-                outputs[-1].open()
-                outputs[-1].file.write(content)
-                outputs[-1].complete()
-        with _signals_held_back():
-            _put_in_place(outputs)
-    finally:
-        for output in outputs:
-            output.discard()
-
-
-def _put_in_place(outputs: list[_Output]) -> None:
-    """All of them; none if one cannot be."""
-    replacing = [output for output in outputs if output.temporary is not None]
-    try:
-        for output in replacing if len(replacing) > 1 else ():
-            with _naming(output.path):
-                output.leave_note(replacing)
-        for output in outputs[:-1]:
-            output.keep_old()
-        for output in outputs:
-            with _naming(output.path):
-                output.put_in_place()
-    except OSError:
-        for output in outputs[:-1]:
-            output.take_back()
-        raise
-    finally:
-        for output in outputs:
-            output.discard()
-        for output in replacing:
-            output.settle_note()
-
-
-def ending_signals() -> list[int]:
-    """Those that end a process."""
-    if TYPE_CHECKING:
-        import signal
-    else:
-        import _signal as signal  # without the enumerations of Python's module, which take longer than it
-
-    return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-
-
-@contextmanager
-def _signals_held_back() -> Iterator[None]:
-    """A signal that would end the process, or raise, within the block does so when it ends."""
-    if "_signal" not in sys.modules:  # within a program in C, whose handlers are its own: an import would replace one
-        yield
-        return
-    if TYPE_CHECKING:
-        import signal
-    else:
-        import _signal as signal
-
-    came: list[int] = []
-
-    def note(signum: int, frame: object) -> None:
-        came.append(signum)
-
-    # None: of a program in C, around Python
-    handlers = {signum: signal.getsignal(signum) for signum in ending_signals()}
-    handlers = {signum: known for signum, known in handlers.items() if known not in (None, signal.SIG_IGN)}
-    try:
-        for signum in handlers:
-            with suppress(ValueError):  # not the main thread, which is the one that signals go to
-                signal.signal(signum, note)
-        yield
-    finally:
-        for signum, known in handlers.items():
-            with suppress(ValueError):
-                signal.signal(signum, known)
-        if came:
-            signal.raise_signal(came[0])
-
-
-@contextmanager
-def _naming(path: str) -> Iterator[None]:
-    """An OSError of the block names ``path``: writing knows only a descriptor, and nobody the temporary name."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None or str(error.filename).endswith((".tmp", NOTE)):
-            error.filename = name_of_output(path)
-        raise
-
-
-class _Output:
-    """_Output(path): a file on its way to ``path``: beside the target until it is put in place, or the device itself.
-
-    There is no file before ``open``, whose caller must be ready to ``discard`` it: a signal may raise as soon as there
-    is one. A temporary file is locked while its process lives. So one that nobody holds is left from a kill, and goes
-    when the same target is written again.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.temporary: str | None = None
-        self.old: str | None = None  # another name of what is replaced; '' if nothing is
-        self.in_place = False
-        self.file: IO[bytes]
-
-    def open(self) -> None:
-        """Open ``file``, to write to."""
-        direct = _written_directly(self.path)
-        if direct is not None:
-            if sys.stdout is not None:
-                sys.stdout.flush()
-            self.file = open(direct, "wb")  # noqa: SIM115  discard() closes it
-            return
-        self.target = os.path.realpath(self.path)
-        folder, name = os.path.split(self.target)
-        # the name is cut so that a long one, at up to four bytes a character, stays within the file system's limit
-        prefix = f".{name[:50]}."
-        _remove_abandoned(folder or ".", prefix)
-        for attempt in range(ATTEMPTS):
-            self.temporary = os.path.join(folder, f"{prefix}{_host()}.{os.getpid()}.{attempt}.tmp")
-            try:
-                if self._create():
-                    return
-            except FileExistsError:
-                continue
-            except OSError as error:
-                self.temporary = None  # if it is there, it is not ours
-                raise self._named(error) from None
-        self.temporary = None
-        raise FileExistsError(17, "too many temporary files beside it", self.path)
-
-    def _named(self, error: OSError) -> OSError:
-        """An error of the temporary file as one of the file that was asked for."""
-        return OSError(error.errno, error.strerror, self.path)
-
-    def _create(self) -> bool:
-        """Create and lock the temporary file; False if it was taken for abandoned before it was locked."""
-        assert self.temporary is not None
-        handle = os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        self.file = os.fdopen(handle, "wb")
-        if lock(handle) is None or _is_still(self.temporary, handle):
-            return True
-        self.file.close()
-        return False
-
-    def complete(self) -> None:
-        """Everything is written: make sure that it lasts, with the rights of a file that it is to replace."""
-        self.file.flush()
-        if self.temporary is None:
-            self.file.close()
-        else:
-            os.fsync(self.file.fileno())
-            if fcntl is None:
-                self.file.close()  # Windows renames no open file
-            with suppress(OSError):
-                os.chmod(self.temporary, os.stat(self.target).st_mode & 0o7777)
-
-    def put_in_place(self) -> None:
-        """Rename it over the target."""
-        if self.temporary is None:
-            return
-        try:
-            os.replace(self.temporary, self.target)
-        except OSError as error:
-            raise self._named(error) from None
-        self.temporary, self.in_place = None, True
-
-    def leave_note(self, together: list[_Output]) -> None:
-        """Note beside the target that all of these are about to be put in place."""
-        from libsvmx.io.parted import leave_note
-
-        leave_note(note_beside(self.target), [(str(output.temporary), output.target) for output in together])
-
-    def settle_note(self) -> None:
-        """Remove a note beside the target, unless the outputs it tells of have parted."""
-        with suppress(OSError, AttributeError):  # AttributeError: there is no target
-            if parting(self.target) is None:
-                os.unlink(note_beside(self.target))
-
-    def keep_old(self) -> None:
-        """Be ready to take it back."""
-        if self.temporary is None:
-            return
-        folder, name = os.path.split(self.temporary)
-        *beginning, attempt, end = name.split(".")
-        self.old = os.path.join(folder, ".".join([*beginning, str(int(attempt) + ATTEMPTS), end]))
-        try:
-            os.link(self.target, self.old)
-        except FileNotFoundError:
-            self.old = ""
-        except OSError:  # no hard links here: it stays where it is put
-            self.old = None
-
-    def take_back(self) -> None:
-        """What was there before it was put in place is there again, as far as that can be done."""
-        if not self.in_place or self.old is None:
-            return
-        with suppress(OSError):
-            if self.old:
-                os.replace(self.old, self.target)
-            else:
-                os.unlink(self.target)
-            self.old, self.in_place = None, False
-
-    def discard(self) -> None:
-        """Leave no trace, but for what is in place."""
-        for name in (self.temporary, self.old):
-            if name:
-                with suppress(OSError):
-                    os.unlink(name)
-        self.temporary = self.old = None
-        with suppress(OSError, AttributeError):  # no file yet
-            self.file.close()
-
-
-def _remove_abandoned(folder: str, prefix: str) -> None:
-    """Remove temporary files of processes of this host that died before they could."""
-    with suppress(OSError):
-        for name in os.listdir(folder):
-            if not name.startswith(prefix) or not _is_of_this_host(name[len(prefix) :]):
-                continue
-            path = os.path.join(folder, name)
-            with suppress(OSError), open(path, "r+b") as file:
-                # a lock that is really held, and on the file that still has the name: its owner may just have
-                # put it in place, and another have taken the name
-                if lock(file.fileno(), wait=False) and _is_still(path, file.fileno()):
-                    os.unlink(path)
-
-
-def _is_of_this_host(ending: str) -> bool:
-    """Whether that is what follows in the name of a temporary file of this machine: host, process, attempt, tmp."""
-    *numbers, last = ending.split(".")
-    decimal = all(number.isascii() and number.isdecimal() for number in numbers)
-    return last == "tmp" and len(numbers) == 3 and decimal and int(numbers[0]) == _host()
-
-
-def _host() -> int:
-    """A number for this machine: locks of another one may not be seen here."""
-    if not hasattr(os, "uname"):
-        return 0
-    return int.from_bytes(os.uname().nodename.encode(), "big") % HOSTS
-
-
-def lock(descriptor: int, wait: bool = True) -> bool | None:
-    """Lock a file that is open for writing until it is closed.
-
-    Returns
-    -------
-    True; False if another process holds it and ``wait`` is not set; None where the system or the file system has no
-    locks
-    """
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in (errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL):
-            raise
-        return None
-    return True
-
-
-@contextmanager
-def held(path: str, on_wait: Callable[[], object]) -> Iterator[None]:
-    """Keep others out of ``path`` who hold it too, while the block reads it and puts another file in its place.
-
-    Calls ``on_wait`` once if another process has it, and waits. A path that does not exist is not held.
-    """
-    from contextlib import ExitStack  # reading and writing do without
-
-    with ExitStack() as stack:
-        waited = False
-        while os.path.isfile(path):
-            file = open(path, "r+b")  # noqa: SIM115  it is closed with the stack
-            if lock(file.fileno(), wait=False) is False:
-                if not waited:
-                    on_wait()
-                waited = True
-                lock(file.fileno())
-            # while we waited, the holder has put a new file in its place, which is another one to lock
-            if _is_still(path, file.fileno()):
-                stack.enter_context(file)
-                break
-            file.close()
-        yield
-
-
-def _is_still(path: str, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
 
 
 def print_names_as_typed(*streams: TextIO | None) -> None:

@@ -11,7 +11,8 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import FormatError, ParameterError, warn_caller
-from libsvmx.io.files import COMPRESSED, atomic_write, parting, read_bytes
+from libsvmx.io.files import COMPRESSED, parting, read_bytes
+from libsvmx.io.outputs import atomic_write
 from libsvmx.io.textparse import parse_vectors
 from libsvmx.io.textwrite import numbers_text, vectors_text
 

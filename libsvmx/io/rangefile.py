@@ -19,7 +19,8 @@ from math import isfinite
 from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import FormatError
-from libsvmx.io.files import STANDARD_INPUT, atomic_write, read_bytes
+from libsvmx.io.files import STANDARD_INPUT, read_bytes
+from libsvmx.io.outputs import atomic_write
 
 if TYPE_CHECKING:
     from libsvmx._typing import Buffer

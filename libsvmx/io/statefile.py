@@ -41,7 +41,8 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.updating.restore import BinaryRecord, StateRecord, record_of, restored
 from libsvmx._train.updating.state import MOST_ID
 from libsvmx.exceptions import DataError, FormatError, ParameterError, warn_caller
-from libsvmx.io.files import atomic_write, parting, read_bytes
+from libsvmx.io.files import parting, read_bytes
+from libsvmx.io.outputs import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable

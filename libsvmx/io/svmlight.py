@@ -5,7 +5,8 @@ from __future__ import annotations
 from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import DataError, FormatError
-from libsvmx.io.files import atomic_write, parting, read_bytes
+from libsvmx.io.files import parting, read_bytes
+from libsvmx.io.outputs import atomic_write
 from libsvmx.io.textparse import parse_data
 from libsvmx.io.textwrite import data_text
 

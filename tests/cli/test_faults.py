@@ -270,7 +270,7 @@ def test_fault_78_an_interrupted_write_leaves_no_temporary_file(trained):
         "import os, signal\n"
         "from libsvmx.cli.ending import tidy_end\n"
         "from libsvmx.cli.process import run\n"
-        "from libsvmx.io.files import atomic_write\n"
+        "from libsvmx.io.outputs import atomic_write\n"
         "def main(argv):\n"
         "    with tidy_end(), atomic_write('model') as file:\n"
         "        file.write(b'half')\n"

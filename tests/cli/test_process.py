@@ -55,7 +55,7 @@ def test_a_signal_at_the_end_of_a_block_leaves_no_temporary_file(tmp_path):
         "from libsvmx._core import contexts\n"
         "from libsvmx.cli.ending import tidy_end\n"
         "from libsvmx.cli.process import run\n"
-        "from libsvmx.io.files import atomic_write\n"
+        "from libsvmx.io.outputs import atomic_write\n"
         "def trace(frame, event, argument):\n"
         "    code = frame.f_code\n"
         "    if (code.co_filename, code.co_name) == (contexts.__file__, '__exit__'):\n"

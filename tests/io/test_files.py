@@ -17,10 +17,11 @@ from support.faults import failing, largest_file, system_call
 
 import libsvmx
 from libsvmx.exceptions import FormatError
-from libsvmx.io import files
+from libsvmx.io import files, outputs
 from libsvmx.io.batches import BatchReader
-from libsvmx.io.files import atomic_write, held, lock, note_beside, parting, read_blocks, read_bytes, write_files
+from libsvmx.io.files import note_beside, parting, read_blocks, read_bytes
 from libsvmx.io.modelfile import model_text
+from libsvmx.io.outputs import atomic_write, held, lock, write_files
 from libsvmx.io.statefile import state_bytes
 from libsvmx.io.svmlight import read_data
 
@@ -212,13 +213,13 @@ def write_two(names):
 
 
 class Interruption:
-    """A trace function that raises before the n-th instruction of files.py; a signal has fewer moments."""
+    """A trace function that raises before the n-th instruction of outputs.py; a signal has fewer moments."""
 
     def __init__(self, n):
         self.left = n
 
     def __call__(self, frame, event, argument):
-        if frame.f_code.co_filename != files.__file__ or frame.f_code.co_name == "discard":
+        if frame.f_code.co_filename != outputs.__file__ or frame.f_code.co_name == "discard":
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":
@@ -233,7 +234,7 @@ class Interruption:
 def test_a_signal_at_any_moment_leaves_no_temporary_file(write, tmp_path):
     names = [str(tmp_path / "model"), str(tmp_path / "state")]
     before, n = sys.gettrace(), 0
-    handlers = {signum: signal.getsignal(signum) for signum in files.ending_signals()}
+    handlers = {signum: signal.getsignal(signum) for signum in outputs.ending_signals()}
     while True:
         n += 1
         sys.settrace(interruption := Interruption(n))
@@ -331,7 +332,7 @@ def test_a_large_file_is_read_in_pieces_whatever_becomes_of_it_meanwhile(change,
 def test_what_a_dead_process_left_is_removed_by_the_next_that_writes_there(tmp_path):
     target = tmp_path / "model"
     kill = (
-        "import os, signal; from libsvmx.io.files import atomic_write\n"
+        "import os, signal; from libsvmx.io.outputs import atomic_write\n"
         f"with atomic_write({str(target)!r}) as file: os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", kill], check=False)
@@ -390,7 +391,7 @@ def test_many_threads_write_one_file(tmp_path):
     assert os.listdir(tmp_path) == ["one"]
 
 
-@pytest.mark.skipif(files.fcntl is None, reason="no locks here")
+@pytest.mark.skipif(outputs.fcntl is None, reason="no locks here")
 def test_without_locks_nothing_is_taken_for_abandoned(tmp_path):
     for first, second in (("t", "t"), ("x" * 50 + "_1", "x" * 50 + "_2")):
         with failing("flock", errno.ENOSYS), atomic_write(str(tmp_path / first)) as one:
@@ -403,7 +404,7 @@ def test_without_locks_nothing_is_taken_for_abandoned(tmp_path):
 def test_a_link_that_leads_to_itself_is_not_replaced(tmp_path):
     path = tmp_path / "loop"
     path.symlink_to(path)
-    for use in (lambda: files.check_target(str(path)), lambda: write_files([(str(path), b"new")])):
+    for use in (lambda: outputs.check_target(str(path)), lambda: write_files([(str(path), b"new")])):
         with pytest.raises(OSError, match="symbolic links"):
             use()
     assert path.is_symlink()
