@@ -31,7 +31,7 @@ cdef double INTEGERS_FROM = 0.15
 cdef enum:
     LEAST_INTEGERS = 24
     MOST_INTEGERS = 4096
-# Rows in float make panels in float from so many values on, which would be 8 MB in double: half of that is fetched sooner.
+# Rows in float make panels in float from so many values on, which would be 8 MB in double: half of that is fetched faster.
 # In cache it is not: to widen the numbers takes up to a fifth of the time.
 cdef Py_ssize_t FLOATS_FROM = 1 << 20
 # Rows are worth computing in blocks from so many nonzeros a target and up to so many features; a block goes over

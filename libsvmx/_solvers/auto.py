@@ -1,9 +1,9 @@
 """Solver auto: LIBSVM's steps while they make progress, and then another solver.
 
-A step of SMO changes two variables and is cheap, so SMO is soonest wherever some dozens of steps for each variable
+A step of SMO changes two variables and is cheap, so SMO is fastest wherever some dozens of steps for each variable
 will do. Large C on rows that lie close together takes thousands for each. That shows early: after one or two the KKT
 gap is larger than at the start, or after four or twenty it has not fallen fast enough to come to the end soon. Working
-sets that are solved as a whole, by least squares, are many times sooner then; or by pair steps in cache, where too many
+sets that are solved as a whole, by least squares, are many times faster then; or by pair steps in cache, where too many
 variables are free for a factor. With a linear kernel of few features an interior point takes about as long whatever C
 is, so SMO has as many steps as take that long, its kernel rows included.
 """
@@ -57,10 +57,10 @@ class ChoicePolicy:
     patience : float            after so many steps for each variable another solver goes on in any case
     smo_gets_on : float         up to this product of the largest bound and the largest kernel value there are no looks
     linear_gets_on : float      the same with a linear kernel, of up to ``few_rows`` rows, times these: SMO is about as
-        soon as CRSVM there, and sooner where it solves many such problems at once
+        fast as CRSVM there, and faster where it solves many such problems at once
     few_rows : int
     most_free : int             IRWLS factors matrices of the free variables. Where more are free, the gap must be
-        ``much_worse`` times that of the start for it to be sooner than SMO, and Chunked goes on after the last look
+        ``much_worse`` times that of the start for it to be faster than SMO, and Chunked goes on after the last look
     least_squares, by_pairs : Solver or None      who goes on; None: IRWLS and Chunked as they are
     """
 
@@ -192,7 +192,7 @@ def features_of(dual: DualProblem, kernel: Kernel) -> tuple[int, int]:
 
 
 def are_few(n_features: int, n_rows: int) -> bool:
-    """Whether the features are so few that crsvm may be sooner than SMO."""
+    """Whether the features are so few that crsvm may be faster than SMO."""
     return n_features <= min(MOST_FEATURES, n_rows // ROWS_FOR_FEATURE)
 
 

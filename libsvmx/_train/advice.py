@@ -186,7 +186,7 @@ def solver_of(problem: Problem, param: Parameter, largest: int) -> tuple[str, st
         return "smo", f"auto takes it where C times the largest kernel value is {limit:g} or less", product
     if param.kernel_type == KernelType.LINEAR:
         return name, "auto begins with smo; with a linear kernel of few features crsvm goes on", product
-    return name, "it begins with smo, and looks early whether irwls or chunked is sooner", product
+    return name, "it begins with smo, and looks early whether irwls or chunked is faster", product
 
 
 def smo_gets_on(param: Parameter) -> float:

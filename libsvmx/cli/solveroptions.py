@@ -85,7 +85,7 @@ def seeder_usage() -> str:
     return entry(
         "--seeder METHOD",
         f"with -v, --loo or -b 1: start each fold from what is known ({names}), not from nothing (none): the same "
-        "optimum to eps, sooner; path: remove it along the path",
+        "optimum to eps, faster; path: remove it along the path",
     ) + entry(
         "--seeder-scheme SCHEME",
         "from the fold before (chain), or from the training over all rows (star); as suits the method",

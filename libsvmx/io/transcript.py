@@ -59,7 +59,7 @@ REMARKS = {
     Remark.PAIRS_NOT_BEGUN: "{detail} pairs of classes were not begun: what the model says of them means nothing",
     Remark.MUCH_WORK: (
         "solver crsvm has {detail} operations to do: where there are few support vectors, or sparse rows with many "
-        "features, smo is soonest; or give a smaller --rank"
+        "features, smo is fastest; or give a smaller --rank"
     ),
     Remark.COUPLING_LIMIT: "pairwise coupling met its iteration limit for {detail} rows",
 }

@@ -223,7 +223,7 @@ class SVC(BaseClassifier):
     degree : int, default=3                   of the polynomial kernel
     gamma : {'scale', 'auto'} or float, default='scale'      1 / (n_features * X.var()), 1 / n_features
     coef0 : float, default=0.0                constant of the polynomial and the sigmoid kernel
-    shrinking : bool, default=True            leave out rows that seem to stay at a bound: the same optimum, sooner
+    shrinking : bool, default=True            leave out rows that seem to stay at a bound: the same optimum, faster
     probability : bool or 'cv', default=False      by Platt's method: five more trainings for each pair, of folds of its
                                               own, as LIBSVM has them; 'cv': of folds of all rows
     tol : float, default=1e-3                 training ends when the KKT gap is smaller

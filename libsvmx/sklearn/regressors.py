@@ -24,7 +24,7 @@ class SVR(RegressorMixin, BaseSVM):
     tol : float, default=1e-3                 training ends when the KKT gap is smaller
     C : float, default=1.0                    cost, > 0
     epsilon : float, default=0.1              half the width of the tube in which an error costs nothing, >= 0
-    shrinking : bool, default=True            leave out rows that seem to stay at a bound: the same optimum, sooner
+    shrinking : bool, default=True            leave out rows that seem to stay at a bound: the same optimum, faster
     cache_size : float, default=200           MB for kernel rows
     verbose : bool, default=False             draw a bar (on a terminal, with tqdm), or print LIBSVM's transcript
     max_iter : int, default=-1                of the solver, -1 for no limit but that of LIBSVM where C is infinite

@@ -288,7 +288,7 @@ class SVCCV(ClassifierMixin, BaseSearch):
     refit : bool or callable, default=True         whether to train on all rows at the end; a callable is given
                                                    ``cv_results_`` and returns the index of the best point
     n_jobs : int or None, default=None             threads, as joblib counts: None is 1, -1 all; no result depends on it
-    shrinking : bool, default=True            leave out rows that seem to stay at a bound: the same optimum, sooner
+    shrinking : bool, default=True            leave out rows that seem to stay at a bound: the same optimum, faster
     probability : bool or 'cv', default=False
     tol : float, default=1e-3
     cache_size : float, default=200                MB for kernel rows, of all threads together

@@ -2,7 +2,7 @@
 //
 // A grid has nx times ny nodes, row by row from the bottom; node (i, j) is drawn at (i step, height - j step) pixels.
 
-/** A part of the plane: runs of whole cells, which are filled much sooner as rectangles, and the rest as a path. */
+/** A part of the plane: runs of whole cells, which are filled much faster as rectangles, and the rest as a path. */
 export class Region {
   rects = [];
   path = new Path2D();

@@ -58,7 +58,7 @@ function cleared(canvas, w, h, paper) {
     canvas.width = wide;
     canvas.height = high;
   }
-  const ink = canvas.getContext("2d", { alpha: false }); // nothing shows through, which browsers draw sooner
+  const ink = canvas.getContext("2d", { alpha: false }); // nothing shows through, which browsers draw faster
   ink.setTransform(ratio, 0, 0, ratio, 0, 0);
   ink.fillStyle = paper;
   ink.fillRect(0, 0, w, h);

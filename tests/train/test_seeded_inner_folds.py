@@ -1,4 +1,4 @@
-"""Inner folds of probability estimates that start from the optimum over all their rows: the same sigmoids, sooner."""
+"""Inner folds of probability estimates that start from the optimum over all their rows: the same sigmoids, faster."""
 
 import numpy as np
 import pytest

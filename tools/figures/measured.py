@@ -84,7 +84,7 @@ def draw_overview(found):
     axes.tick_params(axis="y", length=0)
     axes.set(ylim=(-0.5, len(names) - 0.2))
     axes.legend(loc="lower right", borderaxespad=0)
-    above.suptitle("Nine trainings: the same model file, sooner", weight="bold", size=11, x=0.02, ha="left")
+    above.suptitle("Nine trainings: the same model file, faster", weight="bold", size=11, x=0.02, ha="left")
     move(below, found)
     return figure
 

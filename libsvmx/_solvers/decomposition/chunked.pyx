@@ -9,7 +9,7 @@ Where that leads no further, or would take longer than a path of exact optima, s
 
 Where iterations, not kernel values, are the cost, a pair step over a thousand variables in cache takes the place of one over
 all of them. The objective falls with every round, since the start of each subproblem is feasible. (Osuna, Freund & Girosi
-1997; Joachims 1999; Perez-Cruz et al. 2000.) IRWLS begins with LIBSVM's steps, which are sooner at the end of easy problems
+1997; Joachims 1999; Perez-Cruz et al. 2000.) IRWLS begins with LIBSVM's steps, which are faster at the end of easy problems
 (``begin_by_pairs``).
 
 Positions, shrinking, warm starts and the scores of shrunk variables are those of smo.pyx and warm.pyx: ChunkedSmo is a
@@ -258,7 +258,7 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
 cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, name,
                      DualSolution found, bint far):
     """The exact optimum by a path, where working sets lead no further or not soon: from ``found``, and from a small C, which is
-    sooner if ``found`` is ``far`` from the optimum. ``found`` itself where there is no path."""
+    faster if ``found`` is ``far`` from the optimum. ``found`` itself where there is no path."""
     from libsvmx._core.stopping import Stopped
     from libsvmx._solvers.path import from_small_cost
     from libsvmx._solvers.path.path import PathLost
@@ -331,7 +331,7 @@ cdef class ChunkedSmo(WarmSmo):
     cdef Targets within                     # the working set
     cdef bint may_go_on_in_double           # where rows in float hide too much
     cdef bint stalled
-    cdef readonly bint far                  # from the optimum, and a path from a small C is there sooner
+    cdef readonly bint far                  # from the optimum, and a path from a small C is faster
     cdef double path_decades                # powers of ten of C that such a path has to go, 0: there is none
     cdef Py_ssize_t least_free              # that there have been between two working sets
     cdef double tenth                       # of the gap after ``flops_then``
@@ -504,7 +504,7 @@ cdef class ChunkedSmo(WarmSmo):
         return (PATIENCE_IN_DOUBLE if self.updates.in_double else PATIENCE) * (1 + self.active_size // self.least_size)
 
     cdef int64_t steps_before_path(self, double gap) except *:
-        """Steps that the next working set may take before a path from a small C would be sooner; least squares are told of their
+        """Steps that the next working set may take before a path from a small C would be faster; least squares are told of their
         flops. The gap has to fall to a tenth in the work that such a path should take.
 
         Rows that are free for a while are not in the margin of the path: the fewest there were tell how large that is.

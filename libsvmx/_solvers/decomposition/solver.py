@@ -69,7 +69,7 @@ class Chunked(Decomposition):
     """Decomposition into working sets of many variables, each solved by pair steps."""
 
     name: ClassVar[str] = "chunked"
-    summary: ClassVar[str] = "the same optimum to -e by working sets, sooner where iterations are many"
+    summary: ClassVar[str] = "the same optimum to -e by working sets, faster where iterations are many"
     least_squares: ClassVar[bool] = False
 
 

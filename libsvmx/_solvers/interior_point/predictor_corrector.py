@@ -3,8 +3,8 @@
     min 1/2 |w|^2 + upper'xi   s.t.  Y(Xw - rho e - l) + xi - s = 0,  xi, s >= 0   multipliers alpha of s, u of xi
 
 The paper writes gamma for rho, tau for upper, rho for what is ``share`` here, and has l = y only. What an iteration
-does with the rows is in block_steps.py, its normal equations in normal_equations.py, the choice of their rows Q in
-constraint_reduction.py. Beyond the paper:
+does with the rows is in block_steps.pyx, its residuals, its duality gap and its normal equations in
+normal_equations.pyx, the choice of their rows Q in constraint_reduction.py. Beyond the paper:
 
 * The linear term l is any, so that epsilon-SVR can be solved: each of its rows is there twice, with y = 1 and -1.
 * The start and the thresholds do not change with the scale of C and of X. The share of rows is (4 mu/mean

@@ -22,7 +22,7 @@ complete -c svmx-update -s W -r -F -d 'weights of the rows of training_file or s
 complete -c svmx-update -s q -d 'quiet'
 complete -c svmx-update -l time-limit -x -d 'give up after that time: nothing is written'
 complete -c svmx-update -l threads -x -d 'threads to use for a training'
-complete -c svmx-update -l solver -x -a 'smo'\t'LIBSVM\'s path and its model files'\n'chunked'\t'the same optimum to -e by working sets, sooner where …'\n'irwls'\t'by working sets and least squares'\n'crsvm'\t'C-SVC and epsilon-SVR of many rows and few features, by an …'\n'auto'\t'smo first, then irwls, chunked or crsvm where smo is slow' -d 'smo, chunked, irwls or auto, and its options, as of …'
+complete -c svmx-update -l solver -x -a 'smo'\t'LIBSVM\'s path and its model files'\n'chunked'\t'the same optimum to -e by working sets, faster where …'\n'irwls'\t'by working sets and least squares'\n'crsvm'\t'C-SVC and epsilon-SVR of many rows and few features, by an …'\n'auto'\t'smo first, then irwls, chunked or crsvm where smo is slow' -d 'smo, chunked, irwls or auto, and its options, as of …'
 complete -c svmx-update -l lenient -d 'skip blank lines and comment lines in the data'
 complete -c svmx-update -l help -d 'help'
 complete -c svmx-update -l version -d 'version'
