@@ -11,6 +11,7 @@
     _kernels/                         kernel rows, row store, shared rows, kernel of test rows, low-rank factors
     _core/                            buffers, sparse rows, C loops and kernel functions, threads
     enums.py  exceptions.py  _typing.py
+    svm.py  svmutil.py  commonutil.py  grid.py      LIBSVM's modules, by their names
 
 Each folder's __init__.py draws what is in it and says what to open first.
 Imports point down; tools/check_layers.py keeps that.

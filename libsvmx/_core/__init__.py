@@ -12,8 +12,10 @@
     memory                          work that would not find enough is refused before it begins
     apart                           objects that a call changes by one assignment
     packages                        an error where one is missing that only an extra installs
+    suggestions                     what somebody may have meant who has mistyped a name
     records, enumerations, contexts  dataclasses, enums and context managers whose import costs next to nothing
     dense                           BLAS and LAPACK for those who have NumPy, so that it is asked whether to stop
+    blas                            one thread for them where sums must not depend on how many there are
     Token (process), stopping       whether to stop: what is asked between two pieces of work
     say_on (process)                what a process says when a signal ends it
 
@@ -31,5 +33,5 @@ Hot loops in C, compiled for each CPU target; a header states a family's arrays 
     loops/vectors  breakpoints      doubles: sums of rows, and the next breakpoint of a path
 
 Other C headers: thread_pool.h, tickets.h, pieces.h (threads), system_threads.h (what Windows or POSIX has of them),
-slab.h (memory), clock.h, last_words.h, left_behind.h.
+slab.h (memory), pairwise.h (probabilities), clock.h, last_words.h, left_behind.h.
 """

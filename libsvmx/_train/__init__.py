@@ -6,14 +6,16 @@
         kernel_provider   kernel rows of a problem, shared by pairs and folds; feature_map: features instead
         reports       solve: by Parameter.solver; recover: coefficients and the SolveReport (solve_report) of a solution
         limits        the Control of a solve; observer: Observer
-        probability   sigmoids of pairs, the noise of regressions; folds: LIBSVM's folds and classes, Rand
-    parameter, problem, model     what goes in and what comes out; checks: what cannot be trained
+        probability   sigmoids of pairs, the noise of regressions; inner_folds: what it asks of seeded ones
+    parameter, problem, model     what goes in and what comes out; checks: what cannot be trained; gamma: the usual one
     option_words      a parameter as options of svmx-train; policy: which way is taken to its results
     prediction        decision values, labels and probabilities of a Model  ──by──>  decision (loops)
+    folds             LIBSVM's classes and folds, Rand; drawn_folds: once or repeatedly, with the inner ones
     many              trainings over the same rows with other targets
     side_by_side      solves that need nothing of each other, by several threads
     warm_start        where a training starts that follows another over the same rows
-    metrics           accuracy, mean squared error, correlation
+    metrics           accuracy, mean squared error, correlation; conformal: intervals, label sets, p-values
+    advice            what a training would be, and what is odd about it: --explain
 
     assembly          models of coefficients
     queue/            pairs of classes and folds, solved at once

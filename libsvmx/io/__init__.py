@@ -9,6 +9,7 @@ exporting -> cfile, jsonfile, onnxfile     models for programs without libsvmx
 rangefile                       scaling factors; rows that are scaled     -> textwrite
 weightfile                      weights of rows
 statefile                       states that rows join and leave
+textparse -> scan.h, decimal.h  text to numbers, without an object per token
 textwrite                       numbers as C's printf writes them
 transcript                      what commands print, character for character
 """

@@ -16,7 +16,7 @@ Its symbols are kept but gamma, here rho, and tau, here upper. Open predictor_co
 
     RowBlocks ◄─ LocalRowBlocks, _train.cluster's DistributedRowBlocks       blocks of rows, each with a state
       holds RowBlock (rows, y, upper, linear) and its state: an Iterate, moved by block_steps; then a Vertex, by
-            vertex_steps. What they reply: replies
+            vertex_steps. What they reply: replies; the blocks: row_blocks
 
 Vectors over rows never leave their block: what travels has the length of w, or is the normal matrix.
 """

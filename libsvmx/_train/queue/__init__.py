@@ -4,8 +4,8 @@
     models_at_once.py             trainings over the same rows
         ──by──>  in_batches       which are as long as memory allows (batches.py)
         ──puts into the queue──>  QueuedPairs     one against one, with the inner folds of probability estimates;
-                                                  of one training: solved_pairs
-        ──may start from──>  Star, Chain          the optimum over all rows, or that of the fold before (star.py);
+                                                  of one training: solved_pairs (pairs_at_once.py)
+        ──may start from──>  Star, Chain (star.py)    the optimum over all rows, or that of the fold before;
                                                   inner folds from that of their pair, or the one before
     SolveQueue (solve_queue.pyx)  runs the threads; tells of the solves in LIBSVM's order
         ──inherits──>  TaskList   rows and numbers of all solves, and what comes of them (tasks.pyx)

@@ -17,6 +17,7 @@
     assembled.py          the model of binary problems
     left_out.py           exact leave-one-out: each row leaves along its path and comes back
     influence.py          how decision values of other rows change when a row leaves
+    joined.py             a row that joins for a moment; full_conformal.py: each candidate label of it
     cost_path.py          Costs, the optimum at every C; Ways, what its paths share
     cost_folds.py         the same without each fold, and the errors that tells of
     cost_curve.py         Curve: the error as a function of C, and where it is least

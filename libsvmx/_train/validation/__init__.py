@@ -7,10 +7,11 @@
     seeded_inner_folds    the folds behind probability estimates, from the optimum over all their rows
     fold_report       FoldReport and its sums
     grid              Point, Grid, Best                   grid_search     Plan, Search; holds a Pool: Alone, or
-    grid_pool         Workers
+    grid_pool         Workers                           same_steps      points that need no computing
     fold_column       Column, folds that are given at all C of one gamma: what the searches of sklearn/ hold
     permutations      the same of permuted targets
     given_folds       predicted_folds: folds that are given, by the path of LIBSVM, in a queue if that pays
+    fold_values       values of all rows by the models of folds         calibration   sigmoids of probability="cv"
 
 One fold: cross_validate -> folds.solve(rest, held_out) -> for each dual: held_out closes the boxes of its rows;
 FoldStarts finds beta and V, by a seeder (_solvers/seeding) or from a smaller C; the solver goes on from there; recover
