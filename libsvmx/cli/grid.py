@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from libsvmx._core.matrix import has_index_zero
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
-from libsvmx._train.parameter import Parameter, flat_fields
+from libsvmx._train.parameter import flat_fields
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.grid import Outcome, Point
 from libsvmx._train.validation.grid_pool import Workers
@@ -22,12 +21,12 @@ from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
 from libsvmx.cli.gridtables import PointLines, rows_of, write_tables
 from libsvmx.cli.options import REPORT, HelpRequested, UsageError
-from libsvmx.cli.process import bytes_read, follow, forget, insist, phase, printer, run, tell, time_left, warn, watch
-from libsvmx.cli.train import row_weights
-from libsvmx.enums import KernelType, SvmType
+from libsvmx.cli.process import follow, forget, insist, phase, printer, run, tell, time_left, warn, watch
+from libsvmx.cli.train import row_weights, rows_read, warn_of_index_zero
+from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
-from libsvmx.io.svmlight import DataFile, read_data
+from libsvmx.io.svmlight import DataFile
 
 if TYPE_CHECKING:
     from libsvmx._typing import Buffer
@@ -157,18 +156,6 @@ def remark_useless(plan: Plan) -> None:
         warn(f"{param.svm_type.name} has no C; -log2c null saves the search for it")
 
 
-def read(job: Job, param: Parameter) -> DataFile:
-    """The data set, with remarks made."""
-    with phase("reading", job.dataset):
-        data = read_data(job.dataset, lenient=job.lenient, threads=param.threads or None, told=bytes_read())
-    tell("data", data)
-    for remark in data.remarks:
-        warn(remark)
-    if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):
-        warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
-    return data
-
-
 def searched(argv: list[str]) -> Point:
     """The best point of what a command line asks for, with everything printed and written."""
     job = parse_arguments(argv)
@@ -178,7 +165,9 @@ def searched(argv: list[str]) -> Point:
     remarks = Remarks()
     follow(remarks)
     say, observer = printer(*job.outputs), limited(remarks, time_left(param.time_limit))
-    best = search_file(job, read(job, param), say, observer).best
+    data = rows_read(job.dataset, job.lenient, param.threads)
+    warn_of_index_zero(data, param)
+    best = search_file(job, data, say, observer).best
     powers = [str(2.0**value) for value in best.key if value is not None]
     say(f"{' '.join(powers)} {best.rate}\n")
     return best

@@ -379,6 +379,22 @@ def inner_folds_of(job: Job, param: Parameter) -> InnerFolds | None:
     return seeded_inner_folds(job.seeding, param)
 
 
+def rows_read(path: str, lenient: bool, threads: int) -> DataFile:
+    """A data file, with its remarks made."""
+    with phase("reading", path):
+        data = read_data(path, lenient=lenient, threads=threads or None, told=bytes_read())
+    tell("data", data)
+    for remark in data.remarks:
+        warn(remark)
+    return data
+
+
+def warn_of_index_zero(data: DataFile, param: Parameter) -> None:
+    """A warning of a feature that only rows of a precomputed kernel should have."""
+    if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):
+        warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
+
+
 def row_weights(path: str | None, data: DataFile, lenient: bool) -> Buffer | None:
     """The weights of the rows of ``data``; None without a file, or where all are 1. Raises OSError, FormatError."""
     if path is None:
@@ -434,13 +450,8 @@ def main(argv: list[str]) -> int:
     printed = Transcript(job, say)
     follow(printed)
     observer = limited(printed, time_left(param.time_limit))
-    with phase("reading", training_file):
-        data = read_data(training_file, lenient=job.lenient, threads=param.threads or None, told=bytes_read())
-    tell("data", data)
-    for remark in data.remarks:
-        warn(remark)
-    if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):
-        warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
+    data = rows_read(training_file, job.lenient, param.threads)
+    warn_of_index_zero(data, param)
     problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
     param = default_gamma(param, data.matrix.max_index)
     gap_ends_at(lambda: 0.0 if job.validates else gap_at_end(problem, param))

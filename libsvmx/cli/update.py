@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from functools import partial
 
 from libsvmx._core.contexts import contextmanager
-from libsvmx._core.matrix import has_index_zero
 from libsvmx._core.memory import TooLittleMemory, load_numpy
 from libsvmx._core.records import fields, record
 from libsvmx._core.stopping import Stopped
@@ -20,18 +19,18 @@ from libsvmx._train.problem import Problem
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import bytes_read, follow, insist, phase, printer, run, tell, time_left, warn, watch
+from libsvmx.cli.process import follow, insist, phase, printer, run, tell, time_left, warn, watch
 from libsvmx.cli.rownumbers import removed_file, rows_to_remove
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Job as TrainingJob
-from libsvmx.cli.train import grammar, row_weights
+from libsvmx.cli.train import grammar, row_weights, rows_read, warn_of_index_zero
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.files import STANDARD_INPUT, same_file
 from libsvmx.io.modelfile import load_model, model_text
 from libsvmx.io.outputs import check_target, held, name_of_output, write_files
-from libsvmx.io.svmlight import DataFile, read_data
+from libsvmx.io.svmlight import DataFile
 from libsvmx.io.textwrite import numbers_text
 
 if TYPE_CHECKING:
@@ -287,7 +286,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
         state = started(job, param, files[0], files[1], observer)
         what = f"rows of {files[0]}"
     if added:
-        tell_index_zero(added, state.param)
+        warn_of_index_zero(added, state.param)
     remarks.changed("start", state)
     gone = [] if job.remove is None else rows_to_remove(job.remove, state.ids.tolist(), what)
     if "C" in job.values and job.state:
@@ -318,7 +317,7 @@ def started(job: Job, param: Parameter, training_file: str, model_file: str, obs
     except ParameterError as error:
         raise SvmxError(f"{model_file}: {error}") from None
     data = read_rows(job, training_file)
-    tell_index_zero(data, param)
+    warn_of_index_zero(data, param)
     try:
         problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
         return state_of_model(problem, param, model, observer, State)
@@ -343,21 +342,10 @@ def apply(state: State, added: DataFile | None, weights: Buffer | None, gone: li
 def read_rows(job: Job, path: str) -> DataFile:
     """A data file with one row at least."""
     threads = job.values.get("threads")
-    with phase("reading", path):
-        own_threads = threads if isinstance(threads, int) else None
-        data = read_data(path, lenient=job.lenient, threads=own_threads, told=bytes_read())
-    tell("data", data)
-    for remark in data.remarks:
-        warn(remark)
+    data = rows_read(path, job.lenient, threads if isinstance(threads, int) else 0)
     if not data.matrix.n_rows:
         raise FormatError(data.path, 0, 0, "no data: there is not a single row")
     return data
-
-
-def tell_index_zero(data: DataFile, param: Parameter) -> None:
-    """A warning of a feature that only rows of a precomputed kernel should have."""
-    if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):
-        warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
 
 
 # ---- a stream ----------------------------------------------------------------------------------
@@ -386,7 +374,7 @@ def slide(
     follow(remarks)
     observer = limited(remarks, time_left(param.time_limit))
     data = read_rows(job, stream_file)
-    tell_index_zero(data, param)
+    warn_of_index_zero(data, param)
     n, every = data.matrix.n_rows, ramp(data.matrix.n_rows)
     if n <= job.window:
         raise FormatError(data.path, 0, 0, f"{n} rows are not more than the window of {job.window}: nothing to predict")
