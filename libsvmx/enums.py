@@ -4,13 +4,19 @@ from libsvmx._core.enumerations import IntEnum, StrEnum
 
 
 class SvmType(IntEnum):
-    """Formulation; the value is LIBSVM's number for ``-s``."""
+    """Formulation; the value is LIBSVM's number for ``-s``. QUANTILE_SVR is libsvmx's own."""
 
     C_SVC = 0
     NU_SVC = 1
     ONE_CLASS = 2
     EPSILON_SVR = 3
     NU_SVR = 4
+    QUANTILE_SVR = 5
+
+    @property
+    def option(self) -> str:
+        """What ``-s`` calls it: LIBSVM's number, or a name where LIBSVM has none."""
+        return "quantile" if self == SvmType.QUANTILE_SVR else str(self.value)
 
     @property
     def is_classification(self) -> bool:
@@ -18,7 +24,7 @@ class SvmType(IntEnum):
 
     @property
     def is_regression(self) -> bool:
-        return self in (SvmType.EPSILON_SVR, SvmType.NU_SVR)
+        return self in (SvmType.EPSILON_SVR, SvmType.NU_SVR, SvmType.QUANTILE_SVR)
 
     @property
     def has_cost(self) -> bool:
@@ -27,7 +33,7 @@ class SvmType(IntEnum):
 
     @property
     def has_nu(self) -> bool:
-        """Whether nu counts."""
+        """Whether nu counts; where it does, a sum of coefficients depends on the number of rows."""
         return self in (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR)
 
     @property

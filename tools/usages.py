@@ -18,15 +18,22 @@ from libsvmx._train.validation.scheme import CHOICES, SCHEMES
 from libsvmx.cli.helptext import ENTRY, blocks
 from libsvmx.cli.options import HELP, REPORT, VERSION, text_of
 from libsvmx.cli.solveroptions import option_settings
-from libsvmx.enums import KernelType, SvmType
+from libsvmx.enums import KernelType
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE, NOTHING, OTHER = "file", "nothing", "other"
-FORMULATIONS = ("C-SVC", "nu-SVC", "one-class", "epsilon-SVR", "nu-SVR")
+FORMULATIONS = {
+    "0": "C-SVC",
+    "1": "nu-SVC",
+    "2": "one-class",
+    "3": "epsilon-SVR",
+    "4": "nu-SVR",
+    "quantile": "quantile regression",
+}
 
 # Values with what they are, by option and what the usage calls its value.
 VALUES = {
-    ("-s", "type"): [(str(kind.value), FORMULATIONS[kind.value]) for kind in SvmType],
+    ("-s", "type"): list(FORMULATIONS.items()),
     ("-t", "kernel"): [(str(kind.value), kind.keyword) for kind in KernelType],
     ("--solver", "NAME"): [(solver.name, solver.summary) for solver in solver_classes()],
     ("--seeder", "METHOD"): [(name, SEEDERS[name].help if name in SEEDERS else "") for name in CHOICES],

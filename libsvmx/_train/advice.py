@@ -342,7 +342,7 @@ def is_for_crsvm(plan: TrainingPlan) -> bool:
     param = plan.param
     return (
         param.kernel_type == KernelType.LINEAR
-        and param.svm_type in (SvmType.C_SVC, SvmType.EPSILON_SVR)
+        and not param.svm_type.has_nu
         and not param.has_infinite_cost
         and plan.largest >= MANY
         and are_few(plan.features, plan.largest)

@@ -6,6 +6,7 @@ cdef struct Formulation:
     double nu
     double cost         # C; of regression
     double p
+    double tau
 
 
 cdef struct Recovered:

@@ -1,7 +1,10 @@
-"""The five formulations as dual problems, and back to the coefficients of a model.
+"""The six formulations as dual problems, and back to the coefficients of a model.
 
 For each one: linear, the box and the start of LIBSVM (Chang & Lin 2011, sections 2 and 4.1). Variables of regression: l
 with beta >= 0, which LIBSVM calls alpha, then l with beta <= 0, its alpha*; the coefficient of a row is the sum of its two.
+
+Quantile regression (Takeuchi, Le, Sears & Smola, JMLR 7, 2006, eq. 10) has -C (1 - tau) <= beta <= C tau and no tube. It is
+epsilon-SVR with p = 0 and a bound for each side: where V is equal for the two variables of a row, only their sum counts.
 
 A row of weight w has w times the bound, so that it counts as w rows: C w in C-SVC and regression, w in nu-SVC and one-class,
 where the sum of the weights stands for the number of rows. Sums are written as in LIBSVM's tool "weights for data
@@ -17,6 +20,7 @@ from libsvmx._problem.dual cimport Dual, DualProblem, DualSolution
 from libsvmx.enums import SvmType
 
 cdef int C_SVC = SvmType.C_SVC, NU_SVC = SvmType.NU_SVC, ONE_CLASS = SvmType.ONE_CLASS, EPSILON_SVR = SvmType.EPSILON_SVR
+cdef int QUANTILE_SVR = SvmType.QUANTILE_SVR
 # What a formulation yields besides: see SolveReport.
 QUANTITIES = {
     SvmType.C_SVC: "nu", SvmType.NU_SVC: "C", SvmType.EPSILON_SVR: "nu", SvmType.NU_SVR: "epsilon",
@@ -56,7 +60,7 @@ def build_dual(param, targets, double Cp, double Cn, sample_weight=None):
 
 cdef Formulation formulation_of(param):
     """What ``write_dual`` needs to know of a Parameter."""
-    return Formulation(param.svm_type, param.nu, param.C, param.p)
+    return Formulation(param.svm_type, param.nu, param.C, param.p, param.tau)
 
 
 cdef void write_dual(const Formulation *of, Py_ssize_t l, const double *z, double Cp, double Cn, const double *w,
@@ -111,7 +115,10 @@ cdef void write_dual(const Formulation *of, Py_ssize_t l, const double *z, doubl
         for i in range(l):
             bound = upper[i] * cost
             upper[i], lower[l + i], upper[l + i], beta[l + i] = bound, -bound, 0.0, -0.0
-            if kind == EPSILON_SVR:
+            if kind == QUANTILE_SVR:
+                upper[i], lower[l + i] = bound * of.tau, -bound * (1 - of.tau)
+                linear[i] = linear[l + i] = z[i]
+            elif kind == EPSILON_SVR:
                 linear[i] = -(p - z[i])
                 linear[l + i] = p + z[i]
             else:
@@ -256,15 +263,16 @@ cdef void recover(const Formulation *of, Py_ssize_t l, const double *w, const Du
         for i in range(l):
             coefficients[i] = beta[i] + beta[l + i]
             total += fabs(coefficients[i])
-        found.has_value = True
         if of.kind == EPSILON_SVR:
-            found.value = total / (bounds if w != NULL else of.cost * n_part)
-        else:
-            found.value = -r
+            found.has_value, found.value = True, total / (bounds if w != NULL else of.cost * n_part)
+        elif of.kind != QUANTILE_SVR:
+            found.has_value, found.value = True, -r
     for i in range(l):
         if fabs(coefficients[i]) > 0:
             found.n_sv += 1
-            if fabs(coefficients[i]) >= (upper[i] if upper[i] > 0 else -lower[i]) * scale:
+            if of.kind == QUANTILE_SVR and coefficients[i] < 0:
+                found.n_bsv += coefficients[i] <= lower[l + i]
+            elif fabs(coefficients[i]) >= (upper[i] if upper[i] > 0 else -lower[i]) * scale:
                 found.n_bsv += 1
 
 

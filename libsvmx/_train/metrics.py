@@ -23,14 +23,15 @@ def balanced_accuracy(predictions: Iterable[float], targets: Iterable[float]) ->
 
 
 class Scores:
-    """Running sums over pairs of prediction and target.
+    """Scores(tau=None): running sums over pairs of prediction and target; ``tau`` of quantile regression.
 
     Attributes
     ----------
     total, correct : int
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tau: float | None = None) -> None:
+        self.tau = tau
         self.total: int = 0
         self.correct: int = 0
         self.error: float = 0.0
@@ -39,6 +40,7 @@ class Scores:
         self.sum_vv: float = 0.0
         self.sum_yy: float = 0.0
         self.sum_vy: float = 0.0
+        self.absolute: float = 0.0
 
     def add(self, predictions: Iterable[float], targets: Iterable[float]) -> None:
         """Take in more rows."""
@@ -54,15 +56,17 @@ class Scores:
             self.sum_vv += v * v
             self.sum_yy += y * y
             self.sum_vy += v * y
+            self.absolute += abs(v - y)
 
     def _add_buffers(self, predictions: Buffer, targets: Buffer) -> None:
         """The same of buffers of float64."""
         if len(predictions) != len(targets):
             raise ValueError(f"{len(predictions)} predictions for {len(targets)} targets")
-        sums = filled("d", [self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy])
+        before = self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy, self.absolute
+        sums = filled("d", before)
         self.correct += add_up_scores(predictions, targets, sums)
         self.total += len(predictions)
-        self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy = sums
+        self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy, self.absolute = sums
 
     @property
     def accuracy(self) -> float:
@@ -73,6 +77,14 @@ class Scores:
     def mean_squared_error(self) -> float:
         """0 without rows."""
         return self.error / self.total if self.total else 0.0
+
+    @property
+    def pinball_loss(self) -> float:
+        """Mean of tau (y - v) where the target is above, (1 - tau) (v - y) where it is below; 0 without rows, and not a
+        number without a tau."""
+        if self.tau is None:
+            return nan
+        return (self.absolute / 2 + (self.tau - 0.5) * (self.sum_y - self.sum_v)) / self.total if self.total else 0.0
 
     @property
     def squared_correlation(self) -> float:
@@ -88,11 +100,11 @@ class Scores:
         return covariance * covariance / spread
 
 
-def scores_of_repeats(predictions: Buffer, targets: Buffer) -> list[Scores]:
+def scores_of_repeats(predictions: Buffer, targets: Buffer, tau: float | None = None) -> list[Scores]:
     """Of each repeat of a cross-validation; ``predictions``: of all rows in the first one, then in the next."""
     found, n = [], len(targets)
     for begin in range(0, len(predictions), n):
-        found.append(Scores())
+        found.append(Scores(tau))
         found[-1].add(predictions[begin : begin + n], targets)
     return found
 

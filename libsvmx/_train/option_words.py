@@ -28,12 +28,13 @@ def option_words(param: Parameter) -> list[str]:
     What the formulation and the kernel use is said, also where it is the usual; of all else what is not.
     """
     kind, kernel, usual = param.svm_type, param.kernel_type, Parameter()
-    words = ["-s", text(kind.value), "-t", text(kernel.value)]
+    words = ["-s", kind.option, "-t", text(kernel.value)]
     for name in kernel.uses:
         words += [OF_KERNELS[name], text(getattr(param, name))]
     words += ["-c", text(param.C)] if kind.has_cost else []
     words += ["-n", text(param.nu)] if kind.has_nu else []
     words += ["-p", text(param.p)] if kind == SvmType.EPSILON_SVR else []
+    words += ["--tau", text(param.tau)] if kind == SvmType.QUANTILE_SVR else []
     for name, option in GENERAL.items():
         if getattr(param, name) != getattr(usual, name):
             words += [option, text(getattr(param, name))]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Kind = TypeVar("Kind", SvmType, KernelType)
 
+MEDIAN = 0.5  # of tau
+
 
 @record(frozen=True, slots=True)
 class Parameter:
@@ -37,7 +39,7 @@ class Parameter:
     coef0 : float                 ``-r``
     cache_size : float            kernel row budget in MB of 2^20 bytes (``-m``)
     eps : float                   tolerance of the stopping criterion (``-e``)
-    C : float                     cost of C-SVC, epsilon-SVR and nu-SVR (``-c``); inf, for C-SVC and epsilon-SVR by
+    C : float                     cost of C-SVC and all regressions (``-c``); inf, for C-SVC and epsilon-SVR by
                                   solver 'smo', is a hard margin: no row may lie within it
     weights : tuple of (label, factor), or mapping      C of that class is factor * C, C-SVC only (``-wi``)
     nu : float                    of nu-SVC, one-class and nu-SVR, 0 < nu <= 1 (``-n``)
@@ -51,6 +53,7 @@ class Parameter:
                                   usual settings: 'smo', LIBSVM's path and its bits; 'chunked' or 'irwls', the same
                                   optimum to eps by working sets; 'crsvm', C-SVC and epsilon-SVR on explicit
                                   features; 'auto', which begins with smo and takes another where that is slow
+    tau : float                   of quantile regression, 0 < tau < 1: the share of targets below (``--tau``)
 
     Raises
     ------
@@ -74,14 +77,20 @@ class Parameter:
     time_limit: float = 0.0
     threads: int = field(default=0, compare=False)
     solver: Solver = field(default_factory=SMO)
+    tau: float = MEDIAN  # the last, so that pickles of before there was one can be read
     # for tests, which force a way to the result by it: no option, and in no file
     policy: KernelPolicy = field(default_factory=usual, compare=False)
 
     @property
     def _told(self) -> dict[str, Any]:
         """Fields as they are shown and pickled: with the policy only if it is not the default."""
-        names = FIELDS if self.policy == DEFAULT else (*FIELDS, "policy")
+        names = self.told_fields if self.policy == DEFAULT else (*self.told_fields, "policy")
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def told_fields(self) -> tuple[str, ...]:
+        """Fields that options, files and reports have."""
+        return (*FIELDS, "tau") if self.svm_type == SvmType.QUANTILE_SVR else FIELDS
 
     def __repr__(self) -> str:
         return f"Parameter({', '.join(f'{name}={value!r}' for name, value in self._told.items())})"
@@ -90,7 +99,10 @@ class Parameter:
         return list(self._told.values())
 
     def __setstate__(self, state: list[Any]) -> None:
-        for known, value in zip(fields(self), [*state, DEFAULT][: len(FIELDS) + 1], strict=True):
+        policies = [value for value in state if isinstance(value, KernelPolicy)]
+        own = [value for value in state if not isinstance(value, KernelPolicy)]
+        tau, policy = [*own[len(FIELDS) :], MEDIAN][0], [*policies, DEFAULT][0]
+        for known, value in zip(fields(self), [*own[: len(FIELDS)], tau, policy], strict=True):
             object.__setattr__(self, known.name, value)
 
     def __post_init__(self) -> None:
@@ -114,10 +126,16 @@ class Parameter:
     def _check_solver(self) -> None:
         solver = self.solver
         if self.svm_type not in solver.formulations:
-            solved = " and ".join(kind.name for kind in sorted(solver.formulations))
+            *others, last = [kind.name for kind in sorted(solver.formulations)]
+            solved = f"{', '.join(others)} and {last}"
             raise ParameterError(f"solver {solver.name} solves {solved}, not {self.svm_type.name}")
         if self.has_infinite_cost:
             solver.require("takes_infinite_cost")
+
+    @property
+    def quantile(self) -> float | None:
+        """``tau``, where it counts."""
+        return self.tau if self.svm_type == SvmType.QUANTILE_SVR else None
 
     @property
     def has_infinite_cost(self) -> bool:
@@ -166,10 +184,16 @@ class Parameter:
             raise ParameterError(f"C must be > 0, not {self.C}")
         if s == SvmType.NU_SVR and isinf(self.C):
             raise ParameterError("C must be finite for nu-SVR, whose sums grow with it")
+        if s == SvmType.QUANTILE_SVR and isinf(self.C):
+            raise ParameterError(
+                "C must be finite for quantile regression, which has no tube that all targets could fit to"
+            )
         if s.has_nu and not 0 < self.nu <= 1:
             raise ParameterError(f"nu must be > 0 and <= 1, not {self.nu}")
         if not -(2**31) <= self.degree < 2**31:
             raise ParameterError(f"degree {self.degree} does not fit 32 bits")
+        if s == SvmType.QUANTILE_SVR and not 0 < self.tau < 1:
+            raise ParameterError(f"tau must be > 0 and < 1, not {self.tau}")
         if s == SvmType.EPSILON_SVR and self.p < 0:
             raise ParameterError(f"p must be >= 0, not {self.p}")
         for label, weight in self.weights:
@@ -182,8 +206,8 @@ class Parameter:
             raise ParameterError(f"time_limit must be >= 0, not {self.time_limit}")
 
 
-# Fields that options, files and reports have.
-FIELDS = tuple(known.name for known in fields(Parameter) if known.name != "policy")
+# Fields of all formulations.
+FIELDS = tuple(known.name for known in fields(Parameter) if known.name not in ("tau", "policy"))
 PLAIN = 2.0**63  # a number of the right type below it needs no conversion and no look
 # Powers beyond it overflow or vanish for anything but |x| = 1; it also keeps the squaring loop's input an int32.
 MAX_DEGREE = 1_000_000
@@ -197,7 +221,7 @@ def check_threads(threads: int) -> None:
 
 
 CONVERTED: dict[str, Any] = {
-    **dict.fromkeys(("gamma", "coef0", "cache_size", "eps", "C", "nu", "p", "time_limit"), float),
+    **dict.fromkeys(("gamma", "coef0", "cache_size", "eps", "C", "nu", "p", "tau", "time_limit"), float),
     **dict.fromkeys(("degree", "max_iter", "threads"), int),
     **dict.fromkeys(("shrinking", "probability"), bool),
 }
@@ -244,7 +268,7 @@ def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:
 
 def flat_fields(param: Parameter) -> dict[str, Any]:
     """All that is told by name: of ``param``, with the name of the solver, then the settings of the solver."""
-    own = {name: getattr(param, name) for name in FIELDS}
+    own = {name: getattr(param, name) for name in param.told_fields}
     settings = {known.name: getattr(param.solver, known.name) for known in param.solver.settings()}
     return {**own, "solver": param.solver.name, **settings}
 

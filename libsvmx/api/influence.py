@@ -65,7 +65,9 @@ def influence(
               -1; of several classes the mean of this over the
               pairs that the row's class is in
     'error'   1 where the prediction is not y, else 0             C-SVC; one-class, the default
-    'squared' (f - y)^2                                           epsilon-SVR, the default
+    'squared' (f - y)^2                                           epsilon-SVR, the default;
+                                                                  quantile regression
+    'pinball' tau (y - f) where it is > 0, else (1 - tau) (f - y) quantile regression, the default
     ========= =================================================== ================================
 
     Parameters
@@ -112,7 +114,14 @@ def loss_function(model: Model, y: FloatArray, name: str) -> Callable[[FloatArra
     Raises ParameterError, DataError.
     """
     kind = model.param.svm_type
-    known = ["squared"] if kind.is_regression else ["error"] if kind == SvmType.ONE_CLASS else ["hinge", "error"]
+    tau = model.param.quantile
+    known = (
+        [*(["pinball"] if tau is not None else []), "squared"]
+        if kind.is_regression
+        else ["error"]
+        if kind == SvmType.ONE_CLASS
+        else ["hinge", "error"]
+    )
     if not isinstance(name, str) or name not in ("", *known):
         raise ParameterError(f"loss of {kind.name} must be {' or '.join(known)}, not {name!r}")
     if not len(y):
@@ -120,6 +129,8 @@ def loss_function(model: Model, y: FloatArray, name: str) -> Callable[[FloatArra
     if kind.is_regression:
         for row in np.flatnonzero(~np.isfinite(y)).tolist():
             raise DataError(f"the target {y[row]:g} is not finite", row)
+        if tau is not None and name != "squared":
+            return lambda values: float(np.mean(np.maximum(tau * (y - values[:, 0]), (tau - 1) * (y - values[:, 0]))))
         return lambda values: float(np.mean((values[:, 0] - y) ** 2))
     labels = model.class_labels or (1, -1)
     if len(labels) < 2:

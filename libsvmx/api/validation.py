@@ -35,6 +35,7 @@ class Validation:
     predictions : ndarray, shape (n,)
     accuracy : float                        percent of predictions equal to the target
     mean_squared_error, squared_correlation : float
+    pinball_loss : float                    of quantile regression, else nan
     decision_values : ndarray, shape (n, f)       of the same models: f = 1 for two classes, one-class and regression,
         else a column for each pair of ``labels`` (0, 1), (0, 2), …; nan where a model lacks one of the classes
     labels : tuple of int                   classes by first appearance; positive values speak for the first of a pair
@@ -46,6 +47,7 @@ class Validation:
     accuracy: float
     mean_squared_error: float
     squared_correlation: float
+    pinball_loss: float
     decision_values: FloatArray
     labels: tuple[int, ...]
     folds: tuple[FoldReport, ...]
@@ -68,8 +70,8 @@ class CrossValidation(Validation):
     Attributes
     ----------
     fold_of : ndarray of int32, shape (n,)  the fold that each row is held out in: its number in ``folds``
-    accuracies, mean_squared_errors, squared_correlations : ndarray, shape (repeats,)     of each repeat;
-        ``accuracy``, … are their means
+    accuracies, mean_squared_errors, squared_correlations, pinball_losses : ndarray, shape (repeats,)
+        of each repeat; ``accuracy``, … are their means
     seeder, scheme : str                    as asked for, with the usual scheme filled in; ``auto`` and '': folds start
         from nothing, and decision values may differ from those of ``none`` in the last digits
 
@@ -81,6 +83,7 @@ class CrossValidation(Validation):
     accuracies: FloatArray
     mean_squared_errors: FloatArray
     squared_correlations: FloatArray
+    pinball_losses: FloatArray
     seeder: str
     scheme: str
 
@@ -153,20 +156,21 @@ def cross_validate(
     try:
         with early_stops_warned(observer) as told:
             found = cross_validation.cross_validate(problem, param, n_folds, rand, told, seeding, repeats=repeats)
-        return _crossvalidation(found, problem)
+        return _crossvalidation(found, problem, param)
     except StoppedEarly as stop:
-        partial = _crossvalidation(stop.partial, problem) if stop.partial else None
+        partial = _crossvalidation(stop.partial, problem, param) if stop.partial else None
         raise StoppedEarly(stop.status, stop.consequence, partial) from None
 
 
-def _crossvalidation(found: CrossValidated, problem: Problem) -> CrossValidation:
-    figures, by_repeat = _fields(found, problem), _by_repeat(found, problem)
+def _crossvalidation(found: CrossValidated, problem: Problem, param: Parameter) -> CrossValidation:
+    figures, by_repeat = _fields(found, problem, param), _by_repeat(found, problem, param)
     return CrossValidation(
         **figures,
         fold_of=np.asarray(found.fold_of).reshape(figures["predictions"].shape),
         accuracies=by_repeat["accuracy"],
         mean_squared_errors=by_repeat["mean_squared_error"],
         squared_correlations=by_repeat["squared_correlation"],
+        pinball_losses=by_repeat["pinball_loss"],
         full=found.full,
         seeder=found.seeding.seeder,
         scheme=found.seeding.scheme,
@@ -213,17 +217,17 @@ def leave_one_out(
     try:
         with early_stops_warned(observer) as told:
             found = leave_one_out_problem(problem, param, rand, told, seeder, values)
-        return _leave_one_out(found, problem)
+        return _leave_one_out(found, problem, param)
     except StoppedEarly as stop:
-        partial = _leave_one_out(stop.partial, problem) if stop.partial else None
+        partial = _leave_one_out(stop.partial, problem, param) if stop.partial else None
         raise StoppedEarly(stop.status, stop.consequence, partial) from None
 
 
-def _leave_one_out(found: LeftOneOut, problem: Problem) -> LeaveOneOut:
-    return LeaveOneOut(**_fields(found, problem), retrained=np.asarray(found.retrained), full=found.full)
+def _leave_one_out(found: LeftOneOut, problem: Problem, param: Parameter) -> LeaveOneOut:
+    return LeaveOneOut(**_fields(found, problem, param), retrained=np.asarray(found.retrained), full=found.full)
 
 
-def _fields(found: CrossValidated | LeftOneOut, problem: Problem) -> dict[str, Any]:
+def _fields(found: CrossValidated | LeftOneOut, problem: Problem, param: Parameter) -> dict[str, Any]:
     """The fields that a Validation has."""
     n, repeats = len(problem), len(found.predicted) // len(problem)
     rows = (n,) if repeats == 1 else (repeats, n)
@@ -232,16 +236,17 @@ def _fields(found: CrossValidated | LeftOneOut, problem: Problem) -> dict[str, A
         "decision_values": np.asarray(found.values).reshape(*rows, -1 if len(found.values) else 0),
         "labels": found.labels,
         "folds": found.folds,
-        **{name: mean(values.tolist()) for name, values in _by_repeat(found, problem).items()},
+        **{name: mean(values.tolist()) for name, values in _by_repeat(found, problem, param).items()},
     }
 
 
-def _by_repeat(found: CrossValidated | LeftOneOut, problem: Problem) -> dict[str, FloatArray]:
+def _by_repeat(found: CrossValidated | LeftOneOut, problem: Problem, param: Parameter) -> dict[str, FloatArray]:
     """The figures of each repeat; of leave-one-out there is one."""
-    scores = scores_of_repeats(found.predicted, problem.targets)
+    scores = scores_of_repeats(found.predicted, problem.targets, param.quantile)
     whole = ~np.isnan(np.asarray(found.predicted)).reshape(len(scores), -1).any(axis=1)
     return {
         "accuracy": np.where(whole, [own.accuracy for own in scores], nan),
         "mean_squared_error": np.array([own.mean_squared_error for own in scores]),
         "squared_correlation": np.array([own.squared_correlation for own in scores]),
+        "pinball_loss": np.array([own.pinball_loss for own in scores]),
     }

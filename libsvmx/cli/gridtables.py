@@ -41,9 +41,10 @@ class PointLines:
 
 def rows_of(search: Search) -> Iterator[dict[str, Any]]:
     """The table of a finished search, a mapping for each point."""
+    error = "mse" if search.plan.param.quantile is None else "pinball_loss"
     for point in search.points:
         param = param_at(search.plan.param, point.key)
-        rates = {"mse": point.rate, "scc": point.scc} if search.plan.is_regression else {"rate": point.rate}
+        rates = {error: point.rate, "scc": point.scc} if search.plan.is_regression else {"rate": point.rate}
         yield {
             "log2c": None if point.log2c is None else float(point.log2c),
             "log2g": None if point.log2g is None else float(point.log2g),

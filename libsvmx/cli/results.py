@@ -71,7 +71,9 @@ def training(model: Model) -> dict[str, Any]:
 def validation(found: CrossValidated | LeftOneOut, param: Parameter, targets: Buffer) -> dict[str, Any]:
     """A cross-validation with each of its folds, those of the first repeat first, or leave-one-out."""
     regression = param.svm_type.is_regression
-    by_repeat = [of_scores(scores, regression) for scores in scores_of_repeats(found.predicted, targets)]
+    by_repeat = [
+        of_scores(scores, regression) for scores in scores_of_repeats(found.predicted, targets, param.quantile)
+    ]
     own: dict[str, Any] = {"parameters": flat_fields(param)}
     own |= {name: mean([figures[name] for figures in by_repeat]) for name in by_repeat[0]}
     if hasattr(found, "retrained"):
@@ -84,7 +86,7 @@ def validation(found: CrossValidated | LeftOneOut, param: Parameter, targets: Bu
     own["folds"] = [
         {
             "rows": len(rows),
-            **rates([found.predicted[at] for at in rows], [targets[at % len(targets)] for at in rows], regression),
+            **rates([found.predicted[at] for at in rows], [targets[at % len(targets)] for at in rows], param),
             **of_dataclass(fold),
         }
         for rows, fold in zip(rows_of, found.folds, strict=True)
@@ -188,15 +190,16 @@ def of_dataclass(report: Any) -> dict[str, Any]:
     return asdict(report)
 
 
-def rates(predicted: Iterable[float], targets: Iterable[float], regression: bool) -> dict[str, float]:
+def rates(predicted: Iterable[float], targets: Iterable[float], param: Parameter) -> dict[str, float]:
     """How good predictions are."""
-    scores = Scores()
+    scores = Scores(param.quantile)
     scores.add(predicted, targets)
-    return of_scores(scores, regression)
+    return of_scores(scores, param.svm_type.is_regression)
 
 
 def of_scores(scores: Scores, regression: bool) -> dict[str, float]:
     """The same of scores: accuracy in percent."""
     if not regression:
         return {"accuracy": scores.accuracy}
-    return {"mean_squared_error": scores.mean_squared_error, "squared_correlation": scores.squared_correlation}
+    found = {"mean_squared_error": scores.mean_squared_error, "squared_correlation": scores.squared_correlation}
+    return found if scores.tau is None else {**found, "pinball_loss": scores.pinball_loss}

@@ -65,12 +65,12 @@ and writes a LIBSVM model, by default <name of training_file>.model in the curre
 standard output, and the report goes to standard error then.
 
 options, LIBSVM's (only the letter counts, the last of equal options wins):
-  -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR
+  -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR; and quantile, which LIBSVM lacks
   -t kernel   {kernels}
   -d degree   of the polynomial kernel (3)
   -g gamma    (1 / largest feature index)
   -r coef0    (0)
-  -c C        cost of C-SVC, epsilon-SVR and nu-SVR (1); inf for a hard margin
+  -c C        cost of C-SVC and regressions (1); inf for a hard margin
   -n nu       of nu-SVC, one-class and nu-SVR (0.5)
   -p epsilon  width of the insensitive zone of epsilon-SVR (0.1)
   -m MB       memory for kernel rows, an upper bound (100)
@@ -84,6 +84,7 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -q          quiet
 
 more:
+  --tau T                  of -s quantile: the curve that a share T of the targets lies below (0.5)
   --repeats N              with -v: draw the folds N times; the figures of each, their mean and standard deviation
 {seeder}  --loo                    leave-one-out from one training: only rows that matter are trained without
   --explain                train nothing: say what would be run, what it needs, and what is odd about data and options
@@ -183,6 +184,8 @@ class Job:
             from libsvmx.cli.solveroptions import check_takers
 
             check_takers(self.values)
+        if "tau" in self.values and self.values.get("svm_type") != SvmType.QUANTILE_SVR:
+            raise UsageError("option --tau needs -s quantile")
         try:
             param = changed(Parameter(weights=tuple(self.weights)), self.values)
         except ParameterError as error:
@@ -208,7 +211,8 @@ def grammar(job: Job, argv: Sequence[str]) -> Grammar:
     def kind(name: str, members: type[SvmType] | type[KernelType]) -> Setter:
         def put(option: str, text: str) -> None:
             try:
-                job.values[name] = integer(option, text)
+                own = next((one for one in SvmType if one.option == text), None) if members is SvmType else None
+                job.values[name] = integer(option, text) if own is None else own
             except UsageError as error:
                 raise UsageError(f"{error}{number_of(text, members)}") from None
 
@@ -243,6 +247,7 @@ def grammar(job: Job, argv: Sequence[str]) -> Grammar:
         "--seeder": job.set_seeding,
         "--seeder-scheme": job.set_seeding,
         "--on-interrupt": job.set_interrupt,
+        "--tau": number("tau"),
         "--solver": lambda option, text: job.values.__setitem__("solver", text),
     }
     switches: dict[str, Callable[[], None]] = {
@@ -466,7 +471,7 @@ def main(argv: list[str]) -> int:
 
             with phase("validating"):
                 found = cross_validated(job, problem, param, observer)
-            scores = scores_of_repeats(found.predicted, data.targets)
+            scores = scores_of_repeats(found.predicted, data.targets, param.quantile)
             # one-class counts as classification, as in LIBSVM
             say(transcript.cross_validation(scores, param.svm_type.is_regression))
             tell("validation", found, param, data.targets)

@@ -68,7 +68,7 @@ changes:
 
 options, those of svmx-train (only the letter counts, the last of equal options wins). The first form
 needs what a model file does not tell: those of -c, -wL, -W, -p and -n that the model was trained with.
-  -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR
+  -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR, and quantile
   -t kernel   {kernels}
   -d degree   (3)
   -g gamma    (1 / largest feature index; of the first N rows)
@@ -83,6 +83,7 @@ needs what a model file does not tell: those of -c, -wL, -W, -p and -n that the 
   -q          quiet
 
 more:
+  --tau T                of -s quantile (0.5)
   --time-limit SECONDS   give up after that time: nothing is written
   --threads N            threads to use for a training
   --solver NAME          {solvers}, and its options, as of svmx-train: what a training from nothing takes
@@ -183,6 +184,7 @@ def update_grammar(job: Job, asked: Sequence[type[Solver]]) -> Grammar:
         "--window": job.set_rows,
         "--step": job.set_rows,
         "--time-limit": names["--time-limit"],
+        "--tau": names["--tau"],
         "--threads": names["--threads"],
     }
     names, more = solver_grammar(job.values, [solver for solver in asked if solver.has_state])

@@ -176,6 +176,8 @@ def cross_validation(scores: Sequence[Scores], regression: bool) -> str:
     from libsvmx._train.metrics import deviation, mean  # not worth its time at the start of a command
 
     figures = REGRESSION_FIGURES if regression else (("Accuracy", "accuracy", "%"),)
+    if scores[0].tau is not None:
+        figures = (*figures, ("Mean pinball loss", "pinball_loss", ""))
     lines, spread = [], ""
     if len(scores) > 1:
         for at, own in enumerate(scores, 1):

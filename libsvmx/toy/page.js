@@ -17,9 +17,10 @@ const MOST_FRAMES = 2000;
 // What the sliders set: `log` ones show powers of ten. The polynomial kernel is positive semidefinite from coef0 = 0
 // on; less than that can be typed.
 const SLIDERS = [
-  { name: "C", text: "C", from: 0.01, to: 10000, log: true, of: (s) => [0, 3, 4].includes(s.svm_type) },
+  { name: "C", text: "C", from: 0.01, to: 10000, log: true, of: (s) => [0, 3, 4, 5].includes(s.svm_type) },
   { name: "nu", text: "nu", from: 0.01, to: 1, of: (s) => [1, 2, 4].includes(s.svm_type) },
   { name: "p", text: "epsilon", from: 0, to: 1, of: (s) => s.svm_type === 3 },
+  { name: "tau", text: "tau", from: 0.01, to: 0.99, of: (s) => s.svm_type === 5 },
   { name: "gamma", text: "gamma", from: 0.01, to: 1000, log: true, of: (s, uses) => uses.includes("gamma") },
   { name: "degree", text: "degree", from: 1, to: 10, whole: true, of: (s, uses) => uses.includes("degree") },
   { name: "coef0", text: "coef0", from: -5, to: 5, of: (s, uses) => uses.includes("coef0"),

@@ -71,8 +71,9 @@ def marks_of(model: Model, order: Sequence[int]) -> dict[int, int]:
     """MARGIN_SV or BOUND_SV of each row, by its key, that is a support vector; ``order`` as of ``Follower``."""
     if model.row_numbers is None:
         return {}
-    beta = abs(by_function(model.sv_coef, model.class_sv))
-    at_bound = np.any(beta >= AT_BOUND * bounds_of(model)[:, None], axis=0).tolist()
+    beta, tau = by_function(model.sv_coef, model.class_sv), model.param.quantile
+    sides = 1.0 if tau is None else np.where(beta > 0, tau, 1 - tau)
+    at_bound = np.any(abs(beta) >= AT_BOUND * bounds_of(model)[:, None] * sides, axis=0).tolist()
     numbers = np.asarray(model.row_numbers).tolist()
     return {order[i - 1]: BOUND_SV if full else MARGIN_SV for i, full in zip(numbers, at_bound, strict=True)}
 
@@ -86,11 +87,13 @@ def bounds_of(model: Model) -> FloatArray:
 def score_of(model: Model, rows: Mapping[int, Row]) -> dict[str, Any] | None:
     """How well a model fits rows: its name, and a number; None where that is not finite."""
     regression = model.param.svm_type.is_regression
-    problem, scores = problem_of(rows.values(), regression), Scores()
+    problem, scores = problem_of(rows.values(), regression), Scores(model.param.quantile)
     predicted = predict(model, problem.matrix)
     if model.param.svm_type == SvmType.ONE_CLASS:
         return {"name": "inside", "value": 100 * float((predicted > 0).mean())}
     scores.add(np.ascontiguousarray(predicted).data, problem.targets)
+    if model.param.quantile is not None:
+        return {"name": "pinball loss", "value": scores.pinball_loss} if isfinite(scores.pinball_loss) else None
     if regression:
         error = scores.mean_squared_error
         return {"name": "mean squared error", "value": error} if isfinite(error) else None

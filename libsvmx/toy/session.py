@@ -49,7 +49,7 @@ NARROW = 1e-9  # an extent below this share of its place, or of 1, is rounding: 
 # Seconds for each way to a model: a page that does not answer for longer seems to be broken.
 TIME_LIMIT = 1.0
 START = Parameter(C=10.0, gamma=2.0, time_limit=TIME_LIMIT)
-SETTINGS = ("svm_type", "kernel_type", "C", "gamma", "degree", "coef0", "nu", "p")
+SETTINGS = ("svm_type", "kernel_type", "C", "gamma", "degree", "coef0", "nu", "p", "tau")
 MOST_DEGREE = 10  # above, the picture is noise
 MOST_UNDONE = 200
 

@@ -73,7 +73,9 @@ TASKS = {
     "one-class": Task(SvmType.ONE_CLASS, "heart_scale", 3, 60, 30, 0.1, {"nu": 0.313}),
     "epsilon-SVR": Task(SvmType.EPSILON_SVR, "abalone_scale.xz", 47, 60, 28, 0.3, {"C": 5.0, "p": 0.5}),
     "nu-SVR": Task(SvmType.NU_SVR, "abalone_scale.xz", 47, 60, 28, 0.3, {"C": 5.0, "nu": 0.413}),
+    "quantile": Task(SvmType.QUANTILE_SVR, "abalone_scale.xz", 47, 60, 28, 0.3, {"C": 5.0, "tau": 0.713}),
 }
+IN_LIBSVM = [name for name, task in TASKS.items() if task.svm_type != SvmType.QUANTILE_SVR]
 # gamma is the task's, times a factor where it is given
 KERNELS = {
     "linear": (KernelType.LINEAR, {}, 0.0),
@@ -199,16 +201,24 @@ class Case:
         return libsvmx.CsrMatrix(indptr, indices, X[at, column])
 
     def libsvm_options(self, **more):
-        """As a string of svm-train."""
+        """As a string of svm-train; of what LIBSVM lacks, of svmx-train."""
         options, words = {**self.options, **more}, []
         for label, weight in options.pop("weights", {}).items():
             words.append(f"-w{label} {weight!r}")
+        if "tau" in options:
+            words.append(f"--tau {options['tau']!r}")
         words += [
             f"-{LIBSVM_LETTERS[name]} {int(value) if isinstance(value, bool | SvmType | KernelType) else repr(value)}"
             for name, value in options.items()
             if name in LIBSVM_LETTERS
         ]
         return " ".join(words)
+
+    def rate(self, found):
+        """The figure of a validation that a search is by."""
+        if self.svm_type == SvmType.QUANTILE_SVR:
+            return found.pinball_loss
+        return found.mean_squared_error if self.svm_type.is_regression else found.accuracy
 
     # ---- the usual calls -------------------------------------------------------------------------------
 
@@ -239,7 +249,7 @@ class Refusal:
         )
 
 
-C_SVC, NU_SVC, ONE_CLASS, EPSILON_SVR, NU_SVR = SvmType
+C_SVC, NU_SVC, ONE_CLASS, EPSILON_SVR, NU_SVR, QUANTILE_SVR = SvmType
 NU = (NU_SVC, ONE_CLASS, NU_SVR)
 INTERIOR = ("crsvm", "crsvm, low rank")
 OF_STATES = (
@@ -259,18 +269,20 @@ NEEDS_FEATURES = "solver crsvm needs explicit features"
 CANNOT_START = "solver crsvm cannot start from what is known"
 
 REFUSALS = (
-    Refusal((), {"solver": INTERIOR, "svm_type": NU}, "solver crsvm solves C_SVC and EPSILON_SVR, not"),
+    Refusal((), {"solver": INTERIOR, "svm_type": NU}, "solver crsvm solves C_SVC, EPSILON_SVR and QUANTILE_SVR, not"),
     Refusal(
-        (), {"solver": ("crsvm, low rank",), "svm_type": (EPSILON_SVR,)}, "a regression on a low-rank factor predicts"
+        (),
+        {"solver": ("crsvm, low rank",), "svm_type": (EPSILON_SVR, QUANTILE_SVR)},
+        "a regression on a low-rank factor predicts",
     ),
     Refusal(("leave_one_out", "start", "seeded"), {"solver": INTERIOR}, CANNOT_START),
     Refusal(OF_STATES, {"solver": INTERIOR}, "choose another solver than crsvm"),
     Refusal((), {"solver": ("crsvm",), "kernel": ("cubic", "rbf", "sigmoid", "precomputed")}, NEEDS_FEATURES),
     Refusal((), {"solver": INTERIOR, "kernel": ("sigmoid",)}, "not positive semidefinite", DataError),
-    Refusal(("c_path",), {"svm_type": NU}, "one of C-SVC or epsilon-SVR"),
+    Refusal(("c_path",), {"svm_type": NU}, "one of C-SVC, epsilon-SVR or quantile"),
     Refusal(("c_path",), {"kernel": ("precomputed",)}, "a kernel that it can compute"),
     Refusal(("set_cost",), {"svm_type": (NU_SVC, ONE_CLASS)}, "has no C"),
-    Refusal(("set_nu",), {"svm_type": (C_SVC, EPSILON_SVR)}, "has no nu"),
+    Refusal(("set_nu",), {"svm_type": (C_SVC, EPSILON_SVR, QUANTILE_SVR)}, "has no nu"),
     Refusal(("influence",), {"svm_type": (NU_SVC, NU_SVR)}, "influence is not known of"),
     Refusal((*OF_CONFORMAL_STATES, "cv_plus"), {"svm_type": (ONE_CLASS,)}, "one-class predicts neither"),
     Refusal(OF_CONFORMAL_STATES, {"svm_type": (NU_SVC, NU_SVR)}, "in nu-SVC and nu-SVR a row that joins or leaves"),
@@ -280,8 +292,10 @@ REFUSALS = (
     Refusal(("compress",), {"kernel": ("sigmoid", "precomputed")}, "compress takes models with kernel RBF, LINEAR"),
     Refusal(("explain",), {"kernel": NOT_RBF_OR_LINEAR}, "explain takes models with kernel RBF or LINEAR, not"),
     Refusal(("export",), {"kernel": ("precomputed",)}, "precomputed"),
-    Refusal(("calibrated",), {"svm_type": (ONE_CLASS, EPSILON_SVR, NU_SVR)}, "fits sigmoids of classes"),
-    Refusal(("predict_probability",), {"svm_type": (EPSILON_SVR, NU_SVR)}, "no class probabilities", DataError),
+    Refusal(("calibrated",), {"svm_type": (ONE_CLASS, EPSILON_SVR, NU_SVR, QUANTILE_SVR)}, "fits sigmoids of classes"),
+    Refusal(
+        ("predict_probability",), {"svm_type": (EPSILON_SVR, NU_SVR, QUANTILE_SVR)}, "no class probabilities", DataError
+    ),
 )
 
 

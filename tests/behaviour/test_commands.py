@@ -9,7 +9,7 @@ from support.oracle import Oracle
 
 import libsvmx
 
-from .table import Case, each
+from .table import IN_LIBSVM, Case, each
 from .test_cross_validation import SEEDINGS
 from .test_training import file_of
 
@@ -38,7 +38,23 @@ def words(case):
     return [*case.libsvm_options().split(), *OPTIONS_OF[case.names[0]]]
 
 
-@each("train", solver=["smo"], probability=[False, True])
+PLURAL = {
+    "accuracy": "accuracies",
+    "mean_squared_error": "mean_squared_errors",
+    "squared_correlation": "squared_correlations",
+    "pinball_loss": "pinball_losses",
+}
+
+
+def figures_of(case):
+    """The fields of a validation that are printed, in their order."""
+    if not case.svm_type.is_regression:
+        return ["accuracy"]
+    more = ["pinball_loss"] if "tau" in case.options else []
+    return ["mean_squared_error", "squared_correlation", *more]
+
+
+@each("train", solver=["smo"], task=IN_LIBSVM, probability=[False, True])
 def test_train_prints_and_writes_what_libsvm_does(solver, task, kernel, probability, folder):
     case = Case(solver, task, kernel, probability=probability)
     theirs = Oracle(case.matrix(), case.y(), case.libsvm_options()).train()
@@ -54,7 +70,7 @@ def test_train_writes_the_model_of_the_function(solver, task, kernel, folder, tm
     assert folder.get("model") == file_of(case.train(), tmp_path)
 
 
-@each("train", solver=["smo"], probability=[False, True])
+@each("train", solver=["smo"], task=IN_LIBSVM, probability=[False, True])
 def test_predict_writes_what_libsvm_predicts(solver, task, kernel, probability, folder):
     case = Case(solver, task, kernel, probability=probability)
     libsvmx.save_model(folder.path / "model", case.train())
@@ -77,10 +93,7 @@ def test_cross_validation_prints_the_figures_of_the_function(solver, task, kerne
     case = Case(solver, task, kernel)
     _, out = folder.accepts("svmx-train", "-q", "-v", 4, *words(case), written(folder, "rows", case))
     found = libsvmx.cross_validate(case.X(), case.y(), 4, **case.options)
-    if case.svm_type.is_regression:
-        expected = [found.mean_squared_error, found.squared_correlation]
-    else:
-        expected = [found.accuracy]
+    expected = [getattr(found, name) for name in figures_of(case)]
     printed = [float(line.split()[-1].rstrip("%")) for line in out.splitlines() if line.startswith("Cross")]
     np.testing.assert_allclose(printed, expected, rtol=1e-5)
 
@@ -91,9 +104,7 @@ def test_repeats_print_the_figures_of_the_function(solver, task, kernel, folder)
     rows = written(folder, "rows", case)
     _, out = folder.accepts("svmx-train", "-q", "-v", 4, "--repeats", 3, *words(case), rows)
     found = libsvmx.cross_validate(case.X(), case.y(), 4, repeats=3, **case.options)
-    expected = [found.accuracies]
-    if case.svm_type.is_regression:
-        expected = [found.mean_squared_errors, found.squared_correlations]
+    expected = [getattr(found, PLURAL[name]) for name in figures_of(case)]
     lines = [[float(number) for number in re.findall(r"= (-?[\d.e-]+)", line)] for line in out.splitlines()]
     np.testing.assert_allclose(lines[:3], np.transpose(expected), rtol=1e-5)
     printed = [[float(word.rstrip("%")) for word in line.split()[-5:-2:2]] for line in out.splitlines()[3:]]

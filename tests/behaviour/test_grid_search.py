@@ -31,7 +31,7 @@ def searched(case, n_folds=3, **options):
 def rate_of(case, n_folds=3, **options):
     """The rate that the table has for one cross-validation."""
     found = libsvmx.cross_validate(case.X(), case.y(), n_folds, **{**case.options, **options})
-    return float(f"{found.mean_squared_error if case.svm_type.is_regression else found.accuracy:g}")
+    return float(f"{case.rate(found):g}")
 
 
 @each("grid_search", strength=1)

@@ -42,10 +42,13 @@ def size_of(values):
 # ---- influence -----------------------------------------------------------------------------------------
 
 
-def mean_loss(name, values, y, labels):
+def mean_loss(name, values, y, labels, tau=None):
     """The formulas of the docstring, row by row."""
     if name == "squared":
         return np.mean((values[:, 0] - y) ** 2)
+    if name == "pinball":
+        above = y - values[:, 0]
+        return np.mean(np.where(above > 0, tau * above, (tau - 1) * above))
     if not len(labels):
         return np.mean(np.where(values[:, 0] > 0, 1.0, -1.0) != y)
     if name == "error":
@@ -62,7 +65,11 @@ def mean_loss(name, values, y, labels):
 def test_influence_is_that_of_trainings_without_the_row(solver, task, kernel, mechanism):
     case = cut(solver, task, kernel, **mechanism)
     state, y = case.state(), case.y(case.new)
-    losses = {SvmType.EPSILON_SVR: ["squared"], SvmType.ONE_CLASS: ["error"]}.get(case.svm_type, ["hinge", "error"])
+    losses = {
+        SvmType.EPSILON_SVR: ["squared"],
+        SvmType.QUANTILE_SVR: ["pinball", "squared"],
+        SvmType.ONE_CLASS: ["error"],
+    }.get(case.svm_type, ["hinge", "error"])
     found = {name: libsvmx.influence(state, case.tests(), y, loss=name) for name in losses}
     assert np.array_equal(libsvmx.influence(state, case.tests(), y).loss, found[losses[0]].loss)
     labels = [] if state.model.labels is None else state.model.labels.tolist()
@@ -72,12 +79,14 @@ def test_influence_is_that_of_trainings_without_the_row(solver, task, kernel, me
     changes[one.rows] = one.decision_values.reshape(-1, M, base.shape[1])
     assert np.array_equal(one.ids, state.ids)
     for name in losses:
-        assert found[name].base_loss == pytest.approx(mean_loss(name, base, y, labels), abs=1e-12)
+        assert found[name].base_loss == pytest.approx(
+            mean_loss(name, base, y, labels, case.options.get("tau")), abs=1e-12
+        )
     for row, (refit, new, _) in enumerate(refits(case)):
         values = optima.by_labels(refit.model, refit.decision_values(new), labels)
         np.testing.assert_allclose(base + changes[row], values, rtol=0, atol=EXACT * size_of(base))
         for name in losses:
-            expected = mean_loss(name, values, y, labels) - found[name].base_loss
+            expected = mean_loss(name, values, y, labels, case.options.get("tau")) - found[name].base_loss
             assert found[name].loss[row] == pytest.approx(expected, abs=EXACT * size_of(base) ** 2, nan_ok=True)
 
 
@@ -180,7 +189,7 @@ def conformal_p_value(case, row, target):
     X = case.tests(rows, rows)
     if case.svm_type.is_regression:
         scores = np.abs(y - state.predict(X))
-        scale = np.abs(case.y()).max() + case.options["p"]
+        scale = np.abs(case.y()).max() + case.options.get("p", 0.0)
         return np.mean(scores >= scores[-1] - 1e-9 * max(scale, scores[-1]))
     labels = state.model.labels.tolist()
     table = scores_by(state.model, X, labels)

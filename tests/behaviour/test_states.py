@@ -12,7 +12,7 @@ from support.oracle import Oracle
 import libsvmx
 from libsvmx import DataError, ParameterError, State, StoppedEarly
 
-from .table import WEIGHTS_OF_CLASSES_GONE, Case, each
+from .table import IN_LIBSVM, WEIGHTS_OF_CLASSES_GONE, Case, each
 from .test_cross_validation import LONELY
 
 CHANGED_COSTS = (0.3, 4.0, 0.9)  # times what it was
@@ -264,10 +264,15 @@ def test_a_state_from_a_model(solver, task, kernel, form, mechanism, tmp_path):
     case = posed(solver, task, kernel, **mechanism)
     given = {}
     if form == "libsvm":
-        oracle = Oracle(case.matrix(), case.y(), case.libsvm_options()).train()
-        (tmp_path / "model").write_bytes(oracle.model_bytes(tmp_path))
+        if task in IN_LIBSVM:
+            oracle = Oracle(case.matrix(), case.y(), case.libsvm_options()).train()
+            (tmp_path / "model").write_bytes(oracle.model_bytes(tmp_path))
+        else:
+            libsvmx.save_model(tmp_path / "model", case.train())
         model = libsvmx.load_model(tmp_path / "model")
-        given = {name: case.options[name] for name in ("C", "nu", "p", "weights", "policy") if name in case.options}
+        given = {
+            name: case.options[name] for name in ("C", "nu", "p", "tau", "weights", "policy") if name in case.options
+        }
     else:
         model = case.train()
     followed = Followed(case)

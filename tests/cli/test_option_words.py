@@ -16,6 +16,7 @@ PARAMETERS = {
     "hard margin": {"C": math.inf},
     "general": {"cache_size": 0.5, "eps": 0.1, "shrinking": False, "probability": True, "max_iter": 7, "threads": 3},
     "limits": {"time_limit": 1.5, "weights": ((1, 2.0), (-1, 0.0))},
+    "quantile": {"svm_type": "quantile_svr", "tau": 0.1 + 0.2},
     "nu": {"svm_type": "nu_svc", "nu": 0.3},
     "a solver": {"solver": "auto"},
     "its settings": {"solver": "chunked", "working_set": 64, "precision": "double"},
@@ -45,5 +46,6 @@ def test_what_counts_is_said(kind, kernel):
         SvmType.ONE_CLASS: ["-n"],
         SvmType.EPSILON_SVR: ["-c", "-p"],
         SvmType.NU_SVR: ["-c", "-n"],
+        SvmType.QUANTILE_SVR: ["-c", "--tau"],
     }
     assert words[::2] == ["-s", "-t", *(letters[name] for name in kernel.uses), *own[kind]]

@@ -17,7 +17,7 @@ from . import data
 from .judge import Judge
 from .labels import labels_of
 
-FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR, SvmType.NU_SVR]
+FORMULATIONS = list(SvmType)
 
 
 class Case:

@@ -95,6 +95,9 @@ def judged(model, K, y, weight=None, both=None):
             both = np.concatenate([np.maximum(beta, 0), np.minimum(beta, 0)])
         np.testing.assert_allclose(both[:n] + both[n:], beta, rtol=0, atol=1e-12 * param.C)
         K, box = np.tile(K, (2, 2)), (np.concatenate([none, -C]), np.concatenate([C, none]))
+    if param.svm_type == SvmType.QUANTILE_SVR:
+        box = box[0] * (1 - param.tau), box[1] * param.tau
+        return [Judged(K, np.concatenate([y, y]), *box, (0.0,), both, (-model.rho[0],))]
     if param.svm_type == SvmType.EPSILON_SVR:
         linear = np.concatenate([y - param.p, y + param.p])
         return [Judged(K, linear, *box, (0.0,), both, (-model.rho[0],))]

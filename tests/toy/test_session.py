@@ -173,7 +173,8 @@ def test_marks_are_those_of_the_coefficients(formulation):
     for place, key in enumerate(keys):
         if formulation.is_regression:
             tube = session.picture(VIEW)[0]["model"]["tube"]
-            inner = tube - abs(values[place] - y[place])
+            assert (tube is None) == (formulation == SvmType.QUANTILE_SVR)
+            inner = (tube or 0.0) - abs(values[place] - y[place])
         else:
             edge = 0 if formulation == SvmType.ONE_CLASS else 1
             inner = signs[place] * values[place] - edge

@@ -282,8 +282,8 @@ def test_an_observer_that_stops():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"svm_type": 1}, "solver crsvm solves C_SVC and EPSILON_SVR, not NU_SVC"),
-        ({"svm_type": 4}, "solver crsvm solves C_SVC and EPSILON_SVR, not NU_SVR"),
+        ({"svm_type": 1}, "solver crsvm solves C_SVC, EPSILON_SVR and QUANTILE_SVR, not NU_SVC"),
+        ({"svm_type": 4}, "solver crsvm solves C_SVC, EPSILON_SVR and QUANTILE_SVR, not NU_SVR"),
         ({"reduction": "some"}, "unknown reduction 'some'"),
         ({"reduction_rule": "some"}, "unknown reduction_rule 'some'"),
         ({"most_rows": -1}, "^most_rows must be"),

@@ -202,9 +202,8 @@ def test_formulations():
             if kind in solver.formulations:
                 assert Parameter(svm_type=kind, solver=solver()).svm_type == kind
             else:
-                with pytest.raises(
-                    ParameterError, match=rf"^solver {solver.name} solves C_SVC and EPSILON_SVR, not {kind.name}$"
-                ):
+                solved = "C_SVC, EPSILON_SVR and QUANTILE_SVR"
+                with pytest.raises(ParameterError, match=rf"^solver {solver.name} solves {solved}, not {kind.name}$"):
                     Parameter(svm_type=kind, solver=solver())
 
 
@@ -241,9 +240,12 @@ def test_flat_fields_and_back(solver):
     param = Parameter(C=3, weights={1: 2.0}, solver=solver, threads=2)
     flat = flat_fields(param)
     assert flat["solver"] == solver.name and flat["C"] == 3.0
-    told = {f.name for f in fields(Parameter)} - {"policy"}
+    told = {f.name for f in fields(Parameter)} - {"tau", "policy"}
     assert set(flat) == told | {known.name for known in solver.settings()}
     assert changed(Parameter(), json.loads(json.dumps(flat))) == param
+    quantile = replace(param, svm_type="quantile_svr", tau=0.9)
+    assert set(flat_fields(quantile)) == {*flat, "tau"}
+    assert changed(Parameter(), json.loads(json.dumps(flat_fields(quantile)))) == quantile
 
 
 # ---- capabilities -------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ class CRSVM(Solver):
 
     name: ClassVar[str] = "crsvm"
     summary: ClassVar[str] = "C-SVC and epsilon-SVR of many rows and few features, by an interior-point method"
-    formulations: ClassVar[frozenset[SvmType]] = frozenset([SvmType.C_SVC, SvmType.EPSILON_SVR])
+    formulations: ClassVar[frozenset[SvmType]] = frozenset([SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.QUANTILE_SVR])
     may_be_seeded: ClassVar[bool] = False
     has_state: ClassVar[bool] = False
     needs_features: ClassVar[bool] = True

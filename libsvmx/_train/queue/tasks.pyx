@@ -58,7 +58,7 @@ cdef class TaskList:
         self.of, self.doubled = formulation_of(param), param.svm_type.is_regression
         # in the others a sum depends on the number of rows
         self.eps, self.divides = param.eps, param.svm_type == SvmType.NU_SVC
-        self.may_stand = param.svm_type in (SvmType.C_SVC, SvmType.EPSILON_SVR)
+        self.may_stand = not param.svm_type.has_nu
         self.table = None
         self.constants, self.position = [], zeros("i", 0)
 

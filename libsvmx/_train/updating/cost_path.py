@@ -26,7 +26,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.solve_report import SolveReport
 from libsvmx._train.updating.assembled import model_of
 from libsvmx._train.updating.binary_problem import PairIndex, no_bounds
-from libsvmx.enums import KernelType, SolveStatus, SvmType
+from libsvmx.enums import KernelType, SolveStatus
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
@@ -240,8 +240,10 @@ def path_of_all(ways: Ways, observer: Observer) -> dict[Pair, PairPath]:
 
 def check_followed(param: Parameter) -> None:
     """Raise ParameterError for a training that has no path along C."""
-    if param.svm_type not in (SvmType.C_SVC, SvmType.EPSILON_SVR):
-        raise ParameterError(f"a path along C is one of C-SVC or epsilon-SVR, not of {param.svm_type.name}")
+    if param.svm_type.has_nu:
+        raise ParameterError(
+            f"a path along C is one of C-SVC, epsilon-SVR or quantile regression, not of {param.svm_type.name}"
+        )
     if param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("a path along C needs a kernel that it can compute, not a precomputed one")
     if param.probability:

@@ -100,8 +100,13 @@ def state_of_model(
     if param.svm_type.is_classification:
         tell_dropped(problem, part, observer)
         check_classes(part, model)
-    believed = bool(model.statuses) and (model.param.C, model.param.nu) == (param.C, param.nu)
+    believed = bool(model.statuses) and _of_sums(model.param) == _of_sums(param)
     return state_at(problem, param, model, rows[matched_rows(part, model)], observer, kind, believed)
+
+
+def _of_sums(param: Parameter) -> tuple[float, ...]:
+    """What boxes and sums are of."""
+    return param.C, param.nu, param.tau
 
 
 def state_of_training(problem: Problem, model: Model, observer: Observer, kind: type[AnyState]) -> AnyState:

@@ -11,6 +11,8 @@ has three parts (above f(x); below it is the mirror image):
                              or beyond, which changes where one comes or goes
     t - f(x) >= epsilon      beta = C: f does not depend on t, and t is in the set where t - f(x) <= the k-th largest R
 
+Quantile regression is the same with epsilon = 0 and C tau in the place of C, below f(x) C (1 - tau).
+
 Where the last part has members, k rows or more on the tube or beyond, its end is that of the set, and exact. So it is
 unless epsilon is so large that fewer than about alpha of all rows are support vectors.
 """
@@ -71,12 +73,14 @@ class ClassTrials:
 
 
 class TargetTrials:
-    """TargetTrials(state, k): candidate targets of rows that join a state of epsilon-SVR, of which those are in the set
-    that at least k rows fit no better, k > 0."""
+    """TargetTrials(state, k): candidate targets of rows that join a state of a regression; those are in the set that
+    at least k rows fit no better, k > 0."""
 
     def __init__(self, state: State, k: int = 1) -> None:
-        self.targets, self.k, self.param = state.targets, k, state.param
-        self.scale = float(np.abs(self.targets).max()) + self.param.p
+        self.targets, self.k, param, tau = state.targets, k, state.param, state.param.quantile
+        self.epsilon = param.p if tau is None else 0.0
+        self.bounds = (param.C, param.C) if tau is None else (param.C * (1 - tau), param.C * tau)
+        self.scale = float(np.abs(self.targets).max()) + self.epsilon
         binary = state.binaries[None]
         values = (np.asarray(binary.state.K_beta) - binary.state.rho)[np.argsort(binary.ids)]
         self.residual = self.kth_largest(values)
@@ -101,7 +105,7 @@ class TargetTrials:
 
     def end(self, joiner: Joiner, t: int, f: float, sign: float) -> float:
         """The end of the set below (``sign`` -1) or above (1)."""
-        epsilon = self.param.p
+        epsilon = self.epsilon
         beyond, target = self.beyond(joiner, t, f, sign)
         residual = self.kth_largest(beyond[:-1])
         if residual >= self.at_least(epsilon, target):
@@ -124,10 +128,10 @@ class TargetTrials:
 
     def beyond(self, joiner: Joiner, t: int, f: float, sign: float) -> tuple[FloatArray, float]:
         """Decision values with a target so far off that the new row's coefficient is at its bound, and the target."""
-        reach = self.param.p + float(np.ptp(self.targets) or self.scale or 1.0)
+        reach = self.epsilon + float(np.ptp(self.targets) or self.scale or 1.0)
         while isfinite(reach):
             values, beta = joiner.join(None, t, f + sign * reach)
-            if abs(beta) >= self.param.C:
+            if abs(beta) >= self.bounds[sign > 0]:
                 return values, f + sign * reach
             reach *= 2.0
         raise PathLost("no target is beyond what a new row can bear")

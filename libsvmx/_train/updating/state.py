@@ -48,6 +48,11 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 MOST_ID = 2**62  # of a row; ids are int64
+WITHOUT_NU = {
+    SvmType.C_SVC: "C-SVC",
+    SvmType.EPSILON_SVR: "epsilon-SVR",
+    SvmType.QUANTILE_SVR: "quantile regression",
+}
 
 
 class State:
@@ -268,8 +273,7 @@ class State:
 
         def followed(version: Version, moving: list[PathState]) -> Version:
             if not version.param.svm_type.has_nu:
-                kind = "C-SVC" if version.param.svm_type == SvmType.C_SVC else "epsilon-SVR"
-                raise ParameterError(f"{kind} has no nu")
+                raise ParameterError(f"{WITHOUT_NU[version.param.svm_type]} has no nu")
             param = replace(version.param, nu=nu)
             check_feasible(version.problem, param, len(version.binaries), 0)
             transaction = transaction_of(version, param, observer, moving)

@@ -83,7 +83,7 @@ class Effort:
 
 def optimum_may_stand(param: Parameter) -> bool:
     """Whether an optimum stands when rows without coefficients leave: not if a sum depends on the number of rows."""
-    return param.svm_type in (SvmType.C_SVC, SvmType.EPSILON_SVR)
+    return not param.svm_type.has_nu
 
 
 class DualFolds:

@@ -28,7 +28,6 @@ from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import control_of
 from libsvmx._train.queue.batches import in_batches, queue_of
 from libsvmx._train.training import pair_problem
-from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -108,12 +107,12 @@ class Column:
     Parameters
     ----------
     problem : Problem         all rows, of which folds are parts; of weight > 0, but for rows that no fold trains on
-    param : Parameter         C-SVC or epsilon-SVR, with the gamma of the column
+    param : Parameter         C-SVC, epsilon-SVR or quantile regression, with the gamma of the column
     costs : sequence of float     C, finite and ascending
     """
 
     def __init__(self, problem: Problem, param: Parameter, costs: Sequence[float], observer: Observer) -> None:
-        if param.svm_type not in (SvmType.C_SVC, SvmType.EPSILON_SVR):
+        if param.svm_type.has_nu:
             raise ValueError(f"{param.svm_type.name} has no start at a smaller C")
         self.problem, self.param, self.observer = problem, replace(param, C=costs[0]), observer
         self.few_rows = replace(self.param, shrinking=False)

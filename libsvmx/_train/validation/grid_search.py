@@ -171,11 +171,12 @@ def evaluate(
     rand = Rand(plan.random_state)
     result = engine(problem, param, plan.n_folds, rand, remarks, plan.seeding, warm_start, kernels, **hand_on)
     seconds = float(f"{machine.perf_counter() - begun:.6f}")
-    scores = Scores()
+    scores = Scores(param.quantile)
     scores.add(result.predicted, problem.targets)
     regression = param.svm_type.is_regression
     # compared as printed, to six digits: that is all grid.py sees
-    rate = float(f"{scores.mean_squared_error if regression else scores.accuracy:g}")
+    error = scores.mean_squared_error if scores.tau is None else scores.pinball_loss
+    rate = float(f"{error if regression else scores.accuracy:g}")
     scc = float(f"{scores.squared_correlation:g}") if regression else None
     point = Point(*key, rate, scc, seconds, result.iterations)
     return Outcome(key, point, result.warm_start if plan.chained else None, tuple(remarks.seen), result.reach)
