@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from libsvmx.sklearn import NuSVC as NuSVC
     from libsvmx.sklearn import NuSVR as NuSVR
     from libsvmx.sklearn import OneClassSVM as OneClassSVM
+    from libsvmx.sklearn import QuantileSVR as QuantileSVR
     from libsvmx.sklearn import patch_sklearn as patch_sklearn
     from libsvmx.sklearn import unpatch_sklearn as unpatch_sklearn
 
@@ -208,7 +209,18 @@ _HOME = {
 }
 
 # Need scikit-learn, so `import *` does without.
-_ESTIMATORS = ("NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVCCV", "SVR", "SVRCV", "patch_sklearn", "unpatch_sklearn")
+_ESTIMATORS = (
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "QuantileSVR",
+    "SVC",
+    "SVCCV",
+    "SVR",
+    "SVRCV",
+    "patch_sklearn",
+    "unpatch_sklearn",
+)
 
 _SOURCE = "meson.build"  # beside this file in the source folder alone; an editable install has a __path__ of its own
 

@@ -2,6 +2,7 @@
 
     classifiers.py    SVC, NuSVC: labels, class weights, decision functions, probabilities
     regressors.py     SVR, NuSVR
+    quantiles.py      QuantileSVR
     outliers.py       OneClassSVM
       base.py         what they share: training, attributes, predictions; open it first
       validation.py   scikit-learn's validation, cut short where it has nothing to find
@@ -34,6 +35,7 @@ from libsvmx.sklearn.classifiers import SVC, NuSVC
 from libsvmx.sklearn.outliers import OneClassSVM
 from libsvmx.sklearn.patching import patch_sklearn, unpatch_sklearn
 from libsvmx.sklearn.progress import Progress
+from libsvmx.sklearn.quantiles import QuantileSVR
 from libsvmx.sklearn.regressors import SVR, NuSVR
 from libsvmx.sklearn.search import SVCCV, SVRCV
 
@@ -46,6 +48,7 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "Progress",
+    "QuantileSVR",
     "patch_sklearn",
     "unpatch_sklearn",
 ]

@@ -61,7 +61,7 @@ KERNELS = {name: kind for kind, name in KERNEL_NAMES.items()}
 # what a fit leaves, beside the names and the number of features
 FITTED = (
     *("_fitted", "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "offset_", "n_iter_"),
-    *("fit_status_", "optimality_", "shape_fit_", "classes_", "class_weight_", "row_ids_", "_kept"),
+    *("fit_status_", "optimality_", "shape_fit_", "classes_", "class_weight_", "row_ids_", "_kept", "estimators_"),
 )
 # Iterations of SMO: scikit-learn's -1 is no limit, LIBSVM's default is max(10^7, 100 l). That one ends a hard margin,
 # which need not have an optimum.
@@ -357,7 +357,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
 
     def _parameter(self) -> Parameter:
         """The parameters of the training. Raises ParameterError."""
-        own = {name: getattr(self, name) for name in ("C", "nu") if hasattr(self, name)}
+        own = {name: getattr(self, name) for name in ("C", "nu", "tau") if hasattr(self, name)}
         if hasattr(self, "epsilon"):
             own["p"] = self.epsilon
         if self._takes_class_weight:

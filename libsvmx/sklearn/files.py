@@ -30,6 +30,7 @@ ESTIMATORS = {
     SvmType.NU_SVC: "NuSVC",
     SvmType.EPSILON_SVR: "SVR",
     SvmType.NU_SVR: "NuSVR",
+    SvmType.QUANTILE_SVR: "QuantileSVR",
     SvmType.ONE_CLASS: "OneClassSVM",
 }
 
@@ -197,7 +198,7 @@ class LibsvmFiles:
         if param.svm_type != cls._svm_type:
             raise WrongFormulation(param.svm_type)
         made = cls()
-        names = {"C": "C", "nu": "nu", "epsilon": "p", "tol": "eps"}
+        names = {"C": "C", "nu": "nu", "tau": "tau", "epsilon": "p", "tol": "eps"}
         known = {name: getattr(param, ours) for name, ours in names.items() if name in made.get_params()}
         made.set_params(
             kernel=KERNEL_NAMES[param.kernel_type],

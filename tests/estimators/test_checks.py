@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of estimators, on all five.
+"""scikit-learn's own checks of estimators, on all six.
 
 With the default parameters, fits with weights fail two checks, as with scikit-learn's own estimators. Predictions are
 to be equal to 1e-7, but ``gamma="scale"`` is 1 over a variance in which each row counts once, as in sklearn.svm:
@@ -16,7 +16,7 @@ estimator_checks = optional("sklearn.utils.estimator_checks")
 
 # gamma='scale' does not know of weights, so that even the exact optima differ by 4e-4
 EXPECTED = {f"check_sample_weight_equivalence_on_{container}_data" for container in ("dense", "sparse")}
-NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "QuantileSVR")
 
 
 def failed(estimator, **expected):

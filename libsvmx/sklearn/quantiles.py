@@ -1,0 +1,167 @@
+"""QuantileSVR: one curve, or one for each of several tau.
+
+Chernozhukov, Fernandez-Val & Galichon, Quantile and probability curves without crossing, Econometrica 78, 2010: sorting
+the predictions of a row, so that they ascend with tau, brings them no farther from the quantiles.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin, clone
+from sklearn.metrics import d2_pinball_score
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from libsvmx._core.apart import at_once
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import ParameterError
+from libsvmx.sklearn.base import BaseSVM
+from libsvmx.sklearn.updating import OfferedIf, may_go_on
+
+if TYPE_CHECKING:
+    from libsvmx._typing import FloatArray
+
+
+def is_of_one(estimator: Any) -> None:
+    """Raise AttributeError for an estimator of several tau."""
+    if not isinstance(estimator.tau, Real):
+        raise AttributeError("there are several tau: call this of one of estimators_")
+
+
+def is_of_one_and_may_go_on(estimator: Any) -> None:
+    """As ``is_of_one`` and ``may_go_on``."""
+    is_of_one(estimator)
+    may_go_on(estimator)
+
+
+class QuantileSVR(RegressorMixin, BaseSVM):
+    """Quantile regression: the curve that a share ``tau`` of the targets lies below, or several such curves.
+
+    The dual problem is that of Takeuchi, Le, Sears & Smola, Nonparametric quantile estimation, JMLR 7, 2006. All but
+    ``tau`` and ``non_crossing`` is as in ``SVR``, which has ``epsilon`` in their place.
+
+    Parameters
+    ----------
+    tau : float or array-like of float, default=0.5      0 < tau < 1; several: ``predict`` has a column for each
+    non_crossing : bool, default=False      of several tau: sort the predictions of a row, so that they ascend with tau
+
+    Attributes
+    ----------
+    estimators_ : list of QuantileSVR        of several tau: one for each, fitted, which has all other attributes
+    n_iter_, fit_status_, optimality_        of several tau: the sum, and the largest
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from libsvmx import QuantileSVR
+    >>> X, y = np.zeros((9, 1)), np.arange(9.0)
+    >>> QuantileSVR(tau=0.3).fit(X, y).predict(X[:1]).round(2)
+    array([2.])
+    >>> QuantileSVR(tau=[0.1, 0.5, 0.9], non_crossing=True).fit(X, y).predict(X[:1]).round(2)
+    array([[0., 4., 8.]])
+    """
+
+    _svm_type = SvmType.QUANTILE_SVR
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseSVM._parameter_constraints,
+        "tau": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "non_crossing": ["boolean"],
+    }
+
+    estimators_: list[QuantileSVR]
+
+    def __init__(
+        self,
+        *,
+        tau: Any = 0.5,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        non_crossing: bool = False,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        solver: Any = "smo",
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        refine: bool = False,
+        keep_rows: bool = False,
+        callback: Any = None,
+    ) -> None:
+        self.tau = tau
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.non_crossing = non_crossing
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.refine = refine
+        self.keep_rows = keep_rows
+        self.callback = callback
+
+    partial_fit = OfferedIf(is_of_one_and_may_go_on)(BaseSVM.partial_fit)
+    unlearn = OfferedIf(is_of_one)(BaseSVM.unlearn)
+    loo_decision_function = OfferedIf(is_of_one)(BaseSVM.loo_decision_function)
+    to_model = OfferedIf(is_of_one)(BaseSVM.to_model)
+    to_libsvm = OfferedIf(is_of_one)(BaseSVM.to_libsvm)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "estimators_" in vars(self) or super().__sklearn_is_fitted__()
+
+    def _be_fitted(self, X: Any, y: Any, sample_weight: Any, keep: bool, exact: bool) -> None:
+        if isinstance(self.tau, Real):
+            super()._be_fitted(X, y, sample_weight, keep, exact)
+            return
+        self._forget()
+        fitted = [clone(self).set_params(tau=float(tau)) for tau in np.asarray(self.tau).ravel()]
+        if not fitted:
+            raise ParameterError("tau must be a number or several, not none")
+        for one in fitted:
+            one._be_fitted(X, y, sample_weight, keep, exact)
+        self.n_features_in_ = fitted[0].n_features_in_
+        if hasattr(fitted[0], "feature_names_in_"):
+            self.feature_names_in_ = fitted[0].feature_names_in_
+        self.shape_fit_ = fitted[0].shape_fit_
+        self.n_iter_ = sum(one.n_iter_ for one in fitted)
+        self.fit_status_ = max(one.fit_status_ for one in fitted)
+        self.optimality_ = max(one.optimality_ for one in fitted)
+        self.estimators_ = fitted
+
+    def _predictions(self, X: Any) -> FloatArray:
+        if "estimators_" not in vars(self):
+            found: FloatArray = super()._predictions(X)
+            return found
+        columns = np.column_stack([one._predictions(X) for one in self.estimators_])
+        if self.non_crossing:
+            columns[:, np.argsort([one.tau for one in self.estimators_])] = np.sort(columns, axis=1)
+        return columns
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """1 less the pinball loss over that of the best constant: 1 is perfect. The mean of several tau."""
+        now = at_once(self)
+        check_is_fitted(now)
+        taus = [one.tau for one in getattr(now, "estimators_", [now])]
+        columns = now._predictions(X).reshape(-1, len(taus))
+        losses = [
+            d2_pinball_score(y, column, sample_weight=sample_weight, alpha=tau)
+            for tau, column in zip(taus, columns.T, strict=True)
+        ]
+        return float(np.mean(losses))
