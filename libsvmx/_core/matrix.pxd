@@ -3,6 +3,17 @@ from libc.stdint cimport int32_t, int64_t
 from libsvmx._core.numbers cimport svmx_numbers, svmx_numbers_from
 
 
+cdef struct GivenRow:               # K(row, serial number s) is value (s - 1) * step of one of them, the other is NULL
+    const double *in_double
+    const float *in_float
+    Py_ssize_t step
+
+
+cdef inline double given_value(const GivenRow *row, int64_t serial) noexcept nogil:
+    return (row.in_double[(serial - 1) * row.step] if row.in_double != NULL
+            else <double>row.in_float[(serial - 1) * row.step])
+
+
 cdef class CsrMatrix:
     cdef readonly Py_ssize_t n_rows
     cdef readonly Py_ssize_t n_columns
@@ -20,9 +31,15 @@ cdef class CsrMatrix:
     cdef const int32_t[::1] _indices
     cdef const double[::1] _values
     cdef const float[::1] _floats
+    cdef readonly bint is_table     # values are a table of kernel values, here in double, or there in float
+    cdef const double[:, :] _table
+    cdef const float[:, :] _float_table
+    cdef GivenRow first_row         # of it
+    cdef Py_ssize_t row_step        # from a row to the next, in values
     cdef int64_t n_nonzeros, n_used     # values that are not 0, and features that have one, once they are counted
 
     cdef int hold(self, values) except -1
+    cdef int hold_table(self, values) except -1
     cdef take_regular(self, const int32_t[::1] chosen, indptr)
 
     cdef inline const int32_t *features(self, Py_ssize_t i) noexcept nogil:
@@ -31,7 +48,30 @@ cdef class CsrMatrix:
 
     cdef inline double at(self, int64_t k) noexcept nogil:
         """Value k of all."""
-        return self.value[k] if self.in_float == NULL else <double>self.in_float[k]
+        if self.value != NULL:
+            return self.value[k]
+        return <double>self.in_float[k] if self.in_float != NULL else self.table_at(k)
+
+    cdef inline double table_at(self, int64_t k) noexcept nogil:
+        """The same of a table, which lacks the serial numbers."""
+        cdef GivenRow row = self.given_row(k // self._indices.shape[0])
+        cdef int64_t serial = k % self._indices.shape[0]
+        return given_value(&row, serial) if serial else <double>(k // self._indices.shape[0] + 1)
+
+    cdef inline GivenRow given_row(self, Py_ssize_t i) noexcept nogil:
+        """Kernel values of row i, one of 0:serial 1:K(row, 1) 2:K(row, 2) …"""
+        cdef GivenRow row = self.first_row
+        if not self.is_table:
+            row.in_double, row.step = self.value + self.ptr[i] + 1, 1
+        elif row.in_double != NULL:
+            row.in_double += i * self.row_step
+        else:
+            row.in_float += i * self.row_step
+        return row
+
+    cdef inline int64_t serial_of(self, Py_ssize_t i) noexcept nogil:
+        """Serial number of such a row."""
+        return i + 1 if self.is_table else <int64_t>self.value[self.ptr[i]]
 
     cdef inline svmx_numbers values_from(self, int64_t k) noexcept nogil:
         cdef svmx_numbers numbers

@@ -24,7 +24,9 @@ cdef class CsrMatrix:
     ----------
     indptr : buffer of int64, shape (n_rows + 1,)
     indices : buffer of int32, shape (nnz,)           ascending in each row, >= 0
-    values : buffer of float64, shape (nnz,)          or of float32, where there is no index 0
+    values : buffer of float64, shape (nnz,)          or of float32, where there is no index 0. Or a table of kernel values,
+        shape (n_rows, columns), of either type and any strides, which are finite: row i has serial number i + 1, and
+        ``regular`` rows 0:serial 1:K(row, 1) 2:K(row, 2) … are made of it as they are read
     copy : bool          False only for buffers that nobody will change: they are checked once
     n_columns : int      columns of ``shape``; at least as many as the entries need
     first_index : int    index of column 0, 0 or 1; 0 if there is an entry of index 0
@@ -36,7 +38,8 @@ cdef class CsrMatrix:
     shape : tuple of int             (rows, columns); column j holds index j + first_index
     ndim, dtype, nnz                 2, float64, number of entries
     max_index : int      largest index of any entry, 0 for a matrix without entries
-    indptr, indices, values : read-only buffers; ``values`` are float64, made anew where they are kept as float32
+    indptr, indices, values : read-only buffers; ``values`` are float64, made anew of float32 and of a table
+    is_table : bool      values are a table of kernel values
 
     Raises
     ------
@@ -54,6 +57,8 @@ cdef class CsrMatrix:
         if copy:
             self._indptr = indptr = memoryview(bytes(memoryview(indptr))).cast("q")
             self._indices = indices = memoryview(bytes(memoryview(indices))).cast("i")
+            if self.is_table:
+                raise ValueError("a table of kernel values is not copied")
             self.hold(memoryview(bytes(memoryview(values))).cast("d" if self.in_float == NULL else "f"))
         self.indptr = memoryview(indptr).toreadonly()
         self.n_rows = self._indptr.shape[0] - 1
@@ -88,6 +93,8 @@ cdef class CsrMatrix:
 
     cdef int hold(self, values) except -1:
         """Keep the values, and check their type."""
+        if memoryview(values).ndim == 2:
+            return self.hold_table(values)
         if memoryview(values).format == "f":
             self._floats = values
             self.nnz = self._floats.shape[0]
@@ -96,6 +103,30 @@ cdef class CsrMatrix:
         self._values = values
         self._buffer, self.nnz = memoryview(values).toreadonly(), self._values.shape[0]
         self.value = &self._values[0] if self.nnz else NULL
+        return 0
+
+    cdef int hold_table(self, values) except -1:
+        """The same of a table."""
+        cdef Py_ssize_t n, columns, size
+        self.is_table = True
+        if memoryview(values).format == "f":
+            self._float_table, size = values, sizeof(float)
+        else:
+            self._table, size = values, sizeof(double)
+        n, columns = memoryview(values).shape
+        if any(step % size for step in memoryview(values).strides):
+            raise ValueError("steps of a table of kernel values must be whole values")
+        self.row_step, self.first_row.step = (step // size for step in memoryview(values).strides)
+        if n * columns:
+            if size == sizeof(float):
+                self.first_row.in_float = &self._float_table[0, 0]
+            else:
+                self.first_row.in_double = &self._table[0, 0]
+        if not self.regular or self._indptr.shape[0] != n + 1 or self._indices.shape[0] != columns + 1:
+            raise ValueError("a table of kernel values has a row and a column for each of indptr and indices")
+        if self._indices[0] != 0 or self._indices[columns] != columns:
+            raise ValueError("columns of a table of kernel values are counted from 1")
+        self.nnz = n * (columns + 1)
         return 0
 
     @property
@@ -107,7 +138,7 @@ cdef class CsrMatrix:
         out = zeros("d", self.nnz)
         wide = out
         for k in range(self.nnz):
-            wide[k] = self.in_float[k]
+            wide[k] = self.at(k)
         return out.toreadonly()
 
     @property
@@ -221,7 +252,10 @@ cdef class CsrMatrix:
             values = zeros("d", n * size)
             value = values
             for i in range(n):
-                if size:
+                if self.is_table:
+                    for j in range(size):
+                        value[i * size + j] = self.at(self.ptr[chosen[i]] + j)
+                elif size:
                     memcpy(&value[i * size], self.value + self.ptr[chosen[i]], size * sizeof(double))
             return CsrMatrix(indptr, self._indices, values, copy=False, n_columns=self.n_columns,
                              first_index=0, regular=True)
@@ -557,10 +591,15 @@ cdef Py_ssize_t SYMMETRY_PAIRS = 1000
 
 
 def first_not_finite(CsrMatrix matrix, rows):
-    """Position in ``rows`` (buffer of int32) of the first row with a nan or infinite value, or -1."""
+    """Position in ``rows`` (buffer of int32) of the first row with a nan or infinite value, or -1.
+
+    Of a table of kernel values -1: it is finite, as whoever made it has seen.
+    """
     cdef const int32_t[::1] chosen = rows
     cdef Py_ssize_t i
     cdef int64_t k
+    if matrix.is_table:
+        return -1
     for i in range(chosen.shape[0]):
         for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
             if matrix.at(k) - matrix.at(k) != 0:
@@ -572,10 +611,15 @@ def precomputed_row_length(CsrMatrix matrix, Py_ssize_t row):
     """Last index of the row if it has all of 0, 1, …, last; else -1."""
     cdef int64_t k, size = matrix.ptr[row + 1] - matrix.ptr[row]
     cdef const int32_t *feature = matrix.features(row)
-    for k in range(size):
+    for k in range(0 if matrix.is_table else size):
         if feature[k] != k:
             return -1
     return size - 1
+
+
+def serial_number(CsrMatrix matrix, Py_ssize_t row):
+    """Value of index 0 of a row that begins with it."""
+    return matrix.at(matrix.ptr[row])
 
 
 def has_index_zero(CsrMatrix matrix):
@@ -597,15 +641,15 @@ def first_asymmetry(CsrMatrix matrix, rows):
     """
     cdef const int32_t[::1] chosen = rows
     cdef Py_ssize_t n = chosen.shape[0], i, j, step = max(1, n * n // SYMMETRY_PAIRS), at = 0
-    cdef int64_t row_i, row_j
+    cdef GivenRow row_i, row_j
     cdef double a, b
     if n and step > 1 and step % n == 0:
         step += 1  # so that columns vary
     while at < n * n:
         i, j = at // n, at % n
-        row_i, row_j = matrix.ptr[chosen[i]], matrix.ptr[chosen[j]]
-        a = matrix.value[row_i + <int64_t>matrix.value[row_j]]
-        b = matrix.value[row_j + <int64_t>matrix.value[row_i]]
+        row_i, row_j = matrix.given_row(chosen[i]), matrix.given_row(chosen[j])
+        a = given_value(&row_i, matrix.serial_of(chosen[j]))
+        b = given_value(&row_j, matrix.serial_of(chosen[i]))
         if fabs(a - b) > 1e-6 * max(fabs(a), fabs(b)):
             return min(i, j), max(i, j)
         at += step
@@ -663,5 +707,5 @@ def serials_only(CsrMatrix matrix, rows):
     cdef double[::1] values = values_
     for i in range(n):
         indptr[i + 1] = i + 1
-        values[i] = matrix.value[matrix.ptr[chosen[i]]]
+        values[i] = matrix.at(matrix.ptr[chosen[i]])
     return CsrMatrix(indptr_, zeros("i", n), values_, copy=False)

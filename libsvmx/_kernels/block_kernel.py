@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libsvmx._core.arrays import ramp
+from libsvmx._core.matrix import serials_only
 from libsvmx._core.stopping import NOBODY
 from libsvmx._kernels.cross import CrossKernel, values_with_themselves
 from libsvmx.enums import KernelType
@@ -140,7 +141,7 @@ def _serials(row_block: CsrMatrix) -> IntArray:
     empty = np.flatnonzero(np.diff(indptr) == 0)
     if len(empty):
         raise DataError("the row has no serial number", int(empty[0]))
-    return np.asarray(np.asarray(row_block.values)[indptr[:-1]], dtype=np.int32)
+    return np.asarray(serials_only(row_block, ramp(row_block.n_rows)).values, dtype=np.int32)
 
 
 def _given(row_block: CsrMatrix, serials: IntArray) -> FloatArray:

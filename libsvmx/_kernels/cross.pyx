@@ -21,7 +21,7 @@ from libc.string cimport memcpy, memset
 
 from libsvmx._core.kernel_functions cimport (
     SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_function, svmx_kernel_function_of, svmx_kernel_value)
-from libsvmx._core.matrix cimport CsrMatrix, first_at_least
+from libsvmx._core.matrix cimport CsrMatrix, GivenRow, first_at_least, given_value
 from libsvmx._core.numbers cimport svmx_numbers
 from libsvmx._core.test_panels cimport (
     SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_products, svmx_panel_table)
@@ -222,12 +222,13 @@ cdef class CrossKernel:
     cdef int fill(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         """out[(v - begin) * 32 + r] = K(row r of the panel, vector v); lanes without a row are of no use."""
         cdef Py_ssize_t v, r
+        cdef GivenRow given
         if self.given:
-            for v in range(begin, end):
-                for r in range(self.n):
-                    # position = index: the caller has checked that every index 0..n is there
-                    out[(v - begin) * SVMX_TESTS + r] = self.tests.value[
-                        self.tests.ptr[self.rows[r]] + <int64_t>self.vectors.value[self.vectors.ptr[v]]]
+            for r in range(self.n):
+                given = self.tests.given_row(self.rows[r])
+                for v in range(begin, end):
+                    # the caller has checked that every serial number is there
+                    out[(v - begin) * SVMX_TESTS + r] = given_value(&given, self.vectors.serial_of(v))
             return 0
         if self.of_distance and self.distances == SUMS_OF_SQUARES:
             svmx_panel_distances(&self.entries, begin, end, self.n_slots, &self.slot_feature[0], self.panel,

@@ -14,7 +14,7 @@ from libsvmx._core.dot_products cimport SVMX_PANEL, SVMX_SOURCES
 from libsvmx._core.kernel_functions cimport (
     SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_doubles, svmx_kernel_function_of, svmx_kernel_row,
     svmx_kernel_value)
-from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx._core.matrix cimport CsrMatrix, GivenRow, given_value
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, PanelProducts, Products, RbfPanels
 
@@ -115,14 +115,15 @@ cdef class Kernel:
         cdef bint integers = not self.given
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
+        cdef GivenRow given
         cdef bint of_tangent = self.kind == KernelType.SIGMOID
         self.squares = zeros("d", self.n)
         self.diagonal = zeros("d", self.n)
         cdef double[::1] diagonal = self.diagonal
         for i in range(self.n):
             if self.given:
-                k = matrix.ptr[self.rows[i]]
-                diagonal[i] = matrix.value[k + <int64_t>matrix.value[k]]
+                given = matrix.given_row(self.rows[i])
+                diagonal[i] = given_value(&given, matrix.serial_of(self.rows[i]))
                 continue
             square = 0.0
             for k in range(matrix.ptr[self.rows[i]], matrix.ptr[self.rows[i] + 1]):

@@ -68,7 +68,6 @@ cdef class ColumnProducts(Products):
 cdef class GivenValues(Products):
     cdef bint transposed
     cdef int32_t[::1] serial
-    cdef int32_t serial_of(self, int64_t row) noexcept nogil
 
 
 cdef class RbfPanels:

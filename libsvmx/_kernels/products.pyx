@@ -16,7 +16,7 @@ from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_sourc
                                          svmx_integer_dots, svmx_panel_block, svmx_panel_dots, svmx_panel_row_distances,
                                          svmx_postings_axpy, svmx_postings_distances, svmx_stream_dots)
 from libsvmx._core.kernel_functions cimport svmx_kernel, svmx_kernel_value
-from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx._core.matrix cimport CsrMatrix, GivenRow, given_value
 from libsvmx._core.numbers cimport svmx_numbers, svmx_numbers_from
 from libsvmx._core.rbf cimport (SVMX_RBF_BLOCK, SVMX_RBF_TILE, svmx_rbf_block, svmx_rbf_one, svmx_rbf_source, svmx_rbf_targets,
                                 svmx_source)
@@ -446,21 +446,22 @@ cdef class GivenValues(Products):
         self.transposed, self.blocks, self.value_ns = transposed, False, OF_GIVEN
         self.serial = zeros("i", self.n)
         for i in range(self.n):
-            self.serial[i] = self.serial_of(self.rows[i])
-
-    cdef int32_t serial_of(self, int64_t row) noexcept nogil:
-        return <int32_t>self.matrix.value[self.matrix.ptr[row]]
+            self.serial[i] = <int32_t>matrix.serial_of(self.rows[i])
 
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        cdef const double *given = self.matrix.value + self.matrix.ptr[row]
-        cdef int32_t serial = self.serial_of(row)
+        cdef GivenRow given = self.matrix.given_row(row)
+        cdef int64_t serial = self.matrix.serial_of(row)
         cdef Py_ssize_t j
         if self.transposed:
             for j in range(begin, end):
-                out[j - begin] = self.matrix.value[self.matrix.ptr[self.rows[j]] + serial]
+                given = self.matrix.given_row(self.rows[j])
+                out[j - begin] = given_value(&given, serial)
+        elif given.in_double != NULL:
+            for j in range(begin, end):
+                out[j - begin] = given.in_double[(self.serial[j] - 1) * given.step]
         else:
             for j in range(begin, end):
-                out[j - begin] = given[self.serial[j]]
+                out[j - begin] = given.in_float[(self.serial[j] - 1) * given.step]
         return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations, repeat
 from math import floor, isfinite, isqrt
 
-from libsvmx._core.matrix import first_not_finite, largest_serial, precomputed_row_length
+from libsvmx._core.matrix import first_not_finite, largest_serial, precomputed_row_length, serial_number
 from libsvmx._train.folds import check_labels
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus, SvmType
@@ -102,7 +102,7 @@ def check_precomputed(problem: Problem) -> None:
             raise DataError(PRECOMPUTED_HELP, position)
         if length != columns:
             raise DataError(f"precomputed kernel: the row ends at column {length}, others at {columns}", position)
-        serial = matrix.values[matrix.indptr[row]]
+        serial = serial_number(matrix, row)
         if serial != int(serial) or not 1 <= serial <= columns:
             raise DataError(f"precomputed kernel: serial number {serial:g} is not one of 1..{columns}", position)
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 MAX_INDEX = 2**31 - 1
 REAL_KINDS = "biufO"  # of dtypes; objects are asked one by one for their float
 VALUES_OF_BLOCK = 2**17  # a megabyte: rows that are converted at a time
+TILE = 256  # rows and columns that are compared with their transpose at a time: half a megabyte
 VALUES_OF_LOOK = 2**24  # a twentieth of a second: Ctrl-C is heard between
 # From this share of values that are not 0 on, sparse rows and panels take more than half as much again.
 SHARE_OF_VALUES = 1 / 3
@@ -280,22 +281,64 @@ def real(value: Any, row: int) -> float:
 def precomputed(K: Any, first: int = 1) -> CsrMatrix:
     """Kernel values as rows 0:serial 1:K(row,1) …, which is what the lower layers and model files use.
 
-    ``first``: serial number of the first row; those of the others follow.
+    Values of float64 or float32 are read where they are, of an array of any strides: what outlives the call copies what
+    it needs. ``first``: serial number of the first row; those of the others follow, and their values are copied if it
+    is not 1. Raises DataError.
     """
     if isinstance(K, CsrMatrix):
         return K
     values = real_array(in_shape(K).toarray() if hasattr(K, "toarray") else K, "the kernel matrix")
     if values.ndim != 2:
         raise DataError(f"the kernel matrix must have rows and columns, but its shape is {values.shape}")
+    check_finite(values)
+    if first == 1:
+        return kernel_table(values)
     n, m = values.shape
-    for begin, block in blocks_of(values):
-        bad = count_entries(block, zeros("q", len(block)))
-        if bad >= 0:
-            raise DataError(f"the value of column {bad % m} is not finite", begin + bad // m)
     table = np.empty((n, m + 1))
     table[:, 0], table[:, 1:] = np.arange(first, first + n), values
     indices, indptr = np.arange(m + 1, dtype=np.int32), np.arange(n + 1, dtype=np.int64) * (m + 1)
     return CsrMatrix(indptr, indices, table.reshape(-1), copy=False, regular=True)
+
+
+def kernel_table(values: Any) -> CsrMatrix:
+    """``precomputed`` of an array of real numbers that are finite, as the caller has seen."""
+    n, m = values.shape
+    if not is_plain(values):
+        values = packed(values, np.float64)
+    if n == m and lies_in_columns(values) and is_symmetric(values):
+        values = values.T  # the same rows, and each lies in memory as one
+    indices, indptr = np.arange(m + 1, dtype=np.int32), np.arange(n + 1, dtype=np.int64) * (m + 1)
+    return CsrMatrix(indptr, indices, values, copy=False, regular=True)
+
+
+def lies_in_columns(table: Any) -> bool:
+    """Whether columns lie closer together in memory than rows, as in Fortran order."""
+    return abs(table.strides[0]) < abs(table.strides[1])
+
+
+def check_finite(values: Any) -> None:
+    """Raise DataError for the first kernel value that is not finite, in one pass over them."""
+    across = is_plain(values) and lies_in_columns(values)
+    bad = first_not_finite_of(values.T if across else values)
+    if bad is not None and across:  # the first one in the order of the rows
+        bad = first_not_finite_of(np.ascontiguousarray(values))
+    if bad is not None:
+        raise DataError(f"the value of column {bad[1]} is not finite", bad[0])
+
+
+def first_not_finite_of(table: Any) -> tuple[int, int] | None:
+    """Row and column of the first value that is not finite."""
+    for begin, block in blocks_of(table):
+        bad = count_entries(block, zeros("q", len(block)))
+        if bad >= 0:
+            return begin + bad // table.shape[1], bad % table.shape[1]
+    return None
+
+
+def is_symmetric(table: Any) -> bool:
+    """Whether a square array is equal to its transpose, to the last bit."""
+    tiles = [slice(begin, begin + TILE) for begin in range(0, len(table), TILE)]
+    return all((table[a, b] == table[b, a].T).all() for i, a in enumerate(tiles) for b in tiles[: i + 1])
 
 
 def parameter_of(

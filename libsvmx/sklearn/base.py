@@ -167,8 +167,9 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         try:
             # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
             seed = check_random_state(getattr(self, "random_state", None)).randint(np.iinfo("i").max)
-            # else rows are kept, or predicted
-            borrow = not (keep or exact or self.warm_start or getattr(self, "probability", False))
+            # else rows are kept, or predicted; kernel values are not looked up by what they are
+            predicted = exact or self.warm_start or getattr(self, "probability", False)
+            borrow = not keep and (self._is_kernel or not predicted)
             data = self._training_data(X, y, sample_weight, borrow)
             param = self._parameter()
             if exact:
@@ -331,7 +332,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
         if self.kernel == "precomputed" and sparse.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported.")
-        X, y = training_data(self, X, y, float32=not self._is_kernel)
+        X, y = training_data(self, X, y, float32=True, given=self.kernel == "precomputed")
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix."
@@ -348,8 +349,8 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         if callable(self.kernel):
             X = kernel_values(self.kernel, X, fitted.training_rows, self.shape_fit_[0])
         else:
-            X = test_data(self, X)
-        return matrix_of(X, self._is_kernel)
+            X = test_data(self, X, given=self.kernel == "precomputed")
+        return matrix_of(X, self._is_kernel, borrow=self._is_kernel)
 
     def _targets(self, y: Any, some_left_out: bool) -> tuple[FloatArray, IntArray | None]:
         """Targets of the rows that count, and the order in which they are trained on, None for their own."""

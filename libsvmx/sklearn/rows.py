@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight
 
 from libsvmx._core.interchange import in_shape
-from libsvmx.api.arrays import borrowed, from_dense, from_scipy, precomputed
+from libsvmx.api.arrays import borrowed, from_dense, from_scipy, kernel_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ def joining_weights(sample_weight: Any, X: Any) -> FloatArray | None:
 def matrix_of(X: Any, is_kernel: bool, borrow: bool = False) -> CsrMatrix:
     """Validated rows, or rows of kernel values. ``borrow``: they may be read where they are, see ``borrowed``."""
     if is_kernel:
-        return precomputed(X)
+        return kernel_table(X if borrow else X.copy())
     return (borrowed(X) if borrow else None) or (from_scipy if issparse(X) else from_dense)(X)
 
 

@@ -119,7 +119,7 @@ class BaseSearch(BaseEstimator):
         if callable(self.kernel):
             rows, y = X, column_or_1d(y, warn=True)
         else:
-            rows, y = training_data(self, X, y)
+            rows, y = training_data(self, X, y, given=self.kernel == "precomputed")
         if self._kind is SVC:
             check_classification_targets(y)
         else:
@@ -206,7 +206,7 @@ class BaseSearch(BaseEstimator):
                 "with best_params_"
             )
         check_is_fitted(now)
-        return now.best_estimator_, X if callable(now.kernel) else test_data(now, X)
+        return now.best_estimator_, X if callable(now.kernel) else test_data(now, X, given=now.kernel == "precomputed")
 
     def predict(self, X: Any) -> Any:
         """Predict the targets of rows by the best model.

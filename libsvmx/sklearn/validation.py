@@ -14,10 +14,19 @@ from sklearn.utils.validation import check_X_y, validate_data
 
 from libsvmx.api.arrays import column_of_times
 
+# What an array of kernel values is taken as: what it is, if it holds one of these.
+KERNEL_VALUES = {"dtype": [np.float64, np.float32], "order": None, "accept_sparse": "csr"}
+
 
 def is_plain(X: Any, kind: Any = np.float64) -> bool:
     """Whether X is an array that scikit-learn would take as it is: rows of finite numbers, one after the other."""
     return type(X) is np.ndarray and X.dtype == kind and X.ndim == 2 and X.flags.c_contiguous and has_finite_sum(X)
+
+
+def is_plain_kernel(K: Any) -> bool:
+    """The same of kernel values, which may be of float64 or float32, and of any strides."""
+    known = type(K) in (np.ndarray, np.memmap) and K.ndim == 2 and K.dtype in (np.float64, np.float32)
+    return known and has_finite_sum(K)
 
 
 def is_plain_csr(X: Any) -> bool:
@@ -44,19 +53,23 @@ def check_columns(X: Any) -> None:
         raise ValueError(f"X must hold real numbers, but column {column!r} holds dates or times")
 
 
-def training_data(estimator: Any, X: Any, y: Any, float32: bool = False) -> tuple[Any, Any]:
-    """``validate_data`` of rows and targets; finite ``float32`` stays that, sparse or not. Raises ValueError."""
+def training_data(estimator: Any, X: Any, y: Any, float32: bool = False, given: bool = False) -> tuple[Any, Any]:
+    """``validate_data`` of rows and targets; finite ``float32`` stays that, sparse or not. Raises ValueError.
+
+    ``given``: kernel values, of which an array stays as it is.
+    """
     stays = float32 and getattr(X, "dtype", None) == np.float32
     stays = stays and (issparse(X) or (type(X) is np.ndarray and has_finite_sum(X)))
     wanted = np.float32 if stays else np.float64
-    if is_plain(X, wanted) and type(y) is np.ndarray and y.shape == X.shape[:1]:
+    if (is_plain_kernel(X) if given else is_plain(X, wanted)) and type(y) is np.ndarray and y.shape == X.shape[:1]:
         kind = y.dtype.kind
         if kind in "iub" or (kind == "f" and has_finite_sum(y)):
             estimator.n_features_in_ = X.shape[1]
             vars(estimator).pop("feature_names_in_", None)
             return X, y
     check_columns(X)
-    X, y = validate_data(estimator, X, y, dtype=wanted, order="C", accept_sparse="csr")
+    options = {"dtype": wanted, "order": "C", "accept_sparse": "csr"}
+    X, y = validate_data(estimator, X, y, **(KERNEL_VALUES if given else options))
     return X, y
 
 
@@ -81,13 +94,15 @@ def more_values(estimator: Any, K: Any, y: Any, known: int) -> tuple[Any, Any]:
     return K, y
 
 
-def test_data(estimator: Any, X: Any) -> Any:
-    """``validate_data`` of rows to predict. Raises ValueError."""
+def test_data(estimator: Any, X: Any, given: bool = False) -> Any:
+    """``validate_data`` of rows to predict, ``given`` as of ``training_data``. Raises ValueError."""
     known = vars(estimator)
-    if (is_plain(X) or is_plain_csr(X)) and X.shape[1] == known["n_features_in_"] and "feature_names_in_" not in known:
+    plain = is_plain_kernel(X) if given else is_plain(X) or is_plain_csr(X)
+    if plain and X.shape[1] == known["n_features_in_"] and "feature_names_in_" not in known:
         return X
     check_columns(X)
-    return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
+    options = {"dtype": np.float64, "order": "C", "accept_sparse": "csr"}
+    return validate_data(estimator, X, reset=False, **(KERNEL_VALUES if given else options))
 
 
 @cache
