@@ -11,9 +11,17 @@ import time
 
 from libsvmx._core.contexts import suppress
 
+# Of a control group, by its version: the limit, what is used, and the pages of files among that which can be dropped.
+MEMORY_FILES = {
+    1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    2: ("memory.max", "memory.current", "inactive_file"),
+}
+
 
 class Machine:
     """All times are seconds; all amounts of memory are bytes, None where the system does not tell."""
+
+    _processors_of_groups: int | None = None  # not read yet
 
     # ---- time: ends what has a limit, and is reported. It chooses no result ------------------------
 
@@ -30,10 +38,29 @@ class Machine:
     # ---- processors --------------------------------------------------------------------------------
 
     def processors(self) -> int:
-        """Those that this process may run on, at least 1."""
+        """Those that this process may keep busy, at least 1: where it may run, and as its control groups allow."""
         if hasattr(os, "sched_getaffinity"):
-            return max(1, len(os.sched_getaffinity(0)))
+            return max(1, min(len(os.sched_getaffinity(0)), self.processors_of_groups() or sys.maxsize))
         return self.all_processors()
+
+    def processors_of_groups(self) -> int:
+        """How many the quotas of control groups leave, as of containers, rounded up; 0 for no quota. Read once."""
+        if self._processors_of_groups is None:
+            quotas = map(self.quota_of, self.control_groups("cpu"))
+            self._processors_of_groups = min(filter(None, quotas), default=0)
+        return self._processors_of_groups
+
+    def quota_of(self, group: tuple[str, int]) -> int:
+        """Of one of them."""
+        folder, version = group
+        with suppress(OSError, ValueError):
+            if version == 2:
+                most, period = self.content(f"{folder}/cpu.max").split()
+            else:
+                most, period = (self.content(f"{folder}/cpu.cfs_{name}_us") for name in ("quota", "period"))
+            if int(most) > 0:  # -1 is none in version 1, and "max" in version 2
+                return -(-int(most) // int(period))
+        return 0
 
     def all_processors(self) -> int:
         """Those that there are, at least 1."""
@@ -73,7 +100,8 @@ class Machine:
     def free_in_groups(self) -> int | None:
         """What the control groups leave, None for no limit. Pages of files that can be dropped count as free."""
         left = []
-        for folder, limit, used, dropped in self.control_groups():
+        for folder, version in self.control_groups("memory"):
+            limit, used, dropped = MEMORY_FILES[version]
             with suppress(OSError, ValueError, StopIteration):
                 most = int(self.content(os.path.join(folder, limit)))
                 statistics = (line.split() for line in self.content(os.path.join(folder, "memory.stat")).splitlines())
@@ -81,21 +109,20 @@ class Machine:
                 left.append(most - int(self.content(os.path.join(folder, used))) + cached)
         return max(0, min(left)) if left else None
 
-    def control_groups(self) -> list[tuple[str, str, str, str]]:
-        """Folders of those of memory that this process is in, with the names of what is asked for."""
+    def control_groups(self, controller: str) -> list[tuple[str, int]]:
+        """Folders of those of a controller that this process is in, and around it, each with its version, 1 or 2."""
         found = []
         with suppress(OSError, ValueError):
             for line in self.content("/proc/self/cgroup").splitlines():
                 _, controllers, path = line.split(":", 2)
                 if controllers == "":
-                    root, names = "/sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")
-                elif "memory" in controllers.split(","):
-                    root = "/sys/fs/cgroup/memory"
-                    names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+                    root, version = "/sys/fs/cgroup", 2
+                elif controller in controllers.split(","):
+                    root, version = f"/sys/fs/cgroup/{controller}", 1
                 else:
                     continue
                 while True:
-                    found.append((root + path.rstrip("/"), *names))
+                    found.append((root + path.rstrip("/"), version))
                     if path in ("/", ""):
                         break
                     path = os.path.dirname(path)
@@ -113,8 +140,8 @@ class Machine:
 
     def content(self, path: str) -> str:
         """Of a file of the system. Raises OSError."""
-        with open(path, encoding="ascii", errors="replace") as file:
-            return file.read()
+        with open(path, "rb", buffering=0) as file:  # as text it would need a module of its encoding
+            return file.read().decode("ascii", "replace")
 
     def soft_limit(self, kind: int) -> int:
         """Of this process, of the kinds that ``resource`` has."""

@@ -121,15 +121,13 @@ cdef class Token:
 
 
 # ---- Helper threads of one solve (see thread_pool.h) -----------------------------------------------
-#
-# Helper threads of one solve (see thread_pool.h).
 
 # Whether this was built with threads. Without them, what threads would share is not safe for those of Python, either.
 HAS_THREADS = SVMX_HAS_THREADS == 1
 
 
 cdef class ThreadPool:
-    """ThreadPool(n_threads): so many threads, the caller included, while the object lives.
+    """ThreadPool(n_threads): so many threads, the caller included, while the object lives; never more than processors.
 
     Attributes
     ----------
@@ -137,11 +135,15 @@ cdef class ThreadPool:
     """
 
     def __cinit__(self, int n_threads):
-        self.threads = svmx_pool_new(n_threads)
+        self.threads = svmx_pool_new(min(n_threads, machine.processors()) if n_threads > 1 else 1)
         self.n = 1 if self.threads == NULL else 1 + self.threads.n_helpers
 
     def __dealloc__(self):
         svmx_pool_free(self.threads)
+
+    cdef int ready(self) noexcept nogil:
+        """How many threads would work on a job now: 1 while helpers rest, since they were not prompt."""
+        return svmx_pool_ready(self.threads)
 
     cdef void run(self, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle=NULL) noexcept nogil:
         """job(context, part) for all parts, in any order; returns when all are done.

@@ -42,6 +42,8 @@ typedef HANDLE svmx_thread;
 /* The processor to whoever waits for it. */
 #define svmx_give_way() ((void)SwitchToThread())
 #define svmx_sleep_milliseconds(n) Sleep(n)
+/* The one that the thread is on; -1 where the system does not tell. */
+#define svmx_processor() ((int)GetCurrentProcessorNumber())
 /* Between two looks of a thread that spins. */
 #define svmx_pause() YieldProcessor()
 
@@ -67,6 +69,12 @@ typedef pthread_t svmx_thread;
 #define svmx_thread_end(thread) ((void)pthread_join(thread, NULL))
 #define svmx_give_way() ((void)sched_yield())
 #define svmx_sleep_milliseconds(n) ((void)nanosleep(&(struct timespec){0, (n) * 1000000L}, NULL))
+#ifdef __linux__
+extern int sched_getcpu(void); /* <sched.h> has it only among the extensions of GNU */
+#define svmx_processor() sched_getcpu()
+#else
+#define svmx_processor() (-1)
+#endif
 #if defined(__x86_64__) || defined(__i386__)
 #define svmx_pause() __builtin_ia32_pause()
 #else

@@ -22,10 +22,13 @@ typedef void (*svmx_pause_call)(void *context);
 /* Looks at its desk before a helper goes to sleep: some tens of microseconds. */
 #define SVMX_SPINS 4000
 /* Share of the time that may be lost where processors are too few, and nanoseconds that may be in any case. */
-#define SVMX_LOST_SHARE 0.05
-#define SVMX_LOST_FREELY 5e6
+#define SVMX_LOST_SHARE 0.03
+#define SVMX_LOST_FREELY 1.5e5
 /* No more of it counts at a time: a process may be stopped for hours, or wait for something else. */
 #define SVMX_LOST_AT_ONCE 5e7
+/* Nanoseconds without helpers once one has worked on the leader's own processor: each rest twice as long as the one before. */
+#define SVMX_LEAST_REST 1e6
+#define SVMX_MOST_REST 1e8
 /* Short jobs between two looks at how much of a processor the leader has. */
 #define SVMX_JOBS_OF_LOOK 256
 
@@ -38,6 +41,7 @@ typedef struct svmx_pool svmx_pool;
 typedef struct {
     _Atomic int desk;
     _Atomic int asleep;
+    _Atomic int processor; /* where it was last seen; -1: not yet, or the system does not tell */
     int64_t part;
     svmx_pool *pool;
     svmx_thread thread;
@@ -48,25 +52,37 @@ struct svmx_pool {
     svmx_job job;
     void *context;
     int n_helpers;
-    /* of short jobs, in nanoseconds */
+    /* in nanoseconds */
     double begun, lost;
+    double rest;             /* the length of the next one after a processor was shared */
     double rest_until;       /* 0: no rest */
     double looked, had_then; /* the last look at the clock, and what the leader had had of a processor */
     int jobs;                /* since then */
+    _Atomic int processor;   /* the leader's, when it last handed out a job */
     _Atomic int over;
     svmx_lock lock;
     svmx_condition wake;
     svmx_helper *helpers;
 };
 
-/* Take what is offered, and do it. */
-static void svmx_help(svmx_helper *me)
+/* Whether the two threads were last seen on the same processor. */
+static int svmx_shares(const svmx_helper *helper)
+{
+    const int processor = atomic_load(&helper->processor);
+    return processor >= 0 && processor == atomic_load(&helper->pool->processor);
+}
+
+/* Take what is offered, and do it. Returns for how long not to spin: on the leader's processor the next offer comes only
+ * once this thread sleeps. */
+static int svmx_help(svmx_helper *me)
 {
     int offered = SVMX_OFFERED;
     if (atomic_compare_exchange_strong(&me->desk, &offered, SVMX_TAKEN)) {
+        atomic_store(&me->processor, svmx_processor());
         me->pool->job(me->pool->context, me->part);
         atomic_store(&me->desk, SVMX_EMPTY);
     }
+    return svmx_shares(me) ? SVMX_SPINS : 0;
 }
 
 static SVMX_THREAD_FUNCTION svmx_be_helper(void *argument)
@@ -76,8 +92,7 @@ static SVMX_THREAD_FUNCTION svmx_be_helper(void *argument)
     int spin = 0;
     while (!atomic_load(&pool->over)) {
         if (atomic_load(&me->desk) == SVMX_OFFERED) {
-            svmx_help(me);
-            spin = 0;
+            spin = svmx_help(me);
         } else if (++spin < SVMX_SPINS) {
             svmx_pause();
         } else {
@@ -87,6 +102,7 @@ static SVMX_THREAD_FUNCTION svmx_be_helper(void *argument)
                 svmx_wait(&pool->wake, &pool->lock);
             atomic_store(&me->asleep, 0);
             svmx_give_lock(&pool->lock);
+            atomic_store(&me->processor, svmx_processor());
         }
     }
     return 0;
@@ -111,9 +127,12 @@ static svmx_pool *svmx_pool_new(int n_threads)
         return NULL;
     }
     pool->begun = svmx_nanoseconds();
+    pool->rest = SVMX_LEAST_REST;
+    atomic_store(&pool->processor, -1);
     for (; pool->n_helpers < n_threads - 1; ++pool->n_helpers) {
         svmx_helper *helper = &pool->helpers[pool->n_helpers];
         helper->pool = pool;
+        atomic_store(&helper->processor, -1);
         if (!svmx_thread_begin(&helper->thread, svmx_be_helper, helper))
             break;
     }
@@ -155,6 +174,7 @@ static int svmx_hand_out(svmx_pool *pool, svmx_job job, void *context, int64_t n
     int sleepers = 0;
     pool->job = job;
     pool->context = context;
+    atomic_store(&pool->processor, svmx_processor());
     for (int k = 0; k < asked; ++k) {
         pool->helpers[k].part = k + 1;
         atomic_store(&pool->helpers[k].desk, SVMX_OFFERED);
@@ -173,7 +193,7 @@ static int svmx_hand_out(svmx_pool *pool, svmx_job job, void *context, int64_t n
     return asked;
 }
 
-static int svmx_all_done(svmx_pool *pool, int asked)
+static int svmx_all_done(const svmx_pool *pool, int asked)
 {
     for (int k = 0; k < asked; ++k)
         if (atomic_load(&pool->helpers[k].desk) != SVMX_EMPTY)
@@ -181,45 +201,7 @@ static int svmx_all_done(svmx_pool *pool, int asked)
     return 1;
 }
 
-/* A job of many parts, drawn one by one. */
-typedef struct {
-    _Atomic int64_t next;
-    svmx_job job;
-    void *context;
-    int64_t n_parts;
-} svmx_drawing;
-
-static void svmx_draw_parts(void *argument, int64_t helper)
-{
-    svmx_drawing *drawing = argument;
-    (void)helper;
-    for (int64_t part; (part = atomic_fetch_add(&drawing->next, 1)) < drawing->n_parts;)
-        drawing->job(drawing->context, part);
-}
-
-/* job(context, part) for part in [0, n_parts), in any order, on all threads; returns when all are done. While the leader
- * waits for the others it calls idle(context) now and then, unless that is NULL. */
-static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle)
-{
-    if (pool == NULL || pool->n_helpers == 0 || n_parts < 2) {
-        svmx_do_alone(job, context, n_parts);
-        return;
-    }
-    svmx_drawing drawing = {0, job, context, n_parts};
-    const int threads = n_parts <= pool->n_helpers ? (int)n_parts : 1 + pool->n_helpers;
-    const int asked = svmx_hand_out(pool, svmx_draw_parts, &drawing, threads);
-    for (int64_t spin = 1; !svmx_all_done(pool, asked); ++spin) {
-        svmx_pause();
-        if (idle == NULL && spin > SVMX_SPINS)
-            svmx_give_way(); /* the helper may wait for this very core */
-        if (idle != NULL && spin > SVMX_SPINS) {
-            idle(context);
-            svmx_sleep_milliseconds(1);
-        }
-    }
-}
-
-/* So much time was lost; short jobs are done without helpers until that is a small share of all. */
+/* So many nanoseconds were lost; there are no helpers until that is a small share of all. */
 static void svmx_lose(svmx_pool *pool, double lost)
 {
     pool->lost += lost < SVMX_LOST_AT_ONCE ? lost : SVMX_LOST_AT_ONCE;
@@ -240,13 +222,89 @@ static int svmx_pool_rests(svmx_pool *pool)
     return 0;
 }
 
-/* Whether the leader was kept from working, by helpers or by whatever else runs. */
+/* How many threads would work on a job now. */
+static int svmx_pool_ready(svmx_pool *pool)
+{
+    return pool == NULL || pool->n_helpers == 0 || svmx_pool_rests(pool) ? 1 : 1 + pool->n_helpers;
+}
+
+/* After some jobs: whether the leader was kept from working, by helpers or by whatever else runs. */
 static void svmx_look(svmx_pool *pool)
 {
     const double away = (svmx_nanoseconds() - pool->looked) - (svmx_thread_nanoseconds() - pool->had_then);
     if (away > 0)
         svmx_lose(pool, away);
+    if (pool->rest > SVMX_LEAST_REST)
+        pool->rest /= 2;
     pool->jobs = 0;
+}
+
+/* After a job, in which the leader lost so many nanoseconds waiting; ``jobs_of_look`` are those between two looks. */
+static void svmx_judge(svmx_pool *pool, int asked, double lost, int jobs_of_look)
+{
+    int shared = 0;
+    for (int k = 0; k < asked; ++k)
+        shared |= svmx_shares(&pool->helpers[k]);
+    if (lost > 0)
+        svmx_lose(pool, lost);
+    if (shared) {
+        const double until = svmx_nanoseconds() + pool->rest;
+        if (until > pool->rest_until)
+            pool->rest_until = until;
+        if (pool->rest < SVMX_MOST_REST)
+            pool->rest *= 2;
+    }
+    if (lost > 0 || shared)
+        pool->jobs = 0; /* this was counted */
+    else if (++pool->jobs >= jobs_of_look)
+        svmx_look(pool);
+}
+
+/* A job of many parts, drawn one by one. */
+typedef struct {
+    _Atomic int64_t next;
+    svmx_job job;
+    void *context;
+    int64_t n_parts;
+    int64_t of_leader; /* how many the leader has drawn */
+} svmx_drawing;
+
+static void svmx_draw_parts(void *argument, int64_t helper)
+{
+    svmx_drawing *drawing = argument;
+    int64_t drawn = 0;
+    for (int64_t part; (part = atomic_fetch_add(&drawing->next, 1)) < drawing->n_parts; ++drawn)
+        drawing->job(drawing->context, part);
+    if (helper == 0)
+        drawing->of_leader = drawn;
+}
+
+/* job(context, part) for part in [0, n_parts), in any order, on all threads; returns when all are done. While the leader
+ * waits for the others it calls idle(context) now and then, unless that is NULL: such jobs are long, and helpers never rest. */
+static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle)
+{
+    if (pool == NULL || pool->n_helpers == 0 || n_parts < 2 || (idle == NULL && svmx_pool_rests(pool))) {
+        svmx_do_alone(job, context, n_parts);
+        return;
+    }
+    svmx_drawing drawing = {0, job, context, n_parts, 0};
+    const int threads = n_parts <= pool->n_helpers ? (int)n_parts : 1 + pool->n_helpers;
+    const double begun = svmx_nanoseconds();
+    const int asked = svmx_hand_out(pool, svmx_draw_parts, &drawing, threads);
+    const double own = svmx_nanoseconds() - begun;
+    for (int64_t spin = 1; !svmx_all_done(pool, asked); ++spin) {
+        svmx_pause();
+        if (idle == NULL && spin > SVMX_SPINS)
+            svmx_give_way(); /* the helper may wait for this very core */
+        if (idle != NULL && spin > SVMX_SPINS) {
+            idle(context);
+            svmx_sleep_milliseconds(1);
+        }
+    }
+    if (idle == NULL) { /* a helper that is as fast as the leader is done within a part */
+        const double waited = svmx_nanoseconds() - begun - own;
+        svmx_judge(pool, asked, waited - own / (double)(drawing.of_leader > 0 ? drawing.of_leader : 1), 1);
+    }
 }
 
 /* As svmx_pool_run, for a part or two of a few microseconds for each thread: part k always for the same one, whose cache
@@ -268,12 +326,7 @@ static void svmx_pool_run_short(svmx_pool *pool, svmx_job job, void *context, in
         if (spin >= SVMX_SPINS)
             svmx_give_way();
     }
-    if (since > 0) {
-        svmx_lose(pool, svmx_nanoseconds() - since);
-        pool->jobs = 0; /* this was counted */
-    } else if (++pool->jobs == SVMX_JOBS_OF_LOOK) {
-        svmx_look(pool);
-    }
+    svmx_judge(pool, asked, since > 0 ? svmx_nanoseconds() - since : 0, SVMX_JOBS_OF_LOOK);
 }
 
 #else
@@ -291,6 +344,12 @@ static svmx_pool *svmx_pool_new(int n_threads)
 static void svmx_pool_free(svmx_pool *pool)
 {
     (void)pool;
+}
+
+static int svmx_pool_ready(svmx_pool *pool)
+{
+    (void)pool;
+    return 1;
 }
 
 static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle)

@@ -281,8 +281,9 @@ cdef class Targets:
                            double expected_ns) noexcept nogil:
         cdef FillJob job
         cdef Py_ssize_t parts = 1
-        if pool.n > 1 and expected_ns >= SHORT_NS:
-            parts = PARTS_PER_THREAD * pool.n if expected_ns >= LONG_NS else min(pool.n, 2 * <int>(expected_ns / SHORT_NS))
+        cdef int threads = pool.ready() if expected_ns >= SHORT_NS else 1
+        if threads > 1:
+            parts = PARTS_PER_THREAD * threads if expected_ns >= LONG_NS else min(threads, 2 * <int>(expected_ns / SHORT_NS))
             parts = min(parts, (n + self.tile - 1) // self.tile)
         if count > 1:
             self.lay_block(sources, count)

@@ -236,7 +236,7 @@ cdef class Symmetry:
                                          expected_ns * self.left.n / self.whole.n)
         job.row_at, job.order, job.n_stored, job.n_left = self.row_at, &self.order[0], self.n_stored, self.left.n
         job.count, job.out = count, out
-        job.n_parts = pool.n if count * self.whole.n >= MANY else 1
+        job.n_parts = pool.ready() if count * self.whole.n >= MANY else 1
         if job.n_parts == 1:
             _copy_part(&job, 0)
         else:

@@ -82,6 +82,37 @@ def test_control_groups_of_version_1(told):
     assert told.free_bytes() == 107
 
 
+# ---- processors ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "quota, most", [("max 100000", 0), ("200000 100000", 2), ("150000 100000", 2), ("5000 50000", 1)]
+)
+def test_a_quota_of_processors_is_rounded_up(told, quota, most):
+    told.files["/proc/self/cgroup"] = "0::/a/b\n"
+    told.files["/sys/fs/cgroup/a/cpu.max"] = f"{quota}\n"
+    told.files["/sys/fs/cgroup/a/b/cpu.max"] = "max 100000\n"
+    assert told.processors_of_groups() == most
+
+
+@pytest.mark.parametrize("quota, most", [("-1", 0), ("250000", 3)])
+def test_a_quota_of_version_1(told, quota, most):
+    told.files["/proc/self/cgroup"] = "9:cpu,cpuacct:/a\n5:memory:/\n"
+    told.files["/sys/fs/cgroup/cpu/cpu.cfs_quota_us"] = f"{quota}\n"
+    told.files["/sys/fs/cgroup/cpu/cpu.cfs_period_us"] = "100000\n"
+    assert told.processors_of_groups() == most
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes run on all processors")
+def test_the_quota_is_read_once(told):
+    assert told.processors() == len(os.sched_getaffinity(0))  # nothing is known
+    told.files["/proc/self/cgroup"], told.files["/sys/fs/cgroup/cpu.max"] = "0::/\n", "100000 100000\n"
+    assert told.processors() == len(os.sched_getaffinity(0))
+    fresh = Told()
+    fresh.files = told.files
+    assert fresh.processors() == 1
+
+
 @pytest.mark.parametrize("system, n_bytes", [("linux", 3 << 20), ("darwin", 3 << 10)])
 def test_peak_memory_is_in_bytes(told, system, n_bytes):
     """The system counts kilobytes, or bytes."""

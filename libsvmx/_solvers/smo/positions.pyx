@@ -218,7 +218,7 @@ cdef class Scans:
 
     cdef Py_ssize_t cut(self, Py_ssize_t n) noexcept nogil:
         """Into how many parts n positions are cut from now on."""
-        self.n, self.n_parts = n, max(1, min(<Py_ssize_t>self.pool.n, n // LEAST_PART))
+        self.n, self.n_parts = n, min(<Py_ssize_t>self.pool.ready(), n // LEAST_PART) if n >= 2 * LEAST_PART else 1
         return self.n_parts
 
     cdef Py_ssize_t begin(self, int64_t part) noexcept nogil:
@@ -357,7 +357,7 @@ cdef class DeferredUpdates:
         job.in_order = True
         for k in range(n):
             job.in_order &= positions[k] == positions[0] + k
-        parts = pool.n if POSITIONS * job.n_updates >= VALUES_FOR_THREADS else 1
+        parts = pool.ready() if POSITIONS * job.n_updates >= VALUES_FOR_THREADS else 1
         job.at = 0
         while job.at < n:
             k = min(parts, (n - job.at + POSITIONS - 1) // POSITIONS)
