@@ -12,7 +12,7 @@ from libsvmx import Observer
 from libsvmx._train.folds import Rand
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.leave_one_out import ClassOrder, leave_one_out
-from libsvmx._train.validation.pair_folds import folds_of
+from libsvmx._train.validation.problem_folds import ProblemFolds
 
 # name -> (arguments of support.data.load, options)
 CLASSIFICATION = {
@@ -39,7 +39,7 @@ def test_exact_answers_are_libsvms_at_any_eps(name):
 def test_the_order_of_classes_without_a_row():
     """It decides equal votes: classes by first appearance in the folds' order of the other rows."""
     matrix, y = data.load("glass.scale", 30)
-    solver = folds_of(Problem(matrix, data.filled("d", y)), parameter("-g 0.3"), Observer())
+    solver = ProblemFolds(Problem(matrix, data.filled("d", y)), parameter("-g 0.3"), Observer())
     order = data.filled("i", np.random.default_rng(3).permutation(len(y)))
     classes = ClassOrder(solver, order)
     turned = 0

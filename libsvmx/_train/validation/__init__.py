@@ -2,7 +2,7 @@
 
     scheme            Seeding, what can be asked for: a seeder or none, auto, path; chain or star
     cross_validation  the loop over LIBSVM's folds        leave_one_out   the loop over rows
-    problem_folds     ProblemFolds <- SingleFolds (single_folds), PairFolds (pair_folds); hold DualFolds
+    problem_folds     ProblemFolds, the folds of all pairs of classes, or of one dual; holds DualFolds
     dual_folds        DualFolds, the folds of one dual; holds FoldStarts (fold_start) and RemovalPath (removal_path)
     seeded_inner_folds    the folds behind probability estimates, from the optimum over all their rows
     fold_report       FoldReport and its sums

@@ -28,8 +28,7 @@ from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
 from libsvmx._train.side_by_side import HandedOn, param_of, side_by_side
 from libsvmx._train.training import predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
-from libsvmx._train.validation.pair_folds import PairFolds, by_pairs, folds_of
-from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts
+from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, by_pairs
 from libsvmx._train.validation.scheme import Seeding, check_seedable, scheme_in_queue
 from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds, seeded_inner_folds
 from libsvmx.exceptions import StoppedEarly
@@ -144,7 +143,7 @@ def cross_validate(
             plain(results, param, observer, with_values, kernels, inner)
         else:
             part = counting_part(problem, param, observer)
-            problem_folds = folds_of(*part[:2] if part else (problem, param), observer, kernels)
+            problem_folds = ProblemFolds(*part[:2] if part else (problem, param), observer, kernels)
             if seeding.scheme == "star" and warm_starts is None:
                 results.full = problem_folds.train_full()
             # in a chain each fold needs the one before
@@ -252,7 +251,6 @@ def seeded(
                 raise nothing_counts(problem.sample_weight)
         report = problem_folds.solve(rest, held_out, seeding, warm_starts[f] if warm_starts else {})
         if estimates is not None:
-            assert isinstance(problem_folds, PairFolds)
             report = problem_folds.fit_sigmoids(rest, estimates[1][f], estimates[0])
         predictions: list[Predictions] = [
             (rows, *problem_folds.predict(rest, held_out, with_values), problem_folds.labels)

@@ -16,7 +16,7 @@ from libsvmx._train.drawn_folds import draw_repeats, folds_at_once
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.side_by_side import param_of, side_by_side
 from libsvmx._train.training import shared_kernels, train_all_but
-from libsvmx._train.validation.pair_folds import by_pairs
+from libsvmx._train.validation.problem_folds import by_pairs
 from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:

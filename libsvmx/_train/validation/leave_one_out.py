@@ -28,7 +28,7 @@ from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.training import predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport
-from libsvmx._train.validation.pair_folds import PairFolds, by_pairs, folds_of
+from libsvmx._train.validation.problem_folds import ProblemFolds, by_pairs
 from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._train.validation.problem_folds import ProblemFolds
     from libsvmx._typing import Buffer
 
 # Two optima to eps differ in decision values by a few eps: what is nearer to 0, in multiples of eps, is trained again
@@ -126,7 +125,7 @@ def leave_one_out(
 
     found: Rows | None = None
     try:
-        problem_folds = folds_of(*part[:2] if part else (problem, param), observer, kernels)
+        problem_folds = ProblemFolds(*part[:2] if part else (problem, param), observer, kernels)
         found = Rows(problem_folds, param, own_order, problem_folds.train_full())
         threads = kernels.at_once_of(len(rows), thread_count(param.threads))
 
@@ -233,8 +232,7 @@ class Rows:
 
     def __init__(self, problem_folds: ProblemFolds, param: Parameter, order: Buffer, full: FoldReport) -> None:
         self.problem_folds, self.param, self.order, self.full = problem_folds, param, order, full
-        self.pairs = problem_folds if isinstance(problem_folds, PairFolds) else None
-        self.classes = ClassOrder(self.pairs, order) if self.pairs else None
+        self.classes = ClassOrder(problem_folds, order) if problem_folds.labels else None
         self.values = problem_folds.full_values()
         self.width = len(self.values) // len(order)
         self.predicted = not_done(len(order))
@@ -251,9 +249,9 @@ class Rows:
     ) -> LeftOut:
         """A row by a training without it, which ``folds`` make, of the thread. Raises Stopped."""
         folds.begin(observer)
-        own, pairs, stands = filled("d", self.own(row)), self.pairs, optimum_may_stand(self.param)
+        own, stands = filled("d", self.own(row)), optimum_may_stand(self.param)
         ranking = self.classes.without(row) if self.classes else []
-        wrong = len(ranking) == 2 and not with_values and pairs and (own[0] > 0) != (pairs.class_of[row] == 0)
+        wrong = len(ranking) == 2 and not with_values and (own[0] > 0) != (folds.class_of[row] == 0)
         known_wrong, report = False, None
         if stands and wrong:
             known_wrong = not folds.is_unused(row)
@@ -287,7 +285,7 @@ class Rows:
         return LeftOneOut(
             predicted=self.predicted,
             values=filled("d", chain(self.values[:n_done], repeat(nan, n - n_done))) if n_done < n else self.values,
-            labels=tuple(self.pairs.labels) if self.pairs else (),
+            labels=tuple(self.problem_folds.labels),
             retrained=filled("i", self.retrained),
             known_wrong=self.known_wrong,
             folds=tuple(self.reports),
@@ -329,15 +327,15 @@ def libsvms_prediction(
 
 
 class ClassOrder:
-    """ClassOrder(pairs, order): classes as LIBSVM orders them, by first appearance in ``order`` without a row."""
+    """ClassOrder(problem_folds, order): classes in LIBSVM's order, by first appearance in ``order`` without a row."""
 
-    def __init__(self, pairs: PairFolds, order: Buffer) -> None:
+    def __init__(self, problem_folds: ProblemFolds, order: Buffer) -> None:
         self.first: dict[int, list[int]] = {}  # the first two places of each class
         for place, row in enumerate(order):
-            seen = self.first.setdefault(pairs.class_of[row], [])
+            seen = self.first.setdefault(problem_folds.class_of[row], [])
             if len(seen) < 2:
                 seen.append(place)
-        self.order, self.class_of = order, pairs.class_of
+        self.order, self.class_of = order, problem_folds.class_of
         self.usual = sorted(self.first, key=lambda c: self.first[c][0])
 
     def without(self, row: int) -> list[int]:

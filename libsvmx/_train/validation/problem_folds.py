@@ -1,10 +1,22 @@
-"""The folds of a problem, of one dual or of many: what cross-validation and leave-one-out ask of them."""
+"""The folds of a problem: those of one dual, or of one for each pair of classes."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from copy import copy
+from functools import partial
+from itertools import combinations, pairwise
+from math import nan
 from typing import TYPE_CHECKING
 
+from libsvmx._core.arrays import ramp, take_float64, take_int32
+from libsvmx._core.buffers import filled
+from libsvmx._core.records import replace
+from libsvmx._train import folds, prediction
+from libsvmx._train.assembly import INNER_FOLDS, assemble_classifier, assemble_single, joined_betas
+from libsvmx._train.limits import ask
+from libsvmx._train.parameter import class_costs
+from libsvmx._train.training import pair_problem, predict_fold, shared_kernels, sigmoid_of
+from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.fold_start import WarmStart
 
@@ -12,87 +24,238 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
+    from libsvmx._train.folds import Rand
+    from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
     from libsvmx._train.validation.dual_folds import SolvedFold
     from libsvmx._train.validation.scheme import Seeding
+    from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds
     from libsvmx._typing import Buffer
 
-# Optima of one fold by pair of classes; of a single dual as that of (0, 0).
+# Optima of one fold by pair of classes; of a single dual as that of ``SINGLE``.
 WarmStarts = dict[tuple[int, int], WarmStart]
+SINGLE = (0, 0)
 
 
-class ProblemFolds(ABC):
-    """SingleFolds has one DualFolds, PairFolds one for each pair of classes. All rows count.
+class ProblemFolds:
+    """ProblemFolds(problem, param, observer, kernels=None): of all rows, which count.
 
     What solves or predicts raises Stopped where the call has to come to an end.
 
+    Parameters
+    ----------
+    kernels : KernelProvider       of these rows, if there were or will be other solves
+
     Attributes
     ----------
-    param : Parameter
-    labels : list of int, or None       the classes whose pairs decision values are of
+    labels : list of int           the classes whose pairs decision values are of; empty where there are none
+    duals : dict of DualFolds      by pair of classes, (0, 1), (0, 2), …; of one-class and regression that of ``SINGLE``
+    class_of : buffer of int32     class of each row, if there are any
     """
 
-    param: Parameter
-    labels: list[int] | None
+    def __init__(
+        self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider | None = None
+    ) -> None:
+        provider = kernels or shared_kernels(problem, param)
+        self.problem, self.param = problem, param
+        self.tell(observer)
+        self.labels: list[int] = []
+        self.duals: dict[tuple[int, int], DualFolds] = {}
+        self.solved_pairs: list[tuple[int, int]] = []  # of the last fold: those with both classes
+        self.solved: list[SolvedFold] = []  # these pairs
+        self.sigmoids: list[tuple[float, float]] | None = None  # of the last fold, in its own order, after fit_sigmoids
 
-    @abstractmethod
-    def of_thread(self, at_once: int) -> Self:
-        """The same folds, for a thread that is one of so many: kernel rows, which share the memory, and ``last`` are
-        its own."""
+        def dual_of(part: Problem, Cp: float = 0.0, Cn: float = 0.0) -> DualFolds:
+            return DualFolds(*provider.of(part), param, part.targets, Cp, Cn, observer, part.sample_weight)
+
+        if not param.svm_type.is_classification:
+            self.duals[SINGLE] = dual_of(problem)
+            return
+        self.labels, start, order = folds.group_classes(problem.targets)
+        self.class_of, self.place = folds.places_in_classes(start, order)
+        self.size = [end - begin for begin, end in pairwise(start)]
+        costs = class_costs(self.labels, param, observer)
+        for i, j in combinations(range(len(self.labels)), 2):
+            self.duals[i, j] = dual_of(pair_problem(problem, order, start, i, j), costs[i], costs[j])
 
     def of_threads(self, threads: int, n: int) -> list[Self]:
-        """Those of so many threads that do n solves: itself if there is but one."""
+        """Those of so many threads that do n solves, whose kernel rows, which share the memory, and ``last`` are their
+        own: itself if there is but one."""
         at_once = min(threads, n)
         return [self.of_thread(at_once) for _ in range(at_once)] if at_once > 1 else [self]
 
-    @abstractmethod
+    def of_thread(self, at_once: int) -> Self:
+        """Those of one of so many threads."""
+        other = copy(self)
+        other.param = replace(self.param, threads=1)
+        other.duals = {pair: own.of_thread(at_once) for pair, own in self.duals.items()}
+        return other
+
     def begin(self, observer: Observer) -> None:
         """A part of the work that depends on none before it, and whom to tell of it."""
+        self.tell(observer)
+        for dual in self.duals.values():
+            dual.begin(observer)
 
-    @abstractmethod
+    def tell(self, observer: Observer) -> None:
+        """Whom to tell of what is solved, and ask."""
+        self.observer, self.ask = observer, partial(ask, observer)
+
+    # ---- solving -------------------------------------------------------------------------------
+
     def train_full(self) -> FoldReport:
         """The optimum over all rows."""
+        return joined([dual.train_full() for dual in self.duals.values()])
 
-    @abstractmethod
     def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, warm: WarmStarts) -> FoldReport:
         """The fold without ``held_out``; ``rest`` are the other rows in the order of the folds, ``warm`` the fold's
         optima at a smaller C, if there are any."""
+        self.solved_pairs = list(self.duals)
+        if self.labels:
+            present = folds.classes_among(rest, self.class_of, len(self.labels))
+            self.solved_pairs = [(i, j) for i, j in self.duals if i in present and j in present]
+        self.sigmoids = None
+        self.solved = [
+            self.duals[pair].solve(self.rows_of(held_out, pair), seeding, warm.get(pair)) for pair in self.solved_pairs
+        ]
+        return joined(self.solved)
 
-    @abstractmethod
+    def fit_sigmoids(self, rest: Buffer, rand: Rand, inner: SeededInnerFolds) -> FoldReport:
+        """After ``solve``, the probability estimates of the fold: of each pair inner folds, as LIBSVM draws them of the
+        pair's rows in ``rest``. Returns the report of all solves of the fold."""
+        labels, start, order = folds.group_classes(take_float64(self.problem.targets, rest))
+        rows, number = take_int32(rest, order), [self.labels.index(label) for label in labels]
+        self.sigmoids, solved = [], list(self.solved)
+        for a, b in combinations(range(len(labels)), 2):
+            pair = min(number[a], number[b]), max(number[a], number[b])
+            members = filled("i", [*rows[start[a] : start[a + 1]], *rows[start[b] : start[b + 1]]])
+            inner_order, bounds = folds.plain_folds(len(members), INNER_FOLDS, rand)
+            in_pair = take_int32(self.rows_of(members, pair), inner_order)
+            dual, values = self.duals[pair].inside(), []
+            for f in range(INNER_FOLDS):
+                own = inner.values(dual, in_pair, bounds, f, dual.observer, 1)
+                values.append(own if number[a] == pair[0] else filled("d", (-value for value in own)))
+                if dual.last is not None and dual.last is not solved[-1]:
+                    solved.append(dual.last)
+            self.sigmoids.append(sigmoid_of(values, inner_order, start[a + 1] - start[a], dual.observer))
+        return joined(solved)
+
     def for_larger_C(self) -> WarmStarts:
         """What the last fold leaves for the same fold at a larger C."""
+        return {pair: self.duals[pair].for_larger_C() for pair in self.solved_pairs}
 
-    @abstractmethod
+    def rows_of(self, rows: Buffer, pair: tuple[int, int]) -> Buffer:
+        """Which rows of a dual are among ``rows``, in the order of these."""
+        if pair == SINGLE:
+            return rows
+        i, j = pair
+        return folds.rows_of_pair(rows, self.class_of, self.place, i, j, self.size[i])
+
+    # ---- predicting ----------------------------------------------------------------------------
+
     def predict(self, rest: Buffer, held_out: Buffer, with_values: bool) -> tuple[Buffer, Buffer | None]:
         """Predictions and, if they are wanted, decision values of the rows held out of the last fold."""
+        if len(self.duals) == 1 and self.solved_pairs and self.sigmoids is None:
+            (pair,) = self.solved_pairs
+            values = self.duals[pair].decided(self.rows_of(held_out, pair))
+            return prediction.labels_of(self.param, self.labels, values, len(values)), values
+        model = self.model_of(rest)
+        out = self.problem.take(held_out)
+        by_model = None
+        if with_values:
+            by_model = prediction.decision_values(model, out.matrix, out.rows, self.ask)
+            by_model = by_pairs(by_model, len(out), model.class_labels, self.labels)
+        if self.sigmoids is not None:
+            return predict_fold(model, out, self.observer), by_model
+        return prediction.predict_labels(model, out.matrix, out.rows, self.ask), by_model
 
-    @abstractmethod
     def full_values(self) -> Buffer:
         """Decision values of all rows by the training over all of them, in the order of the pairs."""
+        every = ramp(len(self.problem))
+        if len(self.duals) == 1:
+            ((pair, dual),) = self.duals.items()
+            return dual.decided(self.rows_of(every, pair), dual.full)
+        model = self.model_of(every, full=True)
+        return prediction.decision_values(model, self.problem.matrix, self.problem.rows, self.ask)
 
-    @abstractmethod
     def model_of(self, rest: Buffer, full: bool = False) -> Model:
         """The model of the last fold, whose rows are ``rest`` in the order of the folds, or of the training over all
         rows; of a classification the order decides equal votes."""
 
-    @abstractmethod
+        def solved(pair: tuple[int, int]) -> SolvedFold:
+            found = self.duals[pair].full if full else self.duals[pair].last
+            assert found is not None
+            return found
+
+        if not self.labels:
+            single = solved(SINGLE)
+            return assemble_single(self.problem, self.param, single.coefficients, single.report)
+        part = self.problem.take(rest)
+        labels, start, order = folds.group_classes(part.targets)
+        number = [self.labels.index(label) for label in labels]
+        rows = take_int32(rest, order)
+        betas, reports = [], []
+        for a, b in combinations(range(len(number)), 2):
+            pair = min(number[a], number[b]), max(number[a], number[b])
+            own = solved(pair)
+            members = filled("i", [*rows[start[a] : start[a + 1]], *rows[start[b] : start[b + 1]]])
+            beta, report = take_float64(own.coefficients, self.rows_of(members, pair)), own.report
+            if number[a] != pair[0]:
+                beta, report = filled("d", (-value for value in beta)), replace(report, rho=-report.rho)
+            betas.append(beta)
+            reports.append(report)
+        model = assemble_classifier(part, self.param, (labels, start, order), joined_betas(betas), reports)
+        if not self.param.probability:
+            return model
+        if self.sigmoids is None or full:
+            return replace(model, param=replace(self.param, probability=False))
+        slopes, offsets = (filled("d", (sigmoid[k] for sigmoid in self.sigmoids)) for k in (0, 1))
+        return replace(model, sigmoid_a=slopes, sigmoid_b=offsets)
+
+    # ---- leaving out one row -------------------------------------------------------------------
+
+    def duals_of(self, row: int) -> list[tuple[int, tuple[int, int]]]:
+        """The duals that the row is in, each with its number."""
+        own = self.class_of[row] if self.labels else SINGLE[0]
+        return [(at, pair) for at, pair in enumerate(self.duals) if own in pair]
+
     def rho_widths(self) -> list[float]:
         """For each dual, the width of the interval in which rho may lie, in its last fold or, wider, over all rows."""
+        return [dual.rho_width for dual in self.duals.values()]
 
-    @abstractmethod
     def is_unused(self, row: int) -> bool:
         """Whether the training over all rows gave the row no coefficient."""
+        one = filled("i", [row])
+        return all(self.duals[pair].is_unused(self.rows_of(one, pair)[0]) for _, pair in self.duals_of(row))
 
-    @abstractmethod
     def leave_out(self, row: int, seeding: Seeding) -> tuple[FoldReport, dict[int, float]]:
         """The fold without one row, and what it changes of the row's decision values, by their number; nan where its
         class is gone."""
+        solved, changed = [], {}
+        for at, pair in self.duals_of(row):
+            dual, left_out = self.duals[pair], self.rows_of(filled("i", [row]), pair)
+            if self.labels and self.size[self.class_of[row]] == 1:
+                changed[at] = nan
+            elif not optimum_may_stand(self.param) or not dual.is_unused(left_out[0]):
+                solved.append(dual.solve(left_out, seeding))
+                changed[at] = dual.decided(left_out)[0]
+        return joined(solved), changed
 
-    @abstractmethod
     def prediction(self, row: int, values: Buffer, order: list[int]) -> float:
         """What decision values say of a row; ``order``: the classes, of which the first wins equal votes."""
+        if not self.labels:
+            return float(prediction.labels_of(self.param, (), values, 1)[0])
+        place = {c: at for at, c in enumerate(order)}
+        votes = [0] * len(self.labels)
+        for value, (i, j) in zip(values, self.duals, strict=True):
+            if value == value:  # else the row was all of its class
+                first, second = (i, j) if place[i] < place[j] else (j, i)
+                votes[first if (value if first == i else -value) > 0 else second] += 1
+        present = [c for c in order if self.size[c] > (c == self.class_of[row])]
+        return self.labels[max(present, key=lambda c: votes[c])]
 
 
 def joined(solved: Sequence[SolvedFold]) -> FoldReport:
@@ -103,3 +266,14 @@ def joined(solved: Sequence[SolvedFold]) -> FoldReport:
         seeding_seconds=sum(one.seeding_seconds for one in solved),
         solving_seconds=sum(one.solving_seconds for one in solved),
     )
+
+
+def by_pairs(values: Buffer, n: int, labels: Sequence[int] | None, all_labels: list[int]) -> Buffer:
+    """Decision values of a model with the classes ``labels`` in the order of the pairs of ``all_labels``.
+
+    A pair the other way round changes its sign; pairs that the model lacks have nan.
+    """
+    if labels is None or list(labels) == all_labels:
+        return values
+    number = {label: c for c, label in enumerate(labels)}
+    return folds.pairs_in_order(values, n, [number.get(label, -1) for label in all_labels])
