@@ -5,26 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from libsvmx._train.assembly import Pairs
     from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.reports import Recovered
-    from libsvmx._train.warm_start import WarmStart
+    from libsvmx._train.warm_start import NumberOfDual, WarmStart
     from libsvmx._typing import Buffer
 
 
-class SingleOptimum(Protocol):
-    """The optimum of a regression over all rows, from which its inner folds start."""
+class DualOptimum(Protocol):
+    """The optimum of a dual problem over all rows, from which its inner folds start."""
 
     @property
     def found(self) -> Recovered:
         """Its coefficients."""
 
+    def values(self, order: Buffer, bounds: list[int], f: int, observer: Observer, parallel: int) -> Buffer:
+        """Of a pair of classes, decision values of the rows order[bounds[f]:bounds[f+1]] by the fold without them;
+        ``parallel``: so many folds are solved at a time. Raises Stopped."""
+
     def predicted(self, rand: Rand) -> Buffer:
-        """Predictions of the rows, each by the inner fold without it, as ``rand`` draws them. Raises Stopped."""
+        """Of a regression, predictions of the rows, each by the inner fold without it, as ``rand`` draws them. Raises
+        Stopped."""
 
 
 class InnerFolds(Protocol):
@@ -38,23 +42,21 @@ class InnerFolds(Protocol):
     def seeder(self) -> str:
         """As of ``TaskList.seed_by``."""
 
+    @property
+    def in_turn(self) -> bool:
+        """Whether those of a dual problem know of each other."""
+
     def scheme_in_queue(self, param: Parameter) -> str:
         """How inner folds start there, as of QueuedPairs."""
 
-    def pairs(
+    def optimum(
         self,
         problem: Problem,
         param: Parameter,
-        classes: tuple[list[int], list[int], Buffer],
-        costs: list[float],
-        rand: Rand,
+        costs: tuple[float, float],
         observer: Observer,
         kernels: KernelProvider,
         warm: WarmStart | None,
-    ) -> Pairs:
-        """The solves of a classifier that are in no queue; arguments as of ``pairs_side_by_side``."""
-
-    def single(
-        self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider, warm: WarmStart | None
-    ) -> SingleOptimum:
-        """The solve of a regression; arguments as of ``solve_binary``."""
+        number: NumberOfDual = (0, 0),
+    ) -> DualOptimum:
+        """The solve of a regression, or of a pair of classes, that is in no queue; as of ``solve_binary``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from itertools import chain, combinations
+from itertools import chain, combinations, repeat
 
 from libsvmx._core.arrays import take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
@@ -36,12 +36,12 @@ from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import Stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from libsvmx._train.drawn_folds import Fold, Folds
     from libsvmx._train.folds import Rand
-    from libsvmx._train.inner_folds import InnerFolds
+    from libsvmx._train.inner_folds import DualOptimum, InnerFolds
     from libsvmx._train.observer import Observer
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.warm_start import WarmStart
@@ -176,7 +176,8 @@ def train_single(
 ) -> Model:
     """One-class SVM or regression; all rows count. ``kernels``, ``warm``, ``inner``: as there."""
     kernels = kernels or KernelProvider(problem, param, repeated=param.probability and param.svm_type.is_regression)
-    optimum = inner.single(problem, param, observer, kernels, warm) if inner and param.svm_type.is_regression else None
+    seeded = inner if param.svm_type.is_regression else None
+    optimum = seeded.optimum(problem, param, (0.0, 0.0), observer, kernels, warm) if seeded else None
     found = optimum.found if optimum else solve_binary(problem, param, 0.0, 0.0, observer, kernels, warm)
     if kernels.feature_map and kernels.feature_map.predicts:
         model = kernels.feature_map.single_model(problem, found.coefficients, found.report)
@@ -235,10 +236,8 @@ def train_classifier(
             queue.decide_by_floats()
             queue.seed_by(inner.seeder)
         pairs = solved_pairs(queue, kernels.members(problem), classes, costs, drawn_by, observer, scheme)
-    elif inner:
-        pairs = inner.pairs(problem, param, classes, costs, rand, observer, kernels, warm)
     else:
-        pairs = pairs_side_by_side(problem, param, classes, costs, rand, observer, kernels, warm)
+        pairs = pairs_side_by_side(problem, param, classes, costs, rand, observer, kernels, warm, inner)
     return classifier_of(problem, param, classes, pairs, observer, kernels.feature_map)
 
 
@@ -251,55 +250,75 @@ def pairs_side_by_side(
     observer: Observer,
     kernels: KernelProvider,
     warm: WarmStart | None,
+    inner: InnerFolds | None,
 ) -> Pairs:
-    """The solves of a classifier that are in no queue: of each pair the inner folds of its sigmoid, then its own."""
+    """The solves of a classifier that are in no queue: of each pair the inner folds of its sigmoid, then its own; with
+    ``inner`` those of all pairs come first."""
     labels, start, order = classes
     pairs = list(combinations(range(len(labels)), 2))
     sizes = [start[i + 1] - start[i] + start[j + 1] - start[j] for i, j in pairs]
     drawn = [folds.plain_folds(size, INNER_FOLDS, rand) for size in sizes] if param.probability else []
-    inner = INNER_FOLDS if drawn else 0
-    n = (inner + 1) * len(pairs)
+    n_inner = INNER_FOLDS if drawn else 0
+    n = (n_inner + 1) * len(pairs)
     threads = kernels.at_once_of(n, thread_count(param.threads)) if warm is None else 1
+    at_once = 1 if inner and inner.in_turn else threads
+    optima: dict[int, DualOptimum] = {}
 
-    def inner_fold(t: int, own: Parameter, observer: Observer) -> Buffer | None:
-        k, f = divmod(t, inner + 1)
+    def inner_fold(k: int, f: int, own: Parameter, observer: Observer) -> Buffer | None:
         (i, j), (inner_order, bounds) = pairs[k], drawn[k]
-        pair = pair_problem(problem, order, start, i, j)
-        own = replace(own, probability=False, C=1.0, weights=((1, costs[i]), (-1, costs[j])))
         try:
+            if inner:
+                return optima[k].values(inner_order, bounds, f, observer, at_once)
+            pair = pair_problem(problem, order, start, i, j)
+            own = replace(own, probability=False, C=1.0, weights=((1, costs[i]), (-1, costs[j])))
             return inner_values(pair, own, inner_order, bounds[f], bounds[f + 1], rand, observer, kernels)
         except Stopped:
             return None
 
-    def own_solve(t: int, own: Parameter, observer: Observer) -> tuple[Recovered, bool]:
-        k = t // (inner + 1)
+    def own_solve(k: int, own: Parameter, observer: Observer) -> tuple[Recovered, bool]:
         i, j = pairs[k]
         pair, stopped = pair_problem(problem, order, start, i, j), limits.look(observer)
         if stopped and k and param.svm_type == SvmType.C_SVC:
             return left_at_zero(pair, param, costs[i], costs[j], observer, stopped), False
-        return solve_binary(pair, own, costs[i], costs[j], observer, kernels, warm, (i, j)), stopped is None
+        if inner is None:
+            return solve_binary(pair, own, costs[i], costs[j], observer, kernels, warm, (i, j)), stopped is None
+        optima[k] = inner.optimum(pair, own, (costs[i], costs[j]), observer, kernels, warm, (i, j))
+        return optima[k].found, stopped is None
 
-    def solve(t: int, observer: Observer, own: Parameter = param) -> Any:
-        return (own_solve if t % (inner + 1) == inner else inner_fold)(t, own, observer)
+    def in_libsvms_order(t: int, own: Parameter, observer: Observer) -> Any:
+        k, f = divmod(t, n_inner + 1)
+        return own_solve(k, own, observer) if f == n_inner else inner_fold(k, f, own, observer)
 
-    solved: Iterator[Any] = (solve(t, observer) for t in range(n))
-    if threads > 1:
+    def each(solve: Callable[[int, Parameter, Observer], Any], n: int, threads: int) -> Iterator[Any]:
+        if threads == 1:
+            return (solve(t, param, observer) for t in range(n))
         from libsvmx._train.side_by_side import param_of, side_by_side
 
-        solved = side_by_side(lambda t, told: solve(t, told, param_of(param, t, n, threads)), n, threads, observer)
+        return side_by_side(lambda t, told: solve(t, param_of(param, t, n, threads), told), n, threads, observer)
+
+    if inner:
+        found = list(each(own_solve, len(pairs), threads))
+        of_pairs: Iterator[Any] = iter(found)
+        ended = not all(begun for _, begun in found) or limits.look(observer) is not None
+        of_folds: Iterator[Any] = repeat(None)
+        if not ended:
+            of_folds = each(lambda t, own, told: inner_fold(*divmod(t, n_inner), own, told), n - len(pairs), at_once)
+    else:
+        of_pairs = of_folds = each(in_libsvms_order, n, threads)
     betas: list[Buffer] = []
     reports: list[SolveReport] = []
     sigmoids: list[tuple[float, float]] = []
     not_begun = 0
-    for k in range(len(pairs)):
-        values = [next(solved) for _ in range(inner)]
-        if inner and len(sigmoids) == k and None not in values:
-            sigmoids.append(sigmoid_of(values, drawn[k][0], start[pairs[k][0] + 1] - start[pairs[k][0]], observer))
-        found, begun = next(solved)
+    for k, (i, _) in enumerate(pairs):
+        values = [next(of_folds) for _ in range(n_inner)]
+        if n_inner and len(sigmoids) == k and None not in values:
+            sigmoids.append(sigmoid_of(values, drawn[k][0], start[i + 1] - start[i], observer))
+        solved, begun = next(of_pairs)
         not_begun += not begun
-        betas.append(found.coefficients)
-        reports.append(found.report)
-    return Pairs(joined_betas(betas), reports, sigmoids if inner and len(sigmoids) == len(pairs) else None, not_begun)
+        betas.append(solved.coefficients)
+        reports.append(solved.report)
+    whole = n_inner > 0 and len(sigmoids) == len(pairs)
+    return Pairs(joined_betas(betas), reports, sigmoids if whole else None, not_begun)
 
 
 def pair_problem(problem: Problem, order: Buffer, start: list[int], i: int, j: int) -> Problem:

@@ -20,7 +20,7 @@ from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part, nothing_counts
-from libsvmx._train.drawn_folds import draw_repeats, folds_at_once, inner_rands
+from libsvmx._train.drawn_folds import draw_repeats, folds_at_once
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.parameter import class_costs
@@ -149,10 +149,7 @@ def cross_validate(
             # in a chain each fold needs the one before
             at_once = n if seeding.scheme == "star" else 1
             workers = problem_folds.of_threads(kernels.at_once_of(at_once, thread_count(param.threads)), at_once)
-            estimates = None
-            if inner:
-                estimates = inner, [rand for own in drawn for rand in inner_rands(own, param, part)]
-            seeded(results, part, workers, seeding, warm_starts, left, with_values, estimates)
+            seeded(results, part, workers, seeding, warm_starts, left, with_values)
     except Stopped as stop:
         consequence = f"the cross-validation has no result; {len(results.reports)} of {n} folds are done"
         raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
@@ -173,6 +170,9 @@ def chosen(
     ``linked``: folds start from those at a smaller C, or leave something for a larger one: not those of a queue.
     """
     problem, n_folds, repeats = drawn[0].problem, drawn[0].n, len(drawn)
+    # of the solves behind probability estimates five of six are inner folds, which start from the sixth: where there is
+    # no queue, with that in a chain or a star, too, a cross-validation takes longer
+    linked = linked and not param.probability
     exact, auto = seeding.seeder == "none", seeding == Seeding("auto")
     # folds that share nothing, or many small problems: a start costs more than it saves
     apart = auto and (n_folds == 2 or n_classes > 2)
@@ -186,7 +186,7 @@ def chosen(
         if auto:
             return Seeding("auto", scheme_in_queue(param, len(problem), n_folds)), queue
         return seeding.usual(n_folds), queue
-    if exact or apart:
+    if exact or apart or param.probability:
         return Seeding("none"), queue
     return seeding.usual(n_folds, linked), None
 
@@ -221,11 +221,8 @@ def seeded(
     warm_starts: FoldWarmStarts | HandedOn | None,
     left: Left | None,
     with_values: bool,
-    estimates: tuple[SeededInnerFolds, list[Rand]] | None,
 ) -> None:
     """Folds from what is known; ``left`` takes what they leave for a larger C. Raises Stopped.
-
-    ``estimates``: inner folds of probability estimates, and what draws those of each fold.
 
     ``workers`` has folds for each thread, which are of ``part``, if there is one; its model predicts the other rows.
     """
@@ -250,8 +247,6 @@ def seeded(
             if not len(rest):
                 raise nothing_counts(problem.sample_weight)
         report = problem_folds.solve(rest, held_out, seeding, warm_starts[f] if warm_starts else {})
-        if estimates is not None:
-            report = problem_folds.fit_sigmoids(rest, estimates[1][f], estimates[0])
         predictions: list[Predictions] = [
             (rows, *problem_folds.predict(rest, held_out, with_values), problem_folds.labels)
         ]
@@ -271,8 +266,6 @@ def seeded(
 def predicted_by(model: Model, problem: Problem, observer: Observer) -> tuple[Buffer, Buffer]:
     """Predictions and decision values of rows that took no part in any fold. Raises Stopped."""
     values = prediction.decision_values(model, problem.matrix, problem.rows, partial(ask, observer))
-    if model.has_probability:
-        return predict_fold(model, problem, observer), values
     return prediction.labels_of(model.param, model.class_labels or (), values, len(problem)), values
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp
-from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.buffers import zeros
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
@@ -101,7 +100,6 @@ class DualFolds:
     ----------
     problem : DualProblem                       over all rows
     full, last : SolvedFold or None             the optimum over all rows, and the last fold; None at first
-    gone : buffer of int32                      rows that take no part in any fold: those that ``inside`` leaves out
     """
 
     def __init__(
@@ -121,7 +119,6 @@ class DualFolds:
         self.starts = FoldStarts(kernel, self.problem, param, targets, (Cp, Cn), sample_weight)
         self.full: SolvedFold | None = None
         self.last: SolvedFold | None = None
-        self.gone = zeros("i", 0)
 
     def of_thread(self, at_once: int) -> DualFolds:
         """As ``ProblemFolds.of_thread``."""
@@ -130,14 +127,6 @@ class DualFolds:
         other.kernel = self.kernel.part(ramp(self.kernel.n))
         other.budget_bytes = self.budget_bytes / at_once
         other.starts = self.starts.over(other.kernel)
-        other.__dict__.pop("removal", None)
-        return other
-
-    def inside(self) -> DualFolds:
-        """The folds of the last fold, whose optimum is that over all of their rows."""
-        assert self.last is not None
-        other = copy(self)
-        other.full, other.last, other.gone = self.last, None, self.last.optimum.left_out
         other.__dict__.pop("removal", None)
         return other
 
@@ -175,8 +164,6 @@ class DualFolds:
         """
         known = self.full if seeding.scheme == "star" else self.last
         effort, control = Effort(self.kernel), self._control(known.scale if known else 1.0)
-        if len(self.gone):
-            left_out = filled("i", chain(self.gone, left_out))
         lower, upper = held_out(self.problem, left_out)
         fold = self.problem.changed(lower=lower, upper=upper)
         sums = coefficient_sums(self.param, self._weight_without(left_out))
@@ -231,7 +218,7 @@ class DualFolds:
         return RemovalPath(self.problem, self.kernel, self.budget_bytes, self.full.optimum.beta, self._control)
 
     def _takes_path(self, seeding: Seeding, n_left_out: int) -> bool:
-        if self.full is None or len(self.gone):  # a path begins with all rows
+        if self.full is None:  # a path begins with all rows
             return False
         return seeding.seeder == "path" or (seeding.seeder == "auto" and self.removal.pays(n_left_out))
 

@@ -12,10 +12,10 @@ from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
 from libsvmx._train import folds, prediction
-from libsvmx._train.assembly import INNER_FOLDS, assemble_classifier, assemble_single, joined_betas
+from libsvmx._train.assembly import assemble_classifier, assemble_single, joined_betas
 from libsvmx._train.limits import ask
 from libsvmx._train.parameter import class_costs
-from libsvmx._train.training import pair_problem, predict_fold, shared_kernels, sigmoid_of
+from libsvmx._train.training import pair_problem, shared_kernels
 from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.fold_start import WarmStart
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from libsvmx._train.problem import Problem
     from libsvmx._train.validation.dual_folds import SolvedFold
     from libsvmx._train.validation.scheme import Seeding
-    from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds
     from libsvmx._typing import Buffer
 
 # Optima of one fold by pair of classes; of a single dual as that of ``SINGLE``.
@@ -61,12 +59,10 @@ class ProblemFolds:
     ) -> None:
         provider = kernels or shared_kernels(problem, param)
         self.problem, self.param = problem, param
-        self.tell(observer)
+        self.ask = partial(ask, observer)
         self.labels: list[int] = []
         self.duals: dict[tuple[int, int], DualFolds] = {}
         self.solved_pairs: list[tuple[int, int]] = []  # of the last fold: those with both classes
-        self.solved: list[SolvedFold] = []  # these pairs
-        self.sigmoids: list[tuple[float, float]] | None = None  # of the last fold, in its own order, after fit_sigmoids
 
         def dual_of(part: Problem, Cp: float = 0.0, Cn: float = 0.0) -> DualFolds:
             return DualFolds(*provider.of(part), param, part.targets, Cp, Cn, observer, part.sample_weight)
@@ -96,13 +92,9 @@ class ProblemFolds:
 
     def begin(self, observer: Observer) -> None:
         """A part of the work that depends on none before it, and whom to tell of it."""
-        self.tell(observer)
+        self.ask = partial(ask, observer)
         for dual in self.duals.values():
             dual.begin(observer)
-
-    def tell(self, observer: Observer) -> None:
-        """Whom to tell of what is solved, and ask."""
-        self.observer, self.ask = observer, partial(ask, observer)
 
     # ---- solving -------------------------------------------------------------------------------
 
@@ -117,31 +109,12 @@ class ProblemFolds:
         if self.labels:
             present = folds.classes_among(rest, self.class_of, len(self.labels))
             self.solved_pairs = [(i, j) for i, j in self.duals if i in present and j in present]
-        self.sigmoids = None
-        self.solved = [
-            self.duals[pair].solve(self.rows_of(held_out, pair), seeding, warm.get(pair)) for pair in self.solved_pairs
-        ]
-        return joined(self.solved)
-
-    def fit_sigmoids(self, rest: Buffer, rand: Rand, inner: SeededInnerFolds) -> FoldReport:
-        """After ``solve``, the probability estimates of the fold: of each pair inner folds, as LIBSVM draws them of the
-        pair's rows in ``rest``. Returns the report of all solves of the fold."""
-        labels, start, order = folds.group_classes(take_float64(self.problem.targets, rest))
-        rows, number = take_int32(rest, order), [self.labels.index(label) for label in labels]
-        self.sigmoids, solved = [], list(self.solved)
-        for a, b in combinations(range(len(labels)), 2):
-            pair = min(number[a], number[b]), max(number[a], number[b])
-            members = filled("i", [*rows[start[a] : start[a + 1]], *rows[start[b] : start[b + 1]]])
-            inner_order, bounds = folds.plain_folds(len(members), INNER_FOLDS, rand)
-            in_pair = take_int32(self.rows_of(members, pair), inner_order)
-            dual, values = self.duals[pair].inside(), []
-            for f in range(INNER_FOLDS):
-                own = inner.values(dual, in_pair, bounds, f, dual.observer, 1)
-                values.append(own if number[a] == pair[0] else filled("d", (-value for value in own)))
-                if dual.last is not None and dual.last is not solved[-1]:
-                    solved.append(dual.last)
-            self.sigmoids.append(sigmoid_of(values, inner_order, start[a + 1] - start[a], dual.observer))
-        return joined(solved)
+        return joined(
+            [
+                self.duals[pair].solve(self.rows_of(held_out, pair), seeding, warm.get(pair))
+                for pair in self.solved_pairs
+            ]
+        )
 
     def for_larger_C(self) -> WarmStarts:
         """What the last fold leaves for the same fold at a larger C."""
@@ -158,7 +131,7 @@ class ProblemFolds:
 
     def predict(self, rest: Buffer, held_out: Buffer, with_values: bool) -> tuple[Buffer, Buffer | None]:
         """Predictions and, if they are wanted, decision values of the rows held out of the last fold."""
-        if len(self.duals) == 1 and self.solved_pairs and self.sigmoids is None:
+        if len(self.duals) == 1 and self.solved_pairs:
             (pair,) = self.solved_pairs
             values = self.duals[pair].decided(self.rows_of(held_out, pair))
             return prediction.labels_of(self.param, self.labels, values, len(values)), values
@@ -168,8 +141,6 @@ class ProblemFolds:
         if with_values:
             by_model = prediction.decision_values(model, out.matrix, out.rows, self.ask)
             by_model = by_pairs(by_model, len(out), model.class_labels, self.labels)
-        if self.sigmoids is not None:
-            return predict_fold(model, out, self.observer), by_model
         return prediction.predict_labels(model, out.matrix, out.rows, self.ask), by_model
 
     def full_values(self) -> Buffer:
@@ -207,13 +178,7 @@ class ProblemFolds:
                 beta, report = filled("d", (-value for value in beta)), replace(report, rho=-report.rho)
             betas.append(beta)
             reports.append(report)
-        model = assemble_classifier(part, self.param, (labels, start, order), joined_betas(betas), reports)
-        if not self.param.probability:
-            return model
-        if self.sigmoids is None or full:
-            return replace(model, param=replace(self.param, probability=False))
-        slopes, offsets = (filled("d", (sigmoid[k] for sigmoid in self.sigmoids)) for k in (0, 1))
-        return replace(model, sigmoid_a=slopes, sigmoid_b=offsets)
+        return assemble_classifier(part, self.param, (labels, start, order), joined_betas(betas), reports)
 
     # ---- leaving out one row -------------------------------------------------------------------
 

@@ -7,19 +7,17 @@ A queue does so by itself (queue/pairs_at_once.py); here is the rest. The folds 
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.records import replace
-from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, limits
-from libsvmx._train.assembly import INNER_FOLDS, Pairs, joined_betas
+from libsvmx._train.assembly import INNER_FOLDS
 from libsvmx._train.drawn_folds import draw_folds
 from libsvmx._train.reports import Recovered
-from libsvmx._train.side_by_side import param_of, side_by_side
-from libsvmx._train.training import cross_validate_problem, left_at_zero, pair_problem, sigmoid_of
+from libsvmx._train.side_by_side import side_by_side
+from libsvmx._train.training import cross_validate_problem
 from libsvmx._train.validation.dual_folds import DualFolds
 from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.enums import SvmType
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.solve_report import SolveReport
-    from libsvmx._train.warm_start import WarmStart
+    from libsvmx._train.warm_start import NumberOfDual, WarmStart
     from libsvmx._typing import Buffer
 
 
@@ -94,130 +92,75 @@ class SeededInnerFolds:
         usual = self.seeding.seeder == "auto" and not self.seeding.scheme
         return "" if usual and param.svm_type != SvmType.C_SVC else self.of_dual.scheme
 
-    def pairs(
+    @property
+    def in_turn(self) -> bool:
+        """As of InnerFolds: in a chain."""
+        return self.of_dual.scheme == "chain"
+
+    def optimum(
         self,
         problem: Problem,
         param: Parameter,
-        classes: tuple[list[int], list[int], Buffer],
-        costs: list[float],
-        rand: Rand,
+        costs: tuple[float, float],
         observer: Observer,
         kernels: KernelProvider,
         warm: WarmStart | None,
-    ) -> Pairs:
-        """As of InnerFolds: first the solves of all pairs, then the inner folds of all of them."""
-        labels, start, order = classes
-        numbers = list(combinations(range(len(labels)), 2))
-        sizes = [start[i + 1] - start[i] + start[j + 1] - start[j] for i, j in numbers]
-        drawn = [folds.plain_folds(size, INNER_FOLDS, rand) for size in sizes]
-        threads = kernels.at_once_of(INNER_FOLDS * len(numbers), thread_count(param.threads)) if warm is None else 1
-        parallel = threads if self.of_dual.scheme == "star" else 1
-        duals: dict[int, DualFolds] = {}
-
-        def own_solve(k: int, observer: Observer) -> tuple[Recovered, bool]:
-            i, j = numbers[k]
-            pair, stopped = pair_problem(problem, order, start, i, j), limits.look(observer)
-            if stopped and k and param.svm_type == SvmType.C_SVC:
-                return left_at_zero(pair, param, costs[i], costs[j], observer, stopped), False
-            own = param_of(param, k, len(numbers), threads)
-            weight = pair.sample_weight
-            dual = DualFolds(*kernels.of(pair), own, pair.targets, costs[i], costs[j], observer, weight)
-            found = dual.solve_full(warm, (i, j))
-            duals[k] = dual
-            return Recovered(found.coefficients, found.report), stopped is None
-
-        def inner_fold(t: int, observer: Observer) -> Buffer | None:
-            k, f = divmod(t, INNER_FOLDS)
-            inner_order, bounds = drawn[k]
-            try:
-                return self.values(duals[k], inner_order, bounds, f, observer, parallel)
-            except Stopped:
-                return None
-
-        solved = list(side_by_side(own_solve, len(numbers), threads, observer))
-        not_begun = sum(not begun for _, begun in solved)
-        sigmoids: list[tuple[float, float]] | None = None
-        if not not_begun and limits.look(observer) is None:
-            sigmoids = []
-            values = side_by_side(inner_fold, INNER_FOLDS * len(numbers), parallel, observer)
-            for k, (i, _) in enumerate(numbers):
-                of_pair = [next(values) for _ in range(INNER_FOLDS)]
-                if None in of_pair:
-                    sigmoids = None
-                    break
-                sigmoids.append(sigmoid_of(of_pair, drawn[k][0], start[i + 1] - start[i], observer))
-        return Pairs(
-            joined_betas([one.coefficients for one, _ in solved]),
-            [one.report for one, _ in solved],
-            sigmoids,
-            not_begun,
-        )
-
-    def single(
-        self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider, warm: WarmStart | None
-    ) -> SeededRegression:
+        number: NumberOfDual = (0, 0),
+    ) -> SeededDual:
         """As of InnerFolds."""
-        return SeededRegression(self, problem, param, observer, kernels, warm)
-
-    def values(
-        self,
-        dual: DualFolds,
-        order: Buffer,
-        bounds: list[int],
-        f: int,
-        observer: Observer,
-        parallel: int,
-        seeding: Seeding | None = None,
-    ) -> Buffer:
-        """Decision values of the rows of inner fold f by a training without them; constants, as in LIBSVM, if the rest
-        of a pair of classes has but one of them. ``parallel``: so many folds are solved at a time; ``seeding``: if it
-        is another. Raises Stopped."""
-        limits.ask(observer)
-        begin, end = bounds[f : f + 2]
-        held_out, rest = order[begin:end], folds.all_but(order, begin, end)
-        if parallel > 1:
-            dual = dual.of_thread(1)  # kernels divide the memory already
-        if f == 0 or parallel > 1:  # a chain goes on
-            dual.begin(observer)
-        if dual.param.svm_type.is_classification:
-            n_positive = sum(1 for row in rest if dual.targets[row] > 0)
-            if not 0 < n_positive < len(rest):
-                constant = 0.0 if not len(rest) else 1.0 if n_positive else -1.0
-                return filled("d", [constant] * len(held_out))
-        dual.solve(held_out, seeding or self.of_dual)
-        return dual.decided(held_out)
+        return SeededDual(self, problem, param, costs, observer, kernels, warm, number)
 
 
-class SeededRegression:
-    """SeededRegression(inner, problem, param, observer, kernels, warm): a SingleOptimum; arguments as of ``single``."""
+class SeededDual:
+    """SeededDual(inner, problem, param, costs, observer, kernels, warm, number): a DualOptimum; as of ``optimum``."""
 
     def __init__(
         self,
         inner: SeededInnerFolds,
         problem: Problem,
         param: Parameter,
+        costs: tuple[float, float],
         observer: Observer,
         kernels: KernelProvider,
         warm: WarmStart | None,
+        number: NumberOfDual,
     ) -> None:
-        self.inner, self.problem, self.param, self.observer, self.kernels = inner, problem, param, observer, kernels
-        self.dual = DualFolds(*kernels.of(problem), param, problem.targets, 0.0, 0.0, observer, problem.sample_weight)
-        solved = self.dual.solve_full(warm, (0, 0))
+        self.problem, self.param, self.observer, self.kernels = problem, param, observer, kernels
+        self.dual = DualFolds(*kernels.of(problem), param, problem.targets, *costs, observer, problem.sample_weight)
+        solved = self.dual.solve_full(warm, number)
         self.found = Recovered(solved.coefficients, solved.report)
+        self.seeding = inner.of_dual
+        if param.svm_type.is_regression:
+            self.seeding = inner.of_regression(solved.report, len(problem))
+
+    def values(self, order: Buffer, bounds: list[int], f: int, observer: Observer, parallel: int) -> Buffer:
+        """As of DualOptimum; constants, as in LIBSVM, if the rest of a pair of classes has but one of them."""
+        limits.ask(observer)
+        begin, end = bounds[f : f + 2]
+        held_out, rest = order[begin:end], folds.all_but(order, begin, end)
+        dual = self.dual.of_thread(1) if parallel > 1 else self.dual  # kernels divide the memory already
+        if f == 0 or parallel > 1:  # a chain goes on
+            dual.begin(observer)
+        if self.param.svm_type.is_classification:
+            n_positive = sum(1 for row in rest if dual.targets[row] > 0)
+            if not 0 < n_positive < len(rest):
+                constant = 0.0 if not len(rest) else 1.0 if n_positive else -1.0
+                return filled("d", [constant] * len(held_out))
+        dual.solve(held_out, self.seeding)
+        return dual.decided(held_out)
 
     def predicted(self, rand: Rand) -> Buffer:
-        """As of SingleOptimum."""
-        seeding = self.inner.of_regression(self.found.report, len(self.problem))
-        if seeding.seeder == "none":
+        """As of DualOptimum."""
+        if self.seeding.seeder == "none":
             own = replace(self.param, probability=False)
             return cross_validate_problem(self.problem, own, INNER_FOLDS, rand, self.observer, self.kernels)
         order, bounds = draw_folds(self.problem, self.param, INNER_FOLDS, rand, self.observer)
         n, threads = len(bounds) - 1, thread_count(self.param.threads)
-        parallel = self.kernels.at_once_of(n, threads) if seeding.scheme == "star" else 1
+        parallel = self.kernels.at_once_of(n, threads) if self.seeding.scheme == "star" else 1
         self.dual.budget_bytes = self.kernels.budget_bytes / parallel
 
         def fold(f: int, observer: Observer) -> Buffer:
-            return self.inner.values(self.dual, order, bounds, f, observer, parallel, seeding)
+            return self.values(order, bounds, f, observer, parallel)
 
         predicted = zeros("d", len(self.problem))
         for f, values in enumerate(side_by_side(fold, n, parallel, self.observer)):
