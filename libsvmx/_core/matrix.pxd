@@ -36,10 +36,18 @@ cdef class CsrMatrix:
     cdef const float[:, :] _float_table
     cdef GivenRow first_row         # of it
     cdef Py_ssize_t row_step        # from a row to the next, in values
+    # of a table whose rows are asked for as they are read:
+    cdef readonly object source     # a RowSource, else None
+    cdef const double **row_at      # NULL where a row was not asked for yet
+    cdef list held                  # the memory of those
+    cdef const double[::1] nothing  # instead of a row that cannot be had
+    cdef const double[::1] diagonal # K(i, i)
     cdef int64_t n_nonzeros, n_used     # values that are not 0, and features that have one, once they are counted
 
     cdef int hold(self, values) except -1
     cdef int hold_table(self, values) except -1
+    cdef int hold_source(self, source) except -1
+    cdef int demand(self, const int32_t *rows, int count) noexcept nogil
     cdef take_regular(self, const int32_t[::1] chosen, indptr)
 
     cdef inline const int32_t *features(self, Py_ssize_t i) noexcept nogil:
@@ -54,20 +62,36 @@ cdef class CsrMatrix:
 
     cdef inline double table_at(self, int64_t k) noexcept nogil:
         """The same of a table, which lacks the serial numbers."""
-        cdef GivenRow row = self.given_row(k // self._indices.shape[0])
+        cdef GivenRow row
         cdef int64_t serial = k % self._indices.shape[0]
-        return given_value(&row, serial) if serial else <double>(k // self._indices.shape[0] + 1)
+        if serial == 0:
+            return <double>(k // self._indices.shape[0] + 1)
+        row = self.given_row(k // self._indices.shape[0])
+        return given_value(&row, serial)
 
     cdef inline GivenRow given_row(self, Py_ssize_t i) noexcept nogil:
         """Kernel values of row i, one of 0:serial 1:K(row, 1) 2:K(row, 2) …"""
         cdef GivenRow row = self.first_row
-        if not self.is_table:
+        cdef int32_t asked = <int32_t>i
+        if self.row_at != NULL:
+            if self.row_at[i] == NULL:
+                self.demand(&asked, 1)
+            row.in_double, row.step = self.row_at[i], 1
+        elif not self.is_table:
             row.in_double, row.step = self.value + self.ptr[i] + 1, 1
         elif row.in_double != NULL:
             row.in_double += i * self.row_step
         else:
             row.in_float += i * self.row_step
         return row
+
+    cdef inline double with_itself(self, Py_ssize_t i) noexcept nogil:
+        """K(i, i)"""
+        cdef GivenRow row
+        if self.row_at != NULL:
+            return self.diagonal[i]
+        row = self.given_row(i)
+        return given_value(&row, self.serial_of(i))
 
     cdef inline int64_t serial_of(self, Py_ssize_t i) noexcept nogil:
         """Serial number of such a row."""

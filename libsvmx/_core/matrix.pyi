@@ -5,6 +5,11 @@ import numpy as np
 
 from libsvmx._typing import Buffer, FloatArray
 
+class RowSource:
+    def diagonal(self) -> Buffer: ...
+    def rows(self, numbers: list[int]) -> Buffer: ...
+    def fail(self, error: BaseException) -> None: ...
+
 class CsrMatrix:
     n_rows: int
     n_columns: int
@@ -13,12 +18,13 @@ class CsrMatrix:
     indptr: Buffer
     regular: bool
     is_table: bool
+    source: Any
     values: Buffer
     def __init__(
         self,
         indptr: Buffer,
         indices: Buffer,
-        values: Buffer,
+        values: Buffer | RowSource,
         copy: bool = True,
         n_columns: int = 0,
         first_index: int = 1,

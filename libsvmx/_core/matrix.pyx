@@ -8,10 +8,29 @@ is allowed (a precomputed kernel keeps its serial number there).
 from cython cimport critical_section
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport qsort
+from libc.stdlib cimport calloc, free, qsort
 from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
+
+
+class RowSource:
+    """What computes rows of a kernel matrix in Python when they are asked for; of which each is asked for once.
+
+    ``diagonal()``: all K(i, i), buffer of float64, shape (n,). ``rows(numbers)``: rows of the given list of them, buffer of
+    float64 in C order, shape (len(numbers), n), which nobody will change. ``fail(error)`` is told of what this raises, by
+    whatever thread: from then on rows are of zeros, and it is up to the source to end the work.
+    """
+
+    def diagonal(self):
+        raise NotImplementedError
+
+    def rows(self, numbers):
+        raise NotImplementedError
+
+    def fail(self, error):
+        raise NotImplementedError
+
 
 cdef class CsrMatrix:
     """CsrMatrix(indptr, indices, values, copy=True, n_columns=0, first_index=1, regular=False)
@@ -26,7 +45,8 @@ cdef class CsrMatrix:
     indices : buffer of int32, shape (nnz,)           ascending in each row, >= 0
     values : buffer of float64, shape (nnz,)          or of float32, where there is no index 0. Or a table of kernel values,
         shape (n_rows, columns), of either type and any strides, which are finite: row i has serial number i + 1, and
-        ``regular`` rows 0:serial 1:K(row, 1) 2:K(row, 2) … are made of it as they are read
+        ``regular`` rows 0:serial 1:K(row, 1) 2:K(row, 2) … are made of it as they are read. Or a RowSource, which is
+        asked for rows of such a table, of a symmetric kernel, when they are first read
     copy : bool          False only for buffers that nobody will change: they are checked once
     n_columns : int      columns of ``shape``; at least as many as the entries need
     first_index : int    index of column 0, 0 or 1; 0 if there is an entry of index 0
@@ -93,6 +113,8 @@ cdef class CsrMatrix:
 
     cdef int hold(self, values) except -1:
         """Keep the values, and check their type."""
+        if isinstance(values, RowSource):
+            return self.hold_source(values)
         if memoryview(values).ndim == 2:
             return self.hold_table(values)
         if memoryview(values).format == "f":
@@ -127,6 +149,46 @@ cdef class CsrMatrix:
         if self._indices[0] != 0 or self._indices[columns] != columns:
             raise ValueError("columns of a table of kernel values are counted from 1")
         self.nnz = n * (columns + 1)
+        return 0
+
+    cdef int hold_source(self, source) except -1:
+        """The same of rows on demand."""
+        self.is_table, self.source, self.held = True, source, []
+        self.diagonal = source.diagonal()
+        n = self.diagonal.shape[0]
+        if not self.regular or self._indptr.shape[0] != n + 1 or self._indices.shape[0] != n + 1:
+            raise ValueError("a kernel matrix has a row and a column for each of its rows")
+        self.nothing = zeros("d", n)
+        self.row_at = <const double **>calloc(max(n, 1), sizeof(double *))
+        if self.row_at == NULL:
+            raise MemoryError("rows of a kernel matrix")
+        self.nnz = n * (n + 1)
+        return 0
+
+    def __dealloc__(self):
+        free(self.row_at)
+
+    cdef int demand(self, const int32_t *rows, int count) noexcept nogil:
+        """Ask for those of the rows that are not there yet, at once."""
+        cdef const double[:, ::1] block
+        cdef Py_ssize_t k, n = self.n_rows
+        with gil:
+            missing = [rows[k] for k in range(count) if self.row_at[rows[k]] == NULL]
+            try:
+                if missing:
+                    values = self.source.rows(missing)
+                    block = values
+                    if block.shape[0] != len(missing) or block.shape[1] != n:
+                        raise ValueError(f"{len(missing)} rows of {n} kernel values were asked for")
+                    self.held.append(values)
+                    for k in range(block.shape[0]):
+                        if self.row_at[missing[k]] == NULL:  # else another thread was first
+                            self.row_at[missing[k]] = &block[k, 0]
+            except BaseException as error:
+                self.source.fail(error)
+                for i in missing:
+                    if self.row_at[i] == NULL:
+                        self.row_at[i] = &self.nothing[0]
         return 0
 
     @property
@@ -643,6 +705,8 @@ def first_asymmetry(CsrMatrix matrix, rows):
     cdef Py_ssize_t n = chosen.shape[0], i, j, step = max(1, n * n // SYMMETRY_PAIRS), at = 0
     cdef GivenRow row_i, row_j
     cdef double a, b
+    if matrix.row_at != NULL:  # whose values are not asked for without need
+        return None
     if n and step > 1 and step % n == 0:
         step += 1  # so that columns vary
     while at < n * n:

@@ -14,7 +14,7 @@ from libsvmx._core.dot_products cimport SVMX_PANEL, SVMX_SOURCES
 from libsvmx._core.kernel_functions cimport (
     SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_doubles, svmx_kernel_function_of, svmx_kernel_row,
     svmx_kernel_value)
-from libsvmx._core.matrix cimport CsrMatrix, GivenRow, given_value
+from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, PanelProducts, Products, RbfPanels
 
@@ -44,6 +44,9 @@ cdef Py_ssize_t PARTS_PER_THREAD = 2
 # Estimates of nanoseconds: a value beside its dot product; one of rows of bits, and what each one of a row adds; to lay
 # out a target and each of its nonzeros.
 cdef double OF_VALUE = 0.65, OF_BITS = 0.1, OF_ONE = 0.01, OF_TARGET = 10.0, OF_NONZERO = 1.5
+# Of a kernel in Python, where calls and what they compute take about the same: half of its rows computed ahead must be used.
+# They are shared by all solves, and a value is gathered as from SharedRows.
+cdef double OF_PYTHON = 100.0, OF_PYTHON_BLOCK = 50.0, OF_GATHER = 0.5
 cdef double[::1] NO_DOUBLES = zeros("d", 0)
 
 
@@ -115,15 +118,13 @@ cdef class Kernel:
         cdef bint integers = not self.given
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
-        cdef GivenRow given
         cdef bint of_tangent = self.kind == KernelType.SIGMOID
         self.squares = zeros("d", self.n)
         self.diagonal = zeros("d", self.n)
         cdef double[::1] diagonal = self.diagonal
         for i in range(self.n):
             if self.given:
-                given = matrix.given_row(self.rows[i])
-                diagonal[i] = given_value(&given, matrix.serial_of(self.rows[i]))
+                diagonal[i] = matrix.with_itself(self.rows[i])
                 continue
             square = 0.0
             for k in range(matrix.ptr[self.rows[i]], matrix.ptr[self.rows[i] + 1]):
@@ -354,15 +355,35 @@ cdef class DotTargets(Targets):
             self.panels = like.panels
         else:
             self.lay_out(kernel, members, transposed, few)
-        self.tile, self.blocks = self.products.tile, self.products.blocks
+        self.tile, self.on_demand = self.products.tile, kernel.matrix.row_at != NULL
+        self.blocks, self.kept = self.products.blocks or self.on_demand, self.on_demand
         self.value_ns = self.again_ns = OF_VALUE + self.products.value_ns
-        self.block_ns = OF_VALUE + self.products.block_ns if self.blocks else self.value_ns
+        self.block_ns = OF_VALUE + self.products.block_ns if self.products.blocks else self.value_ns
+        if self.on_demand:
+            self.value_ns, self.block_ns, self.again_ns = OF_PYTHON, OF_PYTHON_BLOCK, OF_GATHER
         self.layout_ns = OF_TARGET + OF_NONZERO * self.products.mean_nonzeros()
-        self.sources = zeros("d", self.products.width * SVMX_SOURCES) if self.blocks else NO_DOUBLES
+        self.sources = zeros("d", self.products.width * SVMX_SOURCES) if self.products.blocks else NO_DOUBLES
         self.scratch = zeros("d", self.n) if self.tile > TILE else NO_DOUBLES
 
     cdef Targets of_thread(self):
         return DotTargets(self.kernel, None, False, self)
+
+    cdef bint has(self, int32_t i) noexcept nogil:
+        return self.on_demand and self.kernel.matrix.row_at[self.kernel.rows[i]] != NULL
+
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
+                           double expected_ns) noexcept nogil:
+        if self.on_demand:  # by this thread, before others are asked to help
+            self.demand(sources, count)
+        return Targets.fill_rows(self, sources, count, n, out, pool, expected_ns)
+
+    cdef void demand(self, const int32_t *sources, int count) noexcept nogil:
+        """Have rows of a kernel in Python computed."""
+        cdef int32_t rows[SVMX_SOURCES]
+        cdef int s
+        for s in range(count):
+            rows[s] = self.kernel.rows[sources[s]]
+        self.kernel.matrix.demand(rows, count)
 
     cdef int lay_out(self, Kernel kernel, members, bint transposed, bint few) except -1:
         """What all threads read."""
@@ -400,7 +421,9 @@ cdef class DotTargets(Targets):
     cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil:
         cdef int64_t rows[SVMX_SOURCES]
         cdef int s
-        if self.blocks:
+        if self.on_demand:
+            self.demand(sources, count)
+        elif self.blocks:
             for s in range(count):
                 rows[s] = self.kernel.rows[sources[s]]
             self.products.lay_sources(rows, count, &self.sources[0])
@@ -410,7 +433,7 @@ cdef class DotTargets(Targets):
         cdef double dots[BLOCK_TILE * SVMX_SOURCES]
         cdef Py_ssize_t stop
         cdef int s
-        if not self.blocks:
+        if not self.products.blocks:
             return Targets.fill_block(self, sources, count, begin, end, out)
         if self.panels is not None and self.panels.fill_block(sources, count, &self.sources[0], begin, end, out):
             return 0

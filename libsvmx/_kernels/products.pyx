@@ -443,7 +443,8 @@ cdef class GivenValues(Products):
 
     def __cinit__(self, CsrMatrix matrix, rows, bint transposed=False):
         cdef Py_ssize_t i
-        self.transposed, self.blocks, self.value_ns = transposed, False, OF_GIVEN
+        self.transposed = transposed and matrix.row_at == NULL  # rows on demand are of a symmetric kernel
+        self.blocks, self.value_ns = False, OF_GIVEN
         self.serial = zeros("i", self.n)
         for i in range(self.n):
             self.serial[i] = <int32_t>matrix.serial_of(self.rows[i])

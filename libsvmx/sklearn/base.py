@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,6 +27,7 @@ from libsvmx._train.parameter import MAX_THREADS, Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.calibration import calibrated
 from libsvmx._train.warm_start import WarmStart
+from libsvmx.api.arrays import kernel_table
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.transcript import REMARKS
@@ -36,7 +36,16 @@ from libsvmx.sklearn.files import KERNEL_NAMES, LibsvmFiles
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.pickled import Pickled
 from libsvmx.sklearn.progress import watched
-from libsvmx.sklearn.rows import kernel_values, matrix_of, weights_of
+from libsvmx.sklearn.rows import (
+    FEW_ROWS,
+    CalledRows,
+    called_matrix,
+    called_values,
+    chosen_rows,
+    matrix_of,
+    raising,
+    weights_of,
+)
 from libsvmx.sklearn.training import TrainingData, check_exact, fingerprint, refined, train, train_without_steps
 from libsvmx.sklearn.updating import Updating
 from libsvmx.sklearn.validation import check_parameters, test_data, training_data
@@ -140,7 +149,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
             With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A callable kernel is given
-            X as it is, and later a copy of it beside test rows.
+            rows of X, and X as it is; for predictions test rows, and the support vectors.
         y : array of shape (n_samples,)
             Labels of any kind, or targets.
         sample_weight : array of shape (n_samples,), default=None
@@ -176,9 +185,10 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
                 check_exact(param, self.kernel, "refine=True" if self.refine else "partial_fit")
             with self._watched("fit") as told:
                 observer = limited(told, param.time_limit)
-                model = self._train(data.problem, param, Rand(seed), observer)
-                if self._by_cv:
-                    model = calibrated(model, data.problem, param, Rand(seed), observer)
+                with raising(data.problem.matrix.source, observer):
+                    model = self._train(data.problem, param, Rand(seed), observer)
+                    if self._by_cv:
+                        model = calibrated(model, data.problem, param, Rand(seed), observer)
                 if exact and not keep:
                     model = refined(model, data.problem, observer)
                 self._show_training(model, data, keep)
@@ -199,7 +209,8 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         none = np.empty((0, 0))
         self._read_off(model, none if self._is_kernel else data.rows[self.support_].astype(np.float64, copy=False))
         self._tell_end(model)
-        fitted = FittedModel(model, data.training_rows)
+        vectors = None if data.training_rows is None else chosen_rows(data.training_rows, self.support_)
+        fitted = FittedModel(model, vectors)
         if keep:
             self._kept = self._keep(data, sparse.issparse(data.rows))
             self.row_ids_ = self._kept.ids
@@ -274,7 +285,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         """
         if callable(self.kernel):
             check_consistent_length(X, y)
-            n, training_rows = _num_samples(X), X.copy() if hasattr(X, "copy") else copy(X)
+            n, training_rows = _num_samples(X), X
             rows, y = None, column_or_1d(y, warn=True)
         else:
             training_rows = None
@@ -287,11 +298,16 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         targets, order = self._targets(y if chosen is None else y[chosen], chosen is not None)
         if rows is None:  # the costly part, once all else is known to be right
             self._check_targets(targets, weights if weights is None or chosen is None else weights[chosen], order)
-            rows = kernel_values(self.kernel, X, X, n)
+            if borrow and not self.warm_start and n > FEW_ROWS:
+                matrix = called_matrix(CalledRows(self.kernel, X))
+            else:  # whoever keeps rows, or knows them again, needs all
+                matrix = kernel_table(called_values(self.kernel, X, X))
+        else:
+            matrix = matrix_of(rows, self._is_kernel, borrow)
         if order is not None:  # as scikit-learn's LIBSVM, which sorts the classes
             chosen = order if chosen is None else chosen[order]
         problem = Problem(
-            matrix_of(rows, self._is_kernel, borrow),
+            matrix,
             targets.data,
             None if chosen is None else chosen.data,
             sample_weight=None if weights is None else weights.data if chosen is None else weights[chosen].data,
@@ -347,7 +363,8 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         if fitted.takes_values != self._is_kernel or (fitted.training_rows is not None) != callable(self.kernel):
             raise ValueError(f"the model was fitted with another kind of kernel than {self.kernel!r}: fit again")
         if callable(self.kernel):
-            X = kernel_values(self.kernel, X, fitted.training_rows, self.shape_fit_[0])
+            vectors, n = fitted.training_rows, fitted.model.n_sv
+            X = called_values(self.kernel, X, vectors) if n else np.empty((_num_samples(X), 0))
         else:
             X = test_data(self, X, given=self.kernel == "precomputed")
         return matrix_of(X, self._is_kernel, borrow=self._is_kernel)

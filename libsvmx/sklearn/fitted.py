@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.arrays import ramp
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.records import replace
 from libsvmx._train import probability
 from libsvmx._train.prediction import predictor_of
 from libsvmx.enums import KernelType
 from libsvmx.sklearn.class_order import pairs_sorted
 
 if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._typing import Buffer, FloatArray
 
@@ -24,13 +25,15 @@ class FittedModel:
     Attributes
     ----------
     model : Model             labels are codes 0, 1, … of the classes
-    training_rows : object    what a callable kernel is given beside test rows
+    training_rows : object    the support vectors of a callable kernel, which is given them beside test rows
     """
 
-    __slots__ = ("model", "order", "training_rows")
+    __slots__ = ("model", "order", "predicting", "training_rows")
 
     def __init__(self, model: Model, training_rows: Any = None) -> None:
         self.model: Model = model
+        # the same, of rows of kernel values that have a column for each support vector alone
+        self.predicting = model if training_rows is None else replace(model, vectors=serials_up_to(model.n_sv))
         self.training_rows: Any = training_rows
         labels = model.class_labels or ()
         # pairs of the sorted classes, of a model read from a file, whose votes count in the order of the file
@@ -56,7 +59,7 @@ class FittedModel:
 
     def predictions(self, tests: CsrMatrix, threads: int) -> FloatArray:
         """Code of the class, target, or +1 / -1 of one-class, shape (n,)."""
-        with predictor_of(self.model, threads=threads) as predictor:
+        with predictor_of(self.predicting, threads=threads) as predictor:
             labels: FloatArray = np.asarray(predictor.labels(tests, ramp(tests.n_rows)))
         return labels
 
@@ -70,5 +73,11 @@ class FittedModel:
 
     def _values(self, tests: CsrMatrix, threads: int) -> Buffer:
         """Decision values of the pairs as the model has them, row by row."""
-        with predictor_of(self.model, threads=threads) as predictor:
+        with predictor_of(self.predicting, threads=threads) as predictor:
             return predictor.values(tests, ramp(tests.n_rows))
+
+
+def serials_up_to(n: int) -> CsrMatrix:
+    """Vectors of a precomputed kernel with the serial numbers 1 to n."""
+    serials = np.arange(1, n + 1, dtype=np.float64)
+    return CsrMatrix(np.arange(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int32), serials)

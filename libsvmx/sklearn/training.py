@@ -36,7 +36,7 @@ class TrainingData(NamedTuple):
     problem : Problem                      the rows that count, in the order of the training
     rows : array or sparse                 all rows as validated; of a callable or precomputed kernel its values
     chosen : ndarray of int32, or None     which of ``rows`` the problem has, in its order; None: all as they are
-    training_rows : object                 what a callable kernel is given beside test rows, else None
+    training_rows : object                 those of a callable kernel, else None
     shape : tuple of int                   of X
     """
 

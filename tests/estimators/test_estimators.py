@@ -135,7 +135,7 @@ def test_weights_that_cannot_be(weights, message):
         ({"kernel": "RBF"}, "kernel"),
         ({"solver": "crsvm"}, "solver"),
         ({"max_time": 0}, "max_time"),
-        ({"kernel": lambda a, b: np.zeros((3, 3))}, "a column for each of 200 training rows"),
+        ({"kernel": lambda a, b: np.zeros((3, 3))}, "must return an array of shape .*, but its shape is .3, 3."),
     ],
 )
 def test_parameters_that_cannot_be(parameters, message):

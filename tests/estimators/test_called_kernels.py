@@ -1,0 +1,230 @@
+"""Kernels that are functions of the caller: called for rows that the solver asks for, and for support vectors alone."""
+
+import signal
+import time
+
+import numpy as np
+import pytest
+import sklearn.svm
+from scipy.sparse import csr_array
+
+import libsvmx
+
+N = 300
+rng = np.random.default_rng(2)
+X = rng.normal(size=(N, 4))
+Y = (X[:, 0] + 0.2 * rng.normal(size=N) > 0).astype(int)
+TARGETS = {"SVC": Y, "NuSVC": Y, "OneClassSVM": Y, "SVR": X[:, 1], "NuSVR": X[:, 1]}
+
+
+def rbf(A, B):
+    """By pairs, so that no value depends on what else is computed with it."""
+    return np.exp(-0.1 * ((np.asarray(A)[:, None] - np.asarray(B)[None]) ** 2).sum(2))
+
+
+class Counting:
+    """A kernel that remembers how many rows it was called with."""
+
+    def __init__(self, kernel=rbf):
+        self.kernel, self.calls = kernel, []
+
+    def __call__(self, A, B):
+        self.calls.append((len(A), len(B)))
+        return self.kernel(A, B)
+
+    @property
+    def values(self):
+        return sum(a * b for a, b in self.calls)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("options", [{}, {"tol": 1e-6, "shrinking": False}, {"cache_size": 1e-3}, {"n_jobs": 2}])
+def test_the_model_is_scikit_learns(name, options):
+    ours = getattr(libsvmx, name)(kernel=rbf, **options).fit(X, TARGETS[name])
+    theirs = getattr(sklearn.svm, name)(kernel=rbf, **{k: v for k, v in options.items() if k != "n_jobs"})
+    theirs.fit(X, TARGETS[name])
+    np.testing.assert_array_equal(ours.support_, theirs.support_)
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-10)
+    np.testing.assert_allclose(ours.predict(X[:20]), theirs.predict(X[:20]), atol=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["auto", "chunked", "irwls"])
+@pytest.mark.parametrize("name", ["SVC", "SVR"])
+def test_every_solver_takes_one(solver, name):
+    made, given = (getattr(libsvmx, name)(kernel=kernel, solver=solver) for kernel in (rbf, "precomputed"))
+    made.fit(X, TARGETS[name])
+    given.fit(rbf(X, X), TARGETS[name])
+    np.testing.assert_allclose(made.decision_function(X) if name == "SVC" else made.predict(X),
+                               given.decision_function(rbf(X, X)) if name == "SVC" else given.predict(rbf(X, X)),
+                               atol=1e-8)  # fmt: skip
+
+
+@pytest.mark.parametrize("probability", [True, "cv"])
+def test_estimates_and_several_classes(probability):
+    labels = np.digitize(X[:, 0], [-0.6, 0.5])
+    made, given = (
+        libsvmx.SVC(kernel=kernel, probability=probability, random_state=0) for kernel in (rbf, "precomputed")
+    )
+    made.fit(X, labels)
+    given.fit(rbf(X, X), labels)
+    np.testing.assert_array_equal(made.dual_coef_, given.dual_coef_)
+    np.testing.assert_array_equal(made.predict_proba(X[:30]), given.predict_proba(rbf(X[:30], X)))
+
+
+@pytest.mark.parametrize("name", ["SVC", "SVR", "OneClassSVM"])
+def test_a_row_is_computed_once_and_only_if_it_is_asked_for(name):
+    kernel = Counting()
+    made = getattr(libsvmx, name)(kernel=kernel).fit(X, TARGETS[name])
+    rows = [calls for calls in kernel.calls if calls[1] == N]
+    assert sum(a for a, _ in rows) <= N
+    if name == "SVC":  # few vectors
+        assert kernel.values < 0.75 * N * N
+    kernel.calls.clear()
+    made.predict(X[:50])
+    assert kernel.calls == [(50, len(made.support_))]
+
+
+def test_weights_and_rows_that_do_not_count():
+    weights = np.where(np.arange(N) % 5 == 0, 0.0, 1.0 + np.arange(N) % 3)
+    made = libsvmx.SVC(kernel=rbf).fit(X, Y, weights)
+    counts = weights > 0
+    given = libsvmx.SVC(kernel="precomputed").fit(rbf(X[counts], X[counts]), Y[counts], weights[counts])
+    np.testing.assert_array_equal(made.support_, np.flatnonzero(counts)[given.support_])
+    np.testing.assert_array_equal(made.decision_function(X), given.decision_function(rbf(X, X[counts])))
+
+
+# ---- rows of any kind ------------------------------------------------------------------------------
+
+
+def spectrum(A, B, k=2):
+    """Shared substrings of length k, with their counts, scaled to 1: the spectrum kernel of strings."""
+
+    def count(text):
+        found = {}
+        for i in range(len(text) - k + 1):
+            found[text[i : i + k]] = found.get(text[i : i + k], 0) + 1
+        return found
+
+    of_a, of_b = [count(text) for text in A], [count(text) for text in B]
+    return np.array([[cosine(a, b) for b in of_b] for a in of_a])
+
+
+def cosine(a, b):
+    def dot(u, v):
+        return sum(value * v.get(key, 0) for key, value in u.items())
+
+    return dot(a, b) / np.sqrt(dot(a, a) * dot(b, b))
+
+
+@pytest.mark.parametrize("form", [list, lambda words: np.array(words, dtype=object), np.array])
+def test_rows_may_be_strings(form):
+    letters = np.array(list("ACGT"))
+    words = ["".join(rng.choice(letters, 12, p=[0.4, 0.2, 0.2, 0.2] if c else [0.1, 0.3, 0.3, 0.3])) for c in Y[:90]]
+    made = libsvmx.SVC(kernel=spectrum).fit(form(words), Y[:90])
+    given = libsvmx.SVC(kernel="precomputed").fit(spectrum(words, words), Y[:90])
+    np.testing.assert_array_equal(made.support_, given.support_)
+    np.testing.assert_allclose(made.decision_function(form(words)), given.decision_function(spectrum(words, words)))
+
+
+def test_rows_may_be_sparse():
+    def kernel(A, B):
+        return A @ B.T
+
+    made = libsvmx.SVC(kernel=kernel).fit(csr_array(np.rint(4 * X)), Y)
+    dense = libsvmx.SVC(kernel=kernel).fit(np.rint(4 * X), Y)
+    np.testing.assert_array_equal(made.dual_coef_, dense.dual_coef_)
+    np.testing.assert_array_equal(made.predict(csr_array(np.rint(4 * X))), dense.predict(np.rint(4 * X)))
+
+
+# ---- what goes wrong -------------------------------------------------------------------------------
+
+
+class Failing(Counting):
+    """It does ``what`` from so many calls on."""
+
+    def __init__(self, what, after):
+        super().__init__()
+        self.what, self.after = what, after
+
+    def __call__(self, A, B):
+        values = super().__call__(A, B)
+        return values if len(self.calls) <= self.after else self.what(values)
+
+
+def raised(values):
+    raise LookupError("no such molecule")
+
+
+def nan(values):
+    values[0, 0] = np.nan
+    return values
+
+
+FAULTS = {
+    "raises": (raised, LookupError, "no such molecule"),
+    "nan": (nan, ValueError, "must return finite values"),
+    "rows": (lambda values: values[:-1], ValueError, "must return an array of shape"),
+    "columns": (lambda values: values[:, :-1], ValueError, "must return an array of shape"),
+    "a vector": (lambda values: values[0], ValueError, "must return an array of shape"),
+    "nothing": (lambda values: None, ValueError, "must return an array of shape"),
+    "text": (lambda values: values.astype(str).astype(object) + "x", ValueError, "could not convert"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("after", [0, 5, 25])
+@pytest.mark.parametrize("options", [{}, {"n_jobs": 2, "probability": True}, {"solver": "chunked"}])
+def test_a_kernel_that_fails_leaves_the_estimator_as_it_was(fault, after, options):
+    what, kind, says = FAULTS[fault]
+    kernel = Failing(what, after)
+    made = libsvmx.SVC(kernel=rbf, **options).fit(X, Y)
+    before = made.dual_coef_.copy()
+    made.kernel = kernel
+    with pytest.raises(kind, match=says):
+        made.fit(X, Y)
+    assert len(kernel.calls) == after + 1  # and is not called again
+    made.kernel = rbf
+    np.testing.assert_array_equal(made.dual_coef_, before)
+    assert made.predict(X).shape == (N,)
+
+
+def test_interrupts_come_through_the_kernel():
+    def interrupting(values):
+        signal.raise_signal(signal.SIGINT)
+        return values
+
+    made = libsvmx.SVC(kernel=Failing(interrupting, 24))
+    with pytest.raises(KeyboardInterrupt):
+        made.fit(X, Y)
+    assert not hasattr(made, "support_")
+
+
+def test_a_time_limit_is_asked_between_calls():
+    def slowly(values):
+        time.sleep(0.2)
+        return values
+
+    kernel = Failing(slowly, 25)
+    with pytest.warns(sklearn.exceptions.ConvergenceWarning):
+        made = libsvmx.SVC(kernel=kernel, max_time=0.1).fit(X, Y)
+    assert made.fit_status_ == 1
+    complete = Counting()
+    libsvmx.SVC(kernel=complete).fit(X, Y)
+    assert len(kernel.calls) < len(complete.calls)
+
+
+def test_a_kernel_may_train_itself():
+    def kernel(A, B):
+        libsvmx.SVC(kernel=rbf).fit(X[:80], Y[:80])
+        return rbf(A, B)
+
+    made = libsvmx.SVC(kernel=kernel).fit(X, Y)
+    np.testing.assert_array_equal(made.dual_coef_, libsvmx.SVC(kernel=rbf).fit(X, Y).dual_coef_)
+
+
+def test_nothing_of_the_training_rows_is_kept_but_support_vectors():
+    rows = X.copy()
+    made = libsvmx.SVC(kernel=rbf).fit(rows, Y)
+    predicted = made.decision_function(X)
+    rows[:] = 0.0
+    np.testing.assert_array_equal(made.decision_function(X), predicted)
