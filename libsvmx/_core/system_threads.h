@@ -41,7 +41,7 @@ typedef HANDLE svmx_thread;
 #define svmx_thread_end(thread) ((void)WaitForSingleObject(thread, INFINITE), (void)CloseHandle(thread))
 /* The processor to whoever waits for it. */
 #define svmx_give_way() ((void)SwitchToThread())
-#define svmx_sleep_milliseconds(n) Sleep(n)
+#define svmx_sleep_microseconds(n) Sleep((DWORD)((n) / 1000))
 /* The one that the thread is on; -1 where the system does not tell. */
 #define svmx_processor() ((int)GetCurrentProcessorNumber())
 /* Between two looks of a thread that spins. */
@@ -68,7 +68,7 @@ typedef pthread_t svmx_thread;
 #define svmx_thread_begin(thread, function, argument) (pthread_create(thread, NULL, function, argument) == 0)
 #define svmx_thread_end(thread) ((void)pthread_join(thread, NULL))
 #define svmx_give_way() ((void)sched_yield())
-#define svmx_sleep_milliseconds(n) ((void)nanosleep(&(struct timespec){0, (n) * 1000000L}, NULL))
+#define svmx_sleep_microseconds(n) ((void)nanosleep(&(struct timespec){0, (long)(n) * 1000L}, NULL))
 #ifdef __linux__
 extern int sched_getcpu(void); /* <sched.h> has it only among the extensions of GNU */
 #define svmx_processor() sched_getcpu()

@@ -29,6 +29,9 @@ typedef void (*svmx_pause_call)(void *context);
 /* Nanoseconds without helpers once one has worked on the leader's own processor: each rest twice as long as the one before. */
 #define SVMX_LEAST_REST 1e6
 #define SVMX_MOST_REST 1e8
+/* Of what the leader has waited for the others so far, the share that it sleeps on, and the most, in microseconds. */
+#define SVMX_SLEEP_SHARE 0.125
+#define SVMX_MOST_SLEEP 1000.0
 /* Short jobs between two looks at how much of a processor the leader has. */
 #define SVMX_JOBS_OF_LOOK 256
 
@@ -297,8 +300,9 @@ static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t 
         if (idle == NULL && spin > SVMX_SPINS)
             svmx_give_way(); /* the helper may wait for this very core */
         if (idle != NULL && spin > SVMX_SPINS) {
+            const double sleep = SVMX_SLEEP_SHARE * (svmx_nanoseconds() - begun - own) / 1000;
             idle(context);
-            svmx_sleep_milliseconds(1);
+            svmx_sleep_microseconds(sleep < SVMX_MOST_SLEEP ? sleep : SVMX_MOST_SLEEP);
         }
     }
     if (idle == NULL) { /* a helper that is as fast as the leader is done within a part */

@@ -48,7 +48,7 @@ static SVMX_THREAD_FUNCTION lead(void *result)
                     wrong = 1;
             }
             if (j % 50 == 49)
-                svmx_sleep_milliseconds(2); /* long enough for helpers to fall asleep */
+                svmx_sleep_microseconds(2000); /* long enough for helpers to fall asleep */
         }
         svmx_pool_free(pool);
     }

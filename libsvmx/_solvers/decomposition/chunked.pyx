@@ -148,7 +148,7 @@ cdef class ScoreUpdates:
         job.targets, job.sources, job.coef, job.count = <void *>self.targets, sources, coef, count
         job.rows, job.n, job.V = rows, n, V
         job.doubles = &self.doubles[0] if self.in_double else NULL
-        job.size = (n // (PARTS_PER_THREAD * self.store.pool.n) // self.targets.tile + 1) * self.targets.tile
+        job.size = (n // (PARTS_PER_THREAD * self.store.pool.ready()) // self.targets.tile + 1) * self.targets.tile
         self.store.pool.run(_add_part, &job, (n + job.size - 1) // job.size)
         return 0
 

@@ -430,7 +430,7 @@ cdef class DeferredUpdates:
             r = replay.n_computed + replay.n_stored
             targets = kernel.targets(members_[:replay.n_computed], transposed)
             replay.rows_of_part = SVMX_REPLAY * (1 + VALUES_FOR_THREADS // (SVMX_REPLAY * r))
-            parts = min(min(pool.n, MOST_THREADS), (n_rows + replay.rows_of_part - 1) // replay.rows_of_part)
+            parts = min(min(pool.ready(), MOST_THREADS), (n_rows + replay.rows_of_part - 1) // replay.rows_of_part)
             replay.stride = ((r + LINE - 1) // LINE | 1) * LINE
             work = parts * replay.rows_of_part // SVMX_REPLAY * (4 * SVMX_REPLAY * r + 2 * (end - begin))
             own = [targets]

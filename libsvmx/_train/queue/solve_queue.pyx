@@ -532,15 +532,15 @@ cdef class SolveQueue(TaskList):
         """
         cdef ThreadPool pool
         cdef Py_ssize_t k
-        threads = max(1, min(threads, self.most_workers)) if self.work_of(range(self.n_tasks)) > WORK_FOR_THREADS else 1
+        pays = self.work_of(range(self.n_tasks)) > WORK_FOR_THREADS
         self.make_room()
-        stages = self.stages(threads)
+        pool = ThreadPool(min(threads, self.most_workers) if pays else 1)
+        stages = self.stages(pool.n)
         if self.crosses() and self.matrix is None:
             self.matrix = self.matrix_of()
         tabulates = self.tabulates and self.crosses() and not self.has_table
         if tabulates:
             self.table = empty("d", self.kernel_values.n ** 2)
-        pool = ThreadPool(threads)
         self.worker = <void **>realloc(self.worker, pool.n * sizeof(void *))
         if self.worker == NULL:
             raise MemoryError("a queue of solves")
