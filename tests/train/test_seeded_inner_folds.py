@@ -274,6 +274,17 @@ def test_folds_that_are_not_solved_at_all(policy):
     assert fewer.iterations < more.iterations
 
 
+@pytest.mark.parametrize("seeder", ["sir", "near", "path"])
+def test_in_no_queue_inner_folds_are_seeded_alone(seeder):
+    """So the folds themselves are LIBSVM's to the last bit, and take fewer steps with their inner ones."""
+    X, y = arrays("glass.scale")
+    options = {"C": 5.0, "gamma": 0.3, "eps": EPS, "probability": True, "policy": IN_TURN}
+    found, plain = (libsvmx.cross_validate(X, y, 12, seeder=name, **options) for name in (seeder, "none"))
+    assert found.full is None and {fold.seeder for fold in found.folds} == {"none"}
+    assert found.decision_values.tobytes() == plain.decision_values.tobytes()
+    assert found.iterations < plain.iterations
+
+
 def test_cross_validation_by_threads(policy):
     X, y = arrays("glass.scale")
     options = {"C": 5.0, "gamma": 0.3, "probability": True, "seeder": "auto", "policy": policy}

@@ -170,8 +170,8 @@ def chosen(
     ``linked``: folds start from those at a smaller C, or leave something for a larger one: not those of a queue.
     """
     problem, n_folds, repeats = drawn[0].problem, drawn[0].n, len(drawn)
-    # of the solves behind probability estimates five of six are inner folds, which start from the sixth: where there is
-    # no queue, with that in a chain or a star, too, a cross-validation takes longer
+    # of the solves behind probability estimates five of six are inner folds, which start from the sixth: in no queue,
+    # the training over all rows that a star begins with costs what it saves of that
     linked = linked and not param.probability
     exact, auto = seeding.seeder == "none", seeding == Seeding("auto")
     # folds that share nothing, or many small problems: a start costs more than it saves
