@@ -1,11 +1,12 @@
 """Solver auto: LIBSVM's steps while they make progress, and then another solver.
 
 A step of SMO changes two variables and is cheap, so SMO is fastest wherever some dozens of steps for each variable
-will do. Large C on rows that lie close together takes thousands for each. That shows early: after one or two the KKT
-gap is larger than at the start, or after four or twenty it has not fallen fast enough to come to the end soon. Working
-sets that are solved as a whole, by least squares, are many times faster then; or by pair steps in cache, where too many
-variables are free for a factor. With a linear kernel of few features an interior point takes about as long whatever C
-is, so SMO has as many steps as take that long, its kernel rows included.
+will do. Large C on rows that lie close together takes thousands for each. That shows early: after a quarter of a step,
+one or two the KKT gap is larger than at the start, or after four or twenty it has not fallen fast enough to come to the
+end soon. The path of optima from a small C is fastest then, where few variables are free; else working sets that are
+solved as a whole, by least squares; or by pair steps in cache, where too many variables are free for a factor. With a
+linear kernel of few features an interior point takes about as long whatever C is, so SMO has as many steps as take that
+long, its kernel rows included.
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ class ChoicePolicy:
 
     Attributes
     ----------
+    glance : two floats         after so many steps for each variable, if the gap is at least so many times that of the
+        start, the path from a small C is followed, where there is one, if its margin is small
+    most_in_margin : pairs of float      it is small if SMO, at the small C, has so many free variables at most after so
+        many steps for each, and of all variables a share of ``of_margin`` besides
+    of_margin : float
     looks : pairs of float      after so many steps for each variable; SMO does not get on if its gap is more than so
         many times that of the start; 0: it is over
     fewest : int                steps are counted for so many variables at least, since what the others need takes a
@@ -64,6 +70,9 @@ class ChoicePolicy:
     least_squares, by_pairs : Solver or None      who goes on; None: IRWLS and Chunked as they are
     """
 
+    glance: tuple[float, float] = (0.25, 4.0)
+    most_in_margin: tuple[tuple[float, float], ...] = ((0.25, 350), (2, 210), (8, 50))
+    of_margin: float = 1 / 40
     looks: tuple[tuple[float, float], ...] = ((0.5, 3.0), (1, 3.0), (2, 1.5))
     fewest: int = 2500
     later_looks: tuple[float, ...] = (4, 20)
@@ -81,10 +90,10 @@ class ChoicePolicy:
 
 @record(frozen=True)
 class Auto(Solver):
-    """SMO, and where it is slow IRWLS or Chunked from there, or CRSVM. It has no settings."""
+    """SMO, and where it is slow a path, IRWLS or Chunked from there, or CRSVM. It has no settings."""
 
     name: ClassVar[str] = "auto"
-    summary: ClassVar[str] = "smo first, then irwls, chunked or crsvm where smo is slow"
+    summary: ClassVar[str] = "smo first, then a path, irwls, chunked or crsvm where smo is slow"
     takes_infinite_cost: ClassVar[bool] = True
 
     policy: ChoicePolicy = policy_field(ChoicePolicy)
@@ -105,12 +114,21 @@ class Auto(Solver):
             return chosen(SMO().solve(dual, kernel, budget_bytes, control, threads), SMO.name)
         early = control.part(control.eps, 0, control.tell)
         smo = smo_of(dual, kernel, budget_bytes, early, threads)
+        first = first_gap(dual)
+        if not (features or control.max_iter) and looks_hard(self.policy, smo, first, dual, kernel):
+            exact = along_path(self.policy, dual, kernel, budget_bytes, control, threads)
+            if exact:
+                early.read_out()
+                return chosen(exact, "smo, path")
         looks = looks_at(self.policy, dual, kernel, nonzeros, features)
-        found, is_hard = run(smo, looks, self.policy, dual, early, control.max_iter)
+        found, is_hard = run(smo, looks, self.policy, first, dual.size, early, control.max_iter)
         solution = chosen(checked(found, dual, kernel, early), SMO.name)
         early.read_out()
+        has_grown = is_hard and smo.gap >= first
         del smo  # and its kernel rows
-        for name, attempt in attempts(self.policy, dual, solution, is_hard, features, kernel, budget_bytes, threads):
+        for name, attempt in attempts(
+            self.policy, dual, solution, is_hard, has_grown, features, kernel, budget_bytes, threads
+        ):
             left = control.max_iter - solution.iterations if control.max_iter else inf
             if left <= 0 or solution.status not in (SolveStatus.ITERATION_LIMIT, SolveStatus.ROUNDING):
                 break
@@ -136,24 +154,59 @@ def looks_at(
     yield policy.patience * unit, 0.0
 
 
+def first_gap(dual: DualProblem) -> float:
+    """The gap that SMO starts from; of another start than nothing, that of the nu formulations or a seed, it is not
+    known: infinite."""
+    from libsvmx._problem.dual import kkt_gap
+
+    return inf if any(dual.beta) else kkt_gap(dual.beta, dual.linear, dual.lower, dual.upper, dual.group)
+
+
+def looks_hard(policy: ChoicePolicy, smo: Smo, first: float, dual: DualProblem, kernel: Kernel) -> bool:
+    """Whether the gap has grown at once; SMO makes steps up to the glance. False where no path leads to the optimum."""
+    from libsvmx._solvers.path.from_small_cost import growth, leads_there
+
+    if not (first < inf and leads_there(dual, kernel) and growth(dual, kernel) > 1.0):
+        return False
+    steps_each, most = policy.glance
+    return not smo.advance(int(steps_each * dual.size)) and smo.gap >= most * first
+
+
+def along_path(
+    policy: ChoicePolicy, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
+) -> DualSolution | None:
+    """The optimum by the path from a small C, or None: its margin is not small, it is lost, or it is time to stop."""
+    from libsvmx._problem.dual import kkt_gap
+    from libsvmx._solvers.path import from_small_cost
+    from libsvmx._solvers.path.path import PathLost
+    from libsvmx.exceptions import Stopped
+
+    half = budget_bytes / 2  # SMO, which may go on, has its kernel rows
+    of_factor = max(half, from_small_cost.LEAST_FACTOR)
+    limits = tuple((steps, most + policy.of_margin * dual.size) for steps, most in policy.most_in_margin)
+    try:
+        exact = from_small_cost.solve(dual, kernel, half, of_factor, control, threads, limits)
+    except (PathLost, Stopped):
+        return None
+    gap = kkt_gap(exact.beta, exact.scores, dual.lower, dual.upper, dual.group)
+    return exact if gap <= control.eps else None
+
+
 def run(
     smo: Smo,
     looks: Iterator[tuple[float, float]],
     policy: ChoicePolicy,
-    dual: DualProblem,
+    first: float,
+    size: int,
     control: Control,
     max_iter: int,
 ) -> tuple[DualSolution, bool]:
-    """SMO to the optimum, or to where a look says that it does not get on; and whether one has.
+    """SMO over ``size`` variables to the optimum, or to where a look says that it does not get on; and whether one has.
+    ``first``: its first gap.
 
     The looks change no step.
     """
-    from libsvmx._problem.dual import kkt_gap
-
-    first = inf  # of another start, that of the nu formulations or a seed, the first gap is not known
-    if not any(dual.beta):
-        first = kkt_gap(dual.beta, dual.linear, dual.lower, dual.upper, dual.group)
-    converged, steps_left = False, max(policy.soon_in_all, policy.soon * dual.size)
+    converged, steps_left = False, max(policy.soon_in_all, policy.soon * size)
     for count, most in looks:
         steps = int(count)
         limit = min(steps, max_iter or steps)
@@ -240,12 +293,16 @@ def attempts(
     dual: DualProblem,
     solution: DualSolution,
     is_hard: bool,
+    has_grown: bool,
     n_features: int,
     kernel: Kernel,
     budget_bytes: float,
     threads: int,
 ) -> Iterator[tuple[str, Attempt]]:
-    """What goes on where SMO has come to a limit, one after the other: the names of solvers, and what solves."""
+    """What goes on where SMO has come to a limit, one after the other: the names of solvers, and what solves.
+
+    Where the gap has grown (``has_grown``), nothing is a better start than what SMO has come to.
+    """
     from libsvmx._solvers.decomposition.solver import IRWLS, Chunked
 
     if n_features:
@@ -254,9 +311,10 @@ def attempts(
     least_squares, by_pairs = policy.least_squares or IRWLS(), policy.by_pairs or Chunked()
     other = least_squares if is_hard or n_free <= policy.most_free else by_pairs
     start = dual.changed(beta=solution.beta, scores=solution.scores, rounded=True)
-    yield other.name, lambda control: other.solve(start, kernel, budget_bytes, control, threads)
+    starts = [dual, start] if has_grown else [start, dual]
+    yield other.name, lambda control: other.solve(starts[0], kernel, budget_bytes, control, threads)
     if dual.scores is None:  # where rounding leads astray from the one start it may not from the other
-        yield other.name, lambda control: other.solve(dual, kernel, budget_bytes, control, threads)
+        yield other.name, lambda control: other.solve(starts[1], kernel, budget_bytes, control, threads)
         if other is not by_pairs:
             yield by_pairs.name, lambda control: by_pairs.solve(dual, kernel, budget_bytes, control, threads)
 

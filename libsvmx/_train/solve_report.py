@@ -38,7 +38,7 @@ class SolveReport:
         coefficient; 1 where it is not known. Where it is less, smo takes the same steps from nothing at any C above
         ``reach`` times this one
     chosen : str               by solver auto: the solvers that have worked on it one after the other, such as 'smo,
-        irwls'; of irwls and chunked 'irwls, path' where a path of exact optima went on; else ''
+        irwls' or 'smo, path'; of irwls and chunked 'irwls, path' where a path of exact optima went on; else ''
     seconds : float            wall time of the solve, kernel rows included; what several solves share, such as
         features and low-rank factors, and the folds of probability estimates are not in it
     """

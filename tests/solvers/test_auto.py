@@ -1,5 +1,7 @@
 """Solver auto: when SMO goes on, what takes over where it does not, and that each ends at the same optimum."""
 
+from math import inf
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -21,6 +23,10 @@ KINDS = ("C_SVC", "NU_SVC", "ONE_CLASS", "EPSILON_SVR", "NU_SVR")
 
 # SMO has twenty steps in all, and then is said not to get on.
 SOON = ChoicePolicy(fewest=1000, looks=((0.02, 0.0),), later_looks=(0.02,), smo_gets_on=0)
+
+
+# No path but from irwls.
+NO_GLANCE = ChoicePolicy(glance=(0.25, inf))
 
 
 def auto_by(known=SOON, **changes):
@@ -83,8 +89,10 @@ SETS = {
     "clouds": (lambda: clouds(400), 1.0),
     "crescents": (lambda: crescents(800), 1.0),
     "many crescents": (lambda: crescents(3000), 1.0),
+    "5000 crescents": (lambda: crescents(5000), 0.3),
 }
-COSTS = [(name, C) for name in SETS for C in (1e3, 1e5, 1e6, 1e8) if name != "many crescents" or C == 1e5]
+LARGE = {"many crescents": (1e5,), "5000 crescents": (1e8,)}
+COSTS = [(name, C) for name in SETS for C in LARGE.get(name, (1e3, 1e5, 1e6, 1e8))]
 
 
 @pytest.mark.parametrize(("name", "C"), COSTS)
@@ -103,14 +111,49 @@ def test_it_ends_at_every_cost(name, C):
     assert judge.gap(beta) <= 2e-3
 
 
-@pytest.mark.parametrize("solver", ["irwls", "auto"])
-def test_the_path_from_a_small_cost_where_least_squares_take_too_long(solver):
+@pytest.mark.parametrize(("solver", "names"), [("irwls", "irwls, path"), (Auto(NO_GLANCE), "smo, irwls, path")])
+def test_the_path_from_a_small_cost_where_least_squares_take_too_long(solver, names):
     X, y = crescents(800)
     model = libsvmx.train(X, y, solver=solver, C=1e8, gamma=1.0)
-    assert chosen(model) == ["irwls, path" if solver == "irwls" else "smo, irwls, path"]
+    assert chosen(model) == [names]
     assert model.statuses == (SolveStatus.CONVERGED,)
     limited = libsvmx.train(X, y, solver=solver, C=1e8, gamma=1.0, max_iter=10**7)  # of steps, which a path has none of
     assert "path" not in chosen(limited)[0]
+
+
+def test_the_path_where_the_gap_has_grown_at_once():
+    """SMO makes its steps up to the glance, and then those at the small C, which count, too."""
+    X, y = crescents(800)
+    options = {"C": 1e4, "gamma": 1.0, "eps": 1e-6}
+    model, other = (libsvmx.train(X, y, solver=solver, **options) for solver in ("auto", Auto(NO_GLANCE)))
+    assert chosen(model) == ["smo, path"]
+    assert model.reports[0].iterations > 0.25 * 800
+    same(model, other, X)
+    for changes in ({"max_iter": 10**7}, {"C": 99.0}):
+        assert "path" not in chosen(libsvmx.train(X, y, solver="auto", **{**options, **changes}))[0]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"glance": (0.25, 1e9)}, {"glance": (0.25, 4.0), "most_in_margin": ((0.25, 5),), "of_margin": 0.0}],
+)
+def test_no_path_where_the_gap_is_small_or_the_margin_is_large(changes):
+    """Then SMO goes on as if nothing had been looked at."""
+    X, y = crescents(400)
+    models = [libsvmx.train(X, y, solver=Auto(policy), C=1e4) for policy in (ChoicePolicy(**changes), NO_GLANCE)]
+    assert chosen(models[0]) == chosen(models[1])
+    assert "path" not in chosen(models[0])[0]
+    assert bytes(models[0].coef) == bytes(models[1].coef)
+
+
+def test_a_regression_by_the_path():
+    X, y = crescents(800)
+    model, other = (
+        libsvmx.train(X, y, svm_type="epsilon_svr", solver=solver, C=1e4, gamma=0.3, eps=1e-6)
+        for solver in ("auto", Auto(NO_GLANCE))
+    )
+    assert chosen(model) == ["smo, path"]
+    same(model, other, X)
 
 
 def test_looks_change_no_step():
@@ -135,7 +178,7 @@ def test_half_a_step_for_each_variable(n):
 
 def test_a_gap_that_does_not_fall():
     """Only one look says so here: there is patience for all of it."""
-    once = Auto(ChoicePolicy(fewest=0, looks=(), later_looks=(1,)))
+    once = auto_by(NO_GLANCE, fewest=0, looks=(), later_looks=(1,))
     options = {"C": 1e5, "gamma": 0.001, "eps": 1e-5}
     hard = libsvmx.train(HEART, LABELS, solver=once, **options)
     assert chosen(hard) == ["smo, irwls"]
@@ -149,7 +192,7 @@ def test_a_gap_that_does_not_fall():
 )
 def test_a_gap_that_has_grown_at_the_first_look(most, free, much, names):
     """The later ones would come after the end; with many free variables it must have grown by another factor."""
-    late = ChoicePolicy(fewest=0, looks=((1, most),), later_looks=(10_000,), patience=10_000)
+    late = replace(NO_GLANCE, fewest=0, looks=((1, most),), later_looks=(10_000,), patience=10_000)
     solver = auto_by(late, most_free=free, much_worse=much)
     model = libsvmx.train(HEART, LABELS, solver=solver, C=1e5, gamma=0.01, eps=1e-2)
     assert chosen(model) == [names]
@@ -245,6 +288,15 @@ def test_from_nothing_where_rounding_stops_the_first(is_lost, names):
     assert model.statuses == (SolveStatus.CONVERGED,)
 
 
+@pytest.mark.parametrize(("C", "steps", "has_grown"), [(1e4, 20, True), (1.0, 150, False)])
+def test_what_a_gap_that_has_grown_leaves_is_no_start(C, steps, has_grown):
+    starts = []
+    looks = {"looks": ((steps / 1000, 1e-9),), "glance": (0.0, inf)}
+    model = libsvmx.train(HEART, LABELS, C=C, solver=auto_by(least_squares=Stalling(starts, False), **looks))
+    assert starts[0] == has_grown
+    assert model.statuses == (SolveStatus.CONVERGED,)
+
+
 @pytest.mark.parametrize(
     ("linear", "lower", "upper", "group", "expected"),
     [
@@ -314,7 +366,7 @@ def test_large_bounds_by_weights_are_no_queue(weights):
     """Memory for a queue or not: the solvers that are chosen are the same."""
     drawn = np.random.default_rng(5).normal(size=(150, 3))
     models = [libsvmx.train(drawn, SPECIES, solver="auto", cache_size=size, **HARD, **weights) for size in (100, 1e-3)]
-    assert any("irwls" in name for name in chosen(models[0]))
+    assert any(", " in name for name in chosen(models[0]))
     assert chosen(models[0]) == chosen(models[1])
     same(*models, drawn)
 

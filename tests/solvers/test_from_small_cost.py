@@ -10,8 +10,8 @@ from libsvmx.enums import SolveStatus, SvmType
 from libsvmx.exceptions import Stopped
 
 
-def along(case, control=None, most_bytes=1e8):
-    return from_small_cost.solve(case.dual, case.kernel, 1e8, most_bytes, control or Control(1e-3), 1)
+def along(case, control=None, most_bytes=1e8, most_free=()):
+    return from_small_cost.solve(case.dual, case.kernel, 1e8, most_bytes, control or Control(1e-3), 1, most_free)
 
 
 @pytest.mark.parametrize("C", [1.0, 100.0, 3e3, 1e6])
@@ -42,6 +42,10 @@ def test_a_margin_that_has_no_room_and_a_call_that_is_ended():
     case = posed(SvmType.C_SVC, X, y, C=1e6, gamma=0.5)
     with pytest.raises(PathLost):
         along(case, most_bytes=8)
+    for steps in (0.1, 1.0, 1000.0):
+        case.check(along(case, most_free=((steps, 100),)), 1e-3)
+        with pytest.raises(PathLost):
+            along(case, most_free=((steps, 1),))
     ended = Control(1e-3)
     ended.stop(SolveStatus.INTERRUPTED)
     with pytest.raises(Stopped):

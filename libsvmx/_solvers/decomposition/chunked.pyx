@@ -34,7 +34,7 @@ from libsvmx._solvers.smo.warm cimport WarmSmo
 from libsvmx._core.buffers import zeros
 from libsvmx._core.memory import load_blas, require
 from libsvmx._problem.dual import kkt_gap
-from libsvmx._solvers.path.from_small_cost import decades, expected_ns, leads_there
+from libsvmx._solvers.path.from_small_cost import LEAST_FACTOR, decades, expected_ns, leads_there
 from libsvmx.enums import SolveStatus
 
 
@@ -220,8 +220,6 @@ cdef double OF_PATH = 0.75
 cdef double OF_FEWEST = 1.5
 cdef double TENTHS = 3.0  # times as many in all
 cdef double LEAST_FLOPS = 1e8
-# A path's factor may take so many bytes in any case.
-cdef double LEAST_FACTOR = 1 << 25
 # Kernel values of a start from one look at limits to the next: some milliseconds.
 cdef Py_ssize_t VALUES_AT_ONCE = 1 << 22
 # Of eps, what rounding of kernel values may hide.

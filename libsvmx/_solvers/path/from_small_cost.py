@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 # The path begins where the largest bound times the largest kernel value is so much, with SMO to this gap.
 START, START_EPS = 100.0, 1e-3
+# As LIBSVM: iterations at most, or so many for each variable.
+MOST_STEPS, MOST_STEPS_EACH = 10_000_000, 100
 # At so many times C at most rounding is repaired.
 GROWTH = 10.0
+# A matrix over the margin may take so many bytes in any case.
+LEAST_FACTOR = 1 << 25
 # Nanoseconds: of a breakpoint, for each row and row of the margin, and for each pair of rows of the margin; and
 # breakpoints for each row and power of ten of C. Measured at 3,000 rows, C from 1e4 to 1e8, and 80 to 900 rows in the
 # margin: within 1.5 times, but twice as many breakpoints on gauss-m.
@@ -50,23 +54,36 @@ def expected_ns(n: int, n_free: float, decades: float) -> float:
 
 
 def solve(
-    dual: DualProblem, kernel: Kernel, budget_bytes: float, most_bytes: float, control: Control, threads: int
+    dual: DualProblem,
+    kernel: Kernel,
+    budget_bytes: float,
+    most_bytes: float,
+    control: Control,
+    threads: int,
+    most_free: tuple[tuple[float, float], ...] = (),
 ) -> DualSolution:
     """The exact optimum of ``dual``, for which ``leads_there`` holds; its start is not asked for.
 
-    ``budget_bytes``: for kernel rows that are kept; ``most_bytes``: for a matrix over the margin.
+    ``budget_bytes``: for kernel rows that are kept; ``most_bytes``: for a matrix over the margin; ``most_free``: after
+    so many steps for each variable, on the way to the start, and at its end, so many variables may be free.
 
     Raises
     ------
     PathLost; Stopped; KeyboardInterrupt or what else a signal handler raises; MemoryError
     """
     from libsvmx._solvers.path.path import PathLost, path_of, solution_without
-    from libsvmx._solvers.smo import smo
+    from libsvmx._solvers.smo.smo import Smo
 
     whole = growth(dual, kernel)
     lower, upper = (filled("d", (bound / whole for bound in bounds)) for bounds in (dual.lower, dual.upper))
     start = dual.changed(lower=lower, upper=upper, beta=zeros("d", dual.size))
-    found = smo.solve(start, kernel, budget_bytes, control.part(START_EPS, 0), threads)
+    smo, converged = Smo(start, kernel, budget_bytes, control.part(START_EPS, 0), threads), False
+    for steps_each, most in most_free:
+        converged = converged or smo.advance(int(steps_each * dual.size))
+        if smo.n_free > most:
+            raise PathLost("the margin is too large")
+    found = smo.finish(converged or smo.advance(max(MOST_STEPS, MOST_STEPS_EACH * dual.size)))
+    del smo  # and its kernel rows
     if found.status not in (SolveStatus.CONVERGED, SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
         raise PathLost("SMO does not come to the start")
     path = path_of(start, kernel, budget_bytes, found.beta, control)
