@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._kernels.kernel cimport Kernel, Targets
@@ -44,17 +44,12 @@ cdef class RowSlots(KernelRows):
     cdef float **slabs
     cdef int32_t[::1] slot_of       # a kernel row, -1 for none
     cdef int32_t[::1] row_in        # a slot
-    cdef int32_t head
-    cdef int32_t[::1] newer         # newer[head] is the oldest slot
-    cdef int32_t[::1] older
     cdef int lay_slabs(self, Py_ssize_t length) except -1
     cdef void empty(self) noexcept nogil
     cdef void cut(self, Py_ssize_t length) noexcept nogil
     cdef Py_ssize_t fitting(self) noexcept nogil
     cdef int32_t unused(self) noexcept nogil
     cdef float *slot(self, Py_ssize_t s) noexcept nogil
-    cdef void unlink(self, int32_t s) noexcept nogil
-    cdef void make_newest(self, int32_t s) noexcept nogil
 
 
 cdef class Symmetry:
@@ -99,6 +94,11 @@ cdef class RowStore(RowSlots):
     cdef int64_t guesses            # rows computed on a guess of late
     cdef int64_t guesses_used       # and asked for later
     cdef int64_t[::1] last_use      # rows_taken when a row was last asked for, 0 for never
+    cdef double[::1] uses           # of a row, in units that grow, so that the latest count most
+    cdef double use                 # what the next one counts
+    cdef int32_t newest             # slot of the row that was asked for last, -1 for none
+    cdef int32_t held               # the same, when what makes way for others was looked for
+    cdef uint64_t dice
     cdef unsigned char[::1] ahead   # by slot: computed on a guess, with a missing row, and not asked for yet
 
     cdef int prepare_symmetry(self, int n) except -1 nogil
@@ -112,6 +112,8 @@ cdef class RowStore(RowSlots):
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil
     cdef bint sync(self, int32_t s) noexcept nogil
     cdef int32_t slot_for(self, int32_t i) except -1 nogil
+    cdef int32_t least_used(self, uint64_t *dice) noexcept nogil
+    cdef void count_use(self, int32_t i) noexcept nogil
     cdef void catch_up(self) noexcept nogil
     cdef void compress(self) noexcept nogil
     cdef void forget(self) noexcept nogil

@@ -147,14 +147,25 @@ def test_store_gives_the_kernel_rows(requests, capacity):
         assert store.rows_computed == len(set(requests))
 
 
-def test_store_keeps_the_latest():
+def test_store_keeps_what_is_asked_for_often():
     kernel = Kernel(data.load("heart_scale", 30)[0], rows_of(30), RBF, 0, 0.5, 0.0)
-    store = RowStore(kernel, 4.0 * 32 * 3)
-    for i in (0, 1, 2, 0, 3):  # 3 replaces 1, the least recently used
+    store = RowStore(kernel, 4.0 * 32 * 4)
+    for i in (*(0, 1) * 3, *range(2, 30)):  # however many others come by
         store.fetch(i)
-    assert store.rows_computed == 4
-    for i in (0, 2, 3):
+    assert store.rows_computed == 30
+    for i in (0, 1, 29):
         store.fetch(i)
-    assert store.rows_computed == 4
-    store.fetch(1)
+    assert store.rows_computed == 30
+    store.fetch(2)
+    assert store.rows_computed == 31
+
+
+def test_store_forgets_uses_of_long_ago():
+    kernel = Kernel(data.load("heart_scale", 30)[0], rows_of(30), RBF, 0, 0.5, 0.0)
+    store = RowStore(kernel, 4.0 * 32 * 4)
+    for i in (*(0, 1) * 50, *(2, 3) * 40, 4):  # 4 replaces 0 or 1
+        store.fetch(i)
+    assert store.rows_computed == 5
+    for i in (2, 3, 4):
+        store.fetch(i)
     assert store.rows_computed == 5
