@@ -150,16 +150,46 @@ def test_unknown_names(wrong: object) -> None:
 @pytest.mark.parametrize(
     ("wrong", "meant"),
     [
-        ("c", "C"), ("cost", "C"), ("gama", "gamma"), ("Gamma", "gamma"), ("maxiter", "max_iter"),
+        ("c", "C"), ("gama", "gamma"), ("Gamma", "gamma"), ("maxiter", "max_iter"),
         ("svmtype", "svm_type"),
     ],
 )  # fmt: skip
 def test_unknown_keywords(wrong: str, meant: str) -> None:
     for call in CALLS.values():
         with pytest.raises(
-            ParameterError, match=f"there is no parameter {wrong};.* Did you mean {meant}\\? Known are C, "
+            ParameterError, match=f"there is no parameter {wrong}; did you mean {meant}\\? Known are C, "
         ):
             call(**{wrong: 1})
+
+
+def test_a_word_for_another() -> None:
+    for call in CALLS.values():
+        with pytest.raises(ParameterError, match=r"^cost is called C here$"):
+            call(cost=1)
+
+
+FOLDED = {
+    "cross_validate": lambda **more: libsvmx.cross_validate(X, Y, **more).predictions,
+    "grid_search": lambda **more: libsvmx.grid_search(X, Y, (3, 5, 2), (-1, -3, -2), **more).rate,
+    "permutation_test": lambda **more: libsvmx.permutation_test(X, Y, 2, **more).scores,
+    "c_path": lambda **more: libsvmx.c_path(X[::9], Y[::9], 1.0, 2.0, gamma=0.1, **more).best_C,
+    "cv_plus": lambda **more: libsvmx.cv_plus(X, Y, X[::9], **more).p_values,
+}
+
+
+@pytest.mark.parametrize("call", FOLDED)
+def test_a_number_of_folds_by_either_word(call: str) -> None:
+    one, other = FOLDED[call](n_folds=3), FOLDED[call](cv=3)
+    assert np.array_equal(one, other)
+    with pytest.raises(ParameterError, match="is called n_folds here: give one of them"):
+        FOLDED[call](n_folds=3, cv=3)
+    with pytest.raises(ParameterError, match="must be a whole number"):
+        FOLDED[call](cv="many")
+
+
+def test_a_number_of_folds_is_needed() -> None:
+    with pytest.raises(ParameterError, match="a number of folds is needed: n_folds=5"):
+        libsvmx.cross_validate(X, Y)
 
 
 def test_keywords_like_no_other() -> None:

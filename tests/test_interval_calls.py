@@ -197,7 +197,7 @@ def test_what_cv_plus_refuses():
         libsvmx.cv_plus(X, y[1:], new)
     with pytest.raises(DataError, match="columns"):
         libsvmx.cv_plus(X, y, np.ones((1, 14)))
-    with pytest.raises(ParameterError, match="there is no parameter"):
+    with pytest.raises(ParameterError, match="cost is called C here"):
         libsvmx.cv_plus(X, y, new, cost=3)
     with pytest.raises(DataError, match="not finite"):
         libsvmx.cv_plus(X, ROWS[:50, 0] * np.nan, new, svm_type="EPSILON_SVR")

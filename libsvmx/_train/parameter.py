@@ -289,13 +289,16 @@ def changed(param: Parameter, given: Mapping[str, Any]) -> Parameter:
     taken = [known.name for known in solver.settings()]
     for name in settings:
         if name not in taken:
+            if name in ELSEWHERE:
+                raise ParameterError(f"{name} is called {ELSEWHERE[name]} here")
             from libsvmx._solvers.registry import names_of, solver_classes
 
             takers = [other for other in solver_classes() if name in (known.name for known in other.settings())]
             what = f"{name} is of solver {names_of(takers)}" if takers else f"there is no parameter {name}"
             takes = f"takes {', '.join(taken)}" if taken else "has no settings"
-            hint = "" if takers else f". {_likely(name, [*sorted(FIELDS), *taken])}"
-            raise ParameterError(f"{what}; solver {solver.name} {takes}{hint}")
+            told = f"; solver {solver.name} {takes}"
+            known = [*sorted(own - {"policy"}), *taken]
+            raise ParameterError(f"{what}{told if takers else _likely(name, known, told)}")
     return replace(param, **{**general, "solver": replace(solver, **settings)})
 
 
@@ -312,14 +315,13 @@ SCIKIT_LEARN = {
 ELSEWHERE = {**SCIKIT_LEARN, "cost": "C"}
 
 
-def _likely(name: str, known: list[str]) -> str:
-    """``Did you mean gamma? Known are …`` of an unknown name."""
+def _likely(name: str, known: list[str], otherwise: str) -> str:
+    """``; did you mean gamma? Known are …`` of an unknown name; ``otherwise`` where none is like it."""
     from difflib import get_close_matches
 
     by_lower = {each.lower(): each for each in known}
     near = get_close_matches(name.lower(), list(by_lower), 1)
-    meant = ELSEWHERE.get(name) or (by_lower[near[0]] if near else "")
-    return f"{f'Did you mean {meant}? ' if meant else ''}Known are {', '.join(known)}"
+    return f"{f'; did you mean {by_lower[near[0]]}?' if near else f'{otherwise}.'} Known are {', '.join(known)}"
 
 
 def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list[float]:

@@ -382,6 +382,20 @@ def own_words(options: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def folds_of(given: Any, options: dict[str, Any], usual: int | None = None, name: str = "n_folds") -> Any:
+    """The number of folds that a call asks for, by ``name`` or by another word for it, which ``options`` lose.
+
+    Raises
+    ------
+    ParameterError           by several, or no whole number
+    """
+    words = {name: given, **{word: options.pop(word, None) for word in ("n_folds", "cv") if word != name}}
+    asked = [word for word, value in words.items() if value is not None]
+    if len(asked) > 1:
+        raise ParameterError(f"{asked[1]} is called {asked[0]} here: give one of them")
+    return converted(asked[0], words[asked[0]], int) if asked else usual
+
+
 def threads_of_jobs(n_jobs: Any) -> int:
     """Threads as ``Parameter`` counts them, 0 for all, from joblib's ``n_jobs``: None is one, -1 all, -2 all but one.
 

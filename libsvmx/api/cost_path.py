@@ -17,7 +17,7 @@ from libsvmx._train.updating.cost_curve import middle
 from libsvmx._train.updating.cost_folds import followed
 from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, check_followed
 from libsvmx._train.updating.state import train_state
-from libsvmx.api.arrays import decision_values, numbers_of, parameter_of, problem_of, rand_of
+from libsvmx.api.arrays import decision_values, folds_of, numbers_of, parameter_of, problem_of, rand_of
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
@@ -122,7 +122,7 @@ class CostPath:
     @property
     def _validated(self) -> Curve:
         if self._curve is None:
-            raise ParameterError("there was no cross-validation: give c_path a number of folds as cv")
+            raise ParameterError("there was no cross-validation: give c_path a number of folds, n_folds=5")
         return self._curve
 
     def _checked(self, C: Any) -> FloatArray:
@@ -141,7 +141,7 @@ def c_path(
     y: Any,
     C_min: float = 0.01,
     C_max: float = 100.0,
-    cv: int | None = None,
+    n_folds: int | None = None,
     param: Parameter | None = None,
     *,
     sample_weight: Any = None,
@@ -149,7 +149,7 @@ def c_path(
     observer: Observer | None = None,
     **options: Any,
 ) -> CostPath:
-    """The optimum at every C from ``C_min`` to ``C_max`` and, with ``cv`` folds, its error: a curve, not points.
+    """The optimum at every C from ``C_min`` to ``C_max`` and, with ``n_folds`` folds, its error: a curve, not points.
 
     Coefficients are piecewise linear in C (Hastie, Rosset, Tibshirani & Zhu, *The entire regularization path for the
     support vector machine*, JMLR 5, 2004), so the path is followed from breakpoint to breakpoint, in double, and what
@@ -160,7 +160,8 @@ def c_path(
     ----------
     X, y : as of ``train``, C-SVC or epsilon-SVR
     C_min, C_max : float         0 < C_min <= C_max; rows have this C times their weight and that of their class
-    cv : int or None             folds, those that ``cross_validate`` draws; None: no cross-validation
+    n_folds : int or None        folds, those that ``cross_validate`` draws; None: no cross-validation; ``cv`` is
+        another name of it
     param, sample_weight, random_state, observer, **options : as of ``cross_validate``; C itself is not looked at
 
     Returns
@@ -180,7 +181,7 @@ def c_path(
         raise ParameterError(f"C_min must be positive, not {C_min:g}")
     if C_min > C_max:
         raise ParameterError(f"C_min must be at most C_max, but {C_min:g} > {C_max:g}")
-    n_folds = None if cv is None else converted("cv", cv, int)
+    n_folds = folds_of(n_folds, options)
     param = replace(parameter_of(param, options, random_state, X), C=C_min)
     check_followed(param)
     problem, param = problem_of(X, y, param, sample_weight)

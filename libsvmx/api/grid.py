@@ -13,7 +13,7 @@ from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Grid, exponents, para
 from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.grid_search import Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.api.arrays import parameter_of, problem_of, seed_of
+from libsvmx.api.arrays import folds_of, parameter_of, problem_of, seed_of
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import StoppedEarly
 
@@ -84,7 +84,7 @@ def grid_search(
     y: Any,
     log2c: Axis = C_AXIS,
     log2g: Axis = G_AXIS,
-    n_folds: int = 5,
+    n_folds: int | None = None,
     param: Parameter | None = None,
     *,
     sample_weight: Any = None,
@@ -103,7 +103,7 @@ def grid_search(
     X, y, param, options      as of ``train``
     log2c, log2g : (begin, end, step) or None
         Exponents of C and gamma; None leaves C or gamma to ``param``.
-    n_folds : int
+    n_folds : int             5, if none is given; ``cv`` is another name of it
     sample_weight             as of ``cross_validate``
     seeder : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
                               None or 'none' is LIBSVM's own path, with exactly its rates, and what 'auto' means where
@@ -125,6 +125,7 @@ def grid_search(
     StoppedEarly              ``time_limit``, seconds for the whole search, or the observer has ended it; ``partial`` is
         a GridSearch of the points that were finished, None without any
     """
+    n_folds = folds_of(n_folds, options, 5)
     problem, param = problem_of(X, y, parameter_of(param, options, random_state, X), sample_weight)
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
     seeding = usual_seeding(Seeding(seeder or "none"), param, problem.targets)

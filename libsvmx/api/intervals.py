@@ -21,6 +21,7 @@ from libsvmx._train.updating.joined import each_joining
 from libsvmx._train.validation.fold_values import fold_values
 from libsvmx.api.arrays import (
     decision_values,
+    folds_of,
     new_rows,
     parameter_of,
     problem_of,
@@ -143,7 +144,7 @@ def cv_plus(
     X: Any,
     y: Any,
     X_new: Any,
-    k: int = 10,
+    k: int | None = None,
     alpha: float = 0.1,
     param: Parameter | None = None,
     *,
@@ -162,7 +163,7 @@ def cv_plus(
     ----------
     X, y : as of ``train``       n rows, and labels or targets
     X_new : as of ``predict``    m new rows; with a precomputed kernel K(new row, row), shape (m, n)
-    k : int                      folds
+    k : int                      folds, 10 if none are given; ``n_folds`` and ``cv`` are other names of it
     alpha : float                0 < alpha < 1
     param, random_state, observer, **options : as of ``cross_validate``; any formulation but one-class
 
@@ -176,6 +177,7 @@ def cv_plus(
     TooLittleMemory     8 k m n_functions bytes
     StoppedEarly        ``time_limit`` for the whole call, or the observer has ended it
     """
+    k = folds_of(k, options, 10, "k")
     alpha, param = alpha_of(alpha), parameter_of(param, options, random_state, X)
     check_kind(param)
     if param.probability:
@@ -184,7 +186,7 @@ def cv_plus(
     tests = new_rows(X_new, param, problem.matrix)
     with early_stops_warned(observer) as heard:
         told = limited(heard, param.time_limit)
-        found = fold_values(problem, param, converted("k", k, int), rand_of(random_state), told, tests)
+        found = fold_values(problem, param, k, rand_of(random_state), told, tests)
         targets = np.asarray(problem.targets)
         with errors_of_a_path("cv_plus has no result"):
             if param.svm_type.is_regression:

@@ -12,7 +12,7 @@ from libsvmx._solvers.solver import converted
 from libsvmx._train.metrics import Scores, balanced_accuracy
 from libsvmx._train.validation.permutations import predicted_permutations
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.api.arrays import parameter_of, problem_of, seed_of
+from libsvmx.api.arrays import folds_of, parameter_of, problem_of, seed_of
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
@@ -85,7 +85,7 @@ def permutation_test(
     X: Any,
     y: Any,
     n: int = 1000,
-    cv: int = 5,
+    n_folds: int | None = None,
     param: Parameter | None = None,
     *,
     scoring: str | None = None,
@@ -107,7 +107,7 @@ def permutation_test(
     ----------
     X, y : as of ``cross_validate``
     n : int                       permutations, at least 1
-    cv : int                      folds, from 2 to the number of rows
+    n_folds : int                 folds, from 2 to the number of rows, 5 if none is given; ``cv`` is another name of it
     scoring : str or None         'accuracy' or 'balanced_accuracy' (the mean over classes of the share that is found),
         both in percent, or 'mean_squared_error', over all rows at once; None: accuracy, and the error of regressions
     random_state : int            as of ``cross_validate``; permutations are drawn from the numbers that come next
@@ -124,8 +124,9 @@ def permutation_test(
     StoppedEarly                  ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial``
         is a PermutationTest of the permutations that were finished, None if there is none
     """
+    n_folds = folds_of(n_folds, options, 5)
     param = parameter_of(param, options, random_state, X)
-    n, cv = converted("n", n, int), converted("cv", cv, int)
+    n = converted("n", n, int)
     if n < 1:
         raise ParameterError(f"n must be at least 1, not {n}")
     usual, *others = (ACCURACY, BALANCED) if param.svm_type.is_classification else (ERROR,)
@@ -136,7 +137,7 @@ def permutation_test(
     seeding, seed, scores = Seeding(seeder or "none", scheme), seed_of(random_state), []
     try:
         with early_stops_warned(observer) as told:
-            for found in predicted_permutations(problem, param, n, cv, seed, told, seeding):
+            for found in predicted_permutations(problem, param, n, n_folds, seed, told, seeding):
                 scores.append(score_of(found, scoring))
                 told.counted("permutation", len(scores) - 1, n)
     except StoppedEarly as stop:

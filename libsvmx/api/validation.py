@@ -12,9 +12,9 @@ from libsvmx._train.metrics import mean, scores_of_repeats
 from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_out_problem
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.api.arrays import parameter_of, problem_of, rand_of
+from libsvmx.api.arrays import folds_of, parameter_of, problem_of, rand_of
 from libsvmx.api.warned import early_stops_warned
-from libsvmx.exceptions import StoppedEarly
+from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
@@ -104,7 +104,7 @@ class LeaveOneOut(Validation):
 def cross_validate(
     X: Any,
     y: Any,
-    n_folds: int,
+    n_folds: int | None = None,
     param: Parameter | None = None,
     *,
     repeats: int = 1,
@@ -120,7 +120,7 @@ def cross_validate(
     Parameters
     ----------
     X, y, param, observer, **options : as of ``train``
-    n_folds : int
+    n_folds : int        ``cv`` is another name of it
     repeats : int
         The folds are drawn so many times, first as for once: repeated cross-validation. All trainings share kernel
         values, and with a seeder that starts from the optimum over all rows, that one optimum.
@@ -149,6 +149,9 @@ def cross_validate(
         result of what was finished, in which all else, and the figures over all rows, are nan; None
         where features that all folds share were not finished
     """
+    n_folds = folds_of(n_folds, options)
+    if n_folds is None:
+        raise ParameterError("a number of folds is needed: n_folds=5")
     param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight)
     seeding = Seeding(seeder or "none", scheme)

@@ -92,7 +92,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "solver": [StrOptions({"smo", "auto", "chunked", "irwls"}), Solver],
+        "solver": [StrOptions({"smo", "auto", "chunked", "irwls", "crsvm"}), Solver],
         "n_jobs": [Integral, None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "warm_start": ["boolean"],
@@ -339,6 +339,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
             self.__dict__.pop("_known", None)
             return train(problem, param, rand, observer)
         before, known = self.__dict__.get("_known", (b"", None))
+        param.solver.require("may_be_seeded")
         mark = fingerprint(problem, param)
         warm = WarmStart(param, known if mark == before else None)
         model = train(problem, param, rand, observer, warm)

@@ -235,7 +235,7 @@ class SVC(BaseClassifier):
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
     break_ties : bool, default=False          predict by the decision values of 'ovr', not by votes
     random_state : int, RandomState or None, default=None    draws the folds behind probabilities
-    solver : {'smo', 'auto', 'chunked', 'irwls'} or Solver, default='smo'      'smo' is LIBSVM's path
+    solver : {'smo', 'auto', 'chunked', 'irwls', 'crsvm'} or Solver, default='smo'      'smo' is LIBSVM's path
     n_jobs : int or None, default=None        threads, as joblib counts: None is 1, -1 all; no result depends on it
     max_time : float or None, default=None    seconds after which training ends with what it has
     warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes

@@ -28,7 +28,7 @@ class SVR(RegressorMixin, BaseSVM):
     cache_size : float, default=200           MB for kernel rows
     verbose : bool, default=False             draw a bar (on a terminal, with tqdm), or print LIBSVM's transcript
     max_iter : int, default=-1                of the solver, -1 for no limit but that of LIBSVM where C is infinite
-    solver : {'smo', 'auto', 'chunked', 'irwls'} or Solver, default='smo'      'smo' is LIBSVM's path
+    solver : {'smo', 'auto', 'chunked', 'irwls', 'crsvm'} or Solver, default='smo'      'smo' is LIBSVM's path
     n_jobs : int or None, default=None        threads, as joblib counts: None is 1, -1 all; no result depends on it
     max_time : float or None, default=None    seconds after which training ends with what it has
     warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes

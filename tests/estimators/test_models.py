@@ -129,3 +129,28 @@ def test_scikit_learns_names_of_parameters():
     ):
         with pytest.raises(libsvmx.ParameterError, match=words):
             libsvmx.train(X, CLASSES, **wrong)
+
+
+@pytest.mark.parametrize("kind", [libsvmx.SVC, libsvmx.SVR, libsvmx.QuantileSVR])
+def test_crsvm_where_it_can(kind):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 3))
+    y = np.sign(X[:, 0]) if kind is libsvmx.SVC else X[:, 0] + 0.1 * rng.normal(size=60)
+    usual = kind(kernel="linear", tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(kind(kernel="linear", solver="crsvm").fit(X, y).coef_, usual.coef_, atol=1e-5)
+    for more, why in (
+        ({"kernel": "rbf"}, "solver crsvm needs explicit features"),
+        ({"kernel": "linear", "refine": True}, "choose another solver than crsvm"),
+        ({"kernel": "linear", "warm_start": True}, "solver crsvm cannot start from what is known"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            kind(solver="crsvm", **more).fit(X, y)
+    with pytest.raises(ValueError, match="choose another solver than crsvm"):
+        kind(kernel="linear", solver="crsvm").partial_fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [libsvmx.NuSVC, libsvmx.NuSVR, libsvmx.OneClassSVM])
+def test_crsvm_where_it_cannot(kind):
+    X = np.random.default_rng(4).normal(size=(20, 3))
+    with pytest.raises(ValueError, match="solver crsvm solves C_SVC, EPSILON_SVR and QUANTILE_SVR, not"):
+        kind(kernel="linear", solver="crsvm").fit(X, np.sign(X[:, 0]))

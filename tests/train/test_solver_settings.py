@@ -189,7 +189,8 @@ def test_what_a_solver_takes_is_told():
         ),
         ({"solver": "crsvm", "working_set": 9}, "working_set is of solver chunked or irwls; solver crsvm takes red"),
         ({"random_state": 9}, "random_state is of solver chunked, irwls or crsvm; solver smo has no settings"),
-        ({"sigma": 9}, "there is no parameter sigma; solver smo has no settings"),
+        ({"sigma": 9}, "there is no parameter sigma; did you mean gamma? Known are C, "),
+        ({"zzz": 9}, "there is no parameter zzz; solver smo has no settings. Known are C, "),
     ):
         with pytest.raises(ParameterError) as error:
             changed(Parameter(), given)
