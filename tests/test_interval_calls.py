@@ -201,3 +201,16 @@ def test_what_cv_plus_refuses():
         libsvmx.cv_plus(X, y, new, cost=3)
     with pytest.raises(DataError, match="not finite"):
         libsvmx.cv_plus(X, ROWS[:50, 0] * np.nan, new, svm_type="EPSILON_SVR")
+
+
+@pytest.mark.parametrize("posed", [CLASSES["two"], REGRESSIONS["rbf"]], ids=["classes", "regression"])
+def test_jackknife_plus_trains_a_state(posed):
+    options, X, y, new = posed
+    state = libsvmx.train(X, y, keep_state=True, **options)
+    expected = bits(libsvmx.jackknife_plus(state, new, 0.2))
+    assert bits(libsvmx.jackknife_plus(X, y, new, 0.2, **options)) == expected
+    assert bits(libsvmx.jackknife_plus(X, y, X_new=new, alpha=0.2, **options)) == expected
+    with pytest.raises(ParameterError, match="alpha"):
+        libsvmx.jackknife_plus(X, y, new, 1.0, **options)
+    with pytest.raises(TypeError, match="a State is needed"):
+        libsvmx.jackknife_plus(state.model, new, 0.2)

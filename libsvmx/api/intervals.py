@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from numbers import Real
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from libsvmx.api.arrays import (
     threads_of,
 )
 from libsvmx.api.state import State
+from libsvmx.api.training import train
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
@@ -79,9 +81,24 @@ class LabelSets:
         return self.p_values > self.alpha
 
 
+@overload
 def jackknife_plus(
     state: State, X: Any, alpha: float = 0.1, *, threads: int = 0, observer: Observer | None = None
-) -> Intervals | LabelSets:
+) -> Intervals | LabelSets: ...
+@overload
+def jackknife_plus(
+    X: Any,
+    y: Any,
+    X_new: Any,
+    alpha: float = 0.1,
+    param: Parameter | None = None,
+    *,
+    threads: int = 0,
+    random_state: int | None = None,
+    observer: Observer | None = None,
+    **options: Any,
+) -> Intervals | LabelSets: ...
+def jackknife_plus(*args: Any, **options: Any) -> Intervals | LabelSets:
     """Intervals of epsilon-SVR, or label sets of C-SVC, from exact leave-one-out.
 
     If the rows of the state and a new one are exchangeable (independent draws from one distribution are), the target of
@@ -99,10 +116,14 @@ def jackknife_plus(
     label against another one. Each row that the optimum rests on leaves along the exact path, once for all new rows;
     without another f stays. C and gamma must not have been chosen by the targets of these rows.
 
+    ``jackknife_plus(state, X, alpha)`` is of the rows of a state; ``jackknife_plus(X, y, X_new, alpha, param,
+    **options)`` trains one, as ``train`` does, and drops it.
+
     Parameters
     ----------
     state : State                a ``train(..., keep_state=True)`` of epsilon-SVR or C-SVC; it stays as it is
-    X : as of ``predict``        m new rows
+    X : as of ``predict``        m new rows; without a state rows to train on, with their targets or labels y
+    X_new : as of ``predict``    without a state: m new rows
     alpha : float                0 < alpha < 1
     threads : int                as of ``predict``; nothing depends on it
     observer : Observer          is told of rows, and asked whether to stop
@@ -119,6 +140,32 @@ def jackknife_plus(
     TooLittleMemory     of s rows that the optimum rests on, 8 s m n_functions bytes
     StoppedEarly        ``time_limit`` of the state's parameters, for this call, or the observer has ended it
     """
+    new = args[2] if len(args) > 2 else options.get("X_new")
+    of_one = "state" in options or isinstance(args[0], State) or new is None or isinstance(new, Real)
+    return of_state(*args, **options) if of_one else of_rows(*args, **options)
+
+
+def of_rows(
+    X: Any,
+    y: Any,
+    X_new: Any,
+    alpha: float = 0.1,
+    param: Parameter | None = None,
+    *,
+    threads: int = 0,
+    observer: Observer | None = None,
+    **options: Any,
+) -> Intervals | LabelSets:
+    """``jackknife_plus`` of a state that is trained."""
+    alpha = alpha_of(alpha)
+    state = train(X, y, param, keep_state=True, threads=threads, observer=observer, **options)
+    return of_state(state, X_new, alpha, threads=threads, observer=observer)
+
+
+def of_state(
+    state: State, X: Any, alpha: float = 0.1, *, threads: int = 0, observer: Observer | None = None
+) -> Intervals | LabelSets:
+    """``jackknife_plus`` of a state that is there."""
     alpha, state, most = alpha_of(alpha), own_copy(state), threads_of(threads)
     observer = limited(observer or Observer(), state.param.time_limit)
     tests = tests_of(state.model, X)
