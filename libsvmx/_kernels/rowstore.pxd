@@ -9,6 +9,10 @@ cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
     return (n + 15) // 16 * 16
 
 
+cdef enum:
+    LAID_ROWS = 4  # two that are in use, and the two violators of problems with two groups
+
+
 cdef class KernelRows:
     cdef readonly Kernel kernel
     cdef ThreadPool pool
@@ -20,12 +24,17 @@ cdef class KernelRows:
     cdef int32_t[::1] index         # kernel row of each position
     cdef readonly bint whole        # row_of has the values of all positions
     cdef bint injective             # no two positions share a row; False where that is not known
+    cdef bint by_row                # whole rows are stored by target, each kernel row once, not by position
+    cdef int32_t[::1] place         # by_row: target of a position
+    cdef int32_t[::1] row_of_target # kernel row
     cdef const float *row(self, Py_ssize_t position) except NULL nogil
     cdef const float *row_of(self, int32_t i) except NULL nogil
     cdef bint to_compute(self, int32_t i) except -1 nogil
     cdef int together(self, bint sure) noexcept nogil
     cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil
     cdef const float *stored(self, int32_t i) except NULL nogil
+    cdef Py_ssize_t n_places(self) noexcept nogil
+    cdef int32_t row_at(self, Py_ssize_t place) noexcept nogil
     cdef bint may_replace(self, const unsigned char *wanted) noexcept nogil
     cdef bint is_crowded(self) noexcept nogil
     cdef void shorten(self) noexcept nogil
@@ -74,8 +83,14 @@ cdef class RowStore(RowSlots):
     cdef Py_ssize_t covered         # positions [0, covered) had their rows in targets
     cdef Py_ssize_t distinct        # kernel rows among the active positions
     cdef bint in_order              # position p < active is target p
-    cdef bint twice                 # positions are the targets in their order, and the same again: of a regression
-    cdef int32_t[::1] place         # target of a position
+    cdef bint twice                 # positions are, by_row were at first, the targets in their order, twice
+    cdef float[:, ::1] laid         # by_row: the last rows that were asked for, by position
+    cdef int32_t laid_row[LAID_ROWS]
+    cdef int64_t laid_last[LAID_ROWS]   # n_laid when it was last asked for
+    cdef int64_t n_laid
+    cdef int32_t[:, ::1] moved      # active positions that are not where they were at first; their targets
+    cdef Py_ssize_t n_moved
+    cdef bint moves_known           # and what is laid out is for the positions as they are
     cdef float[::1] scratch
     cdef bint symmetric             # values may be copied: the store was empty when targets were arranged, and none has moved
     cdef bint symmetry_pays
@@ -101,6 +116,8 @@ cdef class RowStore(RowSlots):
     cdef uint64_t dice
     cdef unsigned char[::1] ahead   # by slot: computed on a guess, with a missing row, and not asked for yet
 
+    cdef const float *by_position(self, int32_t i, const float *values) noexcept nogil
+    cdef void find_moved(self) noexcept nogil
     cdef int prepare_symmetry(self, int n) except -1 nogil
     cdef void forgo_symmetry(self) noexcept nogil
     cdef bint missing(self, int32_t i) except -1 nogil

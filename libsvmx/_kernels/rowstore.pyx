@@ -8,6 +8,10 @@ lie, without a gather, and get shorter, and cheaper, as the problem shrinks. Whe
 cheaper by the block, the solver may have those it will probably want next computed with a
 missing one, as long as enough of them are used.
 
+Two variables of a regression share a row. Its values, if they are kept for all positions, are stored once, in the order of
+the kernel's rows (``by_row``), and laid out by position when the row is asked for. That halves memory, and nothing stored
+follows a swap.
+
 How rows follow the positions stands here; their memory is RowSlots. What is worth keeping, and computing on a guess, is
 decided by counts: of rows that come back, and of the work on a value (``value_ns`` of Targets). So the same training
 computes and keeps the same rows in every run, on a busy machine, too. Memory is bounded by the budget, but touched for the
@@ -26,7 +30,7 @@ from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.kernel cimport DotTargets, Kernel, Targets
 
 from libsvmx._core.arrays import ramp
-from libsvmx._core.buffers import zeros
+from libsvmx._core.buffers import table, zeros
 
 
 # ---- Kernel rows as a solver asks for them ---------------------------------------------------------
@@ -76,6 +80,14 @@ cdef class KernelRows:
         """The active part is now [0, active), smaller or larger."""
         self.active = active
 
+    cdef Py_ssize_t n_places(self) noexcept nogil:
+        """Values of a stored row, if it is whole."""
+        return self.targets.n if self.by_row else self.size
+
+    cdef int32_t row_at(self, Py_ssize_t place) noexcept nogil:
+        """The kernel row that a place of a stored row, if it is whole, has the value with."""
+        return self.row_of_target[place] if self.by_row else self.index[place]
+
     cdef bint may_replace(self, const unsigned char *wanted) noexcept nogil:
         """Whether the next rows to be computed may take the place of one of the ``wanted``, by kernel row."""
         return False
@@ -109,13 +121,13 @@ cdef class RowSlots(KernelRows):
     cdef int lay_slabs(self, Py_ssize_t length) except -1:
         """Room for rows of up to so many values.
 
-        No malloc per row, and memory is touched only as rows come in. Slabs are of SVMX_SLAB bytes or of one longer row, or
-        a smaller one holds all there will be.
+        No malloc per row, and memory is touched only as rows come in. Slabs are of SVMX_SLAB bytes or of one longer row, of
+        all positions, or a smaller one holds all there will be.
         """
         self.stride = padded(length)
         self.capacity = self.fitting()
-        self.per_slab = max(1, <Py_ssize_t>SVMX_SLAB // max(4 * self.stride, 1))
-        self.slab_bytes = max(<Py_ssize_t>SVMX_SLAB, 4 * self.stride)
+        self.slab_bytes = max(<Py_ssize_t>SVMX_SLAB, 4 * max(self.stride, padded(self.size)))
+        self.per_slab = max(1, self.slab_bytes // max(4 * self.stride, 1))
         if self.capacity < self.per_slab:
             self.per_slab = self.capacity
             self.slab_bytes = self.per_slab * 4 * self.stride
@@ -285,6 +297,8 @@ cdef enum: DRAWN = 16
 cdef double HALF_LIFE = 16.0, LN_2 = 0.6931471805599453
 # Uses are counted in units that grow; this much is made 1 again.
 cdef double LARGEST_USE = 1e100
+# Rows are laid out by copying where at most one in so many positions is not where it was at first, else by a gather.
+cdef Py_ssize_t FEW_MOVED = 2
 # Catching up with one swap.
 cdef double SWAP_NS = 2.0
 # Values are copied by symmetry where rows have so many entries in the mean, else they are computed as fast. To lay out a
@@ -332,12 +346,16 @@ cdef class RowStore(RowSlots):
         self.last_use[:] = 0
         self.length = zeros("i", kernel.n + 4)
         self.synced, self.ahead = zeros("q", kernel.n + 4), bytearray(kernel.n + 4)
-        self.lay_slabs(self.size)
-        if self.extent < self.size:
-            self.cut(self.extent)
-        self.forget()
         self.arrange()
         self.whole = self.extent == self.size and self.targets.again_ns >= CHEAP_NS
+        self.by_row = self.whole and not self.targets.kept and self.targets.n < self.size
+        if self.by_row:
+            self.extent = self.targets.n
+            self.laid, self.moved = table("f", LAID_ROWS, self.size), table("i", 2, self.size)
+        self.lay_slabs(self.extent if self.by_row else self.size)
+        if self.extent < self.size and not self.by_row:
+            self.cut(self.extent)
+        self.forget()
 
     def __dealloc__(self):
         free(self.swaps)
@@ -358,7 +376,48 @@ cdef class RowStore(RowSlots):
         self.ahead[s] = False
         self.count_return(i)
         self.last_use[i] = self.rows_taken
-        return self.slot(s)
+        return self.by_position(i, self.slot(s)) if self.by_row else self.slot(s)
+
+    cdef const float *by_position(self, int32_t i, const float *values) noexcept nogil:
+        """Row i of the kernel with the active positions, laid out from its ``values`` by target."""
+        cdef Py_ssize_t n = self.targets.n, k
+        cdef const int32_t *position = &self.moved[0, 0]
+        cdef const int32_t *target = &self.moved[1, 0]
+        cdef int r, at = 0
+        cdef float *out
+        if not self.moves_known:
+            self.find_moved()
+        self.n_laid += 1
+        for r in range(LAID_ROWS):
+            if self.laid_row[r] == i:
+                self.laid_last[r] = self.n_laid
+                return &self.laid[r, 0]
+            if self.laid_last[r] < self.laid_last[at]:
+                at = r
+        self.laid_row[at], self.laid_last[at] = i, self.n_laid
+        out = &self.laid[at, 0]
+        if not self.twice or FEW_MOVED * self.n_moved > self.active:
+            svmx_gather(self.active, values, &self.place[0], out)
+            return out
+        memcpy(out, values, min(n, self.active) * sizeof(float))
+        if self.active > n:
+            memcpy(out + n, values, (self.active - n) * sizeof(float))
+        for k in range(self.n_moved):
+            out[position[k]] = values[target[k]]
+        return out
+
+    cdef void find_moved(self) noexcept nogil:
+        """Which active positions are no longer where they were at first. No row is laid out for the positions as they are."""
+        cdef Py_ssize_t p, n = self.targets.n
+        cdef int r
+        for r in range(LAID_ROWS):
+            self.laid_row[r] = -1
+        self.n_moved = 0
+        for p in range(self.active if self.twice else 0):
+            if self.place[p] != (p if p < n else p - n):
+                self.moved[0, self.n_moved], self.moved[1, self.n_moved] = <int32_t>p, self.place[p]
+                self.n_moved += 1
+        self.moves_known = True
 
     cdef const float *stored(self, int32_t i) except NULL nogil:
         return self.slot(self.slot_of[i])
@@ -373,7 +432,7 @@ cdef class RowStore(RowSlots):
         if self.unsettled:
             self.settle()
         s = self.slot_of[i]
-        if s < 0 or self.length[s] < self.active:
+        if s < 0 or self.length[s] < (self.extent if self.by_row else self.active):
             return True
         if self.synced[s] != self.n_swaps and not self.sync(s):
             self.length[s] = 0
@@ -438,18 +497,19 @@ cdef class RowStore(RowSlots):
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil:
         """Rows of the kernel over ``extent`` positions; returns how many values were computed."""
         cdef float *whole[SVMX_SOURCES]
-        cdef float **to = out if self.in_order else whole
+        cdef bint direct = self.in_order or self.by_row
+        cdef float **to = out if direct else whole
         cdef int k
         cdef int64_t computed
         cdef double expected_ns = (self.targets.value_ns if count == 1 else self.targets.block_ns) * count * self.extent
-        for k in range(0 if self.in_order else count):
+        for k in range(0 if direct else count):
             whole[k] = &self.scratch[0] + k * self.targets.n
         if self.n_symmetric:
             computed = self.symmetry.fill_rows(rows, count, to, self.pool, expected_ns)
         else:
-            computed = self.targets.fill_rows(rows, count, self.extent if self.in_order else self.targets.n, to, self.pool,
+            computed = self.targets.fill_rows(rows, count, self.extent if direct else self.targets.n, to, self.pool,
                                               expected_ns)
-        for k in range(0 if self.in_order else count):
+        for k in range(0 if direct else count):
             if self.twice:
                 memcpy(out[k], whole[k], self.targets.n * sizeof(float))
                 memcpy(out[k] + self.targets.n, whole[k], self.targets.n * sizeof(float))
@@ -512,9 +572,9 @@ cdef class RowStore(RowSlots):
         cdef void *grown
         self.index[a], self.index[b] = self.index[b], self.index[a]
         self.place[a], self.place[b] = self.place[b], self.place[a]
-        self.in_order = self.twice = False
+        self.in_order, self.twice = False, self.twice and self.by_row
         self.forgo_symmetry()
-        if self.used == 0:
+        if self.used == 0 or self.by_row:
             return 0
         if self.n_swaps == self.room_for_swaps:
             room = 2 * self.room_for_swaps + 1024
@@ -533,6 +593,7 @@ cdef class RowStore(RowSlots):
             self.forgo_symmetry()
         self.active = active
         self.unsettled = True
+        self.moves_known = False
         if self.whole:
             return
         self.extent = active
@@ -560,7 +621,7 @@ cdef class RowStore(RowSlots):
         if self.extent > self.stride:
             self.stride = padded(self.size)
             self.per_slab = self.slab_bytes // (4 * self.stride)
-            self.capacity = self.fitting()
+            self.capacity = min(self.fitting(), self.n_slabs * self.per_slab)
             self.forget()
         elif self.n_swaps > 8 * self.size:
             self.catch_up()
@@ -588,7 +649,7 @@ cdef class RowStore(RowSlots):
         self.in_order, self.twice = self.injective, self.extent == 2 * n
         for p in range(n if self.twice else 0):
             self.twice = self.twice and self.place[p] == p and self.place[n + p] == p
-        self.targets = self.kernel.targets(members_[:n])
+        self.targets, self.row_of_target = self.kernel.targets(members_[:n]), members_[:n]
         self.covered, self.distinct = self.extent, n
         self.symmetry, self.n_symmetric, self.in_vain = None, 0, 0
         self.symmetric = (self.used == 0 and (self.in_order or self.twice) and isinstance(self.targets, DotTargets)
@@ -722,6 +783,9 @@ cdef class RowStore(RowSlots):
 
     cdef void shorten(self) noexcept nogil:
         self.whole = False
+        if self.by_row:  # rows are by position from now on
+            self.by_row, self.covered = False, 0
+            self.forget()
         self.resize(self.active)
 
     # ---- for tests -----------------------------------------------------------------------------

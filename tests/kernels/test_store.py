@@ -96,7 +96,9 @@ STEPS = st.lists(
 @pytest.mark.parametrize("name", ["dense", "bits", "postings", "blocks", "expensive", "given", *SHARED])
 @given(
     steps=STEPS,
-    index=st.one_of(st.none(), st.lists(st.integers(0, N - 1), min_size=1, max_size=90)),
+    index=st.one_of(
+        st.none(), st.just([*range(N), *range(N)]), st.lists(st.integers(0, N - 1), min_size=1, max_size=90)
+    ),
     capacity=st.one_of(st.integers(3, 12), st.just(1000)),
 )
 @examples(150)
@@ -138,6 +140,27 @@ def test_what_symmetry_saves(name, doubled):
     assert kernel.values_computed - before == N * (N + 1) // 2
     follower.shrink([(0, 20)], 30)
     assert follower.store.use_symmetry() == 0  # before the targets are arranged anew
+
+
+def test_rows_of_a_regression_are_stored_once():
+    """Shorter by half than its positions, and still there when these have been exchanged, or shrunk, and are back."""
+    kernel, K = kernel_of("dense")
+    follower = Follower(kernel, K, 4.0 * 48 * 5, [*range(N), *range(N)])
+    store = follower.store
+    assert store.capacity == 5
+    for position in (3, 4, 5, 6, 7):
+        follower.check(position)
+    computed = store.rows_computed
+    follower.shrink([(0, 40), (3, 60), (10, 11)], 50)
+    for position in (0, 4, N + 5, 6, 7):
+        follower.check(position)
+    follower.shrink([(1, 45)], 20)
+    for position in (0, 4):
+        follower.check(position)
+    follower.shrink([], 2 * N)
+    for position in (4, N + 4, N + 7, 60):
+        follower.check(position)
+    assert store.rows_computed == computed
 
 
 def test_symmetry_ends_where_a_row_is_replaced():

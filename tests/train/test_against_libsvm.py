@@ -70,6 +70,7 @@ def test_regression(name, formulation, kernel, shrinking, probability, tmp_path)
         (("vowel.scale.xz",), "-c 16 -g 2"),
         (("abalone_scale.xz", 1500), "-s 4 -c 10 -n 0.6 -g 0.5"),
         (("abalone_scale.xz", 1500), "-s 3 -c 100 -p 0.5 -g 0.3"),
+        (("abalone_scale.xz", 1500), "-s 3 -c 100 -p 0.5 -g 0.3 -m 1"),  # rows are stored by position after a while
         (("a1a.xz",), "-s 1 -n 0.4 -g 0.03"),
         (("a1a.xz",), "-s 2 -n 0.5 -g 0.03"),
         (("vowel.scale.xz",), "-g 1e6"),  # kernel of zeros and ones: rho is 0, and its sign is written

@@ -88,9 +88,14 @@ cdef class DeferredUpdates:
     cdef int add(self, int32_t source, double coef) except -1 nogil
     cdef int apply(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
                    bint transposed, Control control) except -1 nogil
+    cdef int apply_by_row(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
+                          bint transposed, Control control) except -1
+    cdef bint mostly_stored(self, int64_t first, KernelRows store) except -1
+    cdef int apply_sources(self, int64_t first, KernelRows store, const int32_t *places, Py_ssize_t n, double *scores,
+                           Control control) except -1
     cdef bint are_stored(self, int64_t first, KernelRows store) except -1 nogil
-    cdef int apply_rows(self, int64_t first, ThreadPool pool, const int32_t *positions, Py_ssize_t n, double *scores,
-                        Control control) except -1 nogil
+    cdef int apply_rows(self, int64_t first, int64_t end, ThreadPool pool, const int32_t *positions, Py_ssize_t n,
+                        double *scores, Control control) except -1 nogil
     cdef int apply_shared(self, int64_t first, KernelRows store, rows, double *scores, Control control) except -1
     cdef int apply_blocks(self, int64_t first, KernelRows store, const int32_t *positions, const int32_t[::1] rows,
                           double *scores, bint transposed, bint usable, Control control) except -1

@@ -325,17 +325,56 @@ cdef class DeferredUpdates:
 
         ``transposed``: K(source, position), else K(position, source); they differ only in a given matrix.
         """
+        cdef bint usable = store.whole and (transposed or not store.kernel.given)
         if first == self.n or n == 0:
             return 0
-        cdef bint usable = store.whole and (transposed or not store.kernel.given)
+        if store.by_row:
+            with gil:
+                return self.apply_by_row(first, store, positions, n, scores, transposed, control)
         if usable and self.are_stored(first, store):
-            return self.apply_rows(first, store.pool, positions, n, scores, control)
+            return self.apply_rows(first, self.n, store.pool, positions, n, scores, control)
         with gil:
             rows_ = zeros("i", n)
             take_rows(rows_, store, positions)
             if store.targets.kept:
                 return self.apply_shared(first, store, rows_, scores, control)
             return self.apply_blocks(first, store, positions, rows_, scores, transposed, usable, control)
+
+    cdef int apply_by_row(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
+                          bint transposed, Control control) except -1:
+        """The same where rows are stored ``by_row``: of the positions that share a row, one at a time.
+
+        If most rows are meant and stored, the others are computed, too, and all places of a row are read as they lie.
+        """
+        cdef Py_ssize_t n_places = store.n_places(), left = n, m, rest, k
+        cdef bint usable = transposed or not store.kernel.given, every
+        order_, place_, every_ = zeros("i", n), zeros("i", n), ramp(n_places)
+        cdef int32_t[::1] order = order_, place = place_, all_places = every_
+        cdef int32_t[::1] one = zeros("i", n), of_one = zeros("i", n)
+        cdef double[::1] sums = zeros("d", n_places)
+        sort_by_place(order, place, store, positions)
+        while left:
+            m = rest = 0
+            for k in range(left):
+                if m and place[k] == of_one[m - 1]:
+                    order[rest], place[rest] = order[k], place[k]
+                    rest += 1
+                else:
+                    one[m], of_one[m] = order[k], place[k]
+                    m += 1
+            every = usable and 2 * m > n_places and self.mostly_stored(first, store)
+            for k in range(m):
+                sums[of_one[k] if every else k] = scores[one[k]]
+            if every:
+                self.apply_sources(first, store, &all_places[0], n_places, &sums[0], control)
+            else:
+                rows_ = zeros("i", m)
+                take_rows(rows_, store, &of_one[0])
+                self.apply_blocks(first, store, &of_one[0], rows_, &sums[0], transposed, usable, control)
+            for k in range(m):
+                scores[one[k]] = sums[of_one[k] if every else k]
+            left = rest
+        return 0
 
     cdef bint are_stored(self, int64_t first, KernelRows store) except -1 nogil:
         """Whether the rows of all sources from update ``first`` on are in ``store``; if so, ``row`` has them."""
@@ -347,12 +386,46 @@ cdef class DeferredUpdates:
             self.row[e] = store.stored(self.source[e])
         return True
 
-    cdef int apply_rows(self, int64_t first, ThreadPool pool, const int32_t *positions, Py_ssize_t n, double *scores,
-                        Control control) except -1 nogil:
-        """By whole rows, which ``are_stored``: a stretch of positions at a time, some of these by each thread."""
+    cdef bint mostly_stored(self, int64_t first, KernelRows store) except -1:
+        """Whether the rows of three in four updates from ``first`` on are."""
+        cdef int64_t e, missing = 0
+        for e in range(first, self.n):
+            missing += store.to_compute(self.source[e])
+        return 4 * missing <= self.n - first
+
+    cdef int apply_sources(self, int64_t first, KernelRows store, const int32_t *places, Py_ssize_t n, double *scores,
+                           Control control) except -1:
+        """By whole rows; those that are not stored are computed for the moment, some of them together."""
+        cdef float[:, ::1] values = table("f", SVMX_SOURCES, store.n_places())
+        cdef float *out[SVMX_SOURCES]
+        cdef int32_t missing[SVMX_SOURCES]
+        cdef int64_t end
+        cdef int m
+        for m in range(SVMX_SOURCES):
+            out[m] = &values[m, 0]
+        with nogil:
+            while first < self.n:
+                end, m = first, 0
+                while end < self.n and m < SVMX_SOURCES:
+                    if store.to_compute(self.source[end]):
+                        missing[m], self.row[end] = self.source[end], out[m]
+                        m += 1
+                    else:
+                        self.row[end] = store.stored(self.source[end])
+                    end += 1
+                if m:
+                    store.kernel.values_computed += store.targets.fill_rows(missing, m, store.n_places(), out, store.pool,
+                                                                            LONG_NS)
+                self.apply_rows(first, end, store.pool, places, n, scores, control)
+                first = end
+        return 0
+
+    cdef int apply_rows(self, int64_t first, int64_t end, ThreadPool pool, const int32_t *positions, Py_ssize_t n,
+                        double *scores, Control control) except -1 nogil:
+        """Updates [first, end) by whole rows, which ``row`` has: a stretch of positions at a time, some by each thread."""
         cdef StretchJob job
         cdef Py_ssize_t k, parts
-        job.row, job.coef, job.n_updates = self.row + first, self.coef + first, self.n - first
+        job.row, job.coef, job.n_updates = self.row + first, self.coef + first, end - first
         job.positions, job.scores, job.n = positions, scores, n
         job.in_order = True
         for k in range(n):
@@ -455,11 +528,27 @@ cdef class DeferredUpdates:
         return 0
 
 
-cdef int take_rows(int32_t[::1] rows, KernelRows store, const int32_t *positions) except -1:
-    """The kernel row of each position."""
+cdef int take_rows(int32_t[::1] rows, KernelRows store, const int32_t *places) except -1:
+    """The kernel row of each place."""
     cdef Py_ssize_t k
     for k in range(rows.shape[0]):
-        rows[k] = store.index[positions[k]]
+        rows[k] = store.row_at(places[k])
+    return 0
+
+
+cdef int sort_by_place(int32_t[::1] order, int32_t[::1] place, KernelRows store, const int32_t *positions) except -1:
+    """Positions in the order of their places in whole rows, so that values that are read together lie together."""
+    cdef int32_t[::1] begin = zeros("i", store.n_places() + 1)
+    cdef Py_ssize_t k
+    cdef int32_t t
+    for k in range(order.shape[0]):
+        begin[store.place[positions[k]] + 1] += 1
+    for k in range(store.n_places()):
+        begin[k + 1] += begin[k]
+    for k in range(order.shape[0]):
+        t = store.place[positions[k]]
+        order[begin[t]], place[begin[t]] = <int32_t>k, t
+        begin[t] += 1
     return 0
 
 
@@ -521,6 +610,7 @@ cdef void _replay_group(Replay *replay, Targets targets, Py_ssize_t at, Py_ssize
     cdef float *lane
     cdef const int32_t *positions = replay.positions + at
     cdef Py_ssize_t r, k
+    cdef bint in_order
     for r in range(lanes):
         out[r] = values + r * replay.stride
         sums[r] = replay.scores[at + r]
@@ -533,7 +623,10 @@ cdef void _replay_group(Replay *replay, Targets targets, Py_ssize_t at, Py_ssize
         targets.fill_block(replay.rows + at, <int>lanes, 0, replay.n_computed, out)
     svmx_interleave(replay.n_computed, replay.stride, values, together)
     lane = together + SVMX_REPLAY * replay.n_computed
-    if positions[lanes - 1] == positions[0] + lanes - 1 and lanes == SVMX_REPLAY:  # ascending, as all positions are
+    in_order = lanes == SVMX_REPLAY
+    for r in range(1, lanes):
+        in_order &= positions[r] == positions[0] + r
+    if in_order:
         for k in range(replay.n_stored):
             memcpy(lane + SVMX_REPLAY * k, replay.stored[k] + positions[0], SVMX_REPLAY * sizeof(float))
     else:
@@ -590,14 +683,14 @@ cdef class GBar:
 
     cdef bint make_stored(self, KernelRows store, Control control) except -1 nogil:
         """Make all updates, to all rows, if these have seen the same and those of the updates are stored whole."""
-        cdef Py_ssize_t p
-        if not (self.level and store.whole and store.injective and self.updates.are_stored(0, store)):
+        cdef Py_ssize_t p, n = store.n_places()
+        if not (self.level and store.whole and (store.injective or store.by_row) and self.updates.are_stored(0, store)):
             return False
-        for p in range(store.size):
-            self.sums[p] = self.scores[store.index[p]]
-        self.updates.apply_rows(0, store.pool, &self.every[0], store.size, &self.sums[0], control)
-        for p in range(store.size):
-            self.scores[store.index[p]] = self.sums[p]
+        for p in range(n):
+            self.sums[p] = self.scores[store.row_at(p)]
+        self.updates.apply_rows(0, self.updates.n, store.pool, &self.every[0], n, &self.sums[0], control)
+        for p in range(n):
+            self.scores[store.row_at(p)] = self.sums[p]
         self.sources[:] = 0
         self.updates.n = 0
         return True
