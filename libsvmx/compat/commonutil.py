@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._train.metrics import Scores
 from libsvmx.exceptions import DataError, warn_caller
 from libsvmx.io.svmlight import read_data
 from libsvmx.io.textparse import parse_data
@@ -85,21 +87,12 @@ def evaluations(
     """
     if useScipy:
         return evaluations_scipy(np.asarray(ty), np.asarray(pv))
-    l = _same_length(ty, pv)  # noqa: E741
-    if not l:
+    if not _same_length(ty, pv):
         return NO_VALUES
-    correct, errors = 0, 0.0
-    sum_v = sum_y = sum_vv = sum_yy = sum_vy = 0.0
-    for y, v in zip(ty, pv, strict=True):  # not sum(), which compensates rounding from Python 3.12 on
-        correct += y == v
-        errors += (v - y) * (v - y)
-        sum_v += v
-        sum_y += y
-        sum_vv += v * v
-        sum_yy += y * y
-        sum_vy += v * y
-    scc = _squared_correlation(l, sum_v, sum_y, sum_vy, sum_vv, sum_yy)
-    return float(100.0 * correct / l), float(errors / l), scc
+    scores = Scores()
+    scores.add(pv, ty)
+    correlation = float(scores.squared_correlation)
+    return float(scores.accuracy), float(scores.mean_squared_error), correlation if isfinite(correlation) else nan
 
 
 def evaluations_scipy(ty: NDArray[Any], pv: NDArray[Any]) -> tuple[float, float, float]:
@@ -115,7 +108,7 @@ def evaluations_scipy(ty: NDArray[Any], pv: NDArray[Any]) -> tuple[float, float,
     return float(accuracy), float(error), scc
 
 
-NO_VALUES = (float("nan"), float("nan"), float("nan"))
+NO_VALUES = (nan, nan, nan)
 
 
 def _same_length(ty: Any, pv: Any) -> int:
@@ -131,7 +124,7 @@ def _squared_correlation(l: int, v: Any, y: Any, vy: Any, vv: Any, yy: Any) -> f
             covariance = l * vy - v * y
             return float((covariance * covariance) / ((l * vv - v * v) * (l * yy - y * y)))
         except (ZeroDivisionError, FloatingPointError):
-            return float("nan")
+            return nan
 
 
 def csr_find_scale_param(x: Any, lower: float = -1, upper: float = 1) -> dict[str, NDArray[np.float64]]:
