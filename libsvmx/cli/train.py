@@ -271,7 +271,8 @@ def number_of(text: str, members: type[SvmType] | type[KernelType]) -> str:
 
     by_name = {getattr(one, "keyword", "") or one.name.lower().replace("_", "-"): one for one in members}
     found = nearest(text, by_name)
-    return f"; {found} is {by_name[found].value}" if found else ""
+    own = by_name.get(found)
+    return f"; {found} is {own.option if isinstance(own, SvmType) else own.value}" if own is not None else ""
 
 
 def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
