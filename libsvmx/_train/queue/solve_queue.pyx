@@ -490,8 +490,6 @@ cdef class Worker:
 
 # ---- The queue -------------------------------------------------------------------------------------
 
-# Squares of the sizes of all solves together, from which on more threads pay: some milliseconds.
-cdef double WORK_FOR_THREADS = 2e6
 # With fewer units, threads would wait for the last one.
 cdef int UNITS_PER_THREAD = 4
 
@@ -532,7 +530,7 @@ cdef class SolveQueue(TaskList):
         """
         cdef ThreadPool pool
         cdef Py_ssize_t k
-        pays = self.work_of(range(self.n_tasks)) > WORK_FOR_THREADS
+        pays = self.work_of(range(self.n_tasks)) > self.param.policy.work_for_threads
         self.make_room()
         pool = ThreadPool(min(threads, self.most_workers) if pays else 1)
         stages = self.stages(pool.n)
