@@ -128,7 +128,7 @@ HAS_THREADS = SVMX_HAS_THREADS == 1
 
 
 cdef class ThreadPool:
-    """ThreadPool(n_threads): so many threads, the caller included, while the object lives; never more than processors.
+    """ThreadPool(n_threads): so many threads, the caller included, while the object lives.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ cdef class ThreadPool:
     """
 
     def __cinit__(self, int n_threads):
-        self.threads = svmx_pool_new(min(n_threads, machine.processors()) if n_threads > 1 else 1)
+        self.threads = svmx_pool_new(n_threads)
         self.n = 1 if self.threads == NULL else 1 + self.threads.n_helpers
 
     def __dealloc__(self):

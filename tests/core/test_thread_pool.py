@@ -7,32 +7,23 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.machine import machine_with
 from support.other_systems import SYSTEMS, output_of
 
-from libsvmx._core.process import HAS_THREADS, ThreadPool
+from libsvmx._core.process import ThreadPool
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 @pytest.mark.parametrize("parts", [0, 1, 2, 7, 256])
 def test_each_part_once(threads, parts):
     """Many short jobs one after the other: a helper that is late must not take a part of the next one."""
-    with machine_with(processors=threads):
-        pool = ThreadPool(threads)
+    pool = ThreadPool(threads)
     assert 1 <= pool.n <= threads
     assert pool.count(parts, 3000) == [3000] * parts
 
 
 def test_crews_come_and_go():
-    with machine_with(processors=3):
-        for _ in range(200):
-            assert ThreadPool(3).count(4, 1) == [1] * 4
-
-
-@pytest.mark.skipif(not HAS_THREADS, reason="built without threads")
-def test_no_more_threads_than_processors():
-    with machine_with(processors=2):
-        assert [ThreadPool(threads).n for threads in (1, 2, 8)] == [1, 2, 2]
+    for _ in range(200):
+        assert ThreadPool(3).count(4, 1) == [1] * 4
 
 
 def test_nothing_but_the_pool_orders_what_parts_write(tmp_path):
