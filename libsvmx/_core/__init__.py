@@ -10,7 +10,7 @@
     threads                         how many to use; what they do in Python and NumPy while the caller asks
     machine                         free memory, the time, processors: all that the machine is asked
     memory                          work that would not find enough is refused before it begins
-    apart                           objects that a call changes by one assignment
+    copy_and_swap                   objects that a call changes by one assignment
     packages                        an error where one is missing that only an extra installs
     suggestions                     what somebody may have meant who has mistyped a name
     records, enumerations, contexts  dataclasses, enums and context managers whose import costs next to nothing

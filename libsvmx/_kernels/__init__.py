@@ -1,7 +1,7 @@
 """Kernel values: rows of training, where they are kept, panels of prediction, low-rank factors.
 
 Kernel <- SharedKernel, DoubleGramKernel
-                                K of a problem's rows, without labels; open kernel.pyx first
+                                K of a problem's rows, without labels; open kernel_matrix.pyx first
 Targets                         rows that a row of K is computed against, chosen by Kernel.targets
   <- DotTargets                 holds Products and applies the kernel function (_core/loops/kernel_functions.c)
   <- BitTargets                 rows of 0 and 1, looked up by shared ones

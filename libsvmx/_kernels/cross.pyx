@@ -25,7 +25,7 @@ from libsvmx._core.matrix cimport CsrMatrix, GivenRow, first_at_least, given_val
 from libsvmx._core.numbers cimport svmx_numbers
 from libsvmx._core.test_panels cimport (
     SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_products, svmx_panel_table)
-from libsvmx._kernels.kernel cimport set_formula
+from libsvmx._kernels.kernel_matrix cimport set_formula
 from libsvmx._kernels.products cimport Products
 
 from libsvmx._core.arrays import ramp

@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.process cimport ThreadPool
-from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport KernelRows
 
 

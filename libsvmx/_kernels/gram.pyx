@@ -13,12 +13,12 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.slab cimport svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
-from libsvmx._kernels.kernel cimport LONG_NS, Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport LONG_NS, Kernel, Targets
 from libsvmx._kernels.rowstore cimport padded
 
 from libsvmx._core.arrays import ramp, take_int32
 from libsvmx._core.buffers import zeros
-from libsvmx._kernels.kernel import check_members
+from libsvmx._kernels.kernel_matrix import check_members
 
 
 # ---- All kernel values in float --------------------------------------------------------------------

@@ -72,7 +72,7 @@ def factorize(
     ----------
     matrix : CsrMatrix
     rows : buffer of int32, shape (m,)     rows of ``matrix`` that make up the problem
-    kind, degree, gamma, coef0             as in libsvmx._kernels.kernel.Kernel
+    kind, degree, gamma, coef0             as in libsvmx._kernels.kernel_matrix.Kernel
     settings : Approximation
     budget_bytes : float                   for kernel values that eigen keeps, beside the factor itself
     threads : int                          changes no bit of the result

@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from libsvmx._core.process cimport ThreadPool
-from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 
 
 cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:

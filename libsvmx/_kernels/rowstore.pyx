@@ -27,7 +27,7 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
-from libsvmx._kernels.kernel cimport DotTargets, Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport DotTargets, Kernel, Targets
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import table, zeros

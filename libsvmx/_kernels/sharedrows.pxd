@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 from libsvmx._core.pieces cimport svmx_lock, svmx_piece
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._kernels.gram cimport KernelValues, Slab
-from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 
 
 cdef class SharedRows:

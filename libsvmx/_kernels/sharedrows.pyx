@@ -26,13 +26,13 @@ from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.gram cimport Slab, fill_square
-from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
 from libsvmx._kernels.rowstore cimport padded
 
 from libsvmx._core.arrays import empty, ramp, take_int32
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._kernels.kernel import check_members
+from libsvmx._kernels.kernel_matrix import check_members
 
 # An estimate, in nanoseconds.
 cdef double GATHER_NS = 0.5

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from libsvmx._kernels.featurerows import FeatureRows
-    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
     from libsvmx.enums import KernelType

@@ -1,10 +1,10 @@
 """Training: from rows, targets and a Parameter to a Model. Prints nothing; an Observer is told.
 
     training          train_problem: checks, pairs of classes, one dual each (solve_binary), a Model of them
-        counting      which rows count, where there are weights
+        zero_weights  which rows count, where there are weights
         formulation   build_dual: the five formulations as dual problems; recover_coefficients: and back
         kernel_provider   kernel rows of a problem, shared by pairs and folds; feature_map: features instead
-        reports       solve: by Parameter.solver; recover: coefficients and the SolveReport (solve_report) of a solution
+        solve_dual    solve: by Parameter.solver; recover: coefficients and the SolveReport (solve_report) of a solution
         limits        the Control of a solve; observer: Observer
         probability   sigmoids of pairs, the noise of regressions; inner_folds: what it asks of seeded ones
     parameter, problem, model     what goes in and what comes out; checks: what cannot be trained; gamma: the usual one

@@ -22,11 +22,11 @@ from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.auto import Auto, are_few
 from libsvmx._train.checks import OFFSET, check_problem, is_noise
-from libsvmx._train.counting import counting_part
 from libsvmx._train.gamma import default_gamma
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import flat_fields
+from libsvmx._train.zero_weights import counting_part
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from math import inf
 from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.process import ThreadPool
 from libsvmx._core.threads import thread_count
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._train.limits import control_of
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType

@@ -15,13 +15,13 @@ from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, limits
 from libsvmx._train.assembly import solves_of
 from libsvmx._train.checks import check_finite, check_rows, check_targets
-from libsvmx._train.counting import counting_part, dropped_classes
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.queue.batches import queue_of
 from libsvmx._train.queue.models_at_once import trained_models
 from libsvmx._train.side_by_side import param_of, side_by_side
 from libsvmx._train.training import tell_asymmetry, train_counting
+from libsvmx._train.zero_weights import counting_part, dropped_classes
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly

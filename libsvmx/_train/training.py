@@ -30,7 +30,7 @@ from libsvmx._train.model import Model
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter, class_costs
 from libsvmx._train.problem import Problem
-from libsvmx._train.reports import Recovered, recover, solve
+from libsvmx._train.solve_dual import Recovered, recover, solve
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import Stopped
@@ -111,7 +111,7 @@ def train_counting(
     train = train_classifier if param.svm_type.is_classification else train_single
     part = None
     if problem.sample_weight is not None or param.weights:  # else all rows do
-        from libsvmx._train.counting import counting_part
+        from libsvmx._train.zero_weights import counting_part
 
         part = counting_part(problem, param, observer)
     if part is None:

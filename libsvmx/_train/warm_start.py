@@ -16,10 +16,10 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.stopping import Stopped
 from libsvmx._problem.dual import growth_factor
 from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
-from libsvmx._train.reports import starts_unknown
+from libsvmx._train.solve_dual import starts_unknown
 
 if TYPE_CHECKING:
-    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
     from libsvmx._train.parameter import Parameter

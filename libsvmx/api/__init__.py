@@ -13,7 +13,7 @@
     exporting    export: C, JSON, ONNX
     influence    influence -> Influence
     intervals    jackknife_plus, cv_plus, full_conformal -> Intervals or LabelSets; conformal_p_values
-    start        a training that starts from given coefficients
+    given_start  a training that starts from given coefficients
     advice       explain_training: what a training would be; configuration: show_config
     warned       warnings of a call, whatever it solved
     arrays       what all of them begin with: arrays to sparse rows, keywords to a Parameter; predict, decision_values

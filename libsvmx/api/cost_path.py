@@ -10,13 +10,13 @@ import numpy as np
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
-from libsvmx._train.counting import check_bounds
 from libsvmx._train.drawn_folds import draw_folds
 from libsvmx._train.limits import limited
 from libsvmx._train.updating.cost_curve import middle
 from libsvmx._train.updating.cost_folds import followed
 from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, check_followed
 from libsvmx._train.updating.state import train_state
+from libsvmx._train.zero_weights import check_bounds
 from libsvmx.api.arrays import decision_values, folds_of, numbers_of, parameter_of, problem_of, rand_of
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned

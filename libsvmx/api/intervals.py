@@ -12,7 +12,6 @@ import numpy as np
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
 from libsvmx._train.conformal import class_numbers, class_scores, interval_ends, own_scores, p_values, rank_of
-from libsvmx._train.counting import rows_of_state
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Observer
 from libsvmx._train.updating.binary_problem import errors_of_a_path
@@ -20,6 +19,7 @@ from libsvmx._train.updating.full_conformal import ClassTrials, TargetTrials
 from libsvmx._train.updating.influence import left_out
 from libsvmx._train.updating.joined import each_joining
 from libsvmx._train.validation.fold_values import fold_values
+from libsvmx._train.zero_weights import rows_of_state
 from libsvmx.api.arrays import (
     decision_values,
     folds_of,

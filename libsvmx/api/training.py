@@ -141,7 +141,7 @@ def train(
             check_calibrated(param)
             param = replace(param, probability=False)
         if start is not None:
-            from libsvmx.api.start import warm_start_of
+            from libsvmx.api.given_start import warm_start_of
 
             check_problem(problem, param)
             warm = warm_start_of(start, problem, param)

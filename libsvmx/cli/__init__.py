@@ -3,7 +3,7 @@ process with it. The console scripts stand in ``start``.
 
     train, predict, scale              svm-train, svm-predict, svm-scale
     grid, easy, subset, checkdata      LIBSVM's scripts; of grid, gridjob is the command line,
-                                       gridfile the results file, startfile what a column starts from,
+                                       gridfile the results file, gridstart what a column starts from,
                                        gridtables and gridplot what is shown
     update                             rows that join a model and leave it; rownumbers: which ones --remove names
     compress, export                   fewer support vectors; models as C, JSON, ONNX

@@ -26,7 +26,7 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.validation.cross_validation import FoldWarmStarts
 from libsvmx._train.validation.grid import Key, Outcome, Point
 from libsvmx._typing import Buffer
-from libsvmx.cli.startfile import read_start, start_bytes
+from libsvmx.cli.gridstart import read_start, start_bytes
 from libsvmx.exceptions import FormatError, SvmxError
 from libsvmx.io.files import STANDARD_OUTPUT
 from libsvmx.io.outputs import atomic_write, lock, name_of_output

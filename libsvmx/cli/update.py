@@ -365,7 +365,7 @@ def slide(
     from libsvmx._core.arrays import ramp
     from libsvmx._train.gamma import default_gamma
     from libsvmx._train.prediction import predict_labels
-    from libsvmx._train.updating.given import check_rows
+    from libsvmx._train.updating.precomputed import check_rows
     from libsvmx._train.updating.state import State, check_kept, train_state
 
     targets = [model_file, state_file, predictions_file]

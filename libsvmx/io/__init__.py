@@ -1,10 +1,10 @@
 """Files of LIBSVM and our own, in and out.
 
 files -> compressed             files read whole or in blocks
-outputs -> parted               files written whole or not at all, together, locked; what a kill between two leaves
+outputs -> interrupted_write    files written whole or not at all, together, locked; what a kill between two leaves
 svmlight, batches               data files, at once or in parts          -> textparse
 modelfile                       models: header here, vectors             -> textparse, textwrite
-recognised                      what a file is that is no model
+file_kind                       what a file is that is no model
 exporting -> cfile, jsonfile, onnxfile     models for programs without libsvmx
 rangefile                       scaling factors; rows that are scaled     -> textwrite
 weightfile                      weights of rows

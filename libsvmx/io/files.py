@@ -131,7 +131,7 @@ def same_file(a: str, b: str) -> bool:
 
 
 def note_beside(target: str) -> str:
-    """Where it is noted with which others a file is being written; see parted.py."""
+    """Where it is noted with which others a file is being written; see interrupted_write.py."""
     folder, name = os.path.split(target)
     return os.path.join(folder, f".{name[:50]}{NOTE}")
 
@@ -144,7 +144,7 @@ def parting(path: str) -> str | None:
     note = note_beside(os.path.realpath(path))
     if not os.path.exists(note):
         return None
-    from libsvmx.io.parted import remark_of
+    from libsvmx.io.interrupted_write import remark_of
 
     return remark_of(note)
 

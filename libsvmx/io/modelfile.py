@@ -147,7 +147,7 @@ def lost_by_writing(path: str) -> str:
     model, or cannot be read."""
     if not os.path.isfile(path):
         return ""
-    from libsvmx.io.recognised import HEAD_BYTES, kind_of
+    from libsvmx.io.file_kind import HEAD_BYTES, kind_of
 
     try:
         with open(path, "rb") as file:
@@ -201,7 +201,7 @@ class Header:
 
     def refusal(self, line: int, column: int, cause: str) -> FormatError:
         """What is wrong with the file; where no line was a model's, what else the file seems to be."""
-        from libsvmx.io.recognised import kind_of
+        from libsvmx.io.file_kind import kind_of
 
         if not self.lines and (kind := kind_of(self.text)):
             return FormatError(self.path, 0, 0, f"not a model of LIBSVM, but {kind}")

@@ -277,7 +277,7 @@ class _Output:
 
     def leave_note(self, together: list[_Output]) -> None:
         """Note beside the target that all of these are about to be put in place."""
-        from libsvmx.io.parted import leave_note
+        from libsvmx.io.interrupted_write import leave_note
 
         leave_note(note_beside(self.target), [(str(output.temporary), output.target) for output in together])
 

@@ -20,7 +20,7 @@ those of beta that can grow from 0 and of beta that can fall from there. Such a 
 The checksum is for damage. Whoever writes a file can write a right one, too, so nothing in the archive is believed:
 members are those above, stored, and each within the file before memory is taken for it; the head of an array is
 compared with the one that its length calls for, and not evaluated. What a record must fulfil is checked in
-libsvmx._train.updating.restore.
+libsvmx._train.updating.state_record.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter, changed, flat_fields
 from libsvmx._train.problem import Problem
-from libsvmx._train.updating.restore import BinaryRecord, StateRecord, record_of, restored
 from libsvmx._train.updating.state import MOST_ID
+from libsvmx._train.updating.state_record import BinaryRecord, StateRecord, record_of, restored
 from libsvmx.exceptions import DataError, FormatError, ParameterError, warn_caller
 from libsvmx.io.files import parting, read_bytes
 from libsvmx.io.outputs import atomic_write

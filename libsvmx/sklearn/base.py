@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
-from libsvmx._core.apart import at_once, built_apart
 from libsvmx._core.arrays import give_back
+from libsvmx._core.copy_and_swap import at_once, built_apart
 from libsvmx._core.records import replace
 from libsvmx._solvers.solver import Solver
 from libsvmx._train.folds import Rand
@@ -34,7 +34,8 @@ from libsvmx.io.transcript import REMARKS
 from libsvmx.sklearn.class_order import name_classes
 from libsvmx.sklearn.files import KERNEL_NAMES, LibsvmFiles
 from libsvmx.sklearn.fitted import FittedModel
-from libsvmx.sklearn.pickled import Pickled
+from libsvmx.sklearn.input_checks import check_parameters, test_data, training_data
+from libsvmx.sklearn.pickling import Pickled
 from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import (
     FEW_ROWS,
@@ -48,7 +49,6 @@ from libsvmx.sklearn.rows import (
 )
 from libsvmx.sklearn.training import TrainingData, check_exact, fingerprint, refined, train, train_without_steps
 from libsvmx.sklearn.updating import Updating
-from libsvmx.sklearn.validation import check_parameters, test_data, training_data
 
 try:
     from sklearn.utils._sparse import _align_api_if_sparse as as_configured  # matrix or array, from 1.9

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from libsvmx._core.apart import at_once
+from libsvmx._core.copy_and_swap import at_once
 from libsvmx._train.assembly import INNER_FOLDS, solves_of
 from libsvmx._train.checks import check_nu_of
 from libsvmx._train.decision import one_against_rest
@@ -24,8 +24,8 @@ from libsvmx.enums import SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.transcript import REMARKS
 from libsvmx.sklearn.base import BaseSVM
+from libsvmx.sklearn.input_checks import are_whole
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
-from libsvmx.sklearn.validation import are_whole
 
 if TYPE_CHECKING:
     from libsvmx._train.folds import Rand

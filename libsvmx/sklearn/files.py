@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from libsvmx._core.apart import at_once
+from libsvmx._core.copy_and_swap import at_once
 from libsvmx._core.records import replace
 from libsvmx._train.model import Model
 from libsvmx.enums import KernelType, SvmType

@@ -10,7 +10,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples
 
-from libsvmx._core.apart import at_once
+from libsvmx._core.copy_and_swap import at_once
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.updating import OfferedIf, may_go_on

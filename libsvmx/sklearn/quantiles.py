@@ -15,7 +15,7 @@ from sklearn.metrics import d2_pinball_score
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from libsvmx._core.apart import at_once
+from libsvmx._core.copy_and_swap import at_once
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 from libsvmx.sklearn.base import BaseSVM

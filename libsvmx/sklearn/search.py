@@ -19,14 +19,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from libsvmx._core.apart import at_once, built_apart
+from libsvmx._core.copy_and_swap import at_once, built_apart
 from libsvmx._core.machine import machine
 from libsvmx.sklearn.base import KERNELS, BaseSVM
 from libsvmx.sklearn.classifiers import SVC, gives_probabilities
+from libsvmx.sklearn.input_checks import test_data, training_data
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.search_folds import FoldSearch
 from libsvmx.sklearn.search_results import results_of
-from libsvmx.sklearn.validation import test_data, training_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

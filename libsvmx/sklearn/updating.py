@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from libsvmx._core.apart import at_once, built_apart
+from libsvmx._core.copy_and_swap import at_once, built_apart
 from libsvmx._core.records import replace
 from libsvmx._train.folds import Rand
 from libsvmx._train.limits import limited
@@ -25,11 +25,11 @@ from libsvmx.exceptions import StoppedEarly, warn_caller
 from libsvmx.io.transcript import update
 from libsvmx.sklearn.class_order import name_classes
 from libsvmx.sklearn.fitted import FittedModel
-from libsvmx.sklearn.kept import FIXED, KeptRows, counting_order
+from libsvmx.sklearn.input_checks import more_data, more_values
+from libsvmx.sklearn.kept_rows import FIXED, KeptRows, counting_order
 from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import joining_weights, matrix_of
 from libsvmx.sklearn.training import as_trained
-from libsvmx.sklearn.validation import more_data, more_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libsvmx._core.apart import at_once
 from libsvmx._core.buffers import filled
+from libsvmx._core.copy_and_swap import at_once
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._train.folds import Rand, group_classes

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._core.apart import built_apart
+from libsvmx._core.copy_and_swap import built_apart
 from libsvmx._train.model import tube_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.option_words import option_words

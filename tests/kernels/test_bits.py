@@ -7,7 +7,7 @@ import pytest
 from support import data
 
 from libsvmx._core.buffers import filled
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 
 LINEAR, POLY, RBF, SIGMOID = range(4)
 KINDS = [LINEAR, POLY, RBF, SIGMOID]

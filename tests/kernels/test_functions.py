@@ -4,7 +4,7 @@ import pytest
 from libsvmx._core.arrays import ramp
 from support import data
 
-from libsvmx._kernels.kernel import Kernel, function_names
+from libsvmx._kernels.kernel_matrix import Kernel, function_names
 from libsvmx.enums import KernelType
 
 

@@ -12,7 +12,7 @@ from support import data
 from support.examples import examples
 
 from libsvmx._core.buffers import filled
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx.exceptions import DataError
 
 LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = range(5)

@@ -16,7 +16,7 @@ from support.examples import examples
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.process import HAS_THREADS, ThreadPool
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 
 LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = range(5)
 N = 45

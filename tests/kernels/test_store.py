@@ -13,7 +13,7 @@ from support.examples import examples
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.process import ThreadPool
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 
 LINEAR, RBF, PRECOMPUTED = 0, 2, 4
 N = 37

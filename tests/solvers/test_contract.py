@@ -17,7 +17,7 @@ from support.labels import costs_of, labels_of
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.featurerows import DenseRows
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._problem.dual import DualProblem, DualSolution
 from libsvmx._solvers.auto import Auto
 from libsvmx._solvers.control import Control

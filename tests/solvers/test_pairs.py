@@ -9,7 +9,7 @@ from support.examples import examples
 from support.labels import labelled
 
 from libsvmx._core.buffers import filled
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.smo import smo
 

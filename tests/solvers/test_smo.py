@@ -11,7 +11,7 @@ from support.judge import Judge
 from support.labels import alpha_of, costs_of, labels_of
 
 from libsvmx._core.buffers import filled
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._problem.dual import DualProblem, kkt_gap
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.smo import smo

@@ -15,7 +15,7 @@ from support.examples import examples
 from support.fold_changes import FORMULATIONS, Case
 
 from libsvmx._core.buffers import filled
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._solvers.smo import warm

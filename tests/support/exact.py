@@ -6,7 +6,7 @@ import pytest
 import libsvmx
 from libsvmx import SvmType
 from libsvmx._core.buffers import filled
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.path.path import Path
 

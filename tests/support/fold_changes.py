@@ -7,7 +7,7 @@ from libsvmx._solvers.seeding.fold_change import FoldChange
 from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
 
 from libsvmx._core.buffers import filled
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.smo import smo
 from libsvmx._train.parameter import Parameter

@@ -9,7 +9,7 @@ from hashlib import sha256
 from libsvmx._core.buffers import filled
 from libsvmx._train import policy
 from libsvmx._train.validation import grid_search
-from libsvmx._train.validation.fold_start import WarmStart
+from libsvmx._train.validation.fold_start import OptimumAtC
 from libsvmx._train.validation.scheme import Seeding
 from support.data import DATA
 
@@ -21,7 +21,7 @@ SMALL = ["-log2c", "-1,3,2", "-log2g", "-5,-1,2", "-png", "null"]
 def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=None, hand_on=None):
     """The warm start is the chain of parameters from its start on; as many rows are right as its hash says."""
     gamma = struct.pack("d", param.gamma)
-    warm_start = [*(start or ()), {(0, 0): WarmStart(param.C, gamma, gamma)}]
+    warm_start = [*(start or ()), {(0, 0): OptimumAtC(param.C, gamma, gamma)}]
     for link in warm_start if hand_on else ():
         hand_on(link)
     n = len(problem)

@@ -15,7 +15,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter, class_costs
 from libsvmx._train.problem import Problem
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
-from libsvmx._train.queue.star import Chain
+from libsvmx._train.queue.star_and_chain import Chain
 from libsvmx._train.training import shared_kernels
 from libsvmx._train.validation.cross_validation import cross_validate
 from libsvmx._train.validation.scheme import Seeding

@@ -18,7 +18,7 @@ import libsvmx
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.process import ThreadPool
 from libsvmx._core.stopping import NOBODY, Stopped
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._train.folds import Rand, group_classes
 from libsvmx._train.gamma import default_gamma
 from libsvmx._train.kernel_provider import KernelProvider

@@ -29,7 +29,7 @@ def limit(dataset, param, result):
 
 def seconds_per_value(dataset, param):
     """Time of a kernel value at libsvmx's best rate, rows in blocks, by one thread."""
-    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._train.problem import Problem
 
     problem = Problem(csr_matrix(dataset), dataset.targets)

@@ -5,7 +5,7 @@
  * feature, a bit each; the columns of the features that a row has are added up in bit planes, 512 targets at a time:
  * bit p of target k's count stands in plane p. Only the columns of the row's own ones are read.
  *
- * Who calls: _kernels/kernel.pyx for rows of 0 and 1, _kernels/products.pyx for columns of one value.
+ * Who calls: _kernels/kernel_matrix.pyx for rows of 0 and 1, _kernels/products.pyx for columns of one value.
  */
 #ifndef SVMX_BITS_H
 #define SVMX_BITS_H

@@ -3,7 +3,7 @@
  * A kernel function is K(t) of one number: t = <u, v>, or t = |u - v|^2. It stands in one place, the table in
  * kernel_functions.c; its name and parameters for the user in libsvmx/enums.py. Nothing else knows how many there are.
  *
- * Who calls: _kernels/kernel.pyx for rows of training, _kernels/cross.pyx for panels of prediction. All arrays are the
+ * Who calls: _kernels/kernel_matrix.pyx for rows of training, _kernels/cross.pyx for panels of prediction. All arrays are the
  * caller's, nothing is allocated, nothing fails. One call for a row or for a panel, none for an element.
  */
 #ifndef SVMX_KERNEL_FUNCTIONS_H

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t
 
-from libsvmx._kernels.kernel cimport Targets
+from libsvmx._kernels.kernel_matrix cimport Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._solvers.control cimport Control
 

@@ -22,7 +22,7 @@ from libc.stdint cimport int32_t, int64_t
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.subproblem_steps cimport svmx_add_float_rows
 from libsvmx._core.vectors cimport svmx_axpy
-from libsvmx._kernels.kernel cimport LONG_NS, Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport LONG_NS, Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._kernels.sharedrows cimport SharedKernel
 from libsvmx._problem.dual cimport FREE, Certificate, DualProblem, DualSolution, bound_state

@@ -14,7 +14,7 @@ from libc.stdlib cimport free, malloc
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_gather
 from libsvmx._core.subproblem_steps cimport (
     SVMX_LEAF_PAD, svmx_add_float_rows, svmx_leaf_inverse, svmx_leaf_move, svmx_leaf_partner, svmx_leaf_partner_of)
-from libsvmx._kernels.kernel cimport Targets
+from libsvmx._kernels.kernel_matrix cimport Targets
 from libsvmx._problem.dual cimport Certificate, certify, gap_of, level_of
 from libsvmx._solvers.control cimport Control
 

@@ -14,7 +14,7 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
-    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
 

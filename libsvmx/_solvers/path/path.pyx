@@ -16,7 +16,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memset
 
 from libsvmx._core.vectors cimport svmx_axpy, svmx_dot
-from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._kernels.kernel_matrix cimport Kernel
 from libsvmx._problem.dual cimport Certificate, DualProblem, DualSolution, add_variable, begin, level_of
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.following cimport centre_levels, empty_margin_if_all_bound, follow, gather_margin

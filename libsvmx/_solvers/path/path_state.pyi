@@ -1,4 +1,4 @@
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._typing import Buffer
 

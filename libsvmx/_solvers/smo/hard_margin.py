@@ -21,7 +21,7 @@ from libsvmx._solvers.solver import NO_BOUND
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
-    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._problem.dual import DualSolution
     from libsvmx._solvers.control import Control
 

@@ -24,7 +24,7 @@ from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport (
     SVMX_REPLAY, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_pairing, svmx_partner,
     svmx_replay, svmx_update_max_violator)
-from libsvmx._kernels.kernel cimport LONG_NS, Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport LONG_NS, Kernel, Targets
 from libsvmx._kernels.rowstore cimport KernelRows
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control

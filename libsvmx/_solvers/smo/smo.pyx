@@ -21,7 +21,7 @@ from libc.stdint cimport int32_t, int64_t
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row, svmx_max_violator, svmx_pairing
 from libsvmx._core.vectors cimport svmx_axpy
-from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport KernelRows, RowStore
 from libsvmx._problem.dual cimport Certificate, DualProblem, DualSolution, certify, gap_of
 from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control

@@ -12,7 +12,7 @@ from libsvmx.enums import SolveStatus
 if TYPE_CHECKING:
     from typing import ClassVar
 
-    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
     from libsvmx.enums import KernelType

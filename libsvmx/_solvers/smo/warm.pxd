@@ -1,4 +1,4 @@
-from libsvmx._kernels.kernel cimport Targets
+from libsvmx._kernels.kernel_matrix cimport Targets
 from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState

@@ -15,7 +15,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row
 from libsvmx._core.vectors cimport svmx_axpy
-from libsvmx._kernels.kernel cimport LONG_NS, Kernel
+from libsvmx._kernels.kernel_matrix cimport LONG_NS, Kernel
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, add_variable, begin, gap_of, grow, width_of_rho
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState

@@ -16,12 +16,12 @@ from libsvmx._solvers.interior_point import predictor_corrector, vertex_steps
 from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._train.cluster.features import LinearFunction
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
-from libsvmx._train.counting import without_classes
 from libsvmx._train.limits import control_of
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import class_costs
-from libsvmx._train.reports import announced
+from libsvmx._train.solve_dual import announced
 from libsvmx._train.solve_report import SolveReport
+from libsvmx._train.zero_weights import without_classes
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@
         ──by──>  in_batches       which are as long as memory allows (batches.py)
         ──puts into the queue──>  QueuedPairs     one against one, with the inner folds of probability estimates;
                                                   of one training: solved_pairs (pairs_at_once.py)
-        ──may start from──>  Star, Chain (star.py)    the optimum over all rows, or that of the fold before;
+        ──may start from──>  Star, Chain (star_and_chain.py)    the optimum over all rows, or that of the fold before;
                                                   inner folds from that of their pair, or the one before
     SolveQueue (solve_queue.pyx)  runs the threads; tells of the solves in LIBSVM's order
         ──inherits──>  TaskList   rows and numbers of all solves, and what comes of them (tasks.pyx)

@@ -10,7 +10,7 @@ after the other, and each thread has a Worker with memory for the largest.
     queue.coefficients(t), queue.values(t), queue.tell(t, observer)     in LIBSVM's order again
 
 The result does not depend on the number of threads. Every solve is LIBSVM's own path, but those that start from an optimum
-over other rows: of another queue, of the solve before in a chain (star.py), or of another one, the parent.
+over other rows: of another queue, of the solve before in a chain (star_and_chain.py), or of another one, the parent.
 """
 
 from itertools import accumulate, chain, pairwise
@@ -44,7 +44,7 @@ from libsvmx._solvers.control import MARKS
 from libsvmx._solvers.smo.solver import SMO
 from libsvmx._train import limits
 from libsvmx._train.formulation import QUANTITIES
-from libsvmx._train.reports import announced
+from libsvmx._train.solve_dual import announced
 from libsvmx._train.solve_report import NUMBERS, SolveReport, SolveReports
 from libsvmx.enums import SolveStatus
 

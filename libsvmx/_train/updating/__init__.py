@@ -9,12 +9,12 @@
     state.py              State: change (rows), set_cost, set_nu, check, model; train_state
     version.py            Version: a state between two changes; Opened: a change that has begun, however it ends
     transaction.py        Transaction, UpdateReport
-    by_training.py        a change by SMO, where its path would be longer
+    retraining.py         a change by SMO, where its path would be longer
     binary_problem.py     BinaryProblem, PairIndex, train_binary: SMO, then the path to the optimum in double
-    given.py              Table: the values of a precomputed kernel between the rows of a state
+    precomputed.py        Table: the values of a precomputed kernel between the rows of a state
     certificate.py        what a change has led to, for somebody else to check
-    restore.py            StateRecord: what a state file keeps, to and from a State
-    assembled.py          the model of binary problems
+    state_record.py       StateRecord: what a state file keeps, to and from a State
+    to_model.py           the model of binary problems
     left_out.py           exact leave-one-out: each row leaves along its path and comes back
     influence.py          how decision values of other rows change when a row leaves
     joined.py             a row that joins for a moment; full_conformal.py: each candidate label of it

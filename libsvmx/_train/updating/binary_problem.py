@@ -21,21 +21,21 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._solvers.auto import Auto
 from libsvmx._solvers.path.path import Path, PathLost, interleaved
 from libsvmx._solvers.smo.solver import SMO
 from libsvmx._train import folds
 from libsvmx._train.assembly import each_beta
-from libsvmx._train.counting import dropped_classes, rows_of_state, without_classes
 from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.observer import Forwarding, Remark
 from libsvmx._train.parameter import class_costs
 from libsvmx._train.queue.pairs_at_once import solved_pairs
-from libsvmx._train.reports import solve
+from libsvmx._train.solve_dual import solve
 from libsvmx._train.solve_report import SolveReport
+from libsvmx._train.zero_weights import dropped_classes, rows_of_state, without_classes
 from libsvmx.enums import SolveStatus, SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._train.updating.given import serials_of, sorted_rows
+from libsvmx._train.updating.precomputed import serials_of, sorted_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,12 +16,12 @@ from libsvmx._core.arrays import take_float64
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._solvers.path.motion import CROSSING, LINE, Trace
 from libsvmx._train import folds
-from libsvmx._train.counting import nothing_counts, rows_of_state
 from libsvmx._train.limits import ask
 from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.updating.binary_problem import errors_of_a_path
 from libsvmx._train.updating.cost_curve import Curve, curve_of_errors, curve_of_squares
 from libsvmx._train.updating.cost_path import NO_PATH, path_of_all
+from libsvmx._train.zero_weights import nothing_counts, rows_of_state
 
 if TYPE_CHECKING:
     from libsvmx._train.observer import Observer

@@ -19,13 +19,13 @@ from libsvmx._core import memory
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
 from libsvmx._kernels.gram import DoubleGram
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._solvers.path.motion import LINE, MEMBER, SET, Trace
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.solve_report import SolveReport
-from libsvmx._train.updating.assembled import model_of
 from libsvmx._train.updating.binary_problem import PairIndex, no_bounds
+from libsvmx._train.updating.to_model import model_of
 from libsvmx.enums import KernelType, SolveStatus
 from libsvmx.exceptions import ParameterError
 

@@ -16,7 +16,6 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train.checks import BYTES_OF_PATH, check_nu, check_pairs
-from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
@@ -30,9 +29,10 @@ from libsvmx._train.updating.binary_problem import (
     trained_pairs,
 )
 from libsvmx._train.updating.certificate import certificate_of
-from libsvmx._train.updating.given import Table, check_rows, joined, kept_rows
+from libsvmx._train.updating.precomputed import Table, check_rows, joined, kept_rows
 from libsvmx._train.updating.transaction import UNCHANGED, Transaction, UpdateReport, report_of
 from libsvmx._train.updating.version import Opened, Version
+from libsvmx._train.zero_weights import rows_of_state, tell_dropped
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 

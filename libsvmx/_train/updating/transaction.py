@@ -14,12 +14,12 @@ import numpy as np
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
-from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._solvers.path.path import PathLong, PathLost
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.updating.binary_problem import errors_of_a_path, no_bounds, train_binary
-from libsvmx._train.updating.by_training import most_iterations, train_near, work_of_training
+from libsvmx._train.updating.retraining import most_iterations, train_near, work_of_training
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ import numpy as np
 
 from libsvmx._core.records import replace
 from libsvmx._train import folds
-from libsvmx._train.counting import rows_of_state
-from libsvmx._train.updating.assembled import assembled, model_of
+from libsvmx._train.updating.to_model import assembled, model_of
 from libsvmx._train.updating.transaction import largest_gap
+from libsvmx._train.zero_weights import rows_of_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.updating.binary_problem import BinaryProblem, Pair
-    from libsvmx._train.updating.given import Table
+    from libsvmx._train.updating.precomputed import Table
     from libsvmx._train.updating.transaction import UpdateReport
     from libsvmx._typing import Ids
 

@@ -19,7 +19,6 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
-from libsvmx._train.counting import counting_part, nothing_counts
 from libsvmx._train.drawn_folds import draw_repeats, folds_at_once
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
@@ -31,12 +30,12 @@ from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, by_pairs
 from libsvmx._train.validation.scheme import Seeding, check_seedable, scheme_in_queue
 from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds, seeded_inner_folds
+from libsvmx._train.zero_weights import counting_part, nothing_counts
 from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from libsvmx._train.counting import CountingPart
     from libsvmx._train.drawn_folds import Fold, Folds
     from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from libsvmx._train.queue.pairs_at_once import KnownOptima
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
+    from libsvmx._train.zero_weights import CountingPart
     from libsvmx._typing import Buffer
 
     Predictions = tuple[Buffer, Buffer, Buffer | None, Sequence[int] | None]
@@ -285,13 +285,13 @@ def queued(
     costs_of = partial(class_costs, param=param, observer=observer)
     known: KnownOptima | None = None
     if seeding.scheme == "star":
-        from libsvmx._train.queue.star import Star
+        from libsvmx._train.queue.star_and_chain import Star
 
         known = star = Star(queue.another(), problem, kernels.members(problem), costs_of, observer)
         seconds = sum(report.seconds for report in star.reports)
         results.full = fold_report(star.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
     elif seeding.scheme == "chain":
-        from libsvmx._train.queue.star import Chain
+        from libsvmx._train.queue.star_and_chain import Chain
 
         known = Chain()
     scheme = inner.scheme_in_queue(param) if inner else ""

@@ -20,14 +20,14 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values, held_out
 from libsvmx._train.limits import control_of
 from libsvmx._train.queue.tasks import tolerance_of_start, values_of_steps
-from libsvmx._train.reports import recover, solve
-from libsvmx._train.validation.fold_start import FoldStarts, Optimum, WarmStart
+from libsvmx._train.solve_dual import recover, solve
+from libsvmx._train.validation.fold_start import FoldStarts, Optimum, OptimumAtC
 from libsvmx._train.validation.removal_path import RemovalPath
 from libsvmx._train.validation.scheme import AUTO
 from libsvmx.enums import SvmType
 
 if TYPE_CHECKING:
-    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
     from libsvmx._train.observer import Observer
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.fold_start import Start
     from libsvmx._train.validation.scheme import Seeding
-    from libsvmx._train.warm_start import NumberOfDual
-    from libsvmx._train.warm_start import WarmStart as StartOfTraining
+    from libsvmx._train.warm_start import NumberOfDual, WarmStart
     from libsvmx._typing import Buffer
 
 
@@ -143,7 +142,7 @@ class DualFolds:
         self.full = self._solved(self.problem, solution, zeros("i", 0), "none", effort)
         return self.full
 
-    def solve_full(self, warm: StartOfTraining | None, number: NumberOfDual) -> SolvedFold:
+    def solve_full(self, warm: WarmStart | None, number: NumberOfDual) -> SolvedFold:
         """The training over all rows as ``train_problem`` has it: what it has reached when it is ended early, and from
         where ``warm`` says."""
         effort, control, dual = Effort(self.kernel), self._control(), self.problem
@@ -155,7 +154,7 @@ class DualFolds:
         self.full = self._solved(dual, solution, zeros("i", 0), "none", effort)
         return self.full
 
-    def solve(self, left_out: Buffer, seeding: Seeding, warm: WarmStart | None = None) -> SolvedFold:
+    def solve(self, left_out: Buffer, seeding: Seeding, warm: OptimumAtC | None = None) -> SolvedFold:
         """The fold without the rows ``left_out``; ``warm``: its optimum at a smaller C, to start from.
 
         Raises
@@ -188,11 +187,11 @@ class DualFolds:
         gone = set(left_out)
         return float(sum(weight for row, weight in enumerate(self.sample_weight) if row not in gone))
 
-    def for_larger_C(self) -> WarmStart:
+    def for_larger_C(self) -> OptimumAtC:
         """What the last fold leaves for the same fold at a larger C."""
         assert self.last is not None
         optimum = self.last.optimum
-        return WarmStart(self.param.C, bytes(optimum.beta), bytes(optimum.scores))
+        return OptimumAtC(self.param.C, bytes(optimum.beta), bytes(optimum.scores))
 
     def decided(self, rows: Buffer, solved: SolvedFold | None = None) -> Buffer:
         """Decision values of ``rows`` in a fold, the last by default, from V, which is followed for all rows."""
@@ -238,7 +237,7 @@ class DualFolds:
         sums: tuple[float, ...],
         left_out: Buffer,
         seeding: Seeding,
-        warm: WarmStart | None,
+        warm: OptimumAtC | None,
         control: Control,
     ) -> Start:
         """Where the solver starts; where a seeder finds nothing feasible, from nothing."""

@@ -16,7 +16,7 @@ from libsvmx._solvers.seeding.seeders import start_of
 from libsvmx._train.formulation import build_dual
 
 if TYPE_CHECKING:
-    from libsvmx._kernels.kernel import Kernel, Targets
+    from libsvmx._kernels.kernel_matrix import Kernel, Targets
     from libsvmx._problem.dual import DualProblem
     from libsvmx._solvers.control import Control
     from libsvmx._train.parameter import Parameter
@@ -38,7 +38,7 @@ class Optimum:
 
 
 @dataclass(frozen=True, slots=True)
-class WarmStart:
+class OptimumAtC:
     """A fold's optimum at ``C``, for a larger one, that can be pickled: beta and V as bytes of float64."""
 
     C: float
@@ -177,7 +177,7 @@ class FoldStarts:
             change = self.last
             self.budget.solved(change.path_work >= 0, change.path_whole, change.path_work, work)
 
-    def from_smaller_C(self, fold: DualProblem, warm: WarmStart) -> Start | None:
+    def from_smaller_C(self, fold: DualProblem, warm: OptimumAtC) -> Start | None:
         """The same fold's optimum at a smaller C, drawn out in proportion: feasible, and V needs no kernel row.
 
         None if it is not one of as many variables, or not within its box: it may be read from a file.

@@ -9,7 +9,6 @@ from libsvmx._core.records import NamedTuple, replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, limits
-from libsvmx._train.counting import counting_part
 from libsvmx._train.folds import Rand
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.parameter import class_costs
@@ -17,6 +16,7 @@ from libsvmx._train.prediction import labels_of, predict_labels
 from libsvmx._train.queue.pairs_at_once import QueuedPairs
 from libsvmx._train.side_by_side import param_of, side_by_side
 from libsvmx._train.training import train_problem
+from libsvmx._train.zero_weights import counting_part
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 

@@ -21,7 +21,6 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
-from libsvmx._train.counting import counting_part
 from libsvmx._train.drawn_folds import Fold, draw_folds
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.side_by_side import side_by_side
@@ -30,18 +29,19 @@ from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport
 from libsvmx._train.validation.problem_folds import ProblemFolds, by_pairs
 from libsvmx._train.validation.scheme import Seeding, check_seedable
+from libsvmx._train.zero_weights import counting_part
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from libsvmx._train.counting import CountingPart
     from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.zero_weights import CountingPart
     from libsvmx._typing import Buffer
 
 # Two optima to eps differ in decision values by a few eps: what is nearer to 0, in multiples of eps, is trained again

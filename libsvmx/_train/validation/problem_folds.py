@@ -18,7 +18,7 @@ from libsvmx._train.parameter import class_costs
 from libsvmx._train.training import pair_problem, shared_kernels
 from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
-from libsvmx._train.validation.fold_start import WarmStart
+from libsvmx._train.validation.fold_start import OptimumAtC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 # Optima of one fold by pair of classes; of a single dual as that of ``SINGLE``.
-WarmStarts = dict[tuple[int, int], WarmStart]
+WarmStarts = dict[tuple[int, int], OptimumAtC]
 SINGLE = (0, 0)
 
 

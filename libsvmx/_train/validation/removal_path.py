@@ -14,7 +14,7 @@ from libsvmx.enums import KernelType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
     from libsvmx._solvers.path.path import Path

@@ -250,7 +250,7 @@ class Seeded:
 
     def kernel(self):
         """Of all rows, before and after."""
-        from libsvmx._kernels.kernel import Kernel
+        from libsvmx._kernels.kernel_matrix import Kernel
 
         return Kernel(self.problem.features, self.problem.rows, libsvmx.KernelType.RBF, 3, self.change.gamma, 0.0)
 

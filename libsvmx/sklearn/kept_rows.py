@@ -16,7 +16,7 @@ from libsvmx._core.records import replace
 from libsvmx._train.limits import limited
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.from_model import state_at
-from libsvmx._train.updating.given import tests_of
+from libsvmx._train.updating.precomputed import tests_of
 from libsvmx._train.updating.state import check_kept
 from libsvmx.api.state import State
 from libsvmx.io.statefile import state_bytes, state_of_bytes

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._train import folds
-from libsvmx._train.counting import counting_part
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
 from libsvmx._train.updating.from_model import check_classes, matched_rows
 from libsvmx._train.warm_start import KnownOptima, KnownOptimum, WarmStart
+from libsvmx._train.zero_weights import counting_part
 from libsvmx.api.arrays import model_of, numbers_of
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError

@@ -25,7 +25,7 @@ from libsvmx._solvers.smo import warm
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
-    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._solvers.control import Control
     from libsvmx._solvers.path.path import Path
     from libsvmx._solvers.path.path_state import PathState

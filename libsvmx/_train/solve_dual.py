@@ -17,7 +17,7 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus, SvmType
 
 if TYPE_CHECKING:
-    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._problem.dual import DualProblem
     from libsvmx._solvers.control import Control
     from libsvmx._train.observer import Observer

@@ -15,7 +15,7 @@ from math import isfinite
 from typing import Any
 
 from libsvmx._train.validation.cross_validation import FoldWarmStarts
-from libsvmx._train.validation.fold_start import WarmStart
+from libsvmx._train.validation.fold_start import OptimumAtC
 from libsvmx._train.validation.grid import Key
 
 MAGIC = b"libsvmx start 1 "
@@ -60,7 +60,7 @@ def _described(described: Any, arrays: memoryview, run: str) -> tuple[Key, FoldW
             at += sum(sizes)
             if not all(isfinite(number) for part in (beta, scores) for number in memoryview(part).cast("d")):
                 raise ValueError("a number is not finite")
-            folds[-1][int(i), int(j)] = WarmStart(positive(C), beta, scores)
+            folds[-1][int(i), int(j)] = OptimumAtC(positive(C), beta, scores)
     if at != len(arrays):
         raise ValueError("its arrays have other sizes")
     C, gamma = described["key"]

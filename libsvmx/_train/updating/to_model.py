@@ -9,7 +9,7 @@ import numpy as np
 from libsvmx._core.records import replace
 from libsvmx._train import folds
 from libsvmx._train.assembly import assemble_classifier, assemble_single, joined_betas
-from libsvmx._train.counting import rows_of_state
+from libsvmx._train.zero_weights import rows_of_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

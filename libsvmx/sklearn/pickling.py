@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn import config_context
 
-from libsvmx.sklearn.validation import defaults_of
+from libsvmx.sklearn.input_checks import defaults_of
 
 ROUTING = "_metadata_request"  # an object of scikit-learn's, where set_fit_request and the like were called
 

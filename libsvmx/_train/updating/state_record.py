@@ -14,7 +14,7 @@ from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import limited
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.binary_problem import NO_STATE, BinaryProblem, PairIndex, errors_of_a_path
-from libsvmx._train.updating.given import check_rows, kept_rows, rows_of_file
+from libsvmx._train.updating.precomputed import check_rows, kept_rows, rows_of_file
 from libsvmx._train.updating.state import AnyState, State, check_feasible, check_kept
 from libsvmx._train.updating.transaction import Transaction, report_of
 from libsvmx._train.updating.version import Version
