@@ -7,7 +7,7 @@
       base.py         what they share: training, attributes, predictions; open it first
       input_checks.py  scikit-learn's validation, cut short where it has nothing to find
       rows.py         rows, weights and kernels of scikit-learn's kinds, as the lower layers take them
-      updating.py     rows that join and leave a fitted estimator, leave-one-out; kept_rows.py: the rows it keeps
+      updating.py     rows that join and leave a fitted estimator, leave-one-out; kept.py: the rows it keeps
       training.py     training along the very path of scikit-learn's LIBSVM, from a known start, to the optimum
       progress.py     callbacks, bars, the transcript
       files.py        model files of LIBSVM (class_order.py: their classes, sorted); pickling.py: pickles

@@ -42,7 +42,6 @@ from libsvmx.sklearn.rows import (
     CalledRows,
     called_matrix,
     called_values,
-    chosen_rows,
     matrix_of,
     raising,
     weights_of,
@@ -209,8 +208,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         none = np.empty((0, 0))
         self._read_off(model, none if self._is_kernel else data.rows[self.support_].astype(np.float64, copy=False))
         self._tell_end(model)
-        vectors = None if data.training_rows is None else chosen_rows(data.training_rows, self.support_)
-        fitted = FittedModel(model, vectors)
+        fitted = FittedModel(model, data.training_rows)
         if keep:
             self._kept = self._keep(data, sparse.issparse(data.rows))
             self.row_ids_ = self._kept.ids
@@ -361,11 +359,10 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         if "_fitted" not in self.__dict__:
             check_is_fitted(self)
         fitted = self._fitted
-        if fitted.takes_values != self._is_kernel or (fitted.training_rows is not None) != callable(self.kernel):
+        if fitted.takes_values != self._is_kernel or (fitted.vectors is not None) != callable(self.kernel):
             raise ValueError(f"the model was fitted with another kind of kernel than {self.kernel!r}: fit again")
         if callable(self.kernel):
-            vectors, n = fitted.training_rows, fitted.model.n_sv
-            X = called_values(self.kernel, X, vectors) if n else np.empty((_num_samples(X), 0))
+            X = called_values(self.kernel, X, fitted.vectors) if fitted.model.n_sv else np.empty((_num_samples(X), 0))
         else:
             X = test_data(self, X, given=self.kernel == "precomputed")
         return matrix_of(X, self._is_kernel, borrow=self._is_kernel)

@@ -13,6 +13,7 @@ from libsvmx._train import probability
 from libsvmx._train.prediction import predictor_of
 from libsvmx.enums import KernelType
 from libsvmx.sklearn.class_order import pairs_sorted
+from libsvmx.sklearn.rows import chosen_rows
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
@@ -20,27 +21,31 @@ if TYPE_CHECKING:
 
 
 class FittedModel:
-    """FittedModel(model, training_rows=None)
+    """FittedModel(model, training_rows=None, vectors=None)
+
+    ``training_rows`` of a callable kernel, or the support vectors among them.
 
     Attributes
     ----------
     model : Model             labels are codes 0, 1, … of the classes
-    training_rows : object    the support vectors of a callable kernel, which is given them beside test rows
+    vectors : object          the support vectors of a callable kernel, which is given them beside test rows
     """
 
-    __slots__ = ("model", "order", "predicting", "training_rows")
+    __slots__ = ("model", "order", "predicting", "vectors")
 
-    def __init__(self, model: Model, training_rows: Any = None) -> None:
+    def __init__(self, model: Model, training_rows: Any = None, vectors: Any = None) -> None:
+        if training_rows is not None:  # pickles of earlier versions have all of them
+            vectors = chosen_rows(training_rows, np.asarray(model.vectors.values).astype(np.intp) - 1)
         self.model: Model = model
         # the same, of rows of kernel values that have a column for each support vector alone
-        self.predicting = model if training_rows is None else replace(model, vectors=serials_up_to(model.n_sv))
-        self.training_rows: Any = training_rows
+        self.predicting = model if vectors is None else replace(model, vectors=serials_up_to(model.n_sv))
+        self.vectors: Any = vectors
         labels = model.class_labels or ()
         # pairs of the sorted classes, of a model read from a file, whose votes count in the order of the file
         self.order: tuple[Any, Any] | None = None if list(labels) == sorted(labels) else pairs_sorted(labels)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.model, self.training_rows)
+        return type(self), (self.model, None, self.vectors)
 
     @property
     def takes_values(self) -> bool:

@@ -26,7 +26,7 @@ from libsvmx.io.transcript import update
 from libsvmx.sklearn.class_order import name_classes
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.input_checks import more_data, more_values
-from libsvmx.sklearn.kept_rows import FIXED, KeptRows, counting_order
+from libsvmx.sklearn.kept import FIXED, KeptRows, counting_order
 from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import joining_weights, matrix_of
 from libsvmx.sklearn.training import as_trained

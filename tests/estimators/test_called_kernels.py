@@ -1,5 +1,6 @@
 """Kernels that are functions of the caller: called for rows that the solver asks for, and for support vectors alone."""
 
+import pickle
 import signal
 import time
 
@@ -9,6 +10,7 @@ import sklearn.svm
 from scipy.sparse import csr_array
 
 import libsvmx
+from libsvmx.sklearn.fitted import FittedModel
 
 N = 300
 rng = np.random.default_rng(2)
@@ -220,6 +222,16 @@ def test_a_kernel_may_train_itself():
 
     made = libsvmx.SVC(kernel=kernel).fit(X, Y)
     np.testing.assert_array_equal(made.dual_coef_, libsvmx.SVC(kernel=rbf).fit(X, Y).dual_coef_)
+
+
+def test_pickles_of_all_training_rows_are_read():
+    """Those of earlier versions."""
+    made = libsvmx.SVC(kernel=rbf, C=0.1).fit(X, Y)
+    predicted = made.decision_function(X)
+    made._fitted = FittedModel(made._fitted.model, X)
+    np.testing.assert_array_equal(made.decision_function(X), predicted)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(made)).decision_function(X), predicted)
+    assert len(made.support_) < len(X)
 
 
 def test_nothing_of_the_training_rows_is_kept_but_support_vectors():

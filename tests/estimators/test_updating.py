@@ -367,7 +367,7 @@ def test_ctrl_c_leaves_the_model_before_or_the_one_after(monkeypatch):
     assert_same(found, expected, X)
     found = libsvmx.SVC(gamma=0.1)
     with monkeypatch.context() as patch:
-        patch.setattr("libsvmx.sklearn.kept_rows.state_at", interrupted)
+        patch.setattr("libsvmx.sklearn.kept.state_at", interrupted)
         with pytest.raises(KeyboardInterrupt):
             found.partial_fit(X, Y)
     with pytest.raises(exceptions.NotFittedError):
