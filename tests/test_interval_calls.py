@@ -214,3 +214,14 @@ def test_jackknife_plus_trains_a_state(posed):
         libsvmx.jackknife_plus(X, y, new, 1.0, **options)
     with pytest.raises(TypeError, match="a State is needed"):
         libsvmx.jackknife_plus(state.model, new, 0.2)
+
+
+def test_jackknife_plus_trains_by_keywords_too():
+    rng = np.random.default_rng(8)
+    X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
+    options = {"svm_type": "EPSILON_SVR", "gamma": 0.3}
+    by_keyword = libsvmx.jackknife_plus(X=X[:30], y=y[:30], X_new=X[30:], alpha=0.2, **options)
+    expected = libsvmx.jackknife_plus(state_of(options, X[:30], y[:30]), X[30:], 0.2)
+    assert np.array_equal(by_keyword.lower, expected.lower)
+    with pytest.raises(TypeError):
+        libsvmx.jackknife_plus()

@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, csr_matrix
 
 import libsvmx
 from libsvmx.io.modelfile import model_text
@@ -86,6 +87,8 @@ def test_estimators_take_every_form(name, tmp_path):
         assert np.array_equal(made.dual_coef_, expected.dual_coef_), what
     for what, form in forms(TESTS, tmp_path):
         assert np.array_equal(expected.predict(form), predicted), what
+    for sparse in (csr_array(TESTS), csr_matrix(TESTS)):
+        assert np.array_equal(expected.predict(sparse), predicted)
 
 
 @pytest.mark.parametrize("options", [{}, {"probability": True}, {"refine": True}, {"warm_start": True}])

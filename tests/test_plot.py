@@ -279,7 +279,7 @@ def test_resolution(ax):
 # ---- grid --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("svm_type", ["c_svc", "epsilon_svr"])
+@pytest.mark.parametrize("svm_type", ["c_svc", "epsilon_svr", "quantile_svr"])
 def test_grid(svm_type, ax):
     search = libsvmx.grid_search(HEART, LABELS, (-1, 5, 2), (-5, 1, 2), 3, svm_type=svm_type)
     libsvmx.plot.grid(search, ax=ax)
@@ -297,7 +297,7 @@ def test_grid(svm_type, ax):
     assert star.get_marker() == "*"
     assert [float(part[0]) for part in star.get_data()] == [search.log2c[search.best], search.log2g[search.best]]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("log2(C)", "log2(gamma)")
-    what = {"c_svc": "accuracy, %", "epsilon_svr": "mean squared error"}[svm_type]
+    what = {"c_svc": "accuracy, %", "epsilon_svr": "mean squared error", "quantile_svr": "pinball loss"}[svm_type]
     assert [other.get_ylabel() for other in ax.figure.axes if other is not ax] == [what]
 
 

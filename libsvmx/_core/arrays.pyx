@@ -129,8 +129,8 @@ def counted_from_one(rows):
 
 
 def add_up_scores(predictions, targets, sums_):
-    """How many predictions v are their targets y; the sums of (v - y)^2, v, y, v^2, y^2, v y and |v - y| go on in
-    ``sums_``."""
+    """How many predictions v are their targets y; the sums of (v - y)^2, v, y, v^2, y^2, v y, and how far targets are
+    above and below, go on in ``sums_``."""
     cdef const double[::1] v = predictions, y = targets
     cdef double[::1] sums = sums_
     cdef Py_ssize_t k, correct = 0
@@ -142,5 +142,6 @@ def add_up_scores(predictions, targets, sums_):
         sums[3] += v[k] * v[k]
         sums[4] += y[k] * y[k]
         sums[5] += v[k] * y[k]
-        sums[6] += fabs(v[k] - y[k])
+        sums[6] += max(y[k] - v[k], 0.0)
+        sums[7] += max(v[k] - y[k], 0.0)
     return correct

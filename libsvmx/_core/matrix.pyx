@@ -15,7 +15,8 @@ from libsvmx._core.buffers import zeros
 
 
 class RowSource:
-    """What computes rows of a kernel matrix in Python when they are asked for; of which each is asked for once.
+    """What computes rows of a kernel matrix in Python when they are asked for; of which each is asked for once, under
+    ``lock``.
 
     ``diagonal()``: all K(i, i), buffer of float64, shape (n,). ``rows(numbers)``: rows of the given list of them, buffer of
     float64 in C order, shape (len(numbers), n), which nobody will change. ``fail(error)`` is told of what this raises, by
@@ -173,22 +174,26 @@ cdef class CsrMatrix:
         cdef const double[:, ::1] block
         cdef Py_ssize_t k, n = self.n_rows
         with gil:
-            missing = [rows[k] for k in range(count) if self.row_at[rows[k]] == NULL]
+            missing = []
             try:
-                if missing:
-                    values = self.source.rows(missing)
-                    block = values
-                    if block.shape[0] != len(missing) or block.shape[1] != n:
-                        raise ValueError(f"{len(missing)} rows of {n} kernel values were asked for")
-                    self.held.append(values)
-                    for k in range(block.shape[0]):
-                        if self.row_at[missing[k]] == NULL:  # else another thread was first
+                with self.source.lock:
+                    missing = [rows[k] for k in range(count) if self.row_at[rows[k]] == NULL]
+                    if missing:
+                        values = self.source.rows(missing)
+                        block = values
+                        if block.shape[0] != len(missing) or block.shape[1] != n:
+                            raise ValueError(f"{len(missing)} rows of {n} kernel values were asked for")
+                        self.held.append(values)
+                        for k in range(block.shape[0]):
                             self.row_at[missing[k]] = &block[k, 0]
             except BaseException as error:
-                self.source.fail(error)
-                for i in missing:
-                    if self.row_at[i] == NULL:
-                        self.row_at[i] = &self.nothing[0]
+                for k in range(count):
+                    if self.row_at[rows[k]] == NULL:
+                        self.row_at[rows[k]] = &self.nothing[0]
+                try:
+                    self.source.fail(error)
+                except BaseException as again:  # a second Ctrl-C, say
+                    self.source.fail(again)
         return 0
 
     @property

@@ -53,7 +53,7 @@ cdef class KernelRows:
         return self.row_of(self.index[position])
 
     cdef const float *row_of(self, int32_t i) except NULL nogil:
-        """Row i of the kernel with the active positions, and with all of them if rows are ``whole``."""
+        """Row i of the kernel with the active positions, and with all of them if rows are ``whole`` and not ``by_row``."""
         return NULL
 
     cdef bint to_compute(self, int32_t i) except -1 nogil:
@@ -297,6 +297,8 @@ cdef enum: DRAWN = 16
 cdef double HALF_LIFE = 16.0, LN_2 = 0.6931471805599453
 # Uses are counted in units that grow; this much is made 1 again.
 cdef double LARGEST_USE = 1e100
+# Rows by row of the kernel, if so many by position fit the budget.
+cdef double LEAST_BY_ROW = 16.0
 # Rows are laid out by copying where at most one in so many positions is not where it was at first, else by a gather.
 cdef Py_ssize_t FEW_MOVED = 2
 # Catching up with one swap.
@@ -348,7 +350,9 @@ cdef class RowStore(RowSlots):
         self.synced, self.ahead = zeros("q", kernel.n + 4), bytearray(kernel.n + 4)
         self.arrange()
         self.whole = self.extent == self.size and self.targets.again_ns >= CHEAP_NS
-        self.by_row = self.whole and not self.targets.kept and self.targets.n < self.size
+        # in a store of a few rows, which is soon crowded, they are by position from the start
+        self.by_row = (self.whole and not self.targets.kept and self.targets.n < self.size
+                       and budget_bytes >= LEAST_BY_ROW * 4.0 * self.size)
         if self.by_row:
             self.extent = self.targets.n
             self.laid, self.moved = table("f", LAID_ROWS, self.size), table("i", 2, self.size)
@@ -470,12 +474,17 @@ cdef class RowStore(RowSlots):
                 break  # memory ran out meanwhile: further rows would take the slots of the first
             if s < 0:
                 s = self.slot_for(i)
+                if s < 0:
+                    break
             elif self.length[s] < 0:
                 continue  # twice in this very block: two variables of a regression share a row
             self.length[s] = -1
             self.count_use(i)
             rows[n], out[n] = i, self.slot(s)
             n += 1
+        if n == 0:
+            with gil:
+                raise MemoryError(f"no room for three kernel rows of {4 * self.size} bytes")
         n_computed = self.compute(rows, n, out)
         for k in range(n):
             i = rows[k]
@@ -702,7 +711,7 @@ cdef class RowStore(RowSlots):
     # ---- slots -------------------------------------------------------------------------------
 
     cdef int32_t slot_for(self, int32_t i) except -1 nogil:
-        """A slot for row i: a new one, or that of a row that is little used."""
+        """A slot for row i: a new one, or that of a row that is little used; -1 if memory has run out and all are in use."""
         cdef int32_t s = -1
         if self.used < self.capacity and self.grows():
             if self.used >= self.least_rows():
@@ -716,6 +725,8 @@ cdef class RowStore(RowSlots):
                 self.capacity = self.used
         if s < 0:
             s = self.least_used(&self.dice)
+            if s < 0:
+                return s
             self.slot_of[self.row_in[s]] = -1
             self.forgo_symmetry()
         self.slot_of[i], self.row_in[s] = s, i
@@ -723,15 +734,18 @@ cdef class RowStore(RowSlots):
         return s
 
     cdef int32_t least_used(self, uint64_t *dice) noexcept nogil:
-        """A slot that can be given to another row: not the one that was asked for last, nor one of a block to be computed."""
+        """A slot that can be given to another row: not the one that was asked for last, nor one of a block to be computed; -1 if
+        there is none."""
         cdef int32_t found = -1, s
-        cdef int k = 0
-        while k < DRAWN or found < 0:
+        cdef int k
+        for k in range(DRAWN):
             dice[0] = dice[0] * 6364136223846793005ULL + 1442695040888963407ULL  # Knuth's, mod 2^64
             s = <int32_t>(((dice[0] >> 32) * <uint64_t>self.used) >> 32)
             if s != self.held and self.length[s] >= 0 and (found < 0 or self.uses[self.row_in[s]] < self.uses[self.row_in[found]]):
                 found = s
-            k += 1
+        for s in range(<int32_t>self.used if found < 0 else 0):
+            if s != self.held and self.length[s] >= 0:
+                return s
         return found
 
     cdef void count_use(self, int32_t i) noexcept nogil:
@@ -769,12 +783,14 @@ cdef class RowStore(RowSlots):
 
     cdef bint may_replace(self, const unsigned char *wanted) noexcept nogil:
         cdef uint64_t dice = self.dice
+        cdef int32_t s
         cdef int k
         if self.used < self.capacity and self.grows():
             return False
         self.held = self.newest
         for k in range(self.together(True)):
-            if wanted[self.row_in[self.least_used(&dice)]]:
+            s = self.least_used(&dice)
+            if s >= 0 and wanted[self.row_in[s]]:
                 return True
         return False
 

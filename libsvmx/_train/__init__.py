@@ -2,7 +2,7 @@
 
     training          train_problem: checks, pairs of classes, one dual each (solve_binary), a Model of them
         zero_weights  which rows count, where there are weights
-        formulation   build_dual: the five formulations as dual problems; recover_coefficients: and back
+        formulation   build_dual: the formulations as dual problems; recover_coefficients: and back
         kernel_provider   kernel rows of a problem, shared by pairs and folds; feature_map: features instead
         solve_dual    solve: by Parameter.solver; recover: coefficients and the SolveReport (solve_report) of a solution
         limits        the Control of a solve; observer: Observer

@@ -108,6 +108,8 @@ class KernelProvider:
         problem, param = self.request[:2]
         if threads == 1:
             return 1
+        if problem.matrix.source is not None:  # what is called from Python together must not depend on other threads
+            return 1
         work = n_solves * float(len(problem)) ** 2
         pays = work > self.policy.work_for_threads and not param.solver.needs_features
         self.at_once = min(n_solves, threads) if pays else 1

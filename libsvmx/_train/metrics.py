@@ -40,7 +40,8 @@ class Scores:
         self.sum_vv: float = 0.0
         self.sum_yy: float = 0.0
         self.sum_vy: float = 0.0
-        self.absolute: float = 0.0
+        self.above: float = 0.0  # of the targets, over the predictions; below: under them
+        self.below: float = 0.0
 
     def add(self, predictions: Iterable[float], targets: Iterable[float]) -> None:
         """Take in more rows."""
@@ -56,17 +57,18 @@ class Scores:
             self.sum_vv += v * v
             self.sum_yy += y * y
             self.sum_vy += v * y
-            self.absolute += abs(v - y)
+            self.above += max(y - v, 0.0)
+            self.below += max(v - y, 0.0)
 
     def _add_buffers(self, predictions: Buffer, targets: Buffer) -> None:
         """The same of buffers of float64."""
         if len(predictions) != len(targets):
             raise ValueError(f"{len(predictions)} predictions for {len(targets)} targets")
-        before = self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy, self.absolute
+        before = self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy, self.above, self.below
         sums = filled("d", before)
         self.correct += add_up_scores(predictions, targets, sums)
         self.total += len(predictions)
-        self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy, self.absolute = sums
+        self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy, self.above, self.below = sums
 
     @property
     def accuracy(self) -> float:
@@ -84,7 +86,7 @@ class Scores:
         number without a tau."""
         if self.tau is None:
             return nan
-        return (self.absolute / 2 + (self.tau - 0.5) * (self.sum_y - self.sum_v)) / self.total if self.total else 0.0
+        return (self.tau * self.above + (1.0 - self.tau) * self.below) / self.total if self.total else 0.0
 
     @property
     def squared_correlation(self) -> float:

@@ -99,7 +99,7 @@ def jackknife_plus(
     **options: Any,
 ) -> Intervals | LabelSets: ...
 def jackknife_plus(*args: Any, **options: Any) -> Intervals | LabelSets:
-    """Intervals of epsilon-SVR, or label sets of C-SVC, from exact leave-one-out.
+    """Intervals of regressions without nu, or label sets of C-SVC, from exact leave-one-out.
 
     If the rows of the state and a new one are exchangeable (independent draws from one distribution are), the target of
     the new one is in its interval, its label in its set, with probability at least 1 - 2 alpha, whatever the
@@ -121,7 +121,7 @@ def jackknife_plus(*args: Any, **options: Any) -> Intervals | LabelSets:
 
     Parameters
     ----------
-    state : State                a ``train(..., keep_state=True)`` of epsilon-SVR or C-SVC; it stays as it is
+    state : State                a ``train(..., keep_state=True)`` of C-SVC or a regression without nu; it stays
     X : as of ``predict``        m new rows; without a state rows to train on, with their targets or labels y
     X_new : as of ``predict``    without a state: m new rows
     alpha : float                0 < alpha < 1
@@ -138,10 +138,11 @@ def jackknife_plus(*args: Any, **options: Any) -> Intervals | LabelSets:
     ParameterError      alpha; one-class; rows that do not count alike; an optimum that cannot be followed
     DataError           rows as of ``predict``; a state of one class
     TooLittleMemory     of s rows that the optimum rests on, 8 s m n_functions bytes
-    StoppedEarly        ``time_limit`` of the state's parameters, for this call, or the observer has ended it
+    StoppedEarly        ``time_limit`` of the state's parameters, for this call and a training before it, or the
+                        observer has ended it
     """
     new = args[2] if len(args) > 2 else options.get("X_new")
-    of_one = "state" in options or isinstance(args[0], State) or new is None or isinstance(new, Real)
+    of_one = "state" in options or new is None or (bool(args) and isinstance(args[0], State)) or isinstance(new, Real)
     return of_state(*args, **options) if of_one else of_rows(*args, **options)
 
 
@@ -245,7 +246,7 @@ def cv_plus(
 def full_conformal(
     state: State, X: Any, alpha: float = 0.1, *, threads: int = 0, observer: Observer | None = None
 ) -> Intervals | LabelSets:
-    """Intervals of epsilon-SVR, or label sets of C-SVC, by full conformal prediction.
+    """Intervals of regressions without nu, or label sets of C-SVC, by full conformal prediction.
 
     If the rows of the state and a new one are exchangeable, the target of the new one is in its interval, its label in
     its set, with probability at least 1 - alpha, whatever the distribution (Vovk, Gammerman & Shafer, *Algorithmic

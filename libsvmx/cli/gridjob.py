@@ -31,7 +31,7 @@ usage: svmx-grid [options] [svmx-train options] dataset
 
 Cross-validates a LIBSVM data file (plain, .gz, .xz, .bz2, or - for standard input) at every point of
 a grid of C and gamma and prints the best C, gamma and rate: the highest accuracy, or for regression
-the smallest mean squared error.
+the smallest mean squared error, of quantiles the smallest pinball loss.
 
 options, grid.py's:
   -log2c begin,end,step | null   exponents of C (-5,15,2); null leaves C to -c

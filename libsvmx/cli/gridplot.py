@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from libsvmx._core.memory import MEGABYTE, TooLittleMemory, load_numpy, require
 from libsvmx._train.validation.grid import Point
+from libsvmx.enums import SvmType
 from libsvmx.exceptions import SvmxError
 from libsvmx.io.outputs import atomic_write
 
@@ -30,7 +31,7 @@ def load() -> None:
         raise SvmxError(f"matplotlib cannot be used: {error}") from error
 
 
-def draw(path: str, points: Sequence[Point], best: Point, title: str, regression: bool) -> None:
+def draw(path: str, points: Sequence[Point], best: Point, title: str, svm_type: SvmType) -> None:
     """Write a PNG, whole or not at all. Needs matplotlib. Raises OSError."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -41,7 +42,7 @@ def draw(path: str, points: Sequence[Point], best: Point, title: str, regression
     canvas = FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     places, rates = [p.key for p in points], [p.rate for p in points]
-    what = what_rates_are(regression)
+    what, regression = what_rates_are(svm_type), svm_type.is_regression
     draw_rates(axes, places, rates, places.index(best.key), what, regression)
     powers = [f"{n} = 2^{v:g}" for n, v in (("C", best.log2c), ("gamma", best.log2g)) if v is not None]
     axes.set_title(f"{title}\nbest: {', '.join(powers)}, {what.split(',')[0]} {best.rate:g}{'' if regression else '%'}")

@@ -83,4 +83,4 @@ def write_tables(job: Job, search: Search) -> None:
         except SvmxError as error:  # nobody asked for a picture
             warn(f"no picture: {error}")
             return
-        gridplot.draw(job.png, search.points, search.best, job.title, search.plan.is_regression)
+        gridplot.draw(job.png, search.points, search.best, job.title, search.plan.param.svm_type)

@@ -20,7 +20,7 @@ from libsvmx._train.checks import check_targets
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx.enums import KernelType
+from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.io.modelfile import load_model, save_model
 from libsvmx.io.transcript import TrainingReport
@@ -184,6 +184,8 @@ cdef parameter_of(const svm_parameter *p):
     for name, value in (("shrinking", p.shrinking), ("probability", p.probability)):
         if value not in (0, 1):
             raise ParameterError(f"{name} must be 0 or 1, not {value}")
+    if p.svm_type == SvmType.QUANTILE_SVR:  # whose tau has no field
+        raise ParameterError(f"svm_type {p.svm_type} is not one of LIBSVM's")
     weights = [(p.weight_label[i], p.weight[i]) for i in range(p.nr_weight)]
     return Parameter(
         svm_type=p.svm_type, kernel_type=p.kernel_type, degree=p.degree, gamma=p.gamma, coef0=p.coef0,

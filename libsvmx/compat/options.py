@@ -199,7 +199,7 @@ class svm_parameter(Handle):
             raise ParameterError(f"nr_weight is {self.nr_weight}, but weight_label or weight has fewer entries")
         given: dict[str, Any] = {name: getattr(self, name) for name in self._floats}
         return Parameter(
-            svm_type=SvmType(self.svm_type),
+            svm_type=SvmType(svm_forms(self.svm_type)),
             kernel_type=KernelType(self.kernel_type),
             degree=self.degree,
             weights=tuple(zip(labels, factors, strict=True)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf, isfinite, log2, nan
 from typing import TYPE_CHECKING, Any
 
+from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 from libsvmx.plot.axes import BEST, COLOURS, axes_of
 
@@ -55,13 +56,15 @@ def grid(search: GridSearch | Any, *, ax: Any = None) -> Any:
         )
     places = list(zip(_known(search.log2c), _known(search.log2g), strict=True))
     regression = search.param.svm_type.is_regression
-    draw_rates(axes, places, search.rate.tolist(), search.best, what_rates_are(regression), regression)
+    draw_rates(axes, places, search.rate.tolist(), search.best, what_rates_are(search.param.svm_type), regression)
     return axes
 
 
-def what_rates_are(regression: bool) -> str:
+def what_rates_are(svm_type: SvmType) -> str:
     """The name of the rates of a search of LIBSVM's."""
-    return "mean squared error" if regression else "accuracy, %"
+    if svm_type == SvmType.QUANTILE_SVR:
+        return "pinball loss"
+    return "mean squared error" if svm_type.is_regression else "accuracy, %"
 
 
 def scores_of(params: Sequence[dict[str, Any]], means: Sequence[float]) -> dict[Place, float]:

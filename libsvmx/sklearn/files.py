@@ -1,4 +1,4 @@
-"""Estimators to and from model files of LIBSVM: ``LibsvmFiles``, a part of all five."""
+"""Estimators to and from model files of LIBSVM: ``LibsvmFiles``, a part of all estimators."""
 
 from __future__ import annotations
 

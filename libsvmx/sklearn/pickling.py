@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from copy import copy, deepcopy
 from inspect import Parameter
 from typing import Any
 
@@ -40,6 +40,8 @@ class Pickled:
         copied.__dict__.update(self.__dict__)
         if "_kept" in self.__dict__:
             copied.__dict__["_kept"] = deepcopy(self.__dict__["_kept"])
+        if "estimators_" in self.__dict__:
+            copied.__dict__["estimators_"] = [copy(one) for one in self.__dict__["estimators_"]]
         return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:

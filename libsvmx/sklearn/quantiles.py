@@ -10,12 +10,13 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import RegressorMixin
 from sklearn.metrics import d2_pinball_score
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.copy_and_swap import at_once
+from libsvmx.api.arrays import numbers_of
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 from libsvmx.sklearn.base import BaseSVM
@@ -45,7 +46,8 @@ class QuantileSVR(RegressorMixin, BaseSVM):
 
     Parameters
     ----------
-    tau : float or array-like of float, default=0.5      0 < tau < 1; several: ``predict`` has a column for each
+    tau : float or array-like of float, default=0.5      0 < tau < 1; several: ``predict`` has a column for
+        each, ``max_time`` counts for each, and there is no ``warm_start``
     non_crossing : bool, default=False      of several tau: sort the predictions of a row, so that they ascend with tau
 
     Attributes
@@ -131,14 +133,18 @@ class QuantileSVR(RegressorMixin, BaseSVM):
             super()._be_fitted(X, y, sample_weight, keep, exact)
             return
         self._forget()
-        fitted = [clone(self).set_params(tau=float(tau)) for tau in np.asarray(self.tau).ravel()]
-        if not fitted:
-            raise ParameterError("tau must be a number or several, not none")
+        taus = numbers_of(self.tau, "tau")
+        if taus.ndim != 1 or not len(taus):
+            raise ParameterError(f"tau must be a number or several, not an array of shape {taus.shape}")
+        if self.warm_start:
+            raise ParameterError("warm_start is for one tau, and there are several")
+        # not clones, which would copy a callback, too
+        fitted = [type(self)(**{**self.get_params(deep=False), "tau": float(tau)}) for tau in taus]
         for one in fitted:
             one._be_fitted(X, y, sample_weight, keep, exact)
-        self.n_features_in_ = fitted[0].n_features_in_
-        if hasattr(fitted[0], "feature_names_in_"):
-            self.feature_names_in_ = fitted[0].feature_names_in_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fitted[0], name):
+                setattr(self, name, getattr(fitted[0], name))
         self.shape_fit_ = fitted[0].shape_fit_
         self.n_iter_ = sum(one.n_iter_ for one in fitted)
         self.fit_status_ = max(one.fit_status_ for one in fitted)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from libsvmx._core.interchange import in_shape
 from libsvmx._core.matrix import CsrMatrix, RowSource
-from libsvmx.api.arrays import borrowed, from_dense, from_scipy, kernel_table
+from libsvmx.api.arrays import borrowed, from_dense, from_scipy, kernel_table, real_array
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def joining_weights(sample_weight: Any, X: Any) -> FloatArray | None:
 def matrix_of(X: Any, is_kernel: bool, borrow: bool = False) -> CsrMatrix:
     """Validated rows, or rows of kernel values. ``borrow``: they may be read where they are, see ``borrowed``."""
     if is_kernel:
-        return kernel_table(X if borrow else X.copy())
+        return kernel_table(in_shape(X).toarray() if issparse(X) else X if borrow else X.copy())
     return (borrowed(X) if borrow else None) or (from_scipy if issparse(X) else from_dense)(X)
 
 
@@ -62,7 +62,7 @@ class CalledRows(RowSource):
     """
 
     def __init__(self, kernel: Callable[[Any, Any], Any], X: Any) -> None:
-        self.kernel, self.X, self.n = kernel, X, _num_samples(X)
+        self.kernel, self.X, self.n = kernel, X.tocsr() if issparse(X) else X, _num_samples(X)
         self.token: Token | None = None
         self.error: BaseException | None = None
         self.lock = allocate_lock()
@@ -75,11 +75,10 @@ class CalledRows(RowSource):
         return values.data
 
     def rows(self, numbers: list[int]) -> Buffer:
-        with self.lock:
-            self.check()
-            values = called_values(self.kernel, chosen_rows(self.X, numbers), self.X)
-            if self.token is not None:
-                self.token.look()
+        self.check()
+        values = called_values(self.kernel, chosen_rows(self.X, numbers), self.X)
+        if self.token is not None:
+            self.token.look()
         return values.data
 
     def fail(self, error: BaseException) -> None:
@@ -123,11 +122,13 @@ def called_matrix(source: CalledRows) -> CsrMatrix:
 def called_values(kernel: Callable[[Any, Any], Any], A: Any, B: Any) -> FloatArray:
     """What a callable kernel says of all pairs of their rows, in C order and memory of its own. Raises ValueError."""
     K, shape = kernel(A, B), (_num_samples(A), _num_samples(B))
-    values = np.array(in_shape(K).toarray() if issparse(K) else K, dtype=np.float64, order="C")
+    values = np.array(
+        real_array(in_shape(K).toarray() if issparse(K) else K, "the kernel"), dtype=np.float64, order="C"
+    )
     if values.shape != shape:
         raise ValueError(
-            f"the kernel must return an array of shape {shape} for so many rows that it is called with, but its shape "
-            f"is {values.shape}"
+            f"the kernel was called with {shape[0]} and {shape[1]} rows and must return an array of shape {shape}, "
+            f"but its shape is {values.shape}"
         )
     if not np.isfinite(values).all():
         raise ValueError("the kernel must return finite values, but one is NaN or infinite")

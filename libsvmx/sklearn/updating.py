@@ -1,4 +1,4 @@
-"""Rows that join and leave a fitted estimator along the exact path, and leave-one-out: a part of all five."""
+"""Rows that join and leave a fitted estimator along the exact path, and leave-one-out: a part of all estimators."""
 
 from __future__ import annotations
 

@@ -153,6 +153,7 @@ print(bool(trained), target[:])
         ("param.C = float('nan')", "C"),
         ("param.kernel_type = 4", "row 0: precomputed kernel: a row must be 0:serial"),
         ("param.svm_type = 17", "svm_type"),
+        ("param.svm_type = 5", "svm_type 5 is not one of LIBSVM's"),
     ],
 )
 def test_what_cannot_be_trained(script, complaint):

@@ -19,7 +19,7 @@ static int rests(int short_jobs)
     double sums[PARTS] = {0};
     svmx_pool *pool = svmx_pool_new(2);
     int found = 0;
-    if (pool == NULL)
+    if (pool == NULL || pool->n_helpers == 0)
         return 0;
     for (int j = 0; j < JOBS && !found; ++j) {
         while (svmx_pool_ready(pool) == 1)

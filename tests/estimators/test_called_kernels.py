@@ -168,7 +168,8 @@ FAULTS = {
     "rows": (lambda values: values[:-1], ValueError, "must return an array of shape"),
     "columns": (lambda values: values[:, :-1], ValueError, "must return an array of shape"),
     "a vector": (lambda values: values[0], ValueError, "must return an array of shape"),
-    "nothing": (lambda values: None, ValueError, "must return an array of shape"),
+    "nothing": (lambda values: None, ValueError, "the kernel cannot be read as numbers"),
+    "complex numbers": (lambda values: values * 1j, ValueError, "the kernel must hold real numbers"),
     "text": (lambda values: values.astype(str).astype(object) + "x", ValueError, "could not convert"),
 }
 
@@ -222,6 +223,19 @@ def test_a_kernel_may_train_itself():
 
     made = libsvmx.SVC(kernel=kernel).fit(X, Y)
     np.testing.assert_array_equal(made.dual_coef_, libsvmx.SVC(kernel=rbf).fit(X, Y).dual_coef_)
+
+
+def test_threads_change_nothing():
+    """What rows are asked for together must not depend on other threads: BLAS rounds by how many there are."""
+    rows = np.random.default_rng(5).normal(size=(600, 20)).astype(np.float32)
+    labels = np.arange(600) % 4
+    found = []
+    for threads in (1, 3, 3):
+        kernel = Counting(lambda A, B: (0.05 * (A @ B.T) + 1.0) ** 3)
+        found.append(libsvmx.SVC(kernel=kernel, n_jobs=threads).fit(rows, labels).dual_coef_.tobytes())
+        asked = [a for a, b in kernel.calls if b == 600]
+        assert sum(asked) <= 600
+    assert found[0] == found[1] == found[2]
 
 
 def test_pickles_of_all_training_rows_are_read():

@@ -1,6 +1,7 @@
 """QuantileSVR: one tau is a training of quantile regression, several are one after the other."""
 
 import pickle
+from copy import copy
 
 import numpy as np
 import pytest
@@ -83,10 +84,28 @@ def test_model_files(tmp_path):
     assert np.array_equal(kept.predict(X), fitted.predict(X))
 
 
-@pytest.mark.parametrize("tau", [0.0, 1.0, [0.5, 1.5], [], "half", None])
+@pytest.mark.parametrize("tau", [0.0, 1.0, [0.5, 1.5], [], "half", None, ["0.5"], [[0.1], [0.9]], {0.5}])
 def test_what_is_refused(tau):
     with pytest.raises(ValueError, match="tau"):
         QuantileSVR(tau=tau).fit(X, Y)
+
+
+def test_what_several_share():
+    """A kernel, a callback; and no start."""
+    told = []
+    made = QuantileSVR(tau=TAUS, kernel=lambda A, B: A @ B.T, callback=told.append).fit(X, Y)
+    linear = QuantileSVR(tau=TAUS, kernel="linear").fit(X, Y)
+    np.testing.assert_allclose(made.predict(X), linear.predict(X), atol=1e-2)
+    assert all(one.callback is made.callback for one in made.estimators_)
+    with pytest.raises(ValueError, match="warm_start is for one tau"):
+        QuantileSVR(tau=TAUS, warm_start=True).fit(X, Y)
+
+
+def test_a_copy_shares_no_rows():
+    made = QuantileSVR(tau=TAUS, keep_rows=True).fit(X, Y)
+    before = made.predict(X)
+    copy(made).estimators_[0].unlearn([0])
+    np.testing.assert_array_equal(made.predict(X), before)
 
 
 def test_a_search_chooses_by_the_pinball_loss():

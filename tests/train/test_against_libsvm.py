@@ -65,6 +65,8 @@ def test_regression(name, formulation, kernel, shrinking, probability, tmp_path)
         (("splice.xz",), "-c 1000 -g 0.01"),
         (("a1a.xz",), "-c 100 -g 0.5 -m 0.05"),  # three rows of cache, thousands of iterations, shrinking
         (("a1a.xz",), "-c 1 -g 0.05 -e 1e-6"),
+        (("mpg",), "-s 3 -c 100 -g 2 -p 0.01 -m 0.01"),  # the same of a regression, whose variables share rows
+        (("mpg",), "-s 4 -c 100 -g 2 -n 0.4 -m 0.05"),
         (("mushrooms.xz", 1500), "-c 10 -g 0.05 -m 1"),
         pytest.param(("mushrooms.xz",), "-c 10 -g 0.05 -m 1", marks=pytest.mark.exhaustive),
         (("vowel.scale.xz",), "-c 16 -g 2"),

@@ -51,13 +51,16 @@ class InteriorPolicy:
 
 @record(frozen=True)
 class CRSVM(Solver):
-    """C-SVC and epsilon-SVR of many rows and few features: an interior-point method whose normal matrix is of few rows.
+    """C-SVC and regressions without nu of many rows and few features: an interior-point method whose
+    normal matrix is of few rows.
 
     ``rank`` or ``rank_error`` alone mean ``low_rank="cholesky"``; with both, whichever is met first.
     """
 
     name: ClassVar[str] = "crsvm"
-    summary: ClassVar[str] = "C-SVC and epsilon-SVR of many rows and few features, by an interior-point method"
+    summary: ClassVar[str] = (
+        "C-SVC and regressions without nu of many rows and few features, by an interior-point method"
+    )
     formulations: ClassVar[frozenset[SvmType]] = frozenset([SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.QUANTILE_SVR])
     may_be_seeded: ClassVar[bool] = False
     has_state: ClassVar[bool] = False

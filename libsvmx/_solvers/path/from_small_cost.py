@@ -33,7 +33,7 @@ OF_ROW, OF_PAIR, BREAKPOINTS = 0.3, 1.2, 1 / 3
 
 
 def leads_there(dual: DualProblem, kernel: Kernel) -> bool:
-    """Whether there is such a path: C-SVC and epsilon-SVR, with a kernel that is computed."""
+    """Whether there is such a path: C-SVC and regressions without nu, with a kernel that is computed."""
     return not kernel.given and dual.is_of_hinges() and max(dual.upper) < NO_BOUND and -min(dual.lower) < NO_BOUND
 
 

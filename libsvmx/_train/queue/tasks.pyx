@@ -263,10 +263,10 @@ cdef class TaskList:
                     task.out = self.n_out
                     self.n_out += task.n
                     task.chained = chained
-                    if chained and parent[pair] < 0:
-                        self.n_chains += 1
                     if parent is not None and parent[pair] >= 0:
                         self.link(self.n_tasks - 1, parent[pair], self.earlier)
+                    elif chained:
+                        self.n_chains += 1
                 pair += 1
 
     cdef int add_targets(self, Task *task, targets) except -1:
@@ -584,7 +584,7 @@ cdef class QueueStarts:
                     self.left_beta[self.at.n_left] = sign * beta[v]
                     self.at.n_left += 1
         task.work_from_nothing = former.work_from_nothing
-        if not has_start(former):
+        if not has_start(former) or former.from_nothing:
             task.work_from_nothing = work_of_steps(former.n, former.iterations)
         return self.todo.may_stand and self.at.n_left == 0 and task.n_new == 0 and former.gap < self.control.eps
 

@@ -1,4 +1,4 @@
-"""Folds of rows that are given, at all C of a column: C-SVC and epsilon-SVR, for searches with folds of their own.
+"""Folds of rows that are given, at all C of a column, for searches with folds of their own; not of nu formulations.
 
     Column(problem, param, costs)   one gamma, whose folds share kernel rows
         .solve(folds) -> ColumnFold of each      each C of a dual from the next smaller one: in a queue, where all
