@@ -35,7 +35,7 @@ complete -c svmx-grid -l tau -x -d 'of -s quantile: the curve that a share T of 
 complete -c svmx-grid -l seeder-scheme -x -a 'chain'\n'star' -d 'from the fold before'
 complete -c svmx-grid -l max-iter -x -d 'stop each solve after N iterations'
 complete -c svmx-grid -l threads -x -d 'threads to use'
-complete -c svmx-grid -l solver -x -a 'smo'\t'LIBSVM\'s path and its model files'\n'chunked'\t'the same optimum to -e by working sets, faster where …'\n'irwls'\t'by working sets and least squares'\n'crsvm'\t'C-SVC and epsilon-SVR of many rows and few features, by an …'\n'auto'\t'smo first, then a path, irwls, chunked or crsvm where smo …' -d 'smo: LIBSVM\'s path and its model files'
+complete -c svmx-grid -l solver -x -a 'smo'\t'LIBSVM\'s path and its model files'\n'chunked'\t'the same optimum to -e by working sets, faster where …'\n'irwls'\t'by working sets and least squares'\n'crsvm'\t'C-SVC and regressions without nu of many rows and few …'\n'auto'\t'smo first, then a path, irwls, chunked or crsvm where smo …' -d 'smo: LIBSVM\'s path and its model files'
 complete -c svmx-grid -l lenient -d 'skip blank lines and comment lines in the data'
 complete -c svmx-grid -l working-set -x -d 'variables of a working set, from 2 on'
 complete -c svmx-grid -l working-set-rule -x -a 'random'\n'mixed'\n'largest' -d 'which they are: one that violates most of each kind and the …'

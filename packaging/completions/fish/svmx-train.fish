@@ -24,7 +24,7 @@ complete -c svmx-train -l explain -d 'train nothing: say what would be run, what
 complete -c svmx-train -l max-iter -x -d 'stop each solve after N iterations'
 complete -c svmx-train -l time-limit -x -d 'come to an end after that time: with the model as it is …'
 complete -c svmx-train -l threads -x -d 'threads to use'
-complete -c svmx-train -l solver -x -a 'smo'\t'LIBSVM\'s path and its model files'\n'chunked'\t'the same optimum to -e by working sets, faster where …'\n'irwls'\t'by working sets and least squares'\n'crsvm'\t'C-SVC and epsilon-SVR of many rows and few features, by an …'\n'auto'\t'smo first, then a path, irwls, chunked or crsvm where smo …' -d 'smo: LIBSVM\'s path and its model files'
+complete -c svmx-train -l solver -x -a 'smo'\t'LIBSVM\'s path and its model files'\n'chunked'\t'the same optimum to -e by working sets, faster where …'\n'irwls'\t'by working sets and least squares'\n'crsvm'\t'C-SVC and regressions without nu of many rows and few …'\n'auto'\t'smo first, then a path, irwls, chunked or crsvm where smo …' -d 'smo: LIBSVM\'s path and its model files'
 complete -c svmx-train -l on-interrupt -x -a 'save'\n'die' -d 'what Ctrl-C does: save the model as it is, or die without …'
 complete -c svmx-train -l lenient -d 'skip blank lines and comment lines in the data'
 complete -c svmx-train -l report -r -F -d 'write what was done and what it took, as JSON'
