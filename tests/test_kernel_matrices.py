@@ -4,10 +4,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, csr_matrix
+from support.optional import optional
 
 import libsvmx
 from libsvmx.io.modelfile import model_text
+
+sparse_arrays = optional("scipy.sparse")
 
 N, M = 120, 30
 rng = np.random.default_rng(4)
@@ -87,7 +89,7 @@ def test_estimators_take_every_form(name, tmp_path):
         assert np.array_equal(made.dual_coef_, expected.dual_coef_), what
     for what, form in forms(TESTS, tmp_path):
         assert np.array_equal(expected.predict(form), predicted), what
-    for sparse in (csr_array(TESTS), csr_matrix(TESTS)):
+    for sparse in (sparse_arrays.csr_array(TESTS), sparse_arrays.csr_matrix(TESTS)):
         assert np.array_equal(expected.predict(sparse), predicted)
 
 

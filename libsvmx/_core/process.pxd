@@ -10,6 +10,7 @@ cdef class Token:
     cdef readonly bint steps
     cdef object should_stop
     cdef bint expired
+    cdef public bint urgent         # what is below is to ask at once
     cdef bint abandoned
     cdef svmx_tickets over
     cdef unsigned long owner

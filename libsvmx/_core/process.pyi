@@ -8,6 +8,7 @@ class Token:
     parent: Token | None
     steps: bool
     stopped: SolveStatus | None
+    urgent: bool
     def __init__(
         self,
         seconds: float = 0.0,

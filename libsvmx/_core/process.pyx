@@ -91,8 +91,8 @@ cdef class Token:
     cdef int worked(self, int64_t amount) except -1 nogil:
         """As ``note``, in the thread that has made the Token."""
         self.work += amount
-        # the end of the call may have been seen by somebody else, who asks more often: a kernel in Python
-        if self.work > self.poll_work or (self.parent is not None and self.parent.expired and not self.expired):
+        # a kernel in Python has seen the end of the call: its next rows may take as long as all that there were
+        if self.work > self.poll_work or (self.parent is not None and self.parent.urgent and not self.expired):
             self.work = 0
             self.poll()
         return 0

@@ -298,7 +298,7 @@ cdef double HALF_LIFE = 16.0, LN_2 = 0.6931471805599453
 # Uses are counted in units that grow; this much is made 1 again.
 cdef double LARGEST_USE = 1e100
 # Rows by row of the kernel, if so many by position fit the budget.
-cdef double LEAST_BY_ROW = 16.0
+cdef double LEAST_BY_ROW = 6.0
 # Rows are laid out by copying where at most one in so many positions is not where it was at first, else by a gather.
 cdef Py_ssize_t FEW_MOVED = 2
 # Catching up with one swap.

@@ -78,13 +78,14 @@ class CalledRows(RowSource):
         self.check()
         values = called_values(self.kernel, chosen_rows(self.X, numbers), self.X)
         if self.token is not None:
-            self.token.look()
+            self.token.urgent = self.token.look() is not None
         return values.data
 
     def fail(self, error: BaseException) -> None:
         self.error = self.error or error
         if self.token is not None:
             self.token.stop(SolveStatus.INTERRUPTED)
+            self.token.urgent = True
 
     def check(self) -> None:
         """Raise what the kernel has raised."""

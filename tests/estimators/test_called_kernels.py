@@ -6,11 +6,14 @@ import time
 
 import numpy as np
 import pytest
-import sklearn.svm
 from scipy.sparse import csr_array
+from support.optional import optional
 
 import libsvmx
-from libsvmx.sklearn.fitted import FittedModel
+
+svm = optional("sklearn.svm")
+exceptions = optional("sklearn.exceptions")
+fitted = optional("libsvmx.sklearn.fitted")
 
 N = 300
 rng = np.random.default_rng(2)
@@ -43,7 +46,7 @@ class Counting:
 @pytest.mark.parametrize("options", [{}, {"tol": 1e-6, "shrinking": False}, {"cache_size": 1e-3}, {"n_jobs": 2}])
 def test_the_model_is_scikit_learns(name, options):
     ours = getattr(libsvmx, name)(kernel=rbf, **options).fit(X, TARGETS[name])
-    theirs = getattr(sklearn.svm, name)(kernel=rbf, **{k: v for k, v in options.items() if k != "n_jobs"})
+    theirs = getattr(svm, name)(kernel=rbf, **{k: v for k, v in options.items() if k != "n_jobs"})
     theirs.fit(X, TARGETS[name])
     np.testing.assert_array_equal(ours.support_, theirs.support_)
     np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-10)
@@ -168,9 +171,9 @@ FAULTS = {
     "rows": (lambda values: values[:-1], ValueError, "must return an array of shape"),
     "columns": (lambda values: values[:, :-1], ValueError, "must return an array of shape"),
     "a vector": (lambda values: values[0], ValueError, "must return an array of shape"),
-    "nothing": (lambda values: None, ValueError, "the kernel cannot be read as numbers"),
+    "nothing": (lambda values: None, ValueError, "must return an array of shape"),
     "complex numbers": (lambda values: values * 1j, ValueError, "the kernel must hold real numbers"),
-    "text": (lambda values: values.astype(str).astype(object) + "x", ValueError, "could not convert"),
+    "text": (lambda values: values.astype(str).astype(object) + "x", ValueError, "the kernel must hold real numbers"),
 }
 
 
@@ -208,7 +211,7 @@ def test_a_time_limit_is_asked_between_calls():
         return values
 
     kernel = Failing(slowly, 25)
-    with pytest.warns(sklearn.exceptions.ConvergenceWarning):
+    with pytest.warns(exceptions.ConvergenceWarning):
         made = libsvmx.SVC(kernel=kernel, max_time=0.1).fit(X, Y)
     assert made.fit_status_ == 1
     complete = Counting()
@@ -242,7 +245,7 @@ def test_pickles_of_all_training_rows_are_read():
     """Those of earlier versions."""
     made = libsvmx.SVC(kernel=rbf, C=0.1).fit(X, Y)
     predicted = made.decision_function(X)
-    made._fitted = FittedModel(made._fitted.model, X)
+    made._fitted = fitted.FittedModel(made._fitted.model, X)
     np.testing.assert_array_equal(made.decision_function(X), predicted)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(made)).decision_function(X), predicted)
     assert len(made.support_) < len(X)

@@ -145,9 +145,9 @@ def test_what_symmetry_saves(name, doubled):
 def test_rows_of_a_regression_are_stored_once():
     """Shorter by half than its positions, and still there when these have been exchanged, or shrunk, and are back."""
     kernel, K = kernel_of("dense")
-    follower = Follower(kernel, K, 4.0 * 48 * 5, [*range(N), *range(N)])
+    follower = Follower(kernel, K, 4.0 * 48 * 10, [*range(N), *range(N)])
     store = follower.store
-    assert store.capacity == 5
+    assert store.capacity == 10
     for position in (3, 4, 5, 6, 7):
         follower.check(position)
     computed = store.rows_computed

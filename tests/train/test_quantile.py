@@ -8,11 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 from support import oracle
+from support.optional import optional
 
 import libsvmx
 from libsvmx import Chunked, Parameter, ParameterError
+
+optimize = optional("scipy.optimize")
 
 DATA = Path(__file__).parents[2] / "data"
 SETS = {"mpg": ("mpg", 1), "abalone": ("abalone_scale.xz", 12), "pyrim": ("pyrim", 1), "drawn": ("", 1)}
@@ -72,7 +74,7 @@ def test_without_a_norm_it_is_the_linear_program():
     for tau in (0.2, 0.5, 0.85):
         cost = np.concatenate([np.zeros(2 * d + 2), np.full(n, tau), np.full(n, 1 - tau)])
         A = np.hstack([X, -X, np.ones((n, 1)), -np.ones((n, 1)), np.eye(n), -np.eye(n)])
-        best = linprog(cost, A_eq=A, b_eq=y)
+        best = optimize.linprog(cost, A_eq=A, b_eq=y)
         norm = np.square(best.x[:d] - best.x[d : 2 * d]).sum()
         model = libsvmx.train(
             X, y, svm_type="quantile_svr", kernel_type="linear", tau=tau, C=C, eps=1e-7, solver="irwls"

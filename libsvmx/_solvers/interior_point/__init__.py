@@ -1,4 +1,4 @@
-"""C-SVC and regressions without nu over explicit features by a constraint-reduced interior-point method, "crsvm".
+"""C-SVC and regressions without nu over explicit features by a constraint-reduced interior-point method: solver crsvm.
 
 Jung, O'Leary & Tits, Adaptive constraint reduction for training support vector machines, ETNA 31 (2008), Algorithm 1.
 Its symbols are kept but gamma, here rho, and tau, here upper. Open predictor_corrector.py first: the method.
