@@ -8,8 +8,7 @@ from libsvmx.exceptions import SvmxError
 def need(module: str, extra: str, what_needs: str) -> None:
     """Raise SvmxError unless a module that is no dependency of libsvmx is there."""
     if not available(module):
-        install = f"pip install 'libsvmx[{extra}]', or in a clone of libsvmx pip install '.[{extra}]'"
-        raise SvmxError(f"{what_needs} {module}: {install}")
+        raise SvmxError(f"{what_needs} {module}: {install_command(extra)}")
 
 
 def available(module: str) -> bool:
@@ -17,3 +16,27 @@ def available(module: str) -> bool:
     from importlib.util import find_spec
 
     return find_spec(module) is not None
+
+
+def install_command(extra: str) -> str:
+    """The command that installs what an extra adds, by the names of its packages: libsvmx is not compiled again."""
+    from shlex import join
+
+    return join(["pip", "install", *_requirements(extra)])
+
+
+def _requirements(extra: str) -> list[str]:
+    """What the extra adds, extras that it includes among it, without libsvmx itself."""
+    from importlib.metadata import requires
+
+    found = []
+    for line in requires("libsvmx") or ():
+        requirement, _, marker = (part.strip() for part in line.partition(";"))
+        if marker.replace('"', "'") != f"extra == '{extra}'":
+            continue
+        if requirement.startswith("libsvmx["):
+            for included in requirement[len("libsvmx[") : -1].split(","):
+                found += _requirements(included)
+        else:
+            found.append(requirement)
+    return found

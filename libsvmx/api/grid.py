@@ -111,8 +111,8 @@ def grid_search(
                               rows, and mostly for classes with probability estimates
     random_state : int        of what is drawn: the folds, anew at each point, by default LIBSVM's, and by solvers that
                               draw
-    workers : int             processes; more than one needs joblib (``libsvmx[grid]``)
-    dask : str or distributed.Client       share the points among its workers instead (``libsvmx[dask]``)
+    workers : int             processes; more than one needs joblib
+    dask : str or distributed.Client       share the points among its workers instead; needs dask and distributed
     progress : callable(point)             told of each point as it comes
 
     Returns

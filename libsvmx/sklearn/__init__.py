@@ -22,12 +22,14 @@ All of libsvmx that imports scikit-learn is here.
 
 from __future__ import annotations
 
+from libsvmx._core.packages import install_command
+
 try:
     import sklearn as _sklearn  # noqa: F401
 except ImportError as error:
     raise ImportError(
         f"the estimators need scikit-learn, which cannot be imported: {error}. "
-        "To install it: pip install 'libsvmx[sklearn]', or in a clone of libsvmx pip install '.[sklearn]'",
+        f"To install it: {install_command('sklearn')}",
         name="sklearn",
     ) from error
 

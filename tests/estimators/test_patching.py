@@ -108,4 +108,4 @@ def test_without_scikit_learn_the_error_says_what_to_do():
         "except ImportError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'libsvmx[sklearn]'" in done.stdout
+    assert "pip install 'scikit-learn>=" in done.stdout

@@ -17,7 +17,7 @@ NAMES += [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]
 
 # An optional package.
 NEEDS = {
-    **dict.fromkeys(("docs/index.md", "docs/from-sklearn.md", "docs/sklearn.md"), "sklearn"),
+    **dict.fromkeys(("README.md", "docs/index.md", "docs/from-sklearn.md", "docs/sklearn.md"), "sklearn"),
     **dict.fromkeys(("docs/path.md", "docs/plot.md"), "matplotlib"),
 }
 
