@@ -31,6 +31,7 @@ EXAMPLES = {
     "svmx-update": "svmx-update -c 10 --remove 1-5 data/heart_scale heart.model heart.model2",
     "svmx-compress": "svmx-compress --max-sv 50 heart.model heart.small",
     "svmx-export": "svmx-export heart.model heart.c",
+    "svmx-batch": "for c in 1 10 100; do echo svmx-train -q -c $c data/heart_scale heart.$c.model; done | svmx-batch -",
 }
 EXIT_STATUS = "0 if all went well, 1 after an error, which is told on standard error."
 

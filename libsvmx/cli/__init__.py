@@ -7,6 +7,7 @@ process with it. The console scripts stand in ``start``.
                                        gridtables and gridplot what is shown
     update                             rows that join a model and leave it; rownumbers: which ones --remove names
     compress, export                   fewer support vectors; models as C, JSON, ONNX
+    batch                              many command lines, each in a fork of one process
     toy                                rows on a page in the browser: libsvmx/toy/
 
     options        LIBSVM's grammar: letters, flags, long names, switches

@@ -227,6 +227,13 @@ def watch(quiet: bool = False, *outputs: str | None) -> None:
         last_words.erase(_watched.progress.erasing)
 
 
+def begin_again() -> None:
+    """In a fork that does another command: it begins now, and nothing is told of the one before."""
+    _watched.forget()
+    _watched.counts_imports = False
+    last_words.text = last_words.erasing = b""
+
+
 def forget() -> None:
     """What a program has called as a function is over."""
     clear()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from libsvmx._train.validation.grid_search import Search
     from libsvmx._train.validation.leave_one_out import LeftOneOut
     from libsvmx._typing import Buffer
+    from libsvmx.cli.batch import Command
     from libsvmx.io.svmlight import DataFile
     from libsvmx.toy.session import Session
 
@@ -38,6 +39,7 @@ PARTS = {
     "svmx-update": ("data", "changes", "update"),
     "svmx-compress": ("compression",),
     "svmx-export": ("export",),
+    "svmx-batch": ("commands",),
     "svmx-toy": ("page",),
 }
 # How a command ends where a solve has ended so
@@ -168,6 +170,12 @@ def exported(model: Model, path: str, format: str, dtype: str) -> dict[str, Any]
 def explanation(plan: Mapping[str, Any]) -> dict[str, Any]:
     """What svmx-train --explain tells."""
     return {"explanation": plan}
+
+
+def commands(run: Iterable[Command]) -> dict[str, Any]:
+    """The commands of a batch; ``exit_code`` is null of those that were not begun."""
+    found = [{"line": c.line, "command": c.words, "exit_code": c.exit_code, "seconds": c.seconds} for c in run]
+    return {"commands": found}
 
 
 def failure(what: str) -> dict[str, Any]:

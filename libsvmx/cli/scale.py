@@ -17,8 +17,8 @@ from libsvmx.cli.options import REPORT, UsageError, parse, real
 from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch
 from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT, same_file
-from libsvmx.io.outputs import check_target
-from libsvmx.io.rangefile import Ranges, read_ranges, write_ranges
+from libsvmx.io.outputs import check_target, write_files
+from libsvmx.io.rangefile import Ranges, read_ranges, text_of_ranges, write_ranges
 from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import RowScaler, feature_ranges, label_range
 
@@ -29,7 +29,8 @@ USAGE = """\
 usage: svmx-scale [options] data_file
 
 Scales each feature of a LIBSVM data file (plain, .gz, .xz, .bz2, or - for standard input) to
-[lower, upper] and writes the data to standard output. Features with a single value are left out.
+[lower, upper] and writes the data to standard output, or to a file, which is complete or as it was
+before. Features with a single value are left out.
 
 options, LIBSVM's:
   -l lower             lower limit of features (-1); 0 keeps sparse data sparse
@@ -39,6 +40,7 @@ options, LIBSVM's:
   -r range_file        scale by the ranges and limits of this file, not by those of the data
 
 more:
+  --output file        write the data there instead, with -s together with the ranges
   --lenient            skip blank lines and comment lines in the data
   --report FILE        write what was done and what it took, as JSON
   --help, --version
@@ -57,6 +59,7 @@ class Job:
     label_limits: tuple[float, float] | None = None
     save: str | None = None
     restore: str | None = None
+    output: str = STANDARD_OUTPUT
     lenient: bool = False
 
     def set_lower(self, option: str, text: str) -> None:
@@ -75,6 +78,9 @@ class Job:
     def set_restore(self, option: str, text: str) -> None:
         self.restore = text
 
+    def set_output(self, option: str, text: str) -> None:
+        self.output = text
+
     def check(self) -> None:
         """Raise ParameterError for values that do not go together."""
         for what, lower, upper in (("-l and -u", self.lower, self.upper), ("-y", *(self.label_limits or (0, 1)))):
@@ -86,6 +92,7 @@ class Job:
             raise ParameterError("-s and -r cannot be used together")
 
 
+OUTPUT = "--output"
 LABEL_SEPARATOR = "\0"  # cannot occur in an argument
 
 
@@ -93,7 +100,7 @@ def join_label_limits(argv: list[str]) -> list[str]:
     """``-y a b`` as an option with one value, which is the grammar of ``parse``."""
     out, i = [], 0
     while i < len(argv) and argv[i].startswith("-") and argv[i] != "-":
-        if argv[i] == REPORT:
+        if argv[i] in (REPORT, OUTPUT):
             out += argv[i : i + 2]
             i += 2
         elif argv[i].startswith("--"):
@@ -123,7 +130,7 @@ def main(argv: list[str]) -> int:
             "r": job.set_restore,
         },
         {},
-        {},
+        {OUTPUT: job.set_output},
         {"--lenient": lambda: setattr(job, "lenient", True)},
         USAGE,
         "svmx-scale",
@@ -133,13 +140,20 @@ def main(argv: list[str]) -> int:
         raise UsageError("one data file is needed" if argv else "")
     if job.save is not None:
         if job.save == STANDARD_OUTPUT:
-            raise UsageError("the ranges need a file: the scaled data go to standard output")
+            raise UsageError("the ranges need a file: standard output is for the scaled data")
         check_target(job.save)
         if same_file(job.save, files[0]):
             raise UsageError(f"the range file is the same as {files[0]}, which would be lost")
+    if job.output != STANDARD_OUTPUT:
+        check_target(job.output)
+        for path in (files[0], job.save, job.restore):
+            if path is not None and (
+                same_file(job.output, path) or os.path.realpath(job.output) == os.path.realpath(path)
+            ):
+                raise UsageError(f"the output file is the same as {path}, which would be lost")
     if job.restore == files[0] == STANDARD_INPUT:
         raise UsageError("standard input can be the data or the range file, not both")
-    watch(False, job.save, STANDARD_OUTPUT)
+    watch(False, job.save, job.output)
     with phase("reading", files[0]):
         ranges = None if job.restore is None else read_ranges(job.restore)
         data = read_data(files[0], lenient=job.lenient, told=bytes_read())
@@ -160,7 +174,7 @@ def scale(
     job: Job, given: Ranges | None, data: DataFile, write: Callable[[bytes | bytearray], object] | None = None
 ) -> tuple[int, int]:
     """Find the ranges or take those ``given``, save them if asked to, and write the scaled data, if not told
-    otherwise to standard output. Returns how many features have a range, and how many values were written.
+    otherwise to the output of the job. Returns how many features have a range, and how many values were written.
 
     Raises
     ------
@@ -174,13 +188,23 @@ def scale(
         warn_unseen(seen, given, data.path, job.restore or "")
         active = restored(seen, given)
     scaler = RowScaler(active.indices, active.lows, active.highs, active.lower, active.upper, active.label)
+    files: list[tuple[str, bytes]] = []  # that are written together, once all is scaled
     if job.save is not None:  # only now: ranges that nothing can be scaled by must not replace others
-        with tidy_end():
-            write_ranges(job.save, positive(seen, job.save))
-    begin = 0
+        saved = positive(seen, job.save)
+        if job.output == STANDARD_OUTPUT:
+            with tidy_end():
+                write_ranges(job.save, saved)
+        else:
+            files.append((job.save, text_of_ranges(saved)))
+    begin, parts = 0, list[bytes | bytearray]()
+    if write is None:
+        write = write_output if job.output == STANDARD_OUTPUT else parts.append
     while begin < data.matrix.n_rows:
         begin, text = scaler.block(data.matrix, data.targets, begin)
-        (write or write_output)(text)
+        write(text)
+    if job.output != STANDARD_OUTPUT:
+        with tidy_end():
+            write_files([*files, (job.output, b"".join(parts))])
     if scaler.n_written > data.matrix.nnz:
         warn(
             f"the scaled data has {scaler.n_written} nonzeros, the data had {data.matrix.nnz} entries; "

@@ -91,5 +91,9 @@ def compress() -> None:
     command("compress")
 
 
+def batch() -> None:
+    command("batch")
+
+
 def toy() -> None:
     command("toy")

@@ -55,18 +55,23 @@ def write_ranges(path: str, ranges: Ranges) -> None:
     ------
     OSError
     """
+    try:
+        with atomic_write(path) as file:
+            file.write(text_of_ranges(ranges))
+    except OSError as error:
+        # a full disk does not say whose
+        raise OSError(error.errno, error.strerror, error.filename or path) from error
+
+
+def text_of_ranges(ranges: Ranges) -> bytes:
+    """What a range file holds."""
     lines = []
     if ranges.label is not None:
         lines.append("y\n{:.17g} {:.17g}\n{:.17g} {:.17g}\n".format(*ranges.label))
     lines.append(f"x\n{ranges.lower:.17g} {ranges.upper:.17g}\n")
     for index, low, high in zip(ranges.indices, ranges.lows, ranges.highs, strict=True):
         lines.append(f"{index} {low:.17g} {high:.17g}\n")
-    try:
-        with atomic_write(path) as file:
-            file.write("".join(lines).encode("ascii"))
-    except OSError as error:
-        # a full disk does not say whose
-        raise OSError(error.errno, error.strerror, error.filename or path) from error
+    return "".join(lines).encode("ascii")
 
 
 def read_ranges(path: str) -> Ranges:

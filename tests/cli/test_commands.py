@@ -249,7 +249,8 @@ def test_svm_predict_reads_our_models(path, options, command, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["train", "predict", "scale", "grid", "easy", "subset", "checkdata", "update", "compress", "export"]
+    "name",
+    ["train", "predict", "scale", "grid", "easy", "subset", "checkdata", "update", "compress", "export", "batch"],
 )
 def test_help_version_and_bare_usage(name, tmp_path):
     def run(*arguments):

@@ -63,6 +63,7 @@ PARTS = {
     ),
     "svmx-compress": (["--max-sv", "50", "model", "small"], ["reading model", "compressing", "writing"]),
     "svmx-export": (["model", "model.c"], ["reading model", "writing"]),
+    "svmx-batch": (["--jobs", "2", "lines"], ["running"]),
     "svmx-toy": (["--no-browser", "--idle", "0.0001", "few"], ["reading few", "serving"]),
 }
 
@@ -72,6 +73,7 @@ def ready(folder):
     """With a model of heart_scale and a few rows of two classes."""
     folder.accepts("svmx-train", "-q", HEART, "model")
     folder.put("few", "".join(f"{y} 1:{x} 2:{x * x}\n" for y, x in [(1, 1), (-1, -1), (1, 2), (-1, -2)] * 5))
+    folder.put("lines", f"svmx-predict {HEART} model other\n")
     return folder
 
 

@@ -32,6 +32,7 @@ COMMANDS = {
     "svmx-update": ["-c", "4", "--remove", "1-5", HEART, "model", "new"],
     "svmx-compress": ["--max-sv", "50", "model", "small"],
     "svmx-export": ["model", "model.c"],
+    "svmx-batch": ["lines"],
     "svmx-toy": ["--no-browser", "--idle", "0.0001"],
 }
 PHASES = {  # in the order of their ends
@@ -45,6 +46,7 @@ PHASES = {  # in the order of their ends
     "svmx-update": ["reading", "writing", "updating"],
     "svmx-compress": ["reading", "compressing", "writing"],
     "svmx-export": ["reading", "writing"],
+    "svmx-batch": ["running"],
     "svmx-toy": ["serving"],
 }
 
@@ -62,6 +64,7 @@ def strict(text):
 def ready(folder):
     folder.accepts("svmx-train", "-q", "-c", "4", HEART, "model")
     folder.put("few", "".join(f"{y} 1:{x} 2:{x * x}\n" for y, x in [(1, 1), (-1, -1), (1, 2), (-1, -2)] * 5))
+    folder.put("lines", f"svmx-scale {HEART}\nsvmx-predict {HEART} model other\n")
     return folder
 
 

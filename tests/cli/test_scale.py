@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from libsvmx.io.textwrite import format_number
+from support import data
 
 from libsvmx._core import matrix
 from libsvmx._core.buffers import filled
@@ -23,6 +24,7 @@ from libsvmx.exceptions import DataError
 from libsvmx.io import textwrite
 
 RECORDED = Path(__file__).with_name("expected_scale")
+HEART = str(data.DATA / "heart_scale")
 CASES = [line.split() for line in (RECORDED / "commands.txt").read_text().splitlines()]
 ORACLE = shutil.which("svm-scale")
 
@@ -43,6 +45,35 @@ def scale(tmp_path, monkeypatch, capfdbinary):
 def in_process(*args: str, stdout=subprocess.PIPE, **options) -> subprocess.CompletedProcess:
     code = "from libsvmx.cli.scale import entry; entry()"
     return subprocess.run([sys.executable, "-c", code, *args], stdout=stdout, stderr=subprocess.PIPE, **options)
+
+
+def test_a_file_has_the_same_bytes_as_standard_output(scale):
+    for options in ([], ["-l", "0"], ["-y", "0", "1"]):
+        expected = scale(*options, "-s", "expected", HEART)
+        assert scale(*options, "-s", "ranges", "--output", "scaled", HEART) == (0, b"", "")
+        assert (expected[1], Path("expected").read_bytes()) == (
+            Path("scaled").read_bytes(),
+            Path("ranges").read_bytes(),
+        )
+    assert scale("-r", "ranges", "--output", "-", HEART)[1] == scale("-r", "ranges", HEART)[1]
+
+
+def test_a_file_and_its_ranges_are_written_together_or_not_at_all(scale):
+    Path("scaled").write_text("as it was")
+    Path("data").write_text("1 1:0 2:1e308\n2 1:1 2:-1e308\n")  # the range overflows
+    code, out, err = scale("-s", "ranges", "--output", "scaled", "data")
+    assert (code, out) == (1, b"") and err.startswith("svmx-scale: error: ")
+    assert Path("scaled").read_text() == "as it was" and not Path("ranges").exists()
+
+
+@pytest.mark.parametrize("option", [["-s", "f"], ["-r", "f"], []])
+def test_a_file_that_is_read_or_written_besides_is_refused(scale, option):
+    content = "x\n-1 1\n1 0 1\n" if option else "1 1:1\n"
+    Path("f").write_text(content)
+    Path("d").write_text("1 1:1\n2 1:2\n")
+    code, out, err = scale(*option, "--output", "./f", "d" if option else "f")
+    assert (code, out) == (1, b"") and "the output file is the same as f, which would be lost" in err
+    assert Path("f").read_text() == content
 
 
 # ---------------------------------------------------------------- recorded output

@@ -5,7 +5,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from libsvmx.cli import checkdata, compress, easy, export, grid, predict, scale, subset, toy, train, update
+from libsvmx.cli import batch, checkdata, compress, easy, export, grid, predict, scale, subset, toy, train, update
 from libsvmx.cli.process import guarded
 
 MODULES = {
@@ -19,6 +19,7 @@ MODULES = {
     "svmx-update": update,
     "svmx-compress": compress,
     "svmx-export": export,
+    "svmx-batch": batch,
     "svmx-toy": toy,
 }
 

@@ -1,0 +1,335 @@
+"""svmx-batch: many commands, one after the other or side by side, for which Python is started once.
+
+All that they import is loaded. Then forks of this process, as many as commands may run side by side, do them; a fork
+that a command takes with it, as by a signal, is replaced.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import shlex
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from select import select
+from struct import Struct
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, NoReturn
+
+from libsvmx._core.machine import machine
+from libsvmx._core.suggestions import did_you_mean
+from libsvmx.cli.ending import Ended, end_workers, ignored, tidy_end
+from libsvmx.cli.options import UsageError, count, parse
+from libsvmx.cli.process import begin_again, complain, counted, guarded, note, phase, run, tell, watch
+from libsvmx.cli.scale import write_output
+from libsvmx.exceptions import FormatError, SvmxError
+from libsvmx.io.files import STANDARD_INPUT, read_bytes
+from libsvmx.io.outputs import ending_signals
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Sequence
+else:
+    import _signal as signal  # as in process.py
+
+USAGE = """\
+usage: svmx-batch [options] commands_file
+
+Runs the command lines of a file (- for standard input), such as svmx-train -c 4 data model, one in a
+line, as a shell would, but starts Python once for all of them. Blank lines and # comments are left out.
+LIBSVM's names, svm-train, svm-predict and svm-scale, mean the commands that replace them. There is no
+shell: nothing is expanded, and there are no pipes and no redirections (svmx-scale has --output).
+
+Each command prints what it prints, in the order of the lines. A command that fails is told on standard
+error, and the others go on; the exit code is that of the first that failed, in the order of the lines.
+
+options:
+  --jobs N       so many commands side by side (1), each with its share of the processors
+  --stop         begin no other command when one has failed
+  --report FILE  write what was done and what it took, as JSON
+  --help, --version
+
+With --jobs a command does not wait for those before it. A line with the word wait does: what stands
+below it begins when all above it has ended.
+"""
+
+# LIBSVM's names, of the commands that replace them.
+REPLACED = {"svm-train": "svmx-train", "svm-predict": "svmx-predict", "svm-scale": "svmx-scale"}
+NAMES = [f"svmx-{name}" for name in ("train", "predict", "scale", "grid", "easy", "subset", "checkdata")]
+NAMES += [f"svmx-{name}" for name in ("update", "compress", "export")]
+TRAINING = ("svmx-train", "svmx-grid", "svmx-easy")
+WAIT = "wait"
+OPERATORS = frozenset("|&;<>()")  # of a shell
+NUMBER, END = Struct("=i"), Struct("=id")  # which command a fork is to do; its exit code and its seconds
+
+
+@dataclass
+class Command:
+    """One line of the batch.
+
+    Attributes
+    ----------
+    line : int               its number in the file
+    words : list of str      the name of the command, and its arguments
+    stage : int              commands of a stage wait for those of the stage before
+    exit_code : int or None  as of a shell: 128 and the signal that has ended it; None: it has not ended
+    printed : tuple of bytes           on standard output and error, where that has to wait for the commands before it
+    """
+
+    line: int
+    words: list[str]
+    stage: int
+    exit_code: int | None = None
+    seconds: float = 0.0
+    printed: tuple[bytes, bytes] = (b"", b"")
+
+
+def main(argv: list[str]) -> int:
+    """The command, given its arguments; returns its exit code."""
+    jobs, stop = 1, False
+
+    def set_jobs(option: str, text: str) -> None:
+        nonlocal jobs
+        jobs = count(option, text)
+        if jobs < 1:
+            raise UsageError(f"option {option}: at least one command has to run at a time")
+
+    def set_stop() -> None:
+        nonlocal stop
+        stop = True
+
+    files = parse(argv, {}, {}, {"--jobs": set_jobs}, {"--stop": set_stop}, USAGE, "svmx-batch")
+    if len(files) != 1:
+        raise UsageError("one file of command lines is needed" if argv else "")
+    if not hasattr(os, "fork"):
+        raise SvmxError("svmx-batch needs a system that can fork a process, which this one cannot")
+    commands = read_commands(files[0])
+    watch(jobs == 1)  # whose commands have the terminal for themselves
+    with phase("running"):
+        load({command.words[0] for command in commands})
+        Batch(commands, jobs, stop).run()
+    tell("commands", commands)
+    return next((command.exit_code for command in commands if command.exit_code), 0)
+
+
+def read_commands(path: str) -> list[Command]:
+    """The commands of a file, all of which can begin. Raises FormatError, OSError."""
+    name = "standard input" if path == STANDARD_INPUT else path
+    found, stage = [], 0
+    for number, line in enumerate(os.fsdecode(read_bytes(path)).split("\n"), 1):
+        try:
+            words = shlex.split(line, comments=True)
+            pieces = shlex.shlex(line, posix=True, punctuation_chars="".join(OPERATORS))
+            pieces.whitespace_split = True
+            operator = next((piece for piece in pieces if piece and OPERATORS.issuperset(piece)), None)
+        except ValueError as error:
+            raise FormatError(name, number, 0, f"{error}".lower()) from None
+        if operator is not None:
+            raise FormatError(name, number, line.find(operator) + 1, f"{operator!r} is for a shell, and there is none")
+        if words == [WAIT]:
+            stage += 1
+        elif words:
+            base = os.path.basename(words[0])
+            words[0] = REPLACED.get(base, base)
+            if words[0] not in NAMES:
+                known = did_you_mean(base, [*NAMES, *REPLACED])
+                raise FormatError(name, number, 1, f"{base!r} is no command that can stand here{known}")
+            found.append(Command(number, words, stage))
+    return found
+
+
+def load(names: set[str]) -> None:
+    """Import what commands import, also at their work; then none of it is garbage, which forks need not look for."""
+    for name in names:
+        __import__(module_of(name))
+    if not names.isdisjoint(TRAINING):
+        import libsvmx._solvers.smo.smo
+        import libsvmx._train.queue.folds_at_once
+        import libsvmx._train.validation.cross_validation  # noqa: F401
+    gc.collect()
+    gc.freeze()
+
+
+def module_of(name: str) -> str:
+    return f"libsvmx.cli.{name.removeprefix('svmx-')}"
+
+
+class Batch:
+    """Batch(commands, jobs, stop): who runs what, and what was printed."""
+
+    def __init__(self, commands: Sequence[Command], jobs: int, stop: bool) -> None:
+        self.commands, self.jobs, self.stop = commands, jobs, stop
+        self.forks: list[Fork] = []
+        self.told = 0  # commands, the first ones, whose outputs are printed
+        self.failed = False
+
+    def run(self) -> None:
+        """Run all. No fork is left when this ends."""
+        stage, signum = 0, 0
+        try:
+            with tidy_end():
+                for number, command in enumerate(self.commands):
+                    while self.busy() and (len(self.busy()) >= self.jobs or command.stage > stage):
+                        self.await_ends()
+                    if self.failed and self.stop:
+                        break
+                    stage = command.stage
+                    self.idle().begin(number)
+                while self.busy():
+                    self.await_ends()
+        except BaseException as end:
+            signum = end.signum if isinstance(end, Ended) else signal.SIGTERM
+            raise
+        finally:
+            for fork in self.forks:
+                fork.end(signum)
+
+    def busy(self) -> list[Fork]:
+        return [fork for fork in self.forks if fork.number is not None]
+
+    def idle(self) -> Fork:
+        """One that has nothing to do, a new one if there is none."""
+        for fork in self.forks:
+            if fork.number is None:
+                return fork
+        self.forks.append(Fork(self.commands, self.jobs, self.forks))
+        return self.forks[-1]
+
+    def await_ends(self) -> None:
+        """Wait until a command has ended, and print what can be."""
+        for fork in select(self.busy(), [], [])[0]:
+            assert fork.number is not None
+            command = self.commands[fork.number]
+            command.exit_code, command.seconds, command.printed = fork.ended()
+            self.failed = self.failed or command.exit_code != 0
+            if fork.number is not None:  # the command has taken it along
+                self.forks.remove(fork)
+        while self.told < len(self.commands) and self.commands[self.told].exit_code is not None:
+            self.print_of(self.commands[self.told])
+            self.told += 1
+        counted("command", self.told, len(self.commands))
+
+    def print_of(self, command: Command) -> None:
+        output, errors = command.printed
+        command.printed = (b"", b"")
+        if output:
+            write_output(output)
+        if errors:
+            note(os.fsdecode(errors))
+        if command.exit_code:
+            complain("svmx-batch", f"line {command.line} ended with {command.exit_code}: {shlex.join(command.words)}")
+
+
+class Fork:
+    """Fork(commands, jobs, others): a fork of this process that does one command after the other.
+
+    Attributes
+    ----------
+    number : int or None     of the command that it does
+    """
+
+    def __init__(self, commands: Sequence[Command], jobs: int, others: Sequence[Fork]) -> None:
+        self.number: int | None = None
+        self.printed = [TemporaryFile(buffering=0) for _ in range(2 if jobs > 1 else 0)]  # noqa: SIM115  see end()
+        numbers, self.numbers = os.pipe()
+        self.ends, ends = os.pipe()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()  # else both processes would write what is in the buffer
+        self.began = machine.monotonic()
+        self.pid = os.fork()
+        if self.pid == 0:
+            for descriptor in (self.numbers, self.ends, *(d for other in others for d in (other.numbers, other.ends))):
+                os.close(descriptor)  # or a pipe would stay open whose process has ended
+            serve(commands, jobs, self.printed, numbers, ends)
+        os.close(numbers)
+        os.close(ends)
+
+    def fileno(self) -> int:
+        """What can be read when a command has ended."""
+        return self.ends
+
+    def begin(self, number: int) -> None:
+        self.number, self.began = number, machine.monotonic()
+        os.write(self.numbers, NUMBER.pack(number))
+
+    def ended(self) -> tuple[int, float, tuple[bytes, bytes]]:
+        """Exit code, seconds, and what was printed, of the command that has ended; ``number`` is None then, unless the
+        fork has ended, too."""
+        found = os.read(self.ends, END.size)
+        if found:
+            code, seconds = END.unpack(found)
+            self.number = None
+        else:
+            status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            code, seconds = status if status >= 0 else 128 - status, machine.monotonic() - self.began
+            self.pid = 0
+        printed = []
+        for file in self.printed:
+            file.seek(0)
+            printed.append(file.read())
+            file.truncate(0)
+        if self.pid == 0:
+            self.end(0)
+        return code, seconds, (printed[0], printed[1]) if printed else (b"", b"")
+
+    def end(self, signum: int) -> None:
+        """No command goes on. A terminal's Ctrl-C has reached all of them, and some save what they have."""
+        if self.pid and signum not in (0, signal.SIGINT):
+            with suppress(OSError):
+                os.kill(self.pid, signum)
+        os.close(self.numbers)  # by which it ends
+        if self.pid:
+            with suppress(OSError):
+                os.waitpid(self.pid, 0)
+        os.close(self.ends)
+        for file in self.printed:
+            file.close()
+
+
+def serve(commands: Sequence[Command], jobs: int, printed: Sequence[IO[bytes]], numbers: int, ends: int) -> NoReturn:
+    """What a fork does: the commands whose numbers it reads, until there are no more."""
+    code = 1
+    try:
+        for signum in ending_signals():
+            if not ignored(signum):
+                signal.signal(signum, signal.SIG_DFL)
+        if jobs > 1:
+            os.environ.setdefault("OMP_NUM_THREADS", str(max(1, machine.processors() // jobs)))
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        sys.stdin = open(0)  # noqa: SIM115
+        for descriptor, file in enumerate(printed, 1):
+            os.dup2(file.fileno(), descriptor)
+        while number := os.read(numbers, NUMBER.size):
+            for file in printed:
+                file.seek(0)
+            began = machine.monotonic()
+            code = done(commands[NUMBER.unpack(number)[0]].words)
+            os.write(ends, END.pack(code, machine.monotonic() - began))
+        code = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        end_workers()
+        os._exit(code)
+
+
+def done(words: Sequence[str]) -> int:
+    """The exit code of a command, which has run as in a process of its own."""
+    module = sys.modules[module_of(words[0])]
+    begin_again()
+    try:
+        return guarded(words[0], module.main, getattr(module, "usage", None) or module.USAGE, list(words[1:]))
+    except Exception:  # a fault of ours, of which the report of the command says so
+        sys.excepthook(*sys.exc_info())
+        return 1
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, AttributeError):
+                stream.flush()
+
+
+def entry() -> None:
+    """Run the command and leave with its exit code."""
+    run("svmx-batch", main, USAGE)
