@@ -27,6 +27,17 @@ def explain_training(
     Raises
     ------
     DataError, ParameterError      what cannot be trained
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> plan = libsvmx.explain_training(X, y, C=10)
+    >>> plan.solver
+    'smo'
     """
     problem, param = problem_of(X, y, parameter_of(param, parameters, None, X), sample_weight)
     return plan_of(problem, param)

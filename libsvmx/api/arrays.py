@@ -552,10 +552,19 @@ def check_width(columns: int, known: int) -> None:
 
 
 def predict(model: Model | Fitted, X: Any, *, threads: int = 0) -> FloatArray:
-    """Labels, targets, or +1 / -1 of one-class: float64, shape (n,). X as for ``train``.
+    """What a model says of rows.
 
-    With a precomputed kernel X holds K(test row, training row), shape (n, number of training rows). ``threads``: at
-    most so many, as in ``Parameter``; few rows, some milliseconds of work, are left to one.
+    Parameters
+    ----------
+    model : Model, or fitted estimator
+    X : as of ``train``, n rows      with a precomputed kernel K(test row, training row), shape (n, number of training
+        rows)
+    threads : int                    at most so many, as in ``Parameter``; few rows, some milliseconds of work, are left
+        to one
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)   labels, targets, or +1 / -1 of one-class
 
     Raises
     ------
@@ -563,6 +572,19 @@ def predict(model: Model | Fitted, X: Any, *, threads: int = 0) -> FloatArray:
     DataError        also for an array or SciPy matrix that has not ``model.n_features`` columns, unless the model was
         loaded: it does not know how many there were. In a CsrMatrix and in dicts, as LIBSVM has it, further features
         count in the distances of RBF and are ignored by other kernels; those that are missing are 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> model = libsvmx.train(X, y, C=10, gamma=0.5)
+    >>> libsvmx.predict(model, [[1.0, 1.0], [-1.0, -1.0]])
+    array([ 1., -1.])
+    >>> libsvmx.predict(model, [{1: 1.0, 2: 1.0}, {}])
+    array([ 1., -1.])
     """
     model = model_of(model)
     most, tests = threads_of(threads), tests_of(model, X)
@@ -570,11 +592,32 @@ def predict(model: Model | Fitted, X: Any, *, threads: int = 0) -> FloatArray:
 
 
 def decision_values(model: Model | Fitted, X: Any, *, threads: int = 0) -> FloatArray:
-    """Decision values, float64, shape (n, n_functions); pairs of classes in the order (0,1), (0,2), …
+    """Decision values of rows.
+
+    Parameters
+    ----------
+    model, X, threads : as of ``predict``, n rows
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_functions)      a column for each pair of classes, (0, 1), (0, 2), …, where values
+        > 0 speak for the first of them; of one-class and regression one
 
     Raises
     ------
     ParameterError, DataError        as ``predict`` does
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> model = libsvmx.train(X, y, C=10, gamma=0.5)
+    >>> values = libsvmx.decision_values(model, X)
+    >>> values.shape, bool(((values[:, 0] > 0) == (libsvmx.predict(model, X) == model.labels[0])).all())
+    ((60, 1), True)
     """
     model = model_of(model)
     most, tests = threads_of(threads), tests_of(model, X)

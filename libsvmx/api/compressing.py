@@ -84,6 +84,17 @@ def compress(
 
     A bound counts in the rounding of decision values of rows with no more than ``model.n_features`` nonzeros, but for
     that of the subtraction of rho where K(x, x) < 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> found = libsvmx.compress(libsvmx.train(X, y, gamma=0.5), max_sv=8)
+    >>> found.n_before, found.model.n_sv, found.bounds.shape
+    (27, 8, (1,))
     """
     model = model_of(model)
     param = model.param

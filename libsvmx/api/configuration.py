@@ -23,6 +23,12 @@ def show_config(mode: str = "stdout") -> dict[str, Any] | None:
         those that the hot loops were compiled for, the fastest first; ``cpu_targets_runnable``, those of them that this
         CPU can run; ``cpu_target``, the one in use, which LIBSVMX_CPU names or else the fastest; ``threads``, how many
         a training uses that is not told, or 1 in a build without threads.
+
+    Examples
+    --------
+    >>> import libsvmx
+    >>> sorted(libsvmx.show_config("dicts"))
+    ['compiler', 'cpu_target', 'cpu_targets', 'cpu_targets_runnable', 'threads', 'version']
     """
     if mode not in ("stdout", "dicts"):
         raise ParameterError(f"mode={mode!r}: must be 'stdout' or 'dicts'")

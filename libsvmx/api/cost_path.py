@@ -65,17 +65,53 @@ class CostPath:
         return float(self.C[-1])
 
     def model(self, C: float) -> Model:
-        """The model at C, one as ``train`` gives it. Raises ParameterError for a C that is not on the path."""
+        """The model at C, one as ``train`` gives it. Raises ParameterError for a C that is not on the path.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
+        >>> path.model(3.7).param.C
+        3.7
+        """
         if np.ndim(C):
             raise ParameterError(f"C must be one number, not an array of shape {np.shape(C)}")
         return self._costs.model(float(self._checked(C)))
 
     def decision_values(self, X: Any, C: float, *, threads: int = 0) -> FloatArray:
-        """As ``libsvmx.decision_values(path.model(C), X, threads=threads)``."""
+        """As ``libsvmx.decision_values(path.model(C), X, threads=threads)``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
+        >>> path.decision_values(X[:3], C=3.7).shape
+        (3, 1)
+        """
         return decision_values(self.model(C), X, threads=threads)
 
     def n_support(self, C: float) -> int:
-        """Support vectors of the model at C."""
+        """Support vectors of the model at C.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
+        >>> path.n_support(0.1) > path.n_support(100)
+        True
+        """
         return self.model(C).n_sv
 
     # ---- cross-validation ------------------------------------------------------------------------
@@ -85,6 +121,17 @@ class CostPath:
         the model that has not seen their fold; of regression the mean squared error. Exact, not interpolated.
 
         Raises ParameterError for a C that is not on the path, and for a path without cross-validation.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
+        >>> path.cv_error([1, 10]).shape, path.cv_error(path.best_C) == path.best_error
+        ((2,), True)
         """
         found = self._validated.at(self._checked(C))
         return float(found) if np.ndim(C) == 0 else found
@@ -112,7 +159,18 @@ class CostPath:
         return middle(*self.best_interval)
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the cross-validated error over C, as ``libsvmx.plot.path(path, ax=axes)``; returns the axes."""
+        """Draw the cross-validated error over C, as ``libsvmx.plot.path(path, ax=axes)``; returns the axes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
+        >>> path.plot().figure.savefig("curve.png")
+        """
         from libsvmx.plot.curves import path
 
         return path(self, ax=axes)
@@ -175,6 +233,21 @@ def c_path(
     DataError                    also for rows of a single class
     TooLittleMemory              the path keeps 24 bytes for each row in the margin at each breakpoint
     StoppedEarly                 ``time_limit``, seconds for the whole call, or the observer has ended it
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
+    >>> path.model(3.7).param.C
+    3.7
+    >>> path.n_support(0.1) > path.n_support(100)
+    True
+    >>> path.best_error == path.cv_error(path.best_C)
+    True
     """
     C_min, C_max = converted("C_min", C_min, float), converted("C_max", C_max, float)
     if not C_min > 0:

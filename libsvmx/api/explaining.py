@@ -81,6 +81,21 @@ def explain(model: Model | Fitted, X: Any, background: Any, *, threads: int = 0)
     TooLittleMemory     rows, background and vectors are worked on as dense arrays
 
     The sum of the values of a row is f(x) minus the mean of f over the background, but for rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> model = libsvmx.train(X, y, C=10, gamma=0.5)
+    >>> found = libsvmx.explain(model, X[:3], X[:20])
+    >>> found.values.shape
+    (3, 2)
+    >>> total = found.values.sum(axis=1) + found.base_values
+    >>> np.allclose(total, libsvmx.decision_values(model, X[:3])[:, 0])
+    True
     """
     model = model_of(model)
     kernel_type = model.param.kernel_type

@@ -50,6 +50,17 @@ def export(
     OSError                the file cannot be written
 
     Feature of index j in LIBSVM's files is column j - 1 of a row, column j in models of rows with an index 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> model = libsvmx.train(X, y, gamma=0.5)
+    >>> libsvmx.export(model, "half.c", name="half")
+    >>> libsvmx.export(model, "half.json")
     """
     width = None if n_features is None else converted("n_features", n_features, int)
     target = os.fspath(path)

@@ -124,6 +124,17 @@ def grid_search(
     ParameterError, DataError, SvmxError      all are ValueErrors
     StoppedEarly              ``time_limit``, seconds for the whole search, or the observer has ended it; ``partial`` is
         a GridSearch of the points that were finished, None without any
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> found = libsvmx.grid_search(X, y, log2c=(-1, 5, 2), log2g=(-3, 1, 2))
+    >>> found.best_C, found.best_gamma, found.best_rate
+    (0.5, 0.5, 96.6667)
     """
     n_folds = folds_of(n_folds, options, 5)
     problem, param = problem_of(X, y, parameter_of(param, options, random_state, X), sample_weight)

@@ -86,6 +86,18 @@ def influence(
         finite; a state of one class
     TooLittleMemory     ``decision_values`` are 8 s m n_functions bytes
     StoppedEarly        ``time_limit`` of the state's parameters, for this call, or the observer has ended it
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> state = libsvmx.train(X, y, C=10, gamma=0.5, keep_state=True)
+    >>> found = libsvmx.influence(state, X[:10], y[:10])
+    >>> int(found.loss.argmax()) in found.rows, found.decision_values.shape == (len(found.rows), 10)
+    (True, True)
     """
     if not isinstance(state, State):
         raise TypeError(f"a State is needed, train(..., keep_state=True), not a {type(state).__name__}")

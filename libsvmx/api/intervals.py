@@ -140,6 +140,17 @@ def jackknife_plus(*args: Any, **options: Any) -> Intervals | LabelSets:
     TooLittleMemory     of s rows that the optimum rests on, 8 s m n_functions bytes
     StoppedEarly        ``time_limit`` of the state's parameters, for this call and a training before it, or the
                         observer has ended it
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = X[:, 0] - X[:, 1]
+    >>> found = libsvmx.jackknife_plus(X, y, X[:3], 0.2, svm_type="epsilon_svr", C=10)
+    >>> bool((found.lower < found.upper).all())
+    True
     """
     new = args[2] if len(args) > 2 else options.get("X_new")
     of_one = "state" in options or new is None or (bool(args) and isinstance(args[0], State)) or isinstance(new, Real)
@@ -224,6 +235,17 @@ def cv_plus(
     ParameterError, DataError      as of ``cross_validate``, and alpha; labels that are all the same
     TooLittleMemory     8 k m n_functions bytes
     StoppedEarly        ``time_limit`` for the whole call, or the observer has ended it
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = X[:, 0] - X[:, 1]
+    >>> found = libsvmx.cv_plus(X, y, X[:3], 10, 0.2, svm_type="epsilon_svr", C=10)
+    >>> bool((found.lower < found.upper).all())
+    True
     """
     k = folds_of(k, options, 10, "k")
     alpha, param = alpha_of(alpha), parameter_of(param, options, random_state, X)
@@ -271,6 +293,17 @@ def full_conformal(
     Raises
     ------
     TypeError, ParameterError, DataError, StoppedEarly      as of ``jackknife_plus``
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> state = libsvmx.train(X, y, C=10, gamma=0.5, keep_state=True)
+    >>> libsvmx.full_conformal(state, [[2.0, 2.0]], 0.1).contains
+    array([[ True,  True]])
     """
     alpha, state, most = alpha_of(alpha), own_copy(state), threads_of(threads)
     observer = limited(observer or Observer(), state.param.time_limit)
@@ -314,6 +347,17 @@ def conformal_p_values(
     ------
     TypeError, ParameterError, DataError, StoppedEarly      as of ``full_conformal``, and a label that the state does
         not have, or a target that is not finite
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> state = libsvmx.train(X, y, C=10, gamma=0.5, keep_state=True)
+    >>> libsvmx.conformal_p_values(state, [[2.0, 2.0], [2.0, 2.0]], [1, -1]).round(3)
+    array([0.23 , 0.246])
     """
     state, most = own_copy(state), threads_of(threads)
     observer = limited(observer or Observer(), state.param.time_limit)

@@ -106,6 +106,16 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     DataError              bad data, or a kernel matrix that is not positive semidefinite, so that it has no factor
     StoppedEarly           ``time_limit`` is over, and there is no factor yet. A Cholesky factor is then that of the
         pivots so far, and of less rank
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> kernel = libsvmx.low_rank(X, gamma=0.1, rank=20)
+    >>> kernel.rank, kernel.features_of(X[:3]).shape
+    (20, (3, 20))
     """
     param = parameter_of(replace(param or Parameter(), svm_type=SvmType.C_SVC), {"solver": CRSVM.name, **options}, X=X)
     solver = param.solver

@@ -58,6 +58,17 @@ def fit_many(
     -----
     ConvergenceWarning                   once, if a solve ended before the tolerance
     UserWarning                          a weight of a class that occurs in no column
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> models = libsvmx.fit_many(X, np.column_stack([y, X[:, 0] > 0]), C=10, gamma=0.5)
+    >>> [model.n_sv for model in models]
+    [13, 13]
     """
     param = parameter_of(param, options, random_state, X)
     if param.svm_type == SvmType.ONE_CLASS:

@@ -123,6 +123,17 @@ def permutation_test(
     DataError                     also for labels that are all the same
     StoppedEarly                  ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial``
         is a PermutationTest of the permutations that were finished, None if there is none
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> found = libsvmx.permutation_test(X, y, n=99, n_folds=5, C=10, gamma=0.5)
+    >>> found.score, found.p_value
+    (90.0, 0.01)
     """
     n_folds = folds_of(n_folds, options, 5)
     param = parameter_of(param, options, random_state, X)

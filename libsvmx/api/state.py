@@ -68,6 +68,19 @@ class State(state.State):
             weights, or nu, do not allow
         ParameterError      what has no state, or a kernel that is given and not the model's
         TypeError           no Model, but a State, say
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> model = libsvmx.train(X, y, C=10, gamma=0.5)
+        >>> state = libsvmx.State.from_model(X, y, model)
+        >>> state.remove([0])
+        >>> len(state.ids)
+        59
         """
         model = model_of(model)
         if param is None and model.statuses:
@@ -87,11 +100,36 @@ class State(state.State):
         Raises
         ------
         OSError, FormatError
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
+        >>> state.save("half.state")
+        >>> libsvmx.State.load("half.state").predict(X[50:53])
+        array([ 1., -1., -1.])
         """
         return load_state(os.fspath(path), cls)
 
     def save(self, path: FilePath) -> None:
-        """Write the state to a file of its own format, with its rows, whole or not at all. Raises OSError."""
+        """Write the state to a file of its own format, with its rows, whole or not at all. Raises OSError.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
+        >>> state.save("half.state")
+        >>> libsvmx.State.load("half.state").model.n_sv == state.model.n_sv
+        True
+        """
         save_state(os.fspath(path), self)
 
     def add(self, X: Any, y: Any, *, sample_weight: Any = None, observer: Observer | None = None) -> Ids:
@@ -108,6 +146,17 @@ class State(state.State):
         Raises
         ------
         DataError, ParameterError      the state stays as it was; nu of nu-SVC may be infeasible for all the rows
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
+        >>> state.add(X[50:], y[50:])
+        array([50, 51, 52, 53, 54, 55, 56, 57, 58, 59])
         """
         return self.update(add=(X, y), sample_weight=sample_weight, observer=observer)
 
@@ -118,6 +167,18 @@ class State(state.State):
         ------
         DataError        an id that is unknown, or given twice, or all ids; the state stays as it was
         ParameterError   nu-SVC: too few rows of a class would be left for its nu; the state stays as it was
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
+        >>> state.remove([3, 7])
+        >>> state.ids[:8]
+        array([0, 1, 2, 4, 5, 6, 8, 9])
         """
         self.update(remove=ids, observer=observer)
 
@@ -135,6 +196,17 @@ class State(state.State):
         Raises
         ------
         DataError, ParameterError      the state stays as it was
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
+        >>> state.update(add=(X[50:52], y[50:52]), remove=[0, 1])
+        array([50, 51])
         """
         if add is not None and not (isinstance(add, tuple | list) and len(add) == 2):
             raise DataError("add must be a pair (X, y)")
@@ -176,9 +248,33 @@ class State(state.State):
 
     def predict(self, X: Any, *, threads: int = 0) -> FloatArray:
         """As ``libsvmx.predict(state.model, X, threads=threads)``; of a precomputed kernel X has a column for each row
-        that ever was in the state, by its id."""
+        that ever was in the state, by its id.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
+        >>> state.predict(X[50:53])
+        array([ 1., -1., -1.])
+        """
         return predict(self.model, X, threads=threads)
 
     def decision_values(self, X: Any, *, threads: int = 0) -> FloatArray:
-        """As ``libsvmx.decision_values(state.model, X, threads=threads)``, X as of ``predict``."""
+        """As ``libsvmx.decision_values(state.model, X, threads=threads)``, X as of ``predict``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
+        >>> state.decision_values(X[50:53]).shape
+        (3, 1)
+        """
         return decision_values(self.model, X, threads=threads)

@@ -118,6 +118,23 @@ def train(
     -----
     ConvergenceWarning                   once, if a solve ended before the tolerance; the model's ``statuses`` say which
     UserWarning                          a class of too few rows for ``probability``, a weight of a class without rows
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> model = libsvmx.train(X, y, C=10, kernel_type="linear")
+    >>> model.labels, model.n_sv
+    (array([ 1, -1], dtype=int32), 8)
+    >>> float((libsvmx.predict(model, X) == y).mean())
+    0.9833333333333333
+    >>> state = libsvmx.train(X, y, C=10, gamma=0.5, keep_state=True)
+    >>> state.remove([0, 1])
+    >>> len(state.ids)
+    58
     """
     by_cv = isinstance(given := options.get("probability"), str)
     if by_cv and given != "cv":
@@ -156,13 +173,33 @@ def train(
 
 
 def predict_probability(model: Model | Fitted, X: Any, *, threads: int = 0) -> tuple[FloatArray, FloatArray]:
-    """Labels, shape (n,), and probabilities, shape (n, nr_class), columns as ``model.labels``.
+    """Labels and class probabilities of rows.
 
-    One-class has columns normal, outlier. ``threads`` as of ``predict``.
+    Parameters
+    ----------
+    model : Model, or fitted estimator      trained with ``probability=True``
+    X, threads : as of ``predict``          n rows
+
+    Returns
+    -------
+    labels : ndarray of float64, shape (n,)                    the most probable
+    probabilities : ndarray of float64, shape (n, nr_class)    columns as ``model.labels``; of one-class normal, outlier
 
     Raises
     ------
     ParameterError, DataError        also for a model without probability estimates, and for regression
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> model = libsvmx.train(X, y, C=10, gamma=0.5, probability=True)
+    >>> labels, probabilities = libsvmx.predict_probability(model, X[:2])
+    >>> labels, probabilities.shape, probabilities.sum(axis=1)
+    (array([-1.,  1.]), (2, 2), array([1., 1.]))
     """
     model = model_of(model)
     if not model.has_probability or model.param.svm_type.is_regression:
@@ -174,11 +211,30 @@ def predict_probability(model: Model | Fitted, X: Any, *, threads: int = 0) -> t
 
 
 def read_problem(path: FilePath, *, lenient: bool = False) -> tuple[CsrMatrix, FloatArray]:
-    """Rows and targets of a LIBSVM data file (plain, gzip, xz, bzip2; ``-`` is standard input).
+    """Rows and targets of a LIBSVM data file.
+
+    Parameters
+    ----------
+    path : str or path-like      of text, plain or compressed by gzip, xz or bzip2; ``-`` is standard input
+    lenient : bool               skip blank lines and comment lines, which are errors otherwise
+
+    Returns
+    -------
+    X : CsrMatrix, n rows        as all functions take it; ``X[:200]``, ``X[mask]``, ``X.tocsr()``, ``X.toarray()``
+    y : ndarray of float64, shape (n,)
 
     Raises
     ------
     OSError, FormatError
+
+    Examples
+    --------
+    >>> import libsvmx
+    >>> X, y = libsvmx.read_problem("data/heart_scale")
+    >>> X.shape, y[:3]
+    ((270, 13), array([ 1., -1.,  1.]))
+    >>> X[:200].tocsr().shape
+    (200, 13)
     """
     data = svmlight.read_data(os.fspath(path), lenient=lenient)
     return data.matrix, np.asarray(data.targets)
@@ -187,13 +243,54 @@ def read_problem(path: FilePath, *, lenient: bool = False) -> tuple[CsrMatrix, F
 def load_model(path: FilePath) -> Model:
     """Read a model file of LIBSVM or libsvmx. Oddities that are no errors are warnings.
 
+    Parameters
+    ----------
+    path : str or path-like      ``-`` is standard input
+
+    Returns
+    -------
+    Model
+
     Raises
     ------
     OSError, FormatError
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> libsvmx.save_model("half.model", libsvmx.train(X, y))
+    >>> libsvmx.predict(libsvmx.load_model("half.model"), [[1.0, 1.0], [-1.0, -1.0]])
+    array([ 1., -1.])
     """
     return modelfile.load_model(os.fspath(path))
 
 
 def save_model(path: FilePath, model: Model | Fitted) -> None:
-    """Write a LIBSVM model file, whole or not at all. Raises OSError."""
+    """Write a LIBSVM model file, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like                 ``-`` is standard output
+    model : Model, or fitted estimator
+
+    Raises
+    ------
+    OSError
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> libsvmx.save_model("half.model", libsvmx.train(X, y))
+    >>> with open("half.model") as file:
+    ...     file.readline()
+    'svm_type c_svc\\n'
+    """
     modelfile.save_model(os.fspath(path), model_of(model))

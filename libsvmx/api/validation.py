@@ -148,6 +148,19 @@ def cross_validate(
     StoppedEarly         ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial`` is a
         result of what was finished, in which all else, and the figures over all rows, are nan; None
         where features that all folds share were not finished
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> found = libsvmx.cross_validate(X, y, 5, C=10, gamma=0.5)
+    >>> found.accuracy
+    90.0
+    >>> libsvmx.cross_validate(X, y, 5, C=10, gamma=0.5, seeder="auto", repeats=3).predictions.shape
+    (3, 60)
     """
     n_folds = folds_of(n_folds, options)
     if n_folds is None:
@@ -213,6 +226,17 @@ def leave_one_out(
     StoppedEarly         ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial`` is a
         result of what was finished, in which all else, and the figures over all rows, are nan; None
         where the training over all rows was not finished
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> found = libsvmx.leave_one_out(X, y, C=10, gamma=0.5)
+    >>> found.accuracy, len(found.retrained)
+    (91.66666666666667, 13)
     """
     param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight)

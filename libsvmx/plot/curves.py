@@ -56,6 +56,19 @@ def convergence(
     ParameterError               no steps, records without such a field, or an eps that is no number
     TypeError                    steps that are no sequence, or no Axes
     SvmxError                    matplotlib is missing
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> import libsvmx.plot
+    >>> steps, observer = [], libsvmx.Observer()
+    >>> observer.iterated = steps.append
+    >>> model = libsvmx.train(X, y, kernel_type="linear", solver="crsvm", observer=observer)
+    >>> axes = libsvmx.plot.convergence(steps, x="number")
     """
     limit = None if eps is None else converted("eps", eps, float)
     named = steps if isinstance(steps, Mapping) else {"": steps}
@@ -130,6 +143,18 @@ def calibration(outcomes: Any, probabilities: Any, *, n_bins: int = 10, ax: Any 
     ParameterError               n_bins
     TypeError                    no Axes
     SvmxError                    matplotlib is missing
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> import libsvmx.plot
+    >>> model = libsvmx.train(X, y, gamma=0.5, probability=True)
+    >>> _, probabilities = libsvmx.predict_probability(model, X)
+    >>> axes = libsvmx.plot.calibration(y == model.labels[0], probabilities[:, 0], n_bins=4)
     """
     if (n_bins := converted("n_bins", n_bins, int)) < 1:
         raise ParameterError(f"n_bins must be at least 1, not {n_bins}")
@@ -195,6 +220,17 @@ def path(cost_path: Any, *, ax: Any = None) -> Any:
     ParameterError               a path without cross-validation
     TypeError                    no CostPath, or no Axes
     SvmxError                    matplotlib is missing
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> import libsvmx.plot
+    >>> axes = libsvmx.plot.path(libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5))
+    >>> axes.figure.savefig("path.png")
     """
     if not hasattr(cost_path, "cv_C"):
         raise TypeError(f"a CostPath is needed, of libsvmx.c_path, not a {type(cost_path).__name__}")

@@ -60,6 +60,17 @@ def boundary(model: Model | Fitted, X: Any = None, y: Any = None, *, resolution:
     DataError                    rows as of ``predict``; another number of labels, or one that is not finite; no row and
         no support vector
     SvmxError                    matplotlib is missing
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> import libsvmx.plot
+    >>> axes = libsvmx.plot.boundary(libsvmx.train(X, y, C=10, gamma=0.5), X, y)
+    >>> axes.figure.savefig("boundary.png")
     """
     model = model_of(model)
     width, regression = _width(model), model.param.svm_type.is_regression

@@ -41,6 +41,18 @@ def grid(search: GridSearch | Any, *, ax: Any = None) -> Any:
     TypeError                    no search, or no Axes
     ParameterError               neither C nor gamma was searched; a gamma that is not a number
     SvmxError                    matplotlib is missing
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> import libsvmx.plot
+    >>> found = libsvmx.grid_search(X, y, log2c=(-1, 3, 2), log2g=(-3, 1, 2))
+    >>> axes = libsvmx.plot.grid(found)
+    >>> axes.figure.savefig("grid.png")
     """
     axes = axes_of(ax)
     if hasattr(search, "cv_results_"):

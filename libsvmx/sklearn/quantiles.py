@@ -62,8 +62,8 @@ class QuantileSVR(RegressorMixin, BaseSVM):
     >>> X, y = np.zeros((9, 1)), np.arange(9.0)
     >>> QuantileSVR(tau=0.3).fit(X, y).predict(X[:1]).round(2)
     array([2.])
-    >>> QuantileSVR(tau=[0.1, 0.5, 0.9], non_crossing=True).fit(X, y).predict(X[:1]).round(2)
-    array([[0., 4., 8.]])
+    >>> QuantileSVR(tau=[0.2, 0.5, 0.8], non_crossing=True).fit(X, y).predict(X[:1]).round(2)
+    array([[1., 4., 7.]])
     """
 
     _svm_type = SvmType.QUANTILE_SVR

@@ -63,6 +63,20 @@ class State:
     precomputed kernel column j of an array is the row with id j, and models have the serial numbers ids + 1. Every
     change is made whole or, if it raises an error or is interrupted, not at all. States can be used from several
     threads: changes follow one another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
+    >>> state.add(X[50:], y[50:])
+    array([50, 51, 52, 53, 54, 55, 56, 57, 58, 59])
+    >>> state.set_cost(20)
+    >>> state.model.param.C
+    20.0
     """
 
     def __init__(self, version: Version) -> None:
@@ -238,6 +252,18 @@ class State:
         ParameterError      a C that is not positive, or one-class or nu-SVC, which have none; the state stays as it
             was, as with any other error
         StoppedEarly
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
+        >>> state.set_cost(100)
+        >>> state.model.param.C
+        100.0
         """
         self._set_cost(C, observer or Observer())
 
@@ -265,6 +291,18 @@ class State:
         ParameterError      a nu that is not in (0, 1], or infeasible, or a formulation that has none; the state stays
             as it was, as with any other error
         StoppedEarly
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import libsvmx
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+        >>> state = libsvmx.train(X, y, svm_type="nu_svc", nu=0.3, gamma=0.5, keep_state=True)
+        >>> state.set_nu(0.4)
+        >>> state.model.param.nu
+        0.4
         """
         self._set_nu(nu, observer or Observer())
 
