@@ -128,8 +128,10 @@ last_words = LastWords()
 
 
 def on_interrupt_say(command: str, text: str) -> None:
-    """What Ctrl-C says from now on. Nothing where it is ignored, or where the command is called by a program."""
-    if last_words.wanted:
+    """What Ctrl-C says from now on, or ''. Nothing where it is ignored, or where the command is called by a program."""
+    if not text:
+        last_words.text = b""
+    elif last_words.wanted:
         terminal = sys.stderr is not None and sys.stderr.isatty()  # which shows ^C in the line
         last_words.text = f"{chr(10) * terminal}{command}: {text}\n".encode(errors="surrogateescape")
         last_words.begin()

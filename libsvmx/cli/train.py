@@ -14,7 +14,7 @@ from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.cli.ending import tidy_end
+from libsvmx.cli.ending import on_interrupt_say, tidy_end
 from libsvmx.cli.options import UsageError, cost, count, integer, parse, real, switch
 from libsvmx.cli.process import (
     bytes_read,
@@ -33,7 +33,7 @@ from libsvmx.cli.process import (
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, TooLittleMemory
 from libsvmx.io import transcript
-from libsvmx.io.files import same_file
+from libsvmx.io.files import STANDARD_OUTPUT, same_file
 from libsvmx.io.modelfile import lost_by_writing, save_model
 from libsvmx.io.outputs import check_target
 from libsvmx.io.svmlight import read_data
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 else:
     import _signal as signal  # as in process.py
 
+DIE, SAVE, ACCEPT = "die", "save", "accept"  # what Ctrl-C may do
+SAVED_EARLY = 3  # exit code of SAVE, lest make take the model for a whole one
 TEMPLATE = """\
 usage: svmx-train [options] training_file [model_file]
 
@@ -91,7 +93,8 @@ more:
   --max-iter N             stop each solve after N iterations
   --time-limit SECONDS     come to an end after that time: with the model as it is then, but no result of -v or --loo
   --threads N              threads to use (OMP_NUM_THREADS, else all processors); results never depend on it
-{solver}  --on-interrupt save|die  what Ctrl-C does: save the model as it is, or die without one (die)
+{solver}  --on-interrupt WHAT      what Ctrl-C does: die without a model (default), save it as it is and end with exit
+                           code 3, or accept it, with exit code 0
   --lenient                skip blank lines and comment lines in the data
   --report FILE            write what was done and what it took, as JSON
   --help, --version
@@ -145,7 +148,7 @@ class Job:
     quiet: bool = False
     lenient: bool = False
     explains: bool = False
-    save_on_interrupt: bool = False
+    on_interrupt: str = DIE
 
     def set_weight(self, option: str, text: str) -> None:
         label = option[2:]
@@ -174,9 +177,9 @@ class Job:
             raise UsageError(f"option {option}: {error}") from None
 
     def set_interrupt(self, option: str, text: str) -> None:
-        if text not in ("save", "die"):
-            raise UsageError(f"option {option} needs save or die, not {text!r}")
-        self.save_on_interrupt = text == "save"
+        if text not in (DIE, SAVE, ACCEPT):
+            raise UsageError(f"option {option} needs {DIE}, {SAVE} or {ACCEPT}, not {text!r}")
+        self.on_interrupt = text
 
     def parameter(self) -> Parameter:
         """Raises UsageError."""
@@ -430,7 +433,7 @@ def explain(job: Job, problem: Problem, param: Parameter, training_file: str, mo
     tell("explanation", plan.as_dict())
     more = ["-q"] if job.quiet else []
     more += ["--lenient"] if job.lenient else []
-    more += ["--on-interrupt", "save"] if job.save_on_interrupt else []
+    more += ["--on-interrupt", job.on_interrupt] if job.on_interrupt != DIE else []
     more += ["-W", job.weight_file] if job.weight_file else []
     more += ["-v", str(job.folds)] if job.folds else ["--loo"] if job.leave_one_out else []
     more += ["--repeats", str(job.repeats)] if job.repeats is not None else []
@@ -461,8 +464,11 @@ def main(argv: list[str]) -> int:
     problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
     param = default_gamma(param, data.matrix.max_index)
     gap_ends_at(lambda: 0.0 if job.validates else gap_at_end(problem, param))
-    if job.save_on_interrupt:
+    if job.on_interrupt != DIE:
         printed.flag.listen()
+    elif not (job.validates or job.explains or model_file == STANDARD_OUTPUT):
+        kept = "is as it was" if os.path.lexists(model_file) else "is not written"
+        on_interrupt_say("svmx-train", f"interrupted: {model_file} {kept}")
     try:
         if job.explains:
             explain(job, problem, param, training_file, model_file)
@@ -487,9 +493,10 @@ def main(argv: list[str]) -> int:
     except MemoryError as error:
         raise MemoryError(f"{str(error) or 'training'}; a smaller -m needs less") from error
     tell("training", model)
+    on_interrupt_say("svmx-train", "")  # it may be written when the next Ctrl-C comes
     with phase("writing"), tidy_end():
         save_model(model_file, model)
-    return 0
+    return SAVED_EARLY if printed.flag.raised and job.on_interrupt == SAVE else 0
 
 
 def entry() -> None:

@@ -48,7 +48,7 @@ REFUSED = [
     (42, "--max-iter -1", "max_iter must be between 0 and 2^63 - 1, not -1"),
     (42, "--max-iter 1e30", "max_iter must be between 0 and 2^63 - 1"),
     (42, "--time-limit -1", "time_limit must be >= 0, not -1.0"),
-    (42, "--on-interrupt maybe", "option --on-interrupt needs save or die, not 'maybe'"),
+    (42, "--on-interrupt maybe", "option --on-interrupt needs die, save or accept, not 'maybe'"),
     (43, "-w1 -3", "the weight of class 1 must be >= 0, not -3.0"),
     (43, "-wx 3", "option -wx needs a number, not 'x'"),
     (45, "-v 1", "option -v: cross-validation needs at least 2 folds, not 1"),

@@ -316,9 +316,9 @@ def test_ctrl_c_that_saves(folder):
     )
     args = ["--report", "report.json", "--on-interrupt", "save", HEART, "new"]
     done = process("svmx-train", *args, before=before)
-    assert done.returncode == 0
+    assert done.returncode == 3
     found = strict(folder.get("report.json"))
-    assert (found["status"], found["exit_code"]) == ("interrupted", 0)
+    assert (found["status"], found["exit_code"]) == ("interrupted", 3)
 
 
 # ---- where it goes -------------------------------------------------------------------------------
