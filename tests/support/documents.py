@@ -19,6 +19,7 @@ NAMES += [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]
 NEEDS = {
     **dict.fromkeys(("README.md", "docs/index.md", "docs/from-sklearn.md", "docs/sklearn.md"), "sklearn"),
     **dict.fromkeys(("docs/path.md", "docs/plot.md"), "matplotlib"),
+    "docs/practice.md": "pandas",
 }
 
 # What runs a block, given its text; with -c Python imports as at its prompt.
