@@ -37,9 +37,11 @@ def browser_programs():
 
 @contextlib.contextmanager
 def served(*words, before="pass"):
-    """The address of a page, by a process of its own; ``before`` is a statement run there first."""
+    """The address of a page, without rows unless ``words`` say otherwise, by a process of its own; ``before`` is a
+    statement run there first."""
     program = f"from libsvmx.cli.toy import entry\n{before}\nentry()"
-    command = [sys.executable, "-c", program, "--no-browser", *map(str, words)]
+    words = list(map(str, words)) or ["--example", "none"]
+    command = [sys.executable, "-c", program, "--no-browser", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         try:
             yield child.stdout.readline().strip()

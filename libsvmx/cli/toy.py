@@ -9,7 +9,7 @@ from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, integer, parse, real
+from libsvmx.cli.options import UsageError, count, integer, parse, real
 from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch, write
 from libsvmx.exceptions import SvmxError
 
@@ -23,17 +23,21 @@ USAGE = """\
 usage: svmx-toy [options] [data_file]
 
 Opens a page in the browser: a click adds a row, a click on a row removes it, and rows can be
-dragged, while boundary, margins and support vectors follow. data_file is LIBSVM data of one or two
-features (plain, .gz, .xz, .bz2, or - for standard input). Only programs of this machine that know
-the address that is printed can reach the page. Ctrl-C ends it.
+dragged, while boundary, margins and support vectors follow. data_file is LIBSVM data (plain, .gz, .xz,
+.bz2, or - for standard input); of more than two features the page has the first two principal
+components. Without a file it begins with an example. Only programs of this machine that know the
+address that is printed can reach the page. Ctrl-C ends it.
 
 options:
   --port N        of the page (any that is free)
   --no-browser    only print the address
+  --features I,J  of data_file, the indices of two features instead of principal components
+  --example NAME  to begin with: moons (default), circles, xor, blobs, sine, or none
   --idle MINUTES  end when no page has been open for so long, 0 for never (60)
   --report FILE   write what was done and what it took, as JSON
   --help, --version
 """
+FIRST_EXAMPLE, NO_EXAMPLE = "moons", "none"
 LAST_PORT = 65535
 SECONDS = 60  # of a minute
 SNAPS = "/var/lib/snapd"
@@ -54,6 +58,8 @@ class Job:
     port: int = 0
     minutes: float = 60.0
     browser: bool = True
+    features: tuple[int, int] | None = None
+    example: str = ""
 
     def set_port(self, option: str, text: str) -> None:
         self.port = integer(option, text)
@@ -65,6 +71,15 @@ class Job:
         if self.minutes < 0:
             raise UsageError(f"option {option} must be at least 0, not {text!r}")
 
+    def set_features(self, option: str, text: str) -> None:
+        words = text.split(",")
+        if len(words) != 2:
+            raise UsageError(f"option {option} needs two indices, as 1,4, not {text!r}")
+        self.features = count(option, words[0]), count(option, words[1])
+
+    def set_example(self, option: str, text: str) -> None:
+        self.example = text
+
     def without_browser(self) -> None:
         self.browser = False
 
@@ -73,9 +88,14 @@ def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job = Job()
     names = {"--port": job.set_port, "--idle": job.set_idle}
+    names |= {"--features": job.set_features, "--example": job.set_example}
     files = parse(argv, {}, {}, names, {"--no-browser": job.without_browser}, USAGE, "svmx-toy")
     if len(files) > 1:
         raise UsageError(f"one data file is enough, but there are {len(files)}")
+    if job.features and not files:
+        raise UsageError("--features are those of a data file")
+    if job.example and files:
+        raise UsageError("the page begins with an example or with a data file, not with both")
     watch()
     memory.load_numpy()
     from libsvmx.io.files import read_bytes
@@ -85,7 +105,9 @@ def main(argv: list[str]) -> int:
     if files:
         name = "standard input" if files[0] == "-" else files[0]
         with phase("reading", files[0]):
-            session.open_data(read_bytes(files[0], bytes_read()), name)
+            session.open_data(read_bytes(files[0], bytes_read()), name, job.features)
+    elif job.example != NO_EXAMPLE:
+        session.change([{"do": "example", "name": job.example or FIRST_EXAMPLE}])
     with begun(session, job.port) as server:
         write(f"{server.url}\n")
         with connections_that_break(), opened(server) if job.browser else suppress():

@@ -1,4 +1,5 @@
 // The page: what is done with pointer, keys and controls becomes steps, and what the server answers is shown.
+import { votes } from "./contours.js";
 import { Frame, colours, draw, shapeOf } from "./drawing.js";
 import { Link } from "./requests.js";
 
@@ -13,6 +14,7 @@ const SLIDE_ENDS = ["change", "pointerup", "pointercancel", "blur", "keyup"]; //
 const REST = 140; // milliseconds without an event, after which a coarse picture becomes a fine one
 const SLOW = 16; // milliseconds of the server for a fine picture, from which on it is coarse while something moves
 const MOST_FRAMES = 2000;
+const READ = 8000; // milliseconds after which a remark goes away; what went wrong stays until something goes well
 
 // What the sliders set: `log` ones show powers of ten. The polynomial kernel is positive semidefinite from coef0 = 0
 // on; less than that can be typed.
@@ -37,6 +39,7 @@ let movedLast = null; // key of the row that the last step has moved
 let press = null; // { row, px, py, moved, kind } between pointer down and up
 let selectAdded = false;
 let failing = false; // the answer to come is that after a failure, which stays to be read
+let reading = 0;
 let resting = 0, coarse = false, fineTime = 0;
 
 // For tests and measurements: of each answer that an event led to, times of event, sending, receiving, drawing and the
@@ -120,6 +123,8 @@ function say(cause, remark = false) {
   const text = cause && first + cause.slice(1) + (/[.!?]$/.test(cause) ? "" : ".");
   put($("message"), text);
   $("message").hidden = !text;
+  clearTimeout(reading);
+  if (text && remark) reading = setTimeout(() => ($("message").hidden = true), READ);
 }
 
 /** A text where it is not already: what does not change is not laid out again. */
@@ -157,6 +162,41 @@ function showFacts() {
   });
   while ($("facts").children.length > facts().length) $("facts").lastElementChild.remove();
   $("hint").hidden = rows.length > 0 || head.model !== null;
+  const type = head.settings.svm_type, regression = type > 2;
+  put($("of-boundary"), regression ? "function" : "boundary");
+  put($("of-margins"), regression ? "tube" : "margins");
+  $("has-margins").hidden = type === 2 || (regression && (head.model?.tube ?? null) === null);
+  $("has-shade").hidden = type > 1;
+  showUnder();
+}
+
+let pointer = null; // where it is over the plane, in pixels
+
+/** What the model says of the place under the pointer, from the grid of decision values. */
+function showUnder() {
+  put($("under"), pointer && head?.model ? saidOf(...pointer) : "");
+}
+
+function saidOf(px, py) {
+  const { x, y } = frame.at(px, py), [functions, ny, nx] = head.shape, type = head.settings.svm_type;
+  if (!functions || !values?.length) return "";
+  const i = px / asked.step, j = (frame.h - py) / asked.step;
+  if (type > 2) return `f(${number(x, 3)}) = ${number(between(0, 0, i, 0, nx), 3)}`;
+  const place = `${number(x, 3)}, ${number(y, 3)}: `;
+  if (functions > 1) {
+    const { labels } = votes(Float32Array.from({ length: functions }, (_, f) => between(f, ny, i, j, nx)), 1,
+      head.model.classes.length);
+    return `${place}class ${head.model.classes[labels[0]]}`;
+  }
+  return `${place}decision value ${number(between(0, ny, i, j, nx), 3)}`;
+}
+
+/** Value of a function between four nodes of the grid, or, without rows of nodes, between two. */
+function between(f, ny, i, j, nx) {
+  const i0 = Math.min(Math.floor(i), nx - 2), j0 = Math.min(Math.floor(j), Math.max(ny, 1) - 2), s = i - i0, t = j - j0;
+  const at = (a, b) => values[(f * Math.max(ny, 1) + b) * nx + a];
+  const along = (b) => (1 - s) * at(i0, b) + s * at(i0 + 1, b);
+  return ny ? (1 - t) * along(j0) + t * along(j0 + 1) : along(0);
 }
 
 /** The same for who listens, once nothing moves any more. */
@@ -214,12 +254,18 @@ for (const slider of SLIDERS) {
   const line = document.createElement("div");
   line.className = "slider";
   line.innerHTML = `<label for="${slider.name}">${slider.text}</label>
-    <input type="range" id="${slider.name}-range" aria-label="${slider.text}" step="any">
+    <input type="range" id="${slider.name}-range" aria-label="${slider.text}" step="any" list="${slider.name}-ticks">
+    <datalist id="${slider.name}-ticks"></datalist>
     <input type="number" id="${slider.name}" step="any">`;
   $("sliders").append(line);
   const [range, field] = line.querySelectorAll("input");
   const scale = slider.log ? Math.log10 : (v) => v, back = slider.log ? (v) => 10 ** v : (v) => v;
   range.max = scale(slider.to);
+  if (slider.log) {
+    for (let power = scale(slider.from); power <= range.max; power++) {
+      line.querySelector("datalist").append(new Option("", power));
+    }
+  }
   let sliding = false;
   slider.show = (settings, uses) => {
     line.hidden = !slider.of(settings, uses);
@@ -308,6 +354,8 @@ plane.addEventListener("pointerdown", (event) => {
 
 plane.addEventListener("pointermove", (event) => {
   const [px, py] = positionOf(event);
+  pointer = event.pointerType === "mouse" && px >= 0 && py >= 0 && px <= frame.w && py <= frame.h ? [px, py] : null;
+  showUnder();
   if (!press) return plane.classList.toggle("over", nearest(px, py, NEAR.mouse) !== null);
   if (press.row === null || !event.isPrimary) return;
   const first = !press.moved;
@@ -327,6 +375,10 @@ plane.addEventListener("pointerup", (event) => {
   else if (near) send({ changes: [{ do: "add", ...inside(px, py), label: current }] });
 });
 plane.addEventListener("pointercancel", () => endPress());
+plane.addEventListener("pointerleave", () => {
+  pointer = null;
+  showUnder();
+});
 
 function endPress() {
   press = null;

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 MOST_ROWS = 2000  # of a page: more could not be told apart
+DIGITS = 6  # of principal components, so that a file of them is readable
 LARGEST = 1e6  # of a coordinate: beyond, nothing of it could be seen
 
 
@@ -62,9 +63,10 @@ def text_of(rows: Iterable[Row], regression: bool) -> bytes:
     return data_text(problem.matrix, problem.targets)
 
 
-def rows_of(text: bytes, name: str) -> tuple[list[Row], bool]:
+def rows_of(text: bytes, name: str, chosen: tuple[int, int] | None = None) -> tuple[list[Row], bool]:
     """Rows of a LIBSVM data file, and whether they are of regression: one feature, and targets.
 
+    Of more than two features the plane has the first two principal components, or those of two ``chosen`` indices.
     ``name`` is what messages call the file.
 
     Raises
@@ -77,9 +79,14 @@ def rows_of(text: bytes, name: str) -> tuple[list[Row], bool]:
         raise DataError(f"{name} has no rows")
     if matrix.n_rows > MOST_ROWS:
         raise DataError(f"{name} has {matrix.n_rows} rows: the page takes at most {MOST_ROWS}")
-    features = plane_of(matrix, f"rows of {name}")
+    regression = matrix.max_index < 2 and chosen is None
+    if chosen is not None:
+        features = np.column_stack([of_feature(matrix, index) for index in chosen])
+    elif matrix.max_index > 2 or matrix.first_index == 0:
+        features = principal_components(matrix)
+    else:
+        features = plane_of(matrix, f"rows of {name}")
     y = np.asarray(targets)
-    regression = matrix.max_index < 2
     if not regression and (bad := np.flatnonzero((y != np.round(y)) | (abs(y) > 2**31 - 1))).size:
         raise DataError(f"{name}: {y[bad[0]]:g} is no class: with two features, labels must be whole numbers")
     if regression:
@@ -87,6 +94,32 @@ def rows_of(text: bytes, name: str) -> tuple[list[Row], bool]:
     if abs(features).max() > LARGEST:
         raise DataError(f"{name} has numbers above {LARGEST:g}: scale it, with svmx-scale say")
     return [Row(a, b, int(c)) for (a, b), c in zip(features.tolist(), y, strict=True)], regression
+
+
+def of_feature(matrix: CsrMatrix, index: int) -> FloatArray:
+    """The values of one feature, shape (n,)."""
+    values = np.zeros(matrix.n_rows)
+    rows = np.repeat(np.arange(matrix.n_rows), np.diff(np.asarray(matrix.indptr)))
+    here = np.asarray(matrix.indices) == index
+    values[rows[here]] = np.asarray(matrix.values)[here]
+    return values
+
+
+def principal_components(matrix: CsrMatrix) -> FloatArray:
+    """Rows by their first two principal components, shape (n, 2): eigenvectors of the centred XX', times the square
+    roots of their eigenvalues. The row that is farthest out along one is on its positive side."""
+    X = matrix.tocsr()
+    K = (X @ X.T).toarray()
+    if not np.isfinite(K).all():
+        raise DataError(f"the rows have products above {np.finfo(float).max:g}: scale them, with svmx-scale say")
+    K -= K.mean(axis=0)
+    K -= K.mean(axis=1)[:, None]
+    values, vectors = np.linalg.eigh((K + K.T) / 2)
+    table = np.zeros((len(K), 2))
+    for k in range(min(2, len(K))):
+        component = vectors[:, -1 - k] * np.sqrt(max(values[-1 - k], 0.0))
+        table[:, k] = component * (1.0 if component[abs(component).argmax()] >= 0 else -1.0)
+    return np.round(table, DIGITS)
 
 
 def plane_of(matrix: CsrMatrix, what: str) -> FloatArray:

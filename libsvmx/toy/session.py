@@ -195,9 +195,10 @@ class Session:
 
     # ---- files ---------------------------------------------------------------------------------
 
-    def open_data(self, text: bytes, name: str) -> None:
-        """The rows of a LIBSVM data file take the place of all others. Raises FormatError, DataError."""
-        rows, regression = rows_of(text, name)
+    def open_data(self, text: bytes, name: str, chosen: tuple[int, int] | None = None) -> None:
+        """The rows of a LIBSVM data file take the place of all others; ``chosen``: two features, as of ``rows_of``.
+        Raises FormatError, DataError."""
+        rows, regression = rows_of(text, name, chosen)
         x, y, _ = columns_of(rows)
         labels = sorted({row.label for row in rows})
         if len(labels) > CLASSES:

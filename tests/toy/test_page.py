@@ -1,5 +1,6 @@
 """The page in Chromium: what a hand does is what the session has, and what is drawn is a fresh training's."""
 
+import re
 import time
 
 import numpy as np
@@ -18,6 +19,8 @@ if None in toy_page.browser_programs():
 
 # As the fixture ``patient`` for the process that is the server.
 PATIENT = "from libsvmx.toy import session; session.START = session.changed(session.START, {'time_limit': 0.0})"
+MINUS = "\N{MINUS SIGN}"
+NUMBER = rf"[{MINUS}\d.]+"
 SETTINGS = ("svm_type", "kernel_type", "C", "gamma", "degree", "coef0", "nu", "p")
 
 
@@ -102,6 +105,46 @@ def test_a_hand_adds_moves_and_removes_rows(page):
     assert rows_of(page) == moved
     keys(page, Keys.CONTROL, "z", Keys.NULL)
     assert rows_of(page) == rows  # the whole drag is one step
+
+
+def test_it_says_what_the_model_says_under_the_pointer(page):
+    """As the model does, but for the interpolation on a grid of some pixels."""
+    plane = page.find_element("id", "plane")
+
+    def under():
+        ActionChains(page, duration=0).move_to_element_with_offset(plane, 40, 30).perform()
+        rest(page)
+        return text(page, "under")
+
+    assert under() == ""
+    choose(page, "example", "moons")
+    x, y, value = (float(word.replace(MINUS, "-")) for word in re.findall(NUMBER, under()))
+    head = drawn(page)["head"]
+    X = np.column_stack([head["rows"]["x"], head["rows"]["y"]])
+    settings = {name: head["settings"][name] for name in SETTINGS}
+    model = libsvmx.train(X, np.array(head["rows"]["label"], dtype=float), **settings, keep_state=True).model
+    assert value == pytest.approx(libsvmx.decision_values(model, [[x, y]])[0, 0], abs=0.05)
+    choose(page, "example", "blobs")
+    assert re.fullmatch(f"{NUMBER}, {NUMBER}: class [123]", under())
+    choose(page, "example", "sine")
+    assert re.fullmatch(rf"f\({NUMBER}\) = {NUMBER}", under())
+    assert text(page, "of-margins") == "tube"
+
+
+def test_a_remark_goes_away(page):
+    page.execute_script(
+        "globalThis.later = setTimeout; globalThis.setTimeout = (f, ms) => later(f, ms > 5000 ? 0 : ms)"
+    )
+    choose(page, "kernel_type", "3")
+    press_at(page, -50, 0)
+    page.execute_script("document.querySelectorAll('.chips input')[1].click()")
+    press_at(page, 50, 0)
+    message = page.find_element("id", "message")
+    assert message.get_attribute("textContent")
+    end = time.monotonic() + PATIENCE
+    while message.is_displayed() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not message.is_displayed()
 
 
 PIXELS = """

@@ -4,17 +4,19 @@ import json
 
 import numpy as np
 import pytest
+from libsvmx.io.textwrite import data_text
 from support import data
 from support.toy import VIEW, begun
 
 import libsvmx
+from libsvmx.api.arrays import as_matrix
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 from libsvmx.io.modelfile import parse_model
 from libsvmx.toy import session as session_module
 from libsvmx.toy.examples import EXAMPLES, ROWS
 from libsvmx.toy.picture import View, grid_values, marks_of
-from libsvmx.toy.rows import MOST_ROWS, rows_of
+from libsvmx.toy.rows import MOST_ROWS, columns_of, rows_of
 from libsvmx.toy.session import SETTINGS, Session, saved_model
 
 POINTS = np.stack(np.meshgrid(VIEW.x, VIEW.y), axis=-1).reshape(-1, 2)
@@ -326,13 +328,31 @@ def test_a_box_is_wide_enough_to_have_places_in_it(first, second):
             assert high - low > 1e-3 * max(1, abs(high))
 
 
+def test_of_more_features_the_plane_has_principal_components():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(50, 4)) * [3, 1, 0.1, 0.1] + 5
+    text = data_text(as_matrix(X), np.where(X[:, 0] > 5, 1.0, 2.0).data)
+    session = begun()
+    session.open_data(text, "d")
+    x, y, labels = columns_of(session.scene.rows.values())
+    centred = X - X.mean(axis=0)
+    expected = centred @ np.linalg.svd(centred)[2][:2].T
+    expected *= np.where(expected[abs(expected).argmax(axis=0), [0, 1]] > 0, 1, -1)
+    np.testing.assert_allclose(np.column_stack([x, y]), expected, atol=1e-5)
+    assert sorted(set(labels)) == [1, 2]
+    session.open_data(text, "d", (4, 2))
+    x, y, _ = columns_of(session.scene.rows.values())
+    np.testing.assert_allclose(np.column_stack([x, y]), X[:, [3, 1]], atol=1e-7)
+    session.open_data(b"1 0:1 5:2\n2 0:3\n", "d", (0, 5))
+    assert columns_of(session.scene.rows.values())[0].tolist() == [1, 3]
+
+
 @pytest.mark.parametrize(
     "text, cause",
     [
         (b"", "d has no rows"),
         (b"1 1:0.5 2:x\n", "d:1:"),
-        (b"1 1:0.5 3:1\n", "have a feature 3: the page shows features 1 and 2 only"),
-        (b"1 0:0.5 1:1\n", "have a feature 0"),
+        (b"1 1:1e200 3:1\n", "scale them"),
         (b"1.5 1:1 2:1\n", "1.5 is no class"),
         (b"1 1:1e9 2:1\n", "numbers above 1e+06"),
         (b"".join(b"%d 1:1 2:1\n" % k for k in range(7)), "7 classes: the page has colours for 6"),
