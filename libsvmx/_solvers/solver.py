@@ -2,7 +2,7 @@
 
 A setting is declared once, as a field of its solver's class with all that is known of it (``setting``): default, range,
 choices, the option of the commands and its help. Checks, the grammar and usage of the commands, the identity of a grid,
-state files and the table in docs/solvers.md are made from that.
+state files and the Python reference are made from that.
 """
 
 from __future__ import annotations
