@@ -43,7 +43,7 @@ class SvmType(IntEnum):
 
 
 class KernelType(IntEnum):
-    """Kernel function; the value is LIBSVM's number for ``-t``.
+    """Kernel function; the value is LIBSVM's number for ``-t``. Those behind PRECOMPUTED are libsvmx's own.
 
     Adding one: its line here, and its function in ``_core/loops/kernel_functions.c``; all else asks these two.
 
@@ -52,23 +52,46 @@ class KernelType(IntEnum):
     keyword : str               its name in model files
     uses : tuple of str         which of degree, gamma and coef0 it has, in the order of model files
     usage : str                 its name and formula in the usage of the commands
+    nonnegative : bool          whether it is defined for rows without a negative number alone
     """
 
     keyword: str
     uses: tuple[str, ...]
     usage: str
+    nonnegative: bool
 
-    def __new__(cls, value: int, keyword: str = "", uses: tuple[str, ...] = (), usage: str = "") -> "KernelType":
+    def __new__(
+        cls, value: int, keyword: str = "", uses: tuple[str, ...] = (), usage: str = "", nonnegative: bool = False
+    ) -> "KernelType":
         kernel = int.__new__(cls, value)
         kernel._value_ = value
-        kernel.keyword, kernel.uses, kernel.usage = keyword, uses, usage
+        kernel.keyword, kernel.uses, kernel.usage, kernel.nonnegative = keyword, uses, usage, nonnegative
         return kernel
+
+    @property
+    def is_libsvms(self) -> bool:
+        """Whether LIBSVM has it, and reads model files of it."""
+        return self <= KernelType.PRECOMPUTED
+
+    @property
+    def option(self) -> str:
+        """What ``-t`` calls it: LIBSVM's number, or a name where LIBSVM has none."""
+        return str(self.value) if self.is_libsvms else self.keyword
 
     LINEAR = 0, "linear", (), "linear u'v"
     POLY = 1, "polynomial", ("degree", "gamma", "coef0"), "polynomial (gamma u'v + coef0)^degree"
     RBF = 2, "rbf", ("gamma",), "RBF exp(-gamma |u-v|^2)"
     SIGMOID = 3, "sigmoid", ("gamma", "coef0"), "sigmoid tanh(gamma u'v + coef0)"
     PRECOMPUTED = 4, "precomputed", (), "precomputed (rows 0:serial 1:K(row,1) 2:K(row,2) ...)"
+    LAPLACIAN = 5, "laplacian", ("gamma",), "laplacian exp(-gamma |u-v|_1)"
+    COSINE = 6, "cosine", (), "cosine u'v / (|u| |v|)"
+    TANIMOTO = 7, "tanimoto", (), "tanimoto u'v / (u'u + v'v - u'v)", True
+    INTERSECTION = 8, "intersection", (), "intersection sum min(u,v)", True
+    CHI2 = 9, "chi2", ("gamma",), "chi2 exp(-gamma sum (u-v)^2/(u+v))", True
+    ADDITIVE_CHI2 = 10, "additive_chi2", (), "additive_chi2 -sum (u-v)^2/(u+v)", True
+    MATERN32 = 11, "matern32", ("gamma",), "matern32 (1+s) exp(-s) of s = sqrt(6 gamma) |u-v|"
+    MATERN52 = 12, "matern52", ("gamma",), "matern52 (1+s+s^2/3) exp(-s) of s = sqrt(10 gamma) |u-v|"
+    RATIONAL_QUADRATIC = 13, "rational_quadratic", ("gamma",), "rational_quadratic 1 / (1 + gamma |u-v|^2)"
 
 
 class SolveStatus(StrEnum):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from libsvmx._kernels.shapley import RbfShapley
+from libsvmx._kernels.shapley import ExpansionShapley
 from scipy.special import roots_legendre
 from support.data import load
 
@@ -131,7 +131,7 @@ def test_no_more_memory_than_there_is():
 def test_vectors_with_features_that_rows_lack_are_refused():
     model = libsvmx.train(ROWS, LABELS)
     with pytest.raises(ValueError, match="features of vectors"):
-        RbfShapley(model.vectors, 1, np.ones((1, model.n_sv)), 1.0, np.zeros((1, 2)), [rule(4)], 1)
+        ExpansionShapley(model.vectors, 1, np.ones((1, model.n_sv)), 1.0, np.zeros((1, 2)), [rule(4)], 1)
 
 
 @pytest.mark.filterwarnings("error")
@@ -149,7 +149,7 @@ def test_values_that_overflow(kernel_type):
 
 def test_what_cannot_be_explained():
     model = libsvmx.train(ROWS, LABELS, kernel_type="polynomial")
-    with pytest.raises(ParameterError, match="RBF or LINEAR, not POLY"):
+    with pytest.raises(ParameterError, match="RBF, LAPLACIAN or LINEAR, not POLY"):
         libsvmx.explain(model, ROWS[:1], ROWS)
     model = libsvmx.train(ROWS, LABELS)
     with pytest.raises(DataError, match="the background has no rows"):

@@ -10,6 +10,11 @@ cdef extern from "loops.h" nogil:
     void svmx_panel_dots "svmx_loops.panel_dots"(
             int64_t n_panels, int64_t n_features, svmx_numbers panels, int64_t nnz, const int32_t *index,
             svmx_numbers value, double *dots) noexcept
+    void svmx_panel_meetings "svmx_loops.panel_meetings"(
+            int product, int64_t n_panels, int64_t n_features, svmx_numbers panels, int64_t nnz, const int32_t *index,
+            svmx_numbers value, double *sums) noexcept
+    void svmx_postings_meetings(
+            int product, int64_t n, const uint16_t *place, svmx_numbers x, double v, double *sums) noexcept
     void svmx_postings_axpy(int64_t n, const uint16_t *place, svmx_numbers x, double v, double *dots) noexcept
     void svmx_panel_row_distances "svmx_loops.panel_row_distances"(
             int64_t n_panels, int64_t n_features, const double *panels, int64_t nnz, const int32_t *place,

@@ -6,6 +6,12 @@ cdef extern from "loops.h" nogil:
     enum: SVMX_GIVEN
     enum: SVMX_PRODUCT
     enum: SVMX_DISTANCE
+    enum: SVMX_COSINE
+    enum: SVMX_TANIMOTO
+    enum: SVMX_DOT
+    enum: SVMX_MINIMA
+    enum: SVMX_HARMONIC
+    double svmx_meeting(int product, double u, double v) noexcept
 
     ctypedef struct svmx_kernel:
         const svmx_kernel_function *function
@@ -16,6 +22,7 @@ cdef extern from "loops.h" nogil:
     ctypedef struct svmx_kernel_function:
         const char *name
         int argument
+        int product
         void (*values)(int64_t n, const svmx_kernel *kernel, double *t) noexcept nogil
         int in_lanes
         int one_pass
@@ -24,6 +31,11 @@ cdef extern from "loops.h" nogil:
 
     const svmx_kernel_function *svmx_kernel_function_of "svmx_loops.kernel_function"(int kind) noexcept
     double svmx_kernel_value "svmx_loops.kernel_value"(const svmx_kernel *kernel, double t) noexcept
+    double svmx_kernel_with_itself "svmx_loops.kernel_with_itself"(const svmx_kernel *kernel, double square) noexcept
+    void svmx_kernel_arguments "svmx_loops.kernel_arguments"(
+            int64_t n, const svmx_kernel *kernel, const double *squares, double square, double *t) noexcept
+    void svmx_tanimoto_row "svmx_loops.tanimoto_row"(
+            int64_t n, float ones, const float *ones_of, float *values) noexcept
     void svmx_kernel_row "svmx_loops.kernel_row"(
             int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
             float *out) noexcept

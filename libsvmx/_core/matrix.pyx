@@ -674,6 +674,18 @@ def first_not_finite(CsrMatrix matrix, rows):
     return -1
 
 
+def first_negative(CsrMatrix matrix, rows):
+    """(position in ``rows``, feature, value) of the first number below 0 in these rows (buffer of int32); None without."""
+    cdef const int32_t[::1] chosen = rows
+    cdef Py_ssize_t i
+    cdef int64_t k
+    for i in range(chosen.shape[0]):
+        for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
+            if matrix.at(k) < 0.0:
+                return i, matrix.features(chosen[i])[k - matrix.ptr[chosen[i]]], matrix.at(k)
+    return None
+
+
 def precomputed_row_length(CsrMatrix matrix, Py_ssize_t row):
     """Last index of the row if it has all of 0, 1, …, last; else -1."""
     cdef int64_t k, size = matrix.ptr[row + 1] - matrix.ptr[row]

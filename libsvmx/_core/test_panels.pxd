@@ -20,6 +20,9 @@ cdef extern from "loops.h" nogil:
     void svmx_panel_products "svmx_loops.panel_products"(
             const svmx_vectors *vectors, int64_t begin, int64_t end, const int32_t *slot_of, const double *panel,
             const double *square_z, const double *square_x, double *out) noexcept
+    void svmx_test_meetings "svmx_loops.test_meetings"(
+            int product, const svmx_vectors *vectors, int64_t begin, int64_t end, const int32_t *slot_of,
+            const double *panel, double *out) noexcept
     void svmx_panel_table "svmx_loops.panel_table"(int64_t n, const double *table, double *values) noexcept
     void svmx_weighted_sum "svmx_loops.weighted_sum"(
             int64_t n, const double *coef, const double *values, double *sum) noexcept

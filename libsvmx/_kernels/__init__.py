@@ -19,7 +19,7 @@ Symmetry                        holds Targets: values that are copied from store
 SharedRows (sharedrows)         holds Targets: rows that folds and pairs of classes share; makes SharedKernels
 DoubleRows (gram)               holds Targets: rows in double, for paths
 DoubleGram (gram)               all values in double, for many paths; makes DoubleGramKernels
-RbfShapley (shapley)            Shapley values of a sum of RBF kernel values
+ExpansionShapley (shapley)      Shapley values of a sum of RBF or Laplacian kernel values
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or near them with a bound
   <- CrossTable                 of all pairs of rows, computed once
   <- CrossRow                   the same of one test row at a time, by Products

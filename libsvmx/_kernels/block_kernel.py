@@ -14,7 +14,7 @@ import numpy as np
 from libsvmx._core.arrays import ramp
 from libsvmx._core.matrix import serials_only
 from libsvmx._core.stopping import NOBODY
-from libsvmx._kernels.cross import CrossKernel, values_with_themselves
+from libsvmx._kernels.cross import CrossKernel, squares_of, values_with_themselves
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
@@ -68,11 +68,8 @@ def kernel_diagonal(row_block: CsrMatrix, spec: KernelSpec) -> FloatArray:
     if spec.kind == KernelType.PRECOMPUTED:
         diagonal = np.asarray(row_block.values)[np.asarray(row_block.indptr)[:-1] + _serials(row_block)]
     else:
-        values = np.asarray(row_block.values)
-        row_of = np.repeat(np.arange(row_block.n_rows), np.diff(np.asarray(row_block.indptr)))
+        squares = np.asarray(squares_of(row_block, spec.kind))
         with np.errstate(over="ignore", invalid="ignore"):
-            # ascending features, as in CrossKernel
-            squares = np.bincount(row_of, values * values, row_block.n_rows).astype(np.float64)
             # NumPy's power and hyperbolic tangent: their last bits are part of the pivots that were chosen so far
             if spec.kind == KernelType.POLY:
                 diagonal = (spec.gamma * squares + spec.coef0) ** spec.degree

@@ -12,6 +12,8 @@ cdef class CrossKernel:
     cdef svmx_kernel formula
     cdef bint given                 # a precomputed kernel
     cdef bint of_distance           # K is a function of |x - z|^2
+    cdef int product                # what |x|^2 and the like are of, see kernel_functions.h
+    cdef bint of_squares            # K is a function of |x|^2 and |z|^2, too
     cdef bint approximate
     cdef int distances              # how those are computed
     # the vectors

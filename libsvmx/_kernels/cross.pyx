@@ -20,11 +20,13 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 from libsvmx._core.kernel_functions cimport (
-    SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_function, svmx_kernel_function_of, svmx_kernel_value)
+    SVMX_DISTANCE, SVMX_DOT, SVMX_GIVEN, SVMX_HARMONIC, SVMX_PRODUCT, svmx_kernel, svmx_kernel_arguments,
+    svmx_kernel_function, svmx_kernel_function_of, svmx_kernel_value, svmx_kernel_with_itself, svmx_meeting)
 from libsvmx._core.matrix cimport CsrMatrix, GivenRow, first_at_least, given_value
 from libsvmx._core.numbers cimport svmx_numbers
 from libsvmx._core.test_panels cimport (
-    SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_products, svmx_panel_table)
+    SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_products, svmx_panel_table,
+    svmx_test_meetings)
 from libsvmx._kernels.kernel_matrix cimport set_formula
 from libsvmx._kernels.products cimport Products
 
@@ -46,6 +48,7 @@ cdef enum:
     SUMS_OF_SQUARES     # exact, LIBSVM's order
     INTEGERS            # exact, by dot products
     BY_PRODUCTS         # approximate
+    OF_OTHER_PRODUCTS   # that are not dot products, which they are defined by
 
 
 cdef int ascending(const void *a, const void *b) noexcept nogil:
@@ -68,8 +71,22 @@ def values_with_themselves(squares, int kind, int degree, double gamma, double c
     values = zeros("d", given.shape[0])
     cdef double[::1] out = values
     for i in range(given.shape[0]):
-        out[i] = svmx_kernel_value(&formula, 0.0 if formula.function.argument == SVMX_DISTANCE else given[i])
+        out[i] = svmx_kernel_with_itself(&formula, given[i])
     return values
+
+
+def squares_of(CsrMatrix matrix, int kind):
+    """|x|^2 of each row, of the product that kernel ``kind`` is of: buffer of float64, shape (n_rows,)."""
+    cdef svmx_kernel formula
+    cdef Py_ssize_t i
+    cdef int64_t k
+    set_formula(&formula, kind, 0, 0.0, 0.0)
+    squares = zeros("d", matrix.n_rows)
+    cdef double[::1] out = squares
+    for i in range(matrix.n_rows):
+        for k in range(matrix.ptr[i], matrix.ptr[i + 1]):
+            out[i] += svmx_meeting(formula.function.product, matrix.at(k), matrix.at(k))
+    return squares
 
 
 cdef class CrossKernel:
@@ -93,6 +110,8 @@ cdef class CrossKernel:
         set_formula(&self.formula, kind, degree, gamma, coef0)
         cdef const svmx_kernel_function *function = self.formula.function
         self.given, self.of_distance = function.argument == SVMX_GIVEN, function.argument == SVMX_DISTANCE
+        self.product = function.product
+        self.of_squares = function.argument not in (SVMX_GIVEN, SVMX_PRODUCT)
         if vectors.regular and not self.given:
             raise ValueError("support vectors have features of their own")
         if vectors.in_float != NULL:
@@ -105,7 +124,7 @@ cdef class CrossKernel:
         for v in range(vectors.n_rows):
             self.longest = max(self.longest, vectors.ptr[v + 1] - vectors.ptr[v])
             for k in range(vectors.ptr[v], vectors.ptr[v + 1]):
-                self.square_z[v] += vectors.value[k] * vectors.value[k]
+                self.square_z[v] += svmx_meeting(self.product, vectors.value[k], vectors.value[k])
                 self.whole = self.whole and vectors.value[k] == floor(vectors.value[k])
             self.largest_square = max(self.largest_square, self.square_z[v])
 
@@ -129,11 +148,12 @@ cdef class CrossKernel:
             longest = max(longest, tests.ptr[chosen[i] + 1] - tests.ptr[chosen[i]])
             for k in range(tests.ptr[chosen[i]], tests.ptr[chosen[i] + 1]):
                 x = tests.at(k)
-                square += x * x
+                square += svmx_meeting(self.product, x, x)
                 whole = whole and x == floor(x)
             largest = max(largest, square)
         if self.of_distance:
-            self.distances = BY_PRODUCTS if self.approximate else SUMS_OF_SQUARES
+            self.distances = (BY_PRODUCTS if self.approximate else SUMS_OF_SQUARES if self.product == SVMX_DOT
+                              else OF_OTHER_PRODUCTS)
             if whole and self.has_table(largest):
                 self.distances = INTEGERS
                 self.exact = True
@@ -158,7 +178,7 @@ cdef class CrossKernel:
 
     cdef bint has_table(self, double square) noexcept nogil:
         """Whether there is a table for integers, given the largest |x|^2."""
-        return 2.0 * (square + self.largest_square) <= TABLE_END  # (|x| + |z|)^2 at most
+        return self.product != SVMX_HARMONIC and 2.0 * (square + self.largest_square) <= TABLE_END  # (|x| + |z|)^2 at most
 
     cdef int tabulate(self, double square) except -1:
         """table[d] = K of squared distance d, for all that there can be."""
@@ -206,7 +226,7 @@ cdef class CrossKernel:
             for k in range(self.tests.ptr[rows[r]], self.tests.ptr[rows[r] + 1]):
                 x = self.tests.at(k)
                 self.panel[self.slot_of[feature[k]] * SVMX_TESTS + r] = x
-                self.square_x[r] += x * x
+                self.square_x[r] += svmx_meeting(self.product, x, x)
             if not self.exact:
                 self.margin[r] = self.error_bound(self.square_x[r], self.tests.ptr[rows[r] + 1] - self.tests.ptr[rows[r]])
         if self.of_distance and self.distances == SUMS_OF_SQUARES:
@@ -241,8 +261,15 @@ cdef class CrossKernel:
                                  self.squares, out)
             self.apply(end - begin, out)
             return 0
-        svmx_panel_products(&self.entries, begin, end, &self.slot_of[0], self.panel,
-                            &self.square_z[0] if self.of_distance else NULL, self.square_x, out)
+        if self.product != SVMX_DOT:
+            svmx_test_meetings(self.product, &self.entries, begin, end, &self.slot_of[0], self.panel, out)
+        else:
+            svmx_panel_products(&self.entries, begin, end, &self.slot_of[0], self.panel,
+                                &self.square_z[0] if self.of_distance else NULL, self.square_x, out)
+        if self.of_squares and (self.product != SVMX_DOT or not self.of_distance):
+            for v in range(begin, end):
+                svmx_kernel_arguments(SVMX_TESTS, &self.formula, self.square_x, self.square_z[v],
+                                      out + (v - begin) * SVMX_TESTS)
         if self.of_distance and self.distances == INTEGERS:
             svmx_panel_table(end - begin, &self.table[0], out)
         elif self.approximate:
@@ -337,7 +364,7 @@ cdef class CrossRow:
         width = 1 + <Py_ssize_t>self.numbered.max_index
         for k in range(self.n):
             x = self.value[k] = tests.at(first + k)
-            self.square += x * x
+            self.square += svmx_meeting(kernel.product, x, x)
             whole = whole and x == floor(x)
             p = feature[k]
             if self.renumbered:
@@ -355,13 +382,13 @@ cdef class CrossRow:
         self.margin = 0.0 if self.exact else kernel.error_bound(self.square, self.n)
         if self.table:
             kernel.tabulate(self.square)
-        return self.choose(kernel.of_distance and self.exact and not self.table)
+        return self.choose(kernel.of_distance and kernel.product == SVMX_DOT and self.exact and not self.table)
 
     cdef int choose(self, bint distances) except -1:
         """Products that give distances, or dots; made when they are needed first."""
         cdef Products chosen = self.for_distances if distances else self.for_dots
         if chosen is None:
-            chosen = products_of(self.numbered, ramp(self.numbered.n_rows), distances)
+            chosen = products_of(self.numbered, ramp(self.numbered.n_rows), distances, False, self.kernel.product)
             if distances:
                 self.for_distances = chosen
             else:
@@ -382,7 +409,9 @@ cdef class CrossRow:
         else:
             met.in_double, met.in_float = &self.met_value[0], NULL
             self.products.dots(self.n_met, &self.met[0], met, begin, end, t)
-            if self.kernel.of_distance:
+            if self.kernel.of_squares and (self.kernel.product != SVMX_DOT or not self.kernel.of_distance):
+                svmx_kernel_arguments(n, formula, &self.kernel.square_z[begin], self.square, t)
+            elif self.kernel.of_distance:
                 for v in range(n):
                     t[v] = self.square + self.kernel.square_z[begin + v] - 2.0 * t[v]
         if self.table:

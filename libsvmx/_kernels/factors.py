@@ -62,6 +62,8 @@ class BlockedRows:
         self.row_blocks = split(matrix, rows, size)
         self.slices = [slice(begin, min(begin + size, self.n)) for begin in range(0, self.n, size)]
         self.diagonal = np.empty(self.n)
+        if spec.kind == KernelType.ADDITIVE_CHI2:  # which is positive semidefinite for coefficients of sum 0 alone
+            raise DataError(f"kernel {KernelType.ADDITIVE_CHI2.keyword} has no factor: choose chi2 or intersection")
         if spec.kind == KernelType.PRECOMPUTED:
             check_given(matrix, rows, matrix, rows)
         for part, row_block in zip(self.slices, self.row_blocks, strict=True):

@@ -18,6 +18,7 @@ cdef class Kernel:
     cdef svmx_kernel formula
     cdef readonly bint given
     cdef bint of_distance           # K is a function of |u - v|^2
+    cdef bint of_quotient           # K is of <u, v>, |u|^2 and |v|^2
     cdef readonly object diagonal
     cdef readonly bint binary
     cdef readonly bint integers
@@ -74,6 +75,9 @@ cdef class BitTargets(Targets):
     cdef int32_t base               # of kernels of the shared ones alone
     cdef uint64_t[::1] columns      # feature by feature
     cdef int32_t[::1] offset
+    cdef double[::1] squares        # of the cosine
+    cdef float[::1] ones_of         # of the Tanimoto kernel: how many each target has
+    cdef void divide(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
 
 
 cdef int set_formula(svmx_kernel *formula, int kind, int degree, double gamma, double coef0) except -1

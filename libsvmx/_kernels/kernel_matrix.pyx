@@ -6,14 +6,15 @@ and kernel function are composed; neither knows labels, C or folds.
 """
 
 from libc.float cimport DBL_MAX as DOUBLE_MAX, FLT_MAX as FLOAT_MAX
-from libc.math cimport fabs
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
 
 from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, SVMX_TABLE, svmx_bit_row
 from libsvmx._core.dot_products cimport SVMX_PANEL, SVMX_SOURCES
 from libsvmx._core.kernel_functions cimport (
-    SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_doubles, svmx_kernel_function_of, svmx_kernel_row,
-    svmx_kernel_value)
+    SVMX_COSINE, SVMX_DISTANCE, SVMX_DOT, SVMX_GIVEN, SVMX_TANIMOTO, svmx_kernel, svmx_kernel_doubles,
+    svmx_kernel_function_of, svmx_kernel_row, svmx_kernel_value, svmx_kernel_with_itself, svmx_meeting,
+    svmx_tanimoto_row)
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, PanelProducts, Products, RbfPanels
@@ -41,13 +42,15 @@ cdef double SHORT_NS = 1500.0
 cdef double LONG_NS = 400000.0
 cdef Py_ssize_t PARTS_PER_THREAD = 2
 
-# Estimates of nanoseconds: a value beside its dot product; one of rows of bits, and what each one of a row adds; to lay
-# out a target and each of its nonzeros.
-cdef double OF_VALUE = 0.65, OF_BITS = 0.1, OF_ONE = 0.01, OF_TARGET = 10.0, OF_NONZERO = 1.5
+# Estimates of nanoseconds: a value beside its dot product; one of rows of bits, what each one of a row adds, and a quotient,
+# in double or in float; to lay out a target and each of its nonzeros.
+cdef double OF_VALUE = 0.65, OF_BITS = 0.1, OF_ONE = 0.01, OF_QUOTIENT = 1.0, OF_FLOAT_QUOTIENT = 0.2
+cdef double OF_TARGET = 10.0, OF_NONZERO = 1.5
 # Of a kernel in Python, where calls and what they compute take about the same: half of its rows computed ahead must be used.
 # They are shared by all solves, and a value is gathered as from SharedRows.
 cdef double OF_PYTHON = 100.0, OF_PYTHON_BLOCK = 50.0, OF_GATHER = 0.5
 cdef double[::1] NO_DOUBLES = zeros("d", 0)
+cdef float[::1] NO_FLOATS = zeros("f", 0)
 
 
 def function_names():
@@ -83,7 +86,7 @@ cdef class Kernel:
     diagonal : buffer of float64, shape (n,)      K(i, i), not rounded to float
     given : bool                                  a precomputed kernel: values are in the matrix
     binary : bool                                 rows are kept as bits: all values are 0 or 1
-    integers : bool                               values are integers of 16 bits, and no |x|^2 is 2^31
+    integers : bool                               values are integers of 16 bits, and no |x|^2 is 2^31, of dot products
     values_computed : int                         kept by those who compute
 
     Raises
@@ -99,6 +102,7 @@ cdef class Kernel:
         set_formula(&self.formula, kind, degree, gamma, coef0)
         self.given = self.formula.function.argument == SVMX_GIVEN
         self.of_distance = self.formula.function.argument == SVMX_DISTANCE
+        self.of_quotient = self.formula.function.argument in (SVMX_COSINE, SVMX_TANIMOTO)
         if whole is None:
             self.measure()
         else:
@@ -113,12 +117,14 @@ cdef class Kernel:
         """Squares and the diagonal, and whether rows are kept as bits."""
         cdef Py_ssize_t i
         cdef int64_t k
-        cdef double square, x, at_distance_0 = svmx_kernel_value(&self.formula, 0.0) if self.of_distance else 0.0
+        cdef double square, x
+        cdef int product = self.formula.function.product
         cdef bint binary = not self.given and not self.matrix.regular  # whose values may be a caller's, and change
-        cdef bint integers = not self.given
+        cdef bint integers = not self.given and product == SVMX_DOT
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
         cdef bint of_tangent = self.kind == KernelType.SIGMOID
+        cdef double most_square = sqrt(DOUBLE_MAX) / 2 if self.of_quotient else DOUBLE_MAX / 4
         self.squares = zeros("d", self.n)
         self.diagonal = zeros("d", self.n)
         cdef double[::1] diagonal = self.diagonal
@@ -129,17 +135,17 @@ cdef class Kernel:
             square = 0.0
             for k in range(matrix.ptr[self.rows[i]], matrix.ptr[self.rows[i] + 1]):
                 x = matrix.at(k)
-                square += x * x
+                square += svmx_meeting(product, x, x)
                 binary = binary and (x == 1.0 or x == 0.0)
                 integers = integers and fabs(x) <= MOST_OF_16_BITS and x == <double><int16_t>x
             self.squares[i] = square
             most, total = max(most, square), total + square
-            diagonal[i] = at_distance_0 if self.of_distance else svmx_kernel_value(&self.formula, square)
+            diagonal[i] = svmx_kernel_with_itself(&self.formula, square)
         for i in range(self.n):
             # |<x, z>| <= max |x|^2, which bounds the rows too, but for a polynomial kernel with coef0 < 0.
-            # Half of what a float holds, since 2 K_ij is formed; a quarter of a double for the sum in RBF. The hyperbolic
-            # tangent of an infinite product is 1 or -1.
-            if not (fabs(diagonal[i]) <= FLOAT_MAX / 2 and (self.squares[i] <= DOUBLE_MAX / 4 or of_tangent)):
+            # Half of what a float holds, since 2 K_ij is formed; a quarter of a double for the sum in RBF, and its root where
+            # two of them are multiplied. The hyperbolic tangent of an infinite product is 1 or -1.
+            if not (fabs(diagonal[i]) <= FLOAT_MAX / 2 and (self.squares[i] <= most_square or of_tangent)):
                 raise DataError("the kernel value of the row with itself overflows: scale the data, "
                                 "or choose smaller kernel parameters", self.rows[i])
         self.binary = (binary and most < 1 << SVMX_PLANES
@@ -184,7 +190,10 @@ cdef class Kernel:
                     n += 1
         self.n_table = <int>(2 * most + 1)
         self.table = zeros("f", max(self.n_table, SVMX_TABLE))
-        if self.of_distance:
+        if self.of_quotient:
+            for k in range(most + 1):
+                self.table[2 * (most - k)] = <float>k
+        elif self.of_distance:
             for k in range(self.table.shape[0]):
                 self.table[k] = <float>svmx_kernel_value(&self.formula, k)
                 constant = constant and (k < 31 or self.table[k] == self.table[31])
@@ -397,8 +406,8 @@ cdef class DotTargets(Targets):
             rows[k] = kernel.rows[chosen[k]]
             self.squares[k] = kernel.squares[chosen[k]]
         self.products = (GivenValues(kernel.matrix, rows_, transposed) if kernel.given
-                         else StreamedProducts(kernel.matrix, rows_) if few
-                         else products_of(kernel.matrix, rows_, False, kernel.integers))
+                         else StreamedProducts(kernel.matrix, rows_, kernel.formula.function.product) if few
+                         else products_of(kernel.matrix, rows_, False, kernel.integers, kernel.formula.function.product))
         if self.n and kernel.formula.function.one_pass and isinstance(self.products, PanelProducts):
             self.panels = RbfPanels.over(self.products, kernel.matrix, kernel.rows, kernel.squares, &kernel.formula,
                                          self.squares, members)
@@ -465,7 +474,7 @@ cdef class DotTargets(Targets):
 
 
 cdef class BitTargets(Targets):
-    """Values of rows of 0 and 1, looked up by the number of shared ones."""
+    """Values of rows of 0 and 1, looked up by the number of shared ones; of a quotient computed from this number."""
 
     def __cinit__(self, Kernel kernel, members):
         cdef const int32_t[::1] chosen = members
@@ -478,6 +487,13 @@ cdef class BitTargets(Targets):
         self.stride += LINE if self.stride // LINE % 2 == 0 else 0
         self.columns = zeros("Q", self.stride * (1 + <Py_ssize_t>kernel.matrix.max_index))
         self.offset = zeros("i", self.stride * 64)
+        self.squares, self.ones_of = NO_DOUBLES, NO_FLOATS
+        if kernel.formula.function.argument == SVMX_COSINE:
+            self.squares = take_float64(kernel.squares, members)
+        elif kernel.of_quotient:
+            self.ones_of = zeros("f", self.n)
+            for k in range(self.n):
+                self.ones_of[k] = kernel.n_ones[chosen[k]]
         with nogil:
             for k in range(self.n):
                 for at in range(kernel.first_one[chosen[k]], kernel.first_one[chosen[k]] + kernel.n_ones[chosen[k]]):
@@ -486,6 +502,9 @@ cdef class BitTargets(Targets):
                 if kernel.of_distance:
                     self.offset[k] = kernel.n_ones[chosen[k]]
         self.value_ns = self.block_ns = self.again_ns = OF_BITS + OF_ONE * n_ones / max(1.0, <double>self.n)
+        if kernel.of_quotient:
+            self.value_ns = self.block_ns = self.again_ns = (
+                self.value_ns + (OF_QUOTIENT if self.squares.shape[0] else OF_FLOAT_QUOTIENT))
         self.layout_ns = OF_TARGET + OF_NONZERO * n_ones / max(1.0, <double>self.n)
 
     cdef Targets of_thread(self):
@@ -496,4 +515,20 @@ cdef class BitTargets(Targets):
         svmx_bit_row(end - begin, self.kernel.n_ones[i], &self.kernel.ones[0] + first, &self.columns[0] + begin // 64,
                      self.stride, &self.offset[0] + begin, self.kernel.n_ones[i] if self.kernel.of_distance else self.base,
                      &self.kernel.table[0], self.kernel.n_table, out + begin)
+        if self.kernel.of_quotient:
+            self.divide(i, begin, end, out)
         return 0
+
+    cdef void divide(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
+        """The values of row i, where there were numbers of shared ones."""
+        cdef double shared[TILE]
+        cdef Py_ssize_t k, n
+        if self.ones_of.shape[0]:
+            svmx_tanimoto_row(end - begin, self.kernel.n_ones[i], &self.ones_of[begin], out)
+            return
+        while begin < end:
+            n = min(<Py_ssize_t>TILE, end - begin)
+            for k in range(n):
+                shared[k] = out[k]
+            svmx_kernel_row(n, &self.kernel.formula, shared, &self.squares[begin], self.kernel.squares[i], out)
+            begin, out = begin + n, out + n

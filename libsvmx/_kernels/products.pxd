@@ -33,8 +33,10 @@ cdef class Products:
 
 
 cdef class StreamedProducts(Products):
+    cdef int product                # see kernel_functions.h
     cdef double[::1] source         # the row, by feature
     cdef int64_t spread             # its number in the matrix, -1: none yet
+    cdef int meet(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
     cdef void spread_out(self, int64_t row) noexcept nogil
 
 
@@ -63,6 +65,14 @@ cdef class ColumnProducts(Products):
     cdef Py_ssize_t stride
     cdef uint64_t[::1] columns
     cdef double[::1] value          # of each feature
+
+
+cdef class PanelMeetings(PanelProducts):
+    cdef int product
+
+
+cdef class PostingMeetings(PostingProducts):
+    cdef int product
 
 
 cdef class GivenValues(Products):

@@ -4,7 +4,8 @@ Five sources behind one virtual call per tile of targets: dense panels, panels o
 postings, columns of bits, and the given matrix of a precomputed kernel. Each sum runs over ascending
 features, one rounded product after the other, as LIBSVM's merge of two sparse rows does; terms it skips
 are zeros, which change no bit. Sums of integers are not rounded, so they run over pairs of features. Where a sum may be
-formed in another order, RbfPanels goes on to the kernel value at once.
+formed in another order, RbfPanels goes on to the kernel value at once. Products that are not dot products have panels and
+postings of their own kind.
 """
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint64_t
@@ -13,9 +14,10 @@ from libc.string cimport memset
 from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport svmx_column_words
 from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_source, svmx_integer_block,
-                                         svmx_integer_dots, svmx_panel_block, svmx_panel_dots, svmx_panel_row_distances,
-                                         svmx_postings_axpy, svmx_postings_distances, svmx_stream_dots)
-from libsvmx._core.kernel_functions cimport svmx_kernel, svmx_kernel_value
+                                         svmx_integer_dots, svmx_panel_block, svmx_panel_dots, svmx_panel_meetings,
+                                         svmx_panel_row_distances, svmx_postings_axpy, svmx_postings_distances,
+                                         svmx_postings_meetings, svmx_stream_dots)
+from libsvmx._core.kernel_functions cimport SVMX_DOT, SVMX_MINIMA, svmx_kernel, svmx_kernel_value, svmx_meeting
 from libsvmx._core.matrix cimport CsrMatrix, GivenRow, given_value
 from libsvmx._core.numbers cimport svmx_numbers, svmx_numbers_from
 from libsvmx._core.rbf cimport (SVMX_RBF_BLOCK, SVMX_RBF_TILE, svmx_rbf_block, svmx_rbf_one, svmx_rbf_source, svmx_rbf_targets,
@@ -45,6 +47,8 @@ cdef double FULL_FROM = 0.6
 # of a feature of small integers; and of a given value. As measured with AVX-512; with AVX2 all of them take about twice as long.
 cdef double OF_PANEL = 0.05, OF_FULL_BLOCK = 0.034, OF_MEETING = 0.5, OF_SPARSE_BLOCK = 0.045, OF_COLUMN = 0.045
 cdef double OF_INTEGER = 0.012, OF_GIVEN = 0.35
+# Of other products: a nonzero of the row, with panels; and times what a nonzero takes that meets one.
+cdef double OF_PANEL_MINIMUM = 0.12, OF_PANEL_HARMONIC = 0.16, OF_SPARSE_MINIMUM = 1.5, OF_SPARSE_HARMONIC = 2.0
 # A column of bits takes the room of its postings if there is a nonzero for so many targets.
 cdef double BITS_PER_NONZERO = 80
 # Where rounding is large, rows are computed in one pass if one value in so many is in doubt, or fewer: to settle one takes
@@ -59,13 +63,17 @@ cdef Py_ssize_t FEATURES_AT_ONCE = 32
 cdef int64_t LARGEST_TILE = 1 << 16
 
 
-def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=False):
+def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=False, int product=SVMX_DOT):
     """The source that suits the density of the targets ``rows`` (buffer of int32) of ``matrix``.
 
     ``distances``: one that has them. ``integers``: rows are multiplied with each other alone, and are what
-    ``Kernel.integers`` says.
+    ``Kernel.integers`` says. ``product``: one of those of kernel_functions.h.
     """
     cdef Products products = Products(matrix, rows)
+    if product != SVMX_DOT:
+        if products.nnz >= DENSE_FROM * products.n * products.width:
+            return PanelMeetings(matrix, rows, product)
+        return PostingMeetings(matrix, rows, product)
     if (integers and LEAST_INTEGERS <= products.width <= MOST_INTEGERS
             and products.nnz >= INTEGERS_FROM * products.n * products.width):
         return IntegerProducts(matrix, rows)
@@ -186,7 +194,8 @@ cdef class Products:
 cdef class StreamedProducts(Products):
     """For a few rows alone: targets are read where they are, since to lay them out takes as long as some rows."""
 
-    def __cinit__(self, CsrMatrix matrix, rows):
+    def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT):
+        self.product = product
         self.source, self.blocks, self.spread = zeros("d", self.width), False, -1
 
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
@@ -198,12 +207,27 @@ cdef class StreamedProducts(Products):
         cdef double total
         if row != self.spread:
             self.spread_out(row)
+        if self.product != SVMX_DOT:
+            return self.meet(begin, end, out)
         for i in range(begin, end):
             total = 0.0
             feature = self.matrix.features(self.rows[i]) - ptr[self.rows[i]]
             for k in range(ptr[self.rows[i]], ptr[self.rows[i] + 1]):
                 total += source[feature[k]] * self.matrix.at(k)
             out[i - begin] = total
+        return 0
+
+    cdef int meet(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        """As ``fill``, of another product, once the row is spread out."""
+        cdef const int64_t *ptr = self.matrix.ptr
+        cdef const int32_t *feature
+        cdef Py_ssize_t i
+        cdef int64_t k
+        for i in range(begin, end):
+            out[i - begin] = 0.0
+            feature = self.matrix.features(self.rows[i]) - ptr[self.rows[i]]
+            for k in range(ptr[self.rows[i]], ptr[self.rows[i] + 1]):
+                out[i - begin] += svmx_meeting(self.product, self.source[feature[k]], self.matrix.at(k))
         return 0
 
     cdef void spread_out(self, int64_t row) noexcept nogil:
@@ -263,7 +287,7 @@ cdef class PanelProducts(Products):
     ``dots`` of rows in double, and ``distances``, are over a matrix that is in double, too.
     """
 
-    def __cinit__(self, CsrMatrix matrix, rows):
+    def __cinit__(self, CsrMatrix matrix, rows, *_):
         cdef Py_ssize_t size = (self.n + SVMX_PANEL - 1) // SVMX_PANEL * SVMX_PANEL * self.width
         self.full = matrix.regular or self.nnz >= FULL_FROM * self.n * self.width
         self.value_ns = OF_PANEL * self.mean_nonzeros()
@@ -351,7 +375,7 @@ cdef class PostingProducts(Products):
     that the table of (tile, feature) would outgrow the data.
     """
 
-    def __cinit__(self, CsrMatrix matrix, rows):
+    def __cinit__(self, CsrMatrix matrix, rows, *_):
         cdef const int32_t[::1] chosen = self.rows
         cdef Py_ssize_t i
         cdef int64_t k, cell, n_tiles
@@ -432,6 +456,43 @@ cdef class ColumnProducts(Products):
                   double *out) noexcept nogil:
         svmx_column_words((end - begin + 63) // 64, nnz, index, value, &self.value[0], &self.columns[begin // 64],
                           self.stride, out)
+        return 0
+
+
+cdef class PanelMeetings(PanelProducts):
+    """Panels of another product."""
+
+    def __cinit__(self, CsrMatrix matrix, rows, int product):
+        self.product, self.blocks = product, False
+        self.value_ns = (OF_PANEL_MINIMUM if product == SVMX_MINIMA else OF_PANEL_HARMONIC) * self.mean_nonzeros()
+
+    cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
+                  double *out) noexcept nogil:
+        svmx_panel_meetings(self.product, (end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width,
+                            svmx_numbers_from(self.panels, begin * self.width), nnz, index, value, out)
+        return 0
+
+
+cdef class PostingMeetings(PostingProducts):
+    """Postings of another product."""
+
+    def __cinit__(self, CsrMatrix matrix, rows, int product):
+        self.product, self.blocks = product, False
+        self.value_ns *= OF_SPARSE_MINIMUM if product == SVMX_MINIMA else OF_SPARSE_HARMONIC
+
+    cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
+                  double *out) noexcept nogil:
+        cdef const int64_t *start = &self.column[begin // self.tile * self.width + 1]
+        cdef int64_t k, first
+        cdef int32_t f
+        memset(out, 0, (end - begin) * sizeof(double))
+        for k in range(nnz):
+            f = index[k]
+            first = start[f]
+            if first < start[f + 1]:
+                svmx_postings_meetings(self.product, start[f + 1] - first, &self.place[first],
+                                       svmx_numbers_from(self.values, first),
+                                       value.in_double[k] if value.in_float == NULL else <double>value.in_float[k], out)
         return 0
 
 

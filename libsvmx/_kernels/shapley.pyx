@@ -1,4 +1,4 @@
-"""Shapley values of an RBF expansion sum_v coef_v exp(-gamma |z_v - x|^2), exact.
+"""Shapley values of an expansion sum_v coef_v exp(-gamma |z_v - x|^2), or of |z_v - x|_1 (Laplacian), exact.
 
 A kernel value is a product of functions of one feature each, whose Shapley values are an integral over [0, 1] of a
 polynomial (``_core/loops/shapley.h``). Features that two rows share have none; what they contribute to the distance
@@ -6,7 +6,7 @@ is a common factor.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport exp
+from libc.math cimport exp, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -33,8 +33,8 @@ cdef struct Unit:
     double common[SVMX_GAMES]   # factors of the features that do not differ
 
 
-cdef class RbfShapley:
-    """RbfShapley(vectors, first, coef, gamma, background, nodes, n_threads)
+cdef class ExpansionShapley:
+    """ExpansionShapley(vectors, first, coef, gamma, background, nodes, n_threads, laplacian=False)
 
     Parameters
     ----------
@@ -51,6 +51,7 @@ cdef class RbfShapley:
     cdef const double[:, ::1] coef, background
     cdef int32_t first
     cdef double gamma
+    cdef bint laplacian
     cdef ThreadPool pool
     cdef Py_ssize_t d, n_vectors, n_background, n_groups, n_units, n_blocks
     cdef object kept                    # the buffers of nodes
@@ -65,10 +66,12 @@ cdef class RbfShapley:
     cdef int64_t piece
     cdef const double *x
 
-    def __init__(self, CsrMatrix vectors, int32_t first, coef, double gamma, background, nodes, int n_threads):
+    def __init__(self, CsrMatrix vectors, int32_t first, coef, double gamma, background, nodes, int n_threads,
+                 bint laplacian=False):
         cdef const double[::1] node, weight
         cdef int64_t of_group, of_sums
         self.vectors, self.first, self.gamma, self.kept = vectors, first, gamma, nodes
+        self.laplacian = laplacian
         self.coef, self.background = coef, background
         self.n_background, self.d = self.background.shape[0], self.background.shape[1]
         self.n_vectors = vectors.n_rows
@@ -183,7 +186,7 @@ cdef class RbfShapley:
             if self.x[f] == b[f]:
                 for r in range(SVMX_GAMES):
                     far = z[f * SVMX_GAMES + r] - b[f]
-                    unit.common[r] += far * far
+                    unit.common[r] += fabs(far) if self.laplacian else far * far
         for r in range(SVMX_GAMES):
             unit.common[r] = exp(-self.gamma * unit.common[r])
         for j in range(unit.n):
@@ -211,12 +214,12 @@ cdef class RbfShapley:
                 self.sums[g, c * self.d + self.differing[g, j]] += total
 
     cdef void factors(self, const double *z, double value, double *out) noexcept nogil:
-        """exp(-gamma (z - value)^2) of the vectors of a block."""
+        """exp(-gamma (z - value)^2), or exp(-gamma |z - value|), of the vectors of a block."""
         cdef int r
         cdef double far
         for r in range(SVMX_GAMES):
             far = z[r] - value
-            out[r] = exp(-self.gamma * (far * far))
+            out[r] = exp(-self.gamma * (fabs(far) if self.laplacian else far * far))
 
     cdef void lay(self, Py_ssize_t g, Py_ssize_t block, bint there) noexcept nogil:
         """Put the vectors of a block into the scratch, by feature, or zeros in their places."""
@@ -231,4 +234,4 @@ cdef class RbfShapley:
 
 
 cdef void _advance(void *values, int64_t part) noexcept nogil:
-    (<RbfShapley>values).advance(part)
+    (<ExpansionShapley>values).advance(part)

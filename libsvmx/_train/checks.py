@@ -5,7 +5,13 @@ from __future__ import annotations
 from itertools import combinations, repeat
 from math import floor, isfinite, isqrt
 
-from libsvmx._core.matrix import first_not_finite, largest_serial, precomputed_row_length, serial_number
+from libsvmx._core.matrix import (
+    first_negative,
+    first_not_finite,
+    largest_serial,
+    precomputed_row_length,
+    serial_number,
+)
 from libsvmx._train.folds import check_labels
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus, SvmType
@@ -32,8 +38,19 @@ def check_rows(problem: Problem, param: Parameter) -> None:
     row = first_not_finite(problem.matrix, problem.rows)
     if row >= 0:
         raise DataError("a feature value is not finite", row)
+    check_signs(problem.matrix, problem.rows, param.kernel_type)
     if param.kernel_type == KernelType.PRECOMPUTED:
         check_precomputed(problem)
+
+
+def check_signs(matrix: CsrMatrix, rows: Buffer, kernel: KernelType) -> None:
+    """Raise DataError for a negative number in one of the rows, if the kernel is not defined for it."""
+    found = first_negative(matrix, rows) if kernel.nonnegative else None
+    if found is not None:
+        row, feature, value = found
+        raise DataError(
+            f"kernel {kernel.keyword} takes no negative numbers, and feature {feature} is {value:.17g}", row
+        )
 
 
 def check_targets(problem: Problem, param: Parameter) -> None:

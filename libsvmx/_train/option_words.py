@@ -28,7 +28,7 @@ def option_words(param: Parameter) -> list[str]:
     What the formulation and the kernel use is said, also where it is the usual; of all else what is not.
     """
     kind, kernel, usual = param.svm_type, param.kernel_type, Parameter()
-    words = ["-s", kind.option, "-t", text(kernel.value)]
+    words = ["-s", kind.option, "-t", kernel.option]
     for name in kernel.uses:
         words += [OF_KERNELS[name], text(getattr(param, name))]
     words += ["-c", text(param.C)] if kind.has_cost else []

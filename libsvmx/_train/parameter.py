@@ -252,6 +252,12 @@ def _member(name: str, given: Any, kind: type[Kind]) -> Kind:
         raise ParameterError(unknown(name, given, [k.name for k in kind], shown)) from None
 
 
+def kernel_named(text: str) -> KernelType | None:
+    """The kernel of that name, or name in model files; None if there is none."""
+    named = {name: kind for kind in KernelType for name in (kind.name.lower(), kind.keyword)}
+    return named.get(text.lower().replace("-", "_"))
+
+
 def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:
     """Weights of classes, given as pairs or as a mapping. Raises ParameterError."""
     try:

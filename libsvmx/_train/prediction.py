@@ -7,7 +7,7 @@ from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.contexts import contextmanager
 from libsvmx._core.threads import for_each, thread_count
 from libsvmx._kernels.cross import CrossKernel, may_be_approximate
-from libsvmx._train.checks import check_precomputed_tests
+from libsvmx._train.checks import check_precomputed_tests, check_signs
 from libsvmx._train.decision import KernelFunctions, LinearFunctions, votes
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
@@ -69,6 +69,7 @@ class Predictor:
     ) -> Buffer:
         if self.model.param.kernel_type == KernelType.PRECOMPUTED:
             check_precomputed_tests(self.model, tests, rows)
+        check_signs(tests, rows, self.model.param.kernel_type)
         n, width = len(rows), len(self.model.offsets)
         values = zeros("d", n * width)
         pays = n * self.work_per_row >= self.model.param.policy.prediction_work_for_threads

@@ -11,7 +11,7 @@ import numpy as np
 
 from libsvmx._core import memory
 from libsvmx._core.threads import thread_count
-from libsvmx._kernels.shapley import RbfShapley
+from libsvmx._kernels.shapley import ExpansionShapley
 from libsvmx._train.model import by_function
 from libsvmx.api.arrays import decision_values, model_of, tests_of, threads_of
 from libsvmx.enums import KernelType
@@ -59,13 +59,13 @@ def explain(model: Model | Fitted, X: Any, background: Any, *, threads: int = 0)
 
     A coalition S of features is worth the mean decision value of rows that have the values of x in S, and those of a
     row of the background elsewhere (interventional Shapley values: Lundberg & Lee, *A unified approach to interpreting
-    model predictions*, NeurIPS 2017). For the RBF kernel they are integrals of polynomials, computed exactly by
-    quadrature: for each test row, row of the background and support vector m^2 / 2 products, m the number of features
-    in which the two rows differ. For a linear kernel they are w_f (x_f - mean of the background).
+    model predictions*, NeurIPS 2017). For the RBF and the Laplacian kernel they are integrals of polynomials, computed
+    exactly by quadrature: for each test row, row of the background and support vector m^2 / 2 products, m the number of
+    features in which the two rows differ. For a linear kernel they are w_f (x_f - mean of the background).
 
     Parameters
     ----------
-    model : Model                kernel RBF or linear
+    model : Model                kernel RBF, Laplacian or linear
     X, background : as of ``predict``        n rows, and one or more that stand for what is usual
     threads : int                as of ``predict``; the values do not depend on it
 
@@ -99,8 +99,8 @@ def explain(model: Model | Fitted, X: Any, background: Any, *, threads: int = 0)
     """
     model = model_of(model)
     kernel_type = model.param.kernel_type
-    if kernel_type not in (KernelType.RBF, KernelType.LINEAR):
-        raise ParameterError(f"explain takes models with kernel RBF or LINEAR, not {kernel_type.name}")
+    if kernel_type not in (KernelType.RBF, KernelType.LAPLACIAN, KernelType.LINEAR):
+        raise ParameterError(f"explain takes models with kernel RBF, LAPLACIAN or LINEAR, not {kernel_type.name}")
     most, tests, others = threads_of(threads), tests_of(model, X), tests_of(model, background)
     if not others.n_rows:
         raise DataError("the background has no rows")
@@ -117,7 +117,7 @@ def explain(model: Model | Fitted, X: Any, background: Any, *, threads: int = 0)
         if kernel_type == KernelType.LINEAR:
             put_linear(values, model, rows, usual, begin)
         else:
-            put_rbf(values, model, rows, usual, begin, thread_count(most))
+            put_expansion(values, model, rows, usual, begin, thread_count(most))
     if not (np.isfinite(values).all() and np.isfinite(base).all()):
         raise DataError("a value of a feature, or a sum of them, is too large for a double")
     shown = np.broadcast_to(base, (len(rows), len(base))).copy()
@@ -136,14 +136,18 @@ def put_linear(values: FloatArray, model: Model, rows: FloatArray, background: F
         np.multiply((x - mean)[:, None], weights, out=own)
 
 
-def put_rbf(
+def put_expansion(
     values: FloatArray, model: Model, rows: FloatArray, background: FloatArray, first: int, threads: int
 ) -> None:
-    """Those of an RBF model into ``values``, shape (n, d, n_functions)."""
+    """Those of a model of an RBF or Laplacian kernel into ``values``, shape (n, d, n_functions)."""
     coef = by_function(model.sv_coef, model.class_sv)
     longest = min(values.shape[1], most_nonzeros(rows) + most_nonzeros(background))  # features that differ, at most
     rules = [rule(n) for n in sizes(longest)]
-    method = RbfShapley(model.vectors, first, np.ascontiguousarray(coef), model.param.gamma, background, rules, threads)
+    param = model.param
+    laplacian = param.kernel_type == KernelType.LAPLACIAN
+    method = ExpansionShapley(
+        model.vectors, first, np.ascontiguousarray(coef), param.gamma, background, rules, threads, laplacian
+    )
     out = np.zeros((values.shape[2], values.shape[1]))
     for x, own in zip(rows, values, strict=True):
         method.values_of(x, out)

@@ -10,7 +10,7 @@ from libsvmx._train.folds import Rand
 from libsvmx._train.gamma import default_gamma
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
-from libsvmx._train.parameter import Parameter, changed
+from libsvmx._train.parameter import Parameter, changed, kernel_named
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
 from libsvmx._typing import TYPE_CHECKING
@@ -101,10 +101,15 @@ more:
 {settings}{seeders}"""
 
 
+def kernel_item(kind: KernelType, text: str) -> str:
+    """What ``text`` says of a kernel, of LIBSVM's with the number before it."""
+    number = f"{kind.option} " if kind.is_libsvms else ""
+    return f"{number}{text}{' (default)' if kind == Parameter().kernel_type else ''}"
+
+
 def kernel_usage() -> str:
-    """The kernels by number, as many in a line as 120 characters hold."""
-    usual = Parameter().kernel_type
-    items = [f"{kind.value} {kind.usage}{' (default)' if kind == usual else ''}" for kind in KernelType]
+    """The kernels, as many in a line as 120 characters hold."""
+    items = [kernel_item(kind, kind.usage) for kind in KernelType]
     lines = [items[0]]
     for item in items[1:]:
         if 14 + len(lines[-1]) + len(item) + 3 <= 120:
@@ -211,22 +216,35 @@ def grammar(job: Job, argv: Sequence[str]) -> Grammar:
     def whole(name: str) -> Setter:
         return lambda option, text: job.values.__setitem__(name, integer(option, text))
 
-    def kind(name: str, members: type[SvmType] | type[KernelType]) -> Setter:
-        def put(option: str, text: str) -> None:
-            try:
-                own = next((one for one in SvmType if one.option == text), None) if members is SvmType else None
-                job.values[name] = integer(option, text) if own is None else own
-            except UsageError as error:
-                raise UsageError(f"{error}{number_of(text, members)}") from None
+    def formulation(option: str, text: str) -> None:
+        try:
+            own = next((one for one in SvmType if one.option == text), None)
+            job.values["svm_type"] = integer(option, text) if own is None else own
+        except UsageError as error:
+            raise UsageError(f"{error}{number_of(text)}") from None
 
-        return put
+    def kernel(option: str, text: str) -> None:
+        found = kernel_named(text)
+        if found is None:
+            try:
+                number = integer(option, text)
+            except UsageError:
+                number = -1
+            found = next((kind for kind in KernelType if kind == number and kind.is_libsvms), None)
+        if found is None:
+            from libsvmx._core.suggestions import unknown
+
+            known = [kind.keyword for kind in KernelType]
+            shown = [f"{kind.option} {kind.keyword}" if kind.is_libsvms else kind.keyword for kind in KernelType]
+            raise UsageError(f"option {option}: {unknown('kernel', text, known, shown)}")
+        job.values["kernel_type"] = found
 
     def toggle(name: str) -> Setter:
         return lambda option, text: job.values.__setitem__(name, switch(option, text))
 
     letters: dict[str, Setter] = {
-        "s": kind("svm_type", SvmType),
-        "t": kind("kernel_type", KernelType),
+        "s": formulation,
+        "t": kernel,
         "d": whole("degree"),
         "g": number("gamma"),
         "r": number("coef0"),
@@ -268,14 +286,14 @@ def grammar(job: Job, argv: Sequence[str]) -> Grammar:
     return letters, flags, names, switches
 
 
-def number_of(text: str, members: type[SvmType] | type[KernelType]) -> str:
-    """``; RBF is 2`` where a name stands in the place of a number."""
+def number_of(text: str) -> str:
+    """``; nu-svc is 1`` where the name of a formulation stands in the place of its number."""
     from libsvmx._core.suggestions import nearest
 
-    by_name = {getattr(one, "keyword", "") or one.name.lower().replace("_", "-"): one for one in members}
+    by_name = {one.name.lower().replace("_", "-"): one for one in SvmType}
     found = nearest(text, by_name)
-    own = by_name.get(found)
-    return f"; {found} is {own.option if isinstance(own, SvmType) else own.value}" if own is not None else ""
+    own = by_name[found] if found else None
+    return f"; {found} is {own.option}" if own is not None else ""
 
 
 def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:

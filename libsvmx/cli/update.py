@@ -23,7 +23,7 @@ from libsvmx.cli.process import follow, insist, phase, printer, run, tell, time_
 from libsvmx.cli.rownumbers import removed_file, rows_to_remove
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Job as TrainingJob
-from libsvmx.cli.train import grammar, row_weights, rows_read, warn_of_index_zero
+from libsvmx.cli.train import grammar, kernel_item, row_weights, rows_read, warn_of_index_zero
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
@@ -102,10 +102,7 @@ PARAMETER_FIELDS = frozenset(f.name for f in fields(Parameter))
 def usage() -> str:
     """USAGE, with the kernels and the solvers that keep a state."""
     solvers = names_of([solver for solver in solver_classes() if solver.has_state])
-    kernels = [
-        f"{kind.value} {kind.usage.split()[0]}{' (default)' if kind == Parameter().kernel_type else ''}"
-        for kind in KernelType
-    ]
+    kernels = [kernel_item(kind, kind.usage.split()[0]) for kind in KernelType]
     return TEMPLATE.replace("{solvers}", solvers).replace("{kernels}", ", ".join(kernels))
 
 

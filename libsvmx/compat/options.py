@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import Any, ClassVar, cast
 
 from libsvmx._core.records import replace
-from libsvmx._train.parameter import Parameter
+from libsvmx._train.parameter import Parameter, kernel_named
 from libsvmx.compat.handles import Handle
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError
@@ -25,8 +25,16 @@ class svm_forms(IntEnum):
     NU_SVR = 4
 
 
-# Kernels, ``-t``.
-kernel_names = IntEnum("kernel_names", [(kind.name, kind.value) for kind in KernelType])  # type: ignore[misc]
+# LIBSVM's kernels, ``-t``.
+kernel_names = IntEnum(  # type: ignore[misc]
+    "kernel_names", [(kind.name, kind.value) for kind in KernelType if kind.is_libsvms]
+)
+
+
+def kernel_number(given: Any) -> int:
+    """What ``-t`` means: a number of LIBSVM's, or the name of a kernel."""
+    named = kernel_named(given) if isinstance(given, str) else None
+    return kernel_names(int(given)) if named is None else int(named)
 
 
 _PrintFunction: Any = CFUNCTYPE(None, c_char_p)
@@ -95,7 +103,7 @@ class svm_parameter(Handle):
     )  # fmt: skip
     _options: ClassVar[dict[str, tuple[str, Callable[[Any], Any]]]] = {
         "-s": ("svm_type", lambda value: svm_forms(int(value))),
-        "-t": ("kernel_type", lambda value: kernel_names(int(value))),
+        "-t": ("kernel_type", kernel_number),
         "-d": ("degree", int),
         "-g": ("gamma", float),
         "-r": ("coef0", float),

@@ -32,7 +32,6 @@ from libsvmx.compat.options import (
 )
 from libsvmx.compat.options import ctypes_print_null as ctypes_print_null
 from libsvmx.compat.rows import matrix_of, targets_of
-from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 # Formulations and kernels by name, as LIBSVM up to 3.32 has them beside today's enumerations.
 C_SVC, NU_SVC, ONE_CLASS, EPSILON_SVR, NU_SVR = map(int, svm_forms)
-LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = map(int, KernelType)
+LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = map(int, kernel_names)
 
 __all__ = [
     "C_SVC",

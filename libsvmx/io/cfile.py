@@ -24,12 +24,15 @@ INT_BYTES = 4
 ON_A_LINE = 8  # numbers of a table
 FEW = 4  # classes whose pairs are written down at the top
 
+AS_LIBSVM = "With -ffp-contract=off nothing is fused, and decision values in double are LIBSVM's to the bit."
+ABOUT = "Decision values are those of libsvmx but for rounding."
+
 HEAD = """\
 /* {svm_type}, kernel {kernel}, {n_sv} support vectors. Written by libsvmx {version}.
  *
 {declarations} *
  * x has {n_features} numbers: the feature of index j in a LIBSVM data file is x[{place}], 0 where a row lacks it.
-{values} * With -ffp-contract=off nothing is fused, and decision values in double are LIBSVM's to the bit.
+{values} * {accuracy}
  */
 #include <math.h>
 
@@ -89,6 +92,56 @@ PRODUCT = {
         sum += x[feature[k]] * value[k];
 """,
 }
+# Of kernels that LIBSVM lacks: what a feature adds to the sum, its number in the row being x and in the vector z,
+TERMS = {
+    KernelType.LAPLACIAN: "fabs@_OF_REAL@(x - z)",
+    KernelType.INTERSECTION: "x < z ? x : z",
+    KernelType.CHI2: "x + z > 0 ? (x - z) * (x - z) / (x + z) : 0",
+    KernelType.ADDITIVE_CHI2: "x + z > 0 ? (x - z) * (x - z) / (x + z) : 0",
+}
+# and the sum of these.
+OF_TERMS = {
+    "dense": """\
+    int f;
+    for (f = 0; f < N_FEATURES; ++f)
+        sum += term(x[f], vectors[v][f]);
+""",
+    "sparse": """\
+    int f = 0, k;
+    for (k = begin[v]; k < begin[v + 1]; ++k) {
+        for (; f < feature[k]; ++f)
+            sum += term(x[f], 0);
+        sum += term(x[f], value[k]);
+        ++f;
+    }
+    for (; f < N_FEATURES; ++f)
+        sum += term(x[f], 0);
+""",
+}
+TERM = """
+static real term(real x, real z)
+{
+    return @TERM@;
+}
+"""
+# Sums of squares of the row and of the vector, beside the product.
+SQUARES = {
+    "dense": """\
+    real xx = 0, zz = 0;
+    for (f = 0; f < N_FEATURES; ++f) {
+        xx += x[f] * x[f];
+        zz += vectors[v][f] * vectors[v][f];
+    }
+""",
+    "sparse": """\
+    real xx = 0, zz = 0;
+    int f;
+    for (f = 0; f < N_FEATURES; ++f)
+        xx += x[f] * x[f];
+    for (k = begin[v]; k < begin[v + 1]; ++k)
+        zz += value[k] * value[k];
+""",
+}
 KERNELS = {
     KernelType.LINEAR: "    return sum;\n",
     KernelType.POLY: """\
@@ -103,7 +156,24 @@ KERNELS = {
 """,
     KernelType.RBF: "    return exp@_OF_REAL@(-@GAMMA@ * sum);\n",
     KernelType.SIGMOID: "    return tanh@_OF_REAL@(@GAMMA@ * sum + @COEF0@);\n",
+    KernelType.LAPLACIAN: "    return exp@_OF_REAL@(-@GAMMA@ * sum);\n",
+    KernelType.COSINE: "    return xx > 0 && zz > 0 ? sum / sqrt@_OF_REAL@(xx * zz) : 0;\n",
+    KernelType.TANIMOTO: "    return xx + zz - sum > 0 ? sum / (xx + zz - sum) : 1;\n",
+    KernelType.INTERSECTION: "    return sum;\n",
+    KernelType.CHI2: "    return exp@_OF_REAL@(-@GAMMA@ * sum);\n",
+    KernelType.ADDITIVE_CHI2: "    return -sum;\n",
+    KernelType.MATERN32: """\
+    const real s = sqrt@_OF_REAL@(6 * @GAMMA@ * sum);
+    return (1 + s) * exp@_OF_REAL@(-s);
+""",
+    KernelType.MATERN52: """\
+    const real s = sqrt@_OF_REAL@(10 * @GAMMA@ * sum);
+    return (1 + s + s * s / 3) * exp@_OF_REAL@(-s);
+""",
+    KernelType.RATIONAL_QUADRATIC: "    return 1 / (1 + @GAMMA@ * sum);\n",
 }
+OF_DISTANCE = (KernelType.RBF, KernelType.MATERN32, KernelType.MATERN52, KernelType.RATIONAL_QUADRATIC)
+OF_SQUARES = (KernelType.COSINE, KernelType.TANIMOTO)
 
 VALUES = """\
 }
@@ -282,6 +352,7 @@ class CFile:
             declarations="".join(f" *     {line}\n" for line in lines),
             place="j" if model.vectors.first_index == 0 else "j - 1",
             values=f" * {values}.\n",
+            accuracy=AS_LIBSVM if model.param.kernel_type.is_libsvms else ABOUT,
             real=real,
             functions=len(model.offsets),
             parts=self.parts,
@@ -347,11 +418,14 @@ class CFile:
 
     def functions(self) -> str:
         p, f = self.model.param, "f" if self.single else ""
-        sums = (DISTANCE if p.kernel_type == KernelType.RBF else PRODUCT)[self.table]
+        kind = p.kernel_type
+        sums = (DISTANCE if kind in OF_DISTANCE else OF_TERMS if kind in TERMS else PRODUCT)[self.table]
+        kernel = (TERM if kind in TERMS else "") + KERNEL + sums + (SQUARES[self.table] if kind in OF_SQUARES else "")
         predict = REGRESSION if p.svm_type.is_regression else VOTING if self.classify else ONE_CLASS
-        text = KERNEL + sums + KERNELS[p.kernel_type] + VALUES + predict + (PROBABILITIES if self.estimates else "")
+        text = kernel + KERNELS[kind] + VALUES + predict + (PROBABILITIES if self.estimates else "")
         gamma, coef0 = self.number(p.gamma), self.number(p.coef0)
-        for key, value in (("NAME", self.name), ("DEGREE", p.degree), ("GAMMA", gamma), ("COEF0", coef0),
+        for key, value in (("NAME", self.name), ("TERM", TERMS.get(kind, "")), ("DEGREE", p.degree),
+                           ("GAMMA", gamma), ("COEF0", coef0),
                            ("TURNS", max(100, self.parts)), ("_OF_REAL", f)):  # fmt: skip
             text = text.replace(f"@{key}@", str(value))
         return text

@@ -18,13 +18,7 @@ from libsvmx.io.modelfile import load_model, save_model
 from libsvmx.sklearn.class_order import with_sorted_classes
 from libsvmx.sklearn.fitted import FittedModel
 
-KERNEL_NAMES = {
-    KernelType.LINEAR: "linear",
-    KernelType.POLY: "poly",
-    KernelType.RBF: "rbf",
-    KernelType.SIGMOID: "sigmoid",
-    KernelType.PRECOMPUTED: "precomputed",
-}
+KERNEL_NAMES = {kind: "poly" if kind == KernelType.POLY else kind.keyword for kind in KernelType}  # scikit-learn's
 ESTIMATORS = {
     SvmType.C_SVC: "SVC",
     SvmType.NU_SVC: "NuSVC",

@@ -84,7 +84,14 @@ KERNELS = {
     "rbf": (KernelType.RBF, {}, 1.0),
     "sigmoid": (KernelType.SIGMOID, {"coef0": -0.2}, 0.3),
     "precomputed": (KernelType.PRECOMPUTED, {}, 0.0),  # of an RBF kernel with the task's gamma
+    # of those that LIBSVM lacks one of each way to a value; tests/test_named_kernels.py has the others
+    "laplacian": (KernelType.LAPLACIAN, {}, 1.0),
+    "tanimoto": (KernelType.TANIMOTO, {}, 0.0),
+    "chi2": (KernelType.CHI2, {}, 1.0),
+    "matern32": (KernelType.MATERN32, {}, 1.0),
 }
+LIBSVMS = [name for name, (kind, *_) in KERNELS.items() if kind.is_libsvms]
+NOT_LIBSVMS = [name for name in KERNELS if name not in LIBSVMS]
 SOLVERS = {
     "smo": {},
     "auto": {"solver": "auto"},
@@ -120,6 +127,13 @@ def data_of(file, step):
     return X, y
 
 
+def option_value(value):
+    """As options have it."""
+    if isinstance(value, KernelType):
+        return value.option
+    return int(value) if isinstance(value, bool | SvmType) else repr(value)
+
+
 class Case:
     """One combination. Rows are numbers: 0, 1, … are to train on, ``new`` are to predict or to join."""
 
@@ -127,6 +141,9 @@ class Case:
         self.names, self.task, self.kernel = (solver, task, kernel), TASKS[task], kernel
         kind, of_kernel, factor = KERNELS[kernel]
         self.features, self.targets = data_of(self.task.file, self.task.step)
+        if kind.nonnegative:
+            self.features = self.features - self.features.min(axis=0)
+            self.features.flags.writeable = False
         n, m = self.task.n_train, self.task.n_tests
         self.rows, self.new = np.arange(n), np.arange(n, n + m)
         self.options = {"svm_type": self.task.svm_type, "kernel_type": kind, **of_kernel, **self.task.options}
@@ -208,7 +225,7 @@ class Case:
         if "tau" in options:
             words.append(f"--tau {options['tau']!r}")
         words += [
-            f"-{LIBSVM_LETTERS[name]} {int(value) if isinstance(value, bool | SvmType | KernelType) else repr(value)}"
+            f"-{LIBSVM_LETTERS[name]} {option_value(value)}"
             for name, value in options.items()
             if name in LIBSVM_LETTERS
         ]
@@ -264,7 +281,9 @@ OF_STATES = (
 )
 IN_STATES = ("usual", "little memory")  # of MECHANISMS: paths go by one row after the other
 OF_CONFORMAL_STATES = ("jackknife_plus", "full_conformal", "conformal_p_values")
-NOT_RBF_OR_LINEAR = ("quadratic", "cubic", "sigmoid", "precomputed")
+NO_PRODUCT = [
+    name for name in KERNELS if name not in ("linear", "rbf", "laplacian")
+]  # of functions of one feature each
 NEEDS_FEATURES = "solver crsvm needs explicit features"
 CANNOT_START = "solver crsvm cannot start from what is known"
 
@@ -277,7 +296,9 @@ REFUSALS = (
     ),
     Refusal(("leave_one_out", "start", "seeded"), {"solver": INTERIOR}, CANNOT_START),
     Refusal(OF_STATES, {"solver": INTERIOR}, "choose another solver than crsvm"),
-    Refusal((), {"solver": ("crsvm",), "kernel": ("cubic", "rbf", "sigmoid", "precomputed")}, NEEDS_FEATURES),
+    Refusal(
+        (), {"solver": ("crsvm",), "kernel": ("cubic", "rbf", "sigmoid", "precomputed", *NOT_LIBSVMS)}, NEEDS_FEATURES
+    ),
     Refusal((), {"solver": INTERIOR, "kernel": ("sigmoid",)}, "not positive semidefinite", DataError),
     Refusal(("c_path",), {"svm_type": NU}, "one of C-SVC, epsilon-SVR or quantile"),
     Refusal(("c_path",), {"kernel": ("precomputed",)}, "a kernel that it can compute"),
@@ -289,8 +310,12 @@ REFUSALS = (
     Refusal(("full_conformal", "conformal_p_values"), {"kernel": ("precomputed",)}, "not of a precomputed kernel"),
     Refusal(("fit_many",), {"svm_type": (ONE_CLASS,)}, "one-class does not look at labels"),
     Refusal(("permutation_test",), {"svm_type": (ONE_CLASS,)}, "one-class does not look at labels"),
-    Refusal(("compress",), {"kernel": ("sigmoid", "precomputed")}, "compress takes models with kernel RBF, LINEAR"),
-    Refusal(("explain",), {"kernel": NOT_RBF_OR_LINEAR}, "explain takes models with kernel RBF or LINEAR, not"),
+    Refusal(
+        ("compress",),
+        {"kernel": ("sigmoid", "precomputed", *NOT_LIBSVMS)},
+        "compress takes models with kernel RBF, LINEAR",
+    ),
+    Refusal(("explain",), {"kernel": NO_PRODUCT}, "explain takes models with kernel RBF, LAPLACIAN or LINEAR, not"),
     Refusal(("export",), {"kernel": ("precomputed",)}, "precomputed"),
     Refusal(("calibrated",), {"svm_type": (ONE_CLASS, EPSILON_SVR, NU_SVR, QUANTILE_SVR)}, "fits sigmoids of classes"),
     Refusal(

@@ -9,7 +9,7 @@ from support.oracle import Oracle
 
 import libsvmx
 
-from .table import IN_LIBSVM, Case, each
+from .table import IN_LIBSVM, LIBSVMS, Case, each
 from .test_cross_validation import SEEDINGS
 from .test_training import file_of
 
@@ -54,7 +54,7 @@ def figures_of(case):
     return ["mean_squared_error", "squared_correlation", *more]
 
 
-@each("train", solver=["smo"], task=IN_LIBSVM, probability=[False, True])
+@each("train", solver=["smo"], task=IN_LIBSVM, kernel=LIBSVMS, probability=[False, True])
 def test_train_prints_and_writes_what_libsvm_does(solver, task, kernel, probability, folder):
     case = Case(solver, task, kernel, probability=probability)
     theirs = Oracle(case.matrix(), case.y(), case.libsvm_options()).train()
@@ -70,7 +70,7 @@ def test_train_writes_the_model_of_the_function(solver, task, kernel, folder, tm
     assert folder.get("model") == file_of(case.train(), tmp_path)
 
 
-@each("train", solver=["smo"], task=IN_LIBSVM, probability=[False, True])
+@each("train", solver=["smo"], task=IN_LIBSVM, kernel=LIBSVMS, probability=[False, True])
 def test_predict_writes_what_libsvm_predicts(solver, task, kernel, probability, folder):
     case = Case(solver, task, kernel, probability=probability)
     libsvmx.save_model(folder.path / "model", case.train())

@@ -7,7 +7,7 @@ from support import optima, oracle
 import libsvmx
 from libsvmx import KernelType, ParameterError
 
-from .table import IN_LIBSVM, Case, each
+from .table import IN_LIBSVM, LIBSVMS, Case, each
 from .test_training import THREADS
 
 
@@ -63,7 +63,7 @@ def test_bounds_are_distances_in_feature_space(solver, task, kernel, mechanism):
         assert distance - rounding <= bound <= distance * 1.001 + rounding
 
 
-@each("compress", strength=1, solver=["smo"], task=IN_LIBSVM)
+@each("compress", strength=1, solver=["smo"], task=IN_LIBSVM, kernel=LIBSVMS)
 def test_libsvm_reads_it_and_predicts_the_same(solver, task, kernel, tmp_path):
     case = Case(solver, task, kernel)
     libsvmx.save_model(tmp_path / "before", case.train())

@@ -14,7 +14,7 @@ from support.recorder import Recorder
 import libsvmx
 from libsvmx import ParameterError, StoppedEarly, SvmType
 
-from .table import IN_LIBSVM, WEIGHTS_OF_CLASSES_GONE, Case, each
+from .table import IN_LIBSVM, LIBSVMS, WEIGHTS_OF_CLASSES_GONE, Case, each
 from .test_training import THREADS
 
 SEEDINGS = [
@@ -62,7 +62,7 @@ def left_out(case, fold_of, labels, **options):
 # ---- folds from nothing --------------------------------------------------------------------------------
 
 
-@each("cross_validate", solver=["smo"], task=IN_LIBSVM, probability=[False, True], n_folds=[2, 5, 60])
+@each("cross_validate", solver=["smo"], task=IN_LIBSVM, kernel=LIBSVMS, probability=[False, True], n_folds=[2, 5, 60])
 def test_predictions_are_libsvms(solver, task, kernel, probability, n_folds, mechanism):
     case = Case(solver, task, kernel, probability=probability)
     oracle = Oracle(case.matrix(), case.y(), case.libsvm_options())
@@ -268,7 +268,7 @@ def test_a_class_that_a_fold_lacks(solver, name, seeder, mechanism):
 # ---- folds that are drawn several times ------------------------------------------------------------------
 
 
-@each("cross_validate", solver=["smo"], task=IN_LIBSVM, probability=[False, True], n_folds=[3, 10])
+@each("cross_validate", solver=["smo"], task=IN_LIBSVM, kernel=LIBSVMS, probability=[False, True], n_folds=[3, 10])
 def test_repeats_are_libsvms_when_it_goes_on_drawing(solver, task, kernel, probability, n_folds, mechanism):
     case = Case(solver, task, kernel, probability=probability)
     oracle = Oracle(case.matrix(), case.y(), case.libsvm_options())

@@ -7,10 +7,10 @@ from support.exported import Program, decision_values_of_json
 import libsvmx
 from libsvmx import ParameterError
 
-from .table import Case, each
+from .table import LIBSVMS, NOT_LIBSVMS, Case, each
 
 
-@each("export", strength=1, solver=["smo"])
+@each("export", strength=1, solver=["smo"], kernel=LIBSVMS)
 def test_c_has_the_bits_of_the_model(solver, task, kernel, tmp_path):
     case = Case(solver, task, kernel, probability=True)
     model = case.train()
@@ -24,6 +24,16 @@ def test_c_has_the_bits_of_the_model(solver, task, kernel, tmp_path):
         assert np.array_equal(labels, expected[0]) and np.array_equal(estimates, expected[1])
 
 
+@each("export", strength=1, solver=["smo"], kernel=NOT_LIBSVMS)
+def test_c_predicts_the_same(solver, task, kernel, tmp_path):
+    case = Case(solver, task, kernel)
+    model = case.train()
+    libsvmx.export(model, tmp_path / "model.c")
+    size = np.abs(model.sv_coef).sum() * max(1.0, np.abs(case.known).max())
+    values = Program(tmp_path / "model.c", model).decision_values(case.tests())
+    np.testing.assert_allclose(values, libsvmx.decision_values(model, case.tests()), rtol=0, atol=1e-13 * size)
+
+
 @each("export", strength=1)
 def test_json_has_all_of_the_model(solver, task, kernel, tmp_path):
     case = Case(solver, task, kernel)
@@ -34,7 +44,7 @@ def test_json_has_all_of_the_model(solver, task, kernel, tmp_path):
     np.testing.assert_allclose(values, libsvmx.decision_values(model, case.tests()), rtol=0, atol=1e-13 * size)
 
 
-@each("export", strength=1, solver=["smo"], dtype=["float64", "float32"])
+@each("export", strength=1, solver=["smo"], kernel=LIBSVMS, dtype=["float64", "float32"])
 def test_onnx_predicts_the_same(solver, task, kernel, dtype, tmp_path):
     pytest.importorskip("onnx")
     runtime = pytest.importorskip("onnxruntime")

@@ -8,7 +8,7 @@ from support.oracle import Oracle
 import libsvmx
 from libsvmx import DataError, ParameterError
 
-from .table import IN_LIBSVM, WEIGHTS_OF_CLASSES_GONE, Case, each
+from .table import IN_LIBSVM, LIBSVMS, WEIGHTS_OF_CLASSES_GONE, Case, each
 from .test_cross_validation import EPS, LONELY, left_out, near
 from .test_training import THREADS
 
@@ -27,7 +27,14 @@ def left_one_out(case, **options):
     return libsvmx.leave_one_out(case.X(), case.y(), **{**case.options, **options})
 
 
-@each("leave_one_out", solver=["smo"], task=IN_LIBSVM, values=[True, False], seeder=["auto", "path", "sir"])
+@each(
+    "leave_one_out",
+    solver=["smo"],
+    task=IN_LIBSVM,
+    kernel=LIBSVMS,
+    values=[True, False],
+    seeder=["auto", "path", "sir"],
+)
 def test_predictions_are_libsvms(solver, task, kernel, values, seeder, mechanism):
     """To eps: of a row whose value is nearly 0 either label is right."""
     case = cut(solver, task, kernel, eps=EPS)

@@ -10,7 +10,7 @@ from support import optima, oracle
 import libsvmx
 from libsvmx import DataError, ParameterError
 
-from .table import IN_LIBSVM, Case, each
+from .table import IN_LIBSVM, LIBSVMS, Case, each
 from .test_training import THREADS, forms
 
 
@@ -28,7 +28,7 @@ def predictions(model, X, threads=0):
     return [part.tobytes() for part in found]
 
 
-@each("train", solver=["smo"], task=IN_LIBSVM, probability=[True, False])
+@each("train", solver=["smo"], task=IN_LIBSVM, kernel=LIBSVMS, probability=[True, False])
 def test_labels_values_and_probabilities_are_libsvms(solver, task, kernel, probability, mechanism, tmp_path):
     case = Case(solver, task, kernel, probability=probability, **mechanism)
     model, theirs = trained(case, tmp_path)

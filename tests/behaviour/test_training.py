@@ -11,7 +11,7 @@ from support.oracle import Oracle, load, predict
 import libsvmx
 from libsvmx import DataError, ParameterError, SvmType
 
-from .table import IN_LIBSVM, Case, combinations_of, each
+from .table import IN_LIBSVM, LIBSVMS, Case, combinations_of, each
 
 THREADS = (1, 2, 3, 8)
 
@@ -123,6 +123,7 @@ def test_labels_by_other_names_and_targets_that_move(solver, task, kernel, mecha
     "train",
     solver=["smo"],
     task=IN_LIBSVM,
+    kernel=LIBSVMS,
     shrinking=[True, False],
     probability=[True, False],
     cache_size=[100.0, 0.02],
@@ -135,7 +136,7 @@ def test_smo_writes_libsvms_file(solver, task, kernel, shrinking, probability, c
     assert model.sv_indices.tolist() == oracle.model.get_sv_indices()
 
 
-@each("train", strength=1, task=IN_LIBSVM, solver=["smo", "irwls", "crsvm, low rank"])
+@each("train", strength=1, task=IN_LIBSVM, kernel=LIBSVMS, solver=["smo", "irwls", "crsvm, low rank"])
 def test_model_files_go_both_ways(solver, task, kernel, tmp_path):
     """LIBSVM reads ours and predicts the same, we read LIBSVM's, and a second save changes no byte."""
     case = Case(solver, task, kernel)

@@ -9,6 +9,13 @@ from libsvmx._core.suggestions import nearest
 HEART = str(data.DATA / "heart_scale")
 
 
+NO_KERNEL = (
+    "option -t: unknown kernel 'laplacien': choose one of 0 linear, 1 polynomial, 2 rbf, 3 sigmoid, 4 precomputed, "
+    "laplacian, cosine, tanimoto, intersection, chi2, additive_chi2, matern32, matern52, rational_quadratic; "
+    "did you mean laplacian?"
+)
+
+
 @pytest.mark.parametrize(
     "command, args, message",
     [
@@ -19,8 +26,7 @@ HEART = str(data.DATA / "heart_scale")
         ("svmx-train", ["-solver", "auto", HEART], "option -solver needs a number, not 'auto'; did you mean --solver?"),
         ("svmx-train", ["-loo", HEART], "unknown option -loo; did you mean --loo?"),
         ("svmx-train", ["-x", HEART], "unknown option -x"),
-        ("svmx-train", ["-t", "RBF", HEART], "option -t needs a number, not 'RBF'; rbf is 2"),
-        ("svmx-train", ["-t", "poly", HEART], "option -t needs a number, not 'poly'"),
+        ("svmx-train", ["-t", "laplacien", HEART], NO_KERNEL),
         ("svmx-train", ["-s", "epsilon-svr", HEART], "option -s needs a number, not 'epsilon-svr'; epsilon-svr is 3"),
         (
             "svmx-train",

@@ -354,6 +354,25 @@ TRY(panel_dots)
     }
 }
 
+/* Numbers of no sign, for the harmonic product. */
+static void make_positive(int k, int product)
+{
+    for (int j = 0; product == SVMX_HARMONIC && j < MOST * 16; ++j)
+        D[k][j] = fabs(D[k][j]);
+}
+
+TRY(panel_meetings)
+{
+    UNUSED;
+    const int64_t nnz = draw_ascending(I[0], FEATURES), panels = n / 32;
+    for (int product = SVMX_MINIMA; product <= SVMX_HARMONIC; ++product)
+        for (int kind = 0; kind < 3; ++kind) { /* panels and row in double, the row in float, both */
+            make_positive(0, product), make_positive(1, product);
+            t->panel_meetings(product, panels, FEATURES, numbers(0, kind == 2), nnz, I[0], numbers(1, kind > 0), D[2]);
+            add_doubles(D[2], panels * SVMX_PANEL + 1);
+        }
+}
+
 TRY(panel_row_distances)
 {
     UNUSED;
@@ -606,6 +625,21 @@ TRY(panel_products)
     add_doubles(out, count * SVMX_TESTS + 1);
 }
 
+TRY(test_meetings)
+{
+    UNUSED;
+    const int count = (int)(n % 40);
+    double *panel = svmx_aligned(D[1]), *out = svmx_aligned(D[3]);
+    draw_places(I[1], 2 * FEATURES, FEATURES);
+    for (int product = SVMX_MINIMA; product <= SVMX_HARMONIC; ++product) {
+        const svmx_vectors vectors = drawn_vectors(count);
+        make_positive(0, product), make_positive(1, product), make_positive(2, product);
+        memset(panel, 0, SVMX_TESTS * sizeof(double));
+        t->test_meetings(product, &vectors, 0, count, I[1], panel, out);
+        add_doubles(out, count * SVMX_TESTS + 1);
+    }
+}
+
 TRY(panel_table)
 {
     UNUSED;
@@ -670,11 +704,44 @@ TRY(kernel_value)
     }
 }
 
+TRY(kernel_with_itself)
+{
+    UNUSED;
+    for (int kind = 0; t->kernel_function(kind) != NULL; ++kind) {
+        const svmx_kernel kernel = {t->kernel_function(kind), 3, 0.5, 0.25};
+        add_double((float)t->kernel_with_itself(&kernel, fabs(D[0][n])));
+        add_double((float)t->kernel_with_itself(&kernel, 0.0));
+    }
+}
+
 /* squares, in D[1], that belong to dot products in D[0] */
 static void draw_squares(int64_t n)
 {
     for (int64_t k = 0; k < n; ++k)
         D[1][k] = 1.0 + 3.0 * fabs(D[1][k]);
+}
+
+TRY(kernel_arguments)
+{
+    UNUSED;
+    draw_squares(n);
+    for (int kind = 0; t->kernel_function(kind) != NULL; ++kind) {
+        const svmx_kernel kernel = {t->kernel_function(kind), 3, 0.7, 0.25};
+        memcpy(D[2], D[0], (size_t)n * sizeof(double));
+        t->kernel_arguments(n, &kernel, D[1], 2.0, D[2]);
+        add_doubles(D[2], n + 1);
+    }
+}
+
+TRY(tanimoto_row)
+{
+    UNUSED;
+    for (int64_t k = 0; k < n; ++k) {
+        F[0][k] = (float)(drawn() % 50);
+        F[1][k] = (float)(drawn() % ((uint64_t)F[0][k] + 1));
+    }
+    t->tanimoto_row(n, 50.0f, F[0], F[1]);
+    add_floats(F[1], n + 1);
 }
 
 TRY(kernel_row)

@@ -11,6 +11,8 @@ import pytest
 
 import libsvmx
 
+from .judge import kernel_values
+
 COMPILER = os.environ.get("CC", "").split() or ["cc"]
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
 
@@ -59,13 +61,8 @@ def decision_values_of_json(path, X):
     for z, pairs in zip(Z, model["support_vectors"], strict=True):
         for index, value in pairs:
             z[index - first] = value
-    kernel = model["kernel"]
-    if kernel["type"] == "rbf":
-        K = np.exp(-kernel["gamma"] * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
-    elif kernel["type"] == "polynomial":
-        K = (kernel["gamma"] * X @ Z.T + kernel["coef0"]) ** kernel["degree"]
-    else:
-        K = np.tanh(kernel["gamma"] * X @ Z.T + kernel["coef0"]) if kernel["type"] == "sigmoid" else X @ Z.T
+    kernel = dict(model["kernel"])
+    K = kernel_values(libsvmx.Parameter(kernel_type=kernel.pop("type"), **kernel), X, Z)
     coef, sizes = np.array(model["coef"]).reshape(-1, n), model.get("vectors_of_class")
     if sizes is None:
         return K @ coef.T - model["rho"]

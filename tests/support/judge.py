@@ -29,7 +29,54 @@ def kernel_values(param, X, Z):
         return (param.gamma * dots + param.coef0) ** param.degree
     if param.kernel_type == KernelType.SIGMOID:
         return np.tanh(param.gamma * dots + param.coef0)
-    return np.exp(-param.gamma * ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2))
+    return OF_PAIRS[param.kernel_type](X[:, None, :], Z[None, :, :], param.gamma)
+
+
+def chi2(u, v):
+    both = np.where(u + v > 0, u + v, 1.0)
+    return ((u - v) ** 2 / both).sum(axis=2)
+
+
+def distance(u, v):
+    return ((u - v) ** 2).sum(axis=2)
+
+
+def quotient(dots, divisor, otherwise):
+    return np.where(divisor > 0, dots / np.where(divisor > 0, divisor, 1.0), otherwise)
+
+
+def cosine(u, v, gamma):
+    return quotient((u * v).sum(axis=2), np.sqrt((u * u).sum(axis=2)) * np.sqrt((v * v).sum(axis=2)), 0.0)
+
+
+def tanimoto(u, v, gamma):
+    dots = (u * v).sum(axis=2)
+    return quotient(dots, (u * u).sum(axis=2) + (v * v).sum(axis=2) - dots, 1.0)
+
+
+def matern32(u, v, gamma):
+    s = np.sqrt(6 * gamma * distance(u, v))
+    return (1 + s) * np.exp(-s)
+
+
+def matern52(u, v, gamma):
+    s = np.sqrt(10 * gamma * distance(u, v))
+    return (1 + s + s**2 / 3) * np.exp(-s)
+
+
+# K of rows u (n, 1, d) and v (1, m, d).
+OF_PAIRS = {
+    KernelType.RBF: lambda u, v, gamma: np.exp(-gamma * distance(u, v)),
+    KernelType.LAPLACIAN: lambda u, v, gamma: np.exp(-gamma * np.abs(u - v).sum(axis=2)),
+    KernelType.COSINE: cosine,
+    KernelType.TANIMOTO: tanimoto,
+    KernelType.INTERSECTION: lambda u, v, gamma: np.minimum(u, v).sum(axis=2),
+    KernelType.CHI2: lambda u, v, gamma: np.exp(-gamma * chi2(u, v)),
+    KernelType.ADDITIVE_CHI2: lambda u, v, gamma: -chi2(u, v),
+    KernelType.MATERN32: matern32,
+    KernelType.MATERN52: matern52,
+    KernelType.RATIONAL_QUADRATIC: lambda u, v, gamma: 1 / (1 + gamma * distance(u, v)),
+}
 
 
 class Factor:

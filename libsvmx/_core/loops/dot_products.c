@@ -42,6 +42,49 @@ void SVMX_LOOP(panel_dots)(int64_t n_panels, int64_t n_features, svmx_numbers pa
         svmx_dots_with_panels(n_panels, n_features, panels, nnz, index, value, dots, 0, 0);
 }
 
+/* ---- other products of one row with many ----------------------------------------------- */
+
+SVMX_INLINE void svmx_meetings_with_panels(const int product, int64_t n_panels, int64_t n_features, svmx_numbers panels,
+                                           int64_t nnz, const int32_t *index, svmx_numbers value,
+                                           double *SVMX_RESTRICT sums, const int panels_in_float, const int row_in_float)
+{
+    for (int64_t p = 0; p < n_panels; ++p) {
+        double sum[SVMX_PANEL];
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            sum[r] = 0.0;
+        for (int64_t k = 0; k < nnz; ++k) {
+            const int64_t lanes = (p * n_features + index[k]) * SVMX_PANEL;
+            const double v = svmx_number(value, k, row_in_float);
+            for (int r = 0; r < SVMX_PANEL; ++r)
+                sum[r] += svmx_meeting(product, v, svmx_number(panels, lanes + r, panels_in_float));
+        }
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            sums[p * SVMX_PANEL + r] = sum[r];
+    }
+}
+
+SVMX_INLINE void svmx_meetings_of(const int product, int64_t n_panels, int64_t n_features, svmx_numbers panels, int64_t nnz,
+                                  const int32_t *index, svmx_numbers value, double *sums)
+{
+    if (panels.in_float)
+        svmx_meetings_with_panels(product, n_panels, n_features, panels, nnz, index, value, sums, 1, 1);
+    else if (value.in_float)
+        svmx_meetings_with_panels(product, n_panels, n_features, panels, nnz, index, value, sums, 0, 1);
+    else
+        svmx_meetings_with_panels(product, n_panels, n_features, panels, nnz, index, value, sums, 0, 0);
+}
+
+/* As panel_dots, of SVMX_MINIMA or SVMX_HARMONIC (kernel_functions.h): sums of what a number of the row and one of the
+ * target give. Zeros in the panel give 0. */
+void SVMX_LOOP(panel_meetings)(int product, int64_t n_panels, int64_t n_features, svmx_numbers panels, int64_t nnz,
+                               const int32_t *index, svmx_numbers value, double *sums)
+{
+    if (product == SVMX_MINIMA)
+        svmx_meetings_of(SVMX_MINIMA, n_panels, n_features, panels, nnz, index, value, sums);
+    else
+        svmx_meetings_of(SVMX_HARMONIC, n_panels, n_features, panels, nnz, index, value, sums);
+}
+
 /* ---- squared distances of one row from many ------------------------------------------- */
 
 /* The sum of (x_f - z_f)^2 over ascending features f, of a row x that is given by its nonzeros: entry k has the feature

@@ -4,6 +4,8 @@
  * sum still runs over ascending features, one rounded product after the other. Lanes are sources where targets are
  * sparse, targets where they are dense.
  *
+ * Other products than dot products, of one row with many, are here, too: sums of what two numbers of a feature give.
+ *
  * Of small integers every order of additions gives the same sum, see integer_dots.
  *
  * Who calls: _kernels/products.pyx.
@@ -13,6 +15,7 @@
 
 #include <stdint.h>
 
+#include "kernel_functions.h"
 #include "numbers.h"
 
 /* Rows of a dense panel: one AVX-512 pair of registers of doubles. */
@@ -27,6 +30,9 @@
     LOOP(void, panel_dots,                                                                                                \
          (int64_t n_panels, int64_t n_features, svmx_numbers panels, int64_t nnz, const int32_t *index,                   \
           svmx_numbers value, double *dots))                                                                              \
+    LOOP(void, panel_meetings,                                                                                            \
+         (int product, int64_t n_panels, int64_t n_features, svmx_numbers panels, int64_t nnz, const int32_t *index,      \
+          svmx_numbers value, double *sums))                                                                              \
     LOOP(void, panel_row_distances,                                                                                       \
          (int64_t n_panels, int64_t n_features, const double *panels, int64_t nnz, const int32_t *place,                  \
           const double *value, double *distances))                                                                        \
@@ -53,6 +59,14 @@ static inline void svmx_postings_axpy(int64_t n, const uint16_t *place, svmx_num
     else
         for (int64_t k = 0; k < n; ++k)
             dots[place[k]] += v * x.in_double[k];
+}
+
+/* The same of another of the products of kernel_functions.h. */
+static inline void svmx_postings_meetings(int product, int64_t n, const uint16_t *place, svmx_numbers x, double v,
+                                          double *sums)
+{
+    for (int64_t k = 0; k < n; ++k)
+        sums[place[k]] += svmx_meeting(product, v, x.in_float ? (double)x.in_float[k] : x.in_double[k]);
 }
 
 #endif

@@ -132,15 +132,91 @@ static double sigmoid_about_error(double m, const svmx_kernel *kernel, double re
     return fabs(kernel->gamma) * reach * reach + fabs(kernel->coef0) < 1e300 ? 4.0 * SVMX_UNIT * 16.0 : HUGE_VAL;
 }
 
+/* x[k] = sqrt(x[k]). */
+SVMX_INLINE void take_roots(int64_t n, double *x)
+{
+    int64_t k = 0;
+    for (; k + SVMX_WIDTH <= n; k += SVMX_WIDTH)
+        SVMX_STORE(x + k, SVMX_ROOTS(SVMX_DOUBLES(x + k)));
+    for (; k < n; ++k)
+        x[k] = sqrt(x[k]);
+}
+
+/* ---- what LIBSVM lacks ------------------------------------------------------------------------------------------- */
+
+/* exp(-x), with 1 for x < 0, and about 1e-304 for all x > 700. */
+SVMX_INLINE double exp_of_minus(double x)
+{
+    x = x < 700.0 ? x : 700.0;
+    return svmx_exp(x > 0.0 ? -x : 0.0);
+}
+
+/* LAPLACIAN and CHI2: K = exp(-gamma t), t = |u - v|_1 (Rupp, Tkatchenko, Mueller, von Lilienfeld 2012), and t = the sum of
+ * (u_f - v_f)^2 / (u_f + v_f) (Zhang, Marszalek, Lazebnik, Schmid 2007; there half of it). */
+static void laplacian_values(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    const double gamma = kernel->gamma;
+    for (int64_t k = 0; k < n; ++k)
+        t[k] = exp_of_minus(gamma * t[k]);
+}
+
+/* ADDITIVE_CHI2: K = -t, t as in CHI2. Conditionally positive definite: with coefficients whose sum is 0 it is the
+ * kernel 4 sum of u_f v_f / (u_f + v_f) (Vedaldi & Zisserman 2012). */
+static void minus_values(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    (void)kernel;
+    for (int64_t k = 0; k < n; ++k)
+        t[k] = 0.0 - (t[k] > 0.0 ? t[k] : 0.0);
+}
+
+/* MATERN32, MATERN52 and RATIONAL_QUADRATIC (Rasmussen & Williams 2006, section 4.2.1), t = |u - v|^2. With gamma =
+ * 1 / (2 length^2), as of RBF, which the first two tend to as 3/2, 5/2, 7/2, ... grows: sqrt(3) |u - v| / length =
+ * sqrt(6 gamma t), sqrt(5) |u - v| / length = sqrt(10 gamma t), and with alpha = 1 of the last 1 / (1 + gamma t). */
+static void matern32_values(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    const double factor = 6.0 * kernel->gamma;
+    for (int64_t k = 0; k < n; ++k)
+        t[k] = factor * t[k];
+    take_roots(n, t);
+    for (int64_t k = 0; k < n; ++k)
+        t[k] = (1.0 + t[k]) * exp_of_minus(t[k]);
+}
+
+static void matern52_values(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    const double factor = 10.0 * kernel->gamma;
+    for (int64_t k = 0; k < n; ++k)
+        t[k] = factor * t[k];
+    take_roots(n, t);
+    for (int64_t k = 0; k < n; ++k)
+        t[k] = (1.0 + t[k] + t[k] * t[k] / 3.0) * exp_of_minus(t[k]);
+}
+
+static void rational_quadratic_values(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    const double gamma = kernel->gamma;
+    for (int64_t k = 0; k < n; ++k)
+        t[k] = 1.0 / (1.0 + gamma * t[k]);
+}
+
 /* ---- the table, in the order of KernelType ----------------------------------------------------------------------- */
 
 static const svmx_kernel_function kernel_functions[] = {
     {"LINEAR", SVMX_PRODUCT, .row = linear_row},
-    {"POLY", SVMX_PRODUCT, poly_values, .in_lanes = 1},
-    {"RBF", SVMX_DISTANCE, rbf_values, .doubles = rbf_doubles, .row = rbf_row, .one_pass = 1, .about = rbf_about,
+    {"POLY", SVMX_PRODUCT, .values = poly_values, .in_lanes = 1},
+    {"RBF", SVMX_DISTANCE, .values = rbf_values, .doubles = rbf_doubles, .row = rbf_row, .one_pass = 1, .about = rbf_about,
      .about_error = rbf_about_error},
-    {"SIGMOID", SVMX_PRODUCT, sigmoid_values, .about = sigmoid_about, .about_error = sigmoid_about_error},
+    {"SIGMOID", SVMX_PRODUCT, .values = sigmoid_values, .about = sigmoid_about, .about_error = sigmoid_about_error},
     {"PRECOMPUTED", SVMX_GIVEN, .row = linear_row},
+    {"LAPLACIAN", SVMX_DISTANCE, SVMX_MINIMA, .values = laplacian_values, .in_lanes = 1},
+    {"COSINE", SVMX_COSINE},     /* K = t */
+    {"TANIMOTO", SVMX_TANIMOTO}, /* K = t (Ralaivola, Swamidass, Saigo, Baldi 2005) */
+    {"INTERSECTION", SVMX_PRODUCT, SVMX_MINIMA, .row = linear_row}, /* K = t (Swain & Ballard 1991) */
+    {"CHI2", SVMX_DISTANCE, SVMX_HARMONIC, .values = laplacian_values, .in_lanes = 1},
+    {"ADDITIVE_CHI2", SVMX_DISTANCE, SVMX_HARMONIC, .values = minus_values, .in_lanes = 1},
+    {"MATERN32", SVMX_DISTANCE, .values = matern32_values, .in_lanes = 1},
+    {"MATERN52", SVMX_DISTANCE, .values = matern52_values, .in_lanes = 1},
+    {"RATIONAL_QUADRATIC", SVMX_DISTANCE, .values = rational_quadratic_values, .in_lanes = 1},
 };
 
 /* The function of LIBSVM's number ``kind``, NULL if there is none. */
@@ -160,10 +236,28 @@ double SVMX_LOOP(kernel_value)(const svmx_kernel *kernel, double t)
     return t;
 }
 
-/* t, (n,), OUT, of dot products. Rounding does not make a distance negative. */
+SVMX_INLINE double quotient(double dot, double d, double if_d_is_0)
+{
+    return d > 0.0 ? dot / d : if_d_is_0;
+}
+
+/* t, (n,), OUT, of products. Rounding does not make a distance negative. */
 static void arguments(int64_t n, int argument, const double *SVMX_RESTRICT dots,
                       const double *SVMX_RESTRICT squares, double square, double *SVMX_RESTRICT t)
 {
+    if (argument == SVMX_COSINE) {
+        for (int64_t k = 0; k < n; ++k)
+            t[k] = square * squares[k];
+        take_roots(n, t);
+        for (int64_t k = 0; k < n; ++k)
+            t[k] = quotient(dots[k], t[k], 0.0);
+        return;
+    }
+    if (argument == SVMX_TANIMOTO) {
+        for (int64_t k = 0; k < n; ++k)
+            t[k] = quotient(dots[k], square + squares[k] - dots[k], 1.0);
+        return;
+    }
     if (argument != SVMX_DISTANCE) {
         memcpy(t, dots, (size_t)n * sizeof(double));
         return;
@@ -172,6 +266,25 @@ static void arguments(int64_t n, int argument, const double *SVMX_RESTRICT dots,
         const double distance = square + squares[k] - 2 * dots[k];
         t[k] = distance < 0.0 ? 0.0 : distance;
     }
+}
+
+/* t, (n,), IN <u, v_k>, OUT what the function is applied to, from squares[k] = |v_k|^2 and square = |u|^2. */
+void SVMX_LOOP(kernel_arguments)(int64_t n, const svmx_kernel *kernel, const double *squares, double square, double *t)
+{
+    double dots[SVMX_BLOCK];
+    for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
+        const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
+        memcpy(dots, t + start, (size_t)m * sizeof(double));
+        arguments(m, kernel->function->argument, dots, squares + start, square, t + start);
+    }
+}
+
+/* K(u, u), from square = |u|^2. */
+double SVMX_LOOP(kernel_with_itself)(const svmx_kernel *kernel, double square)
+{
+    double t = square;
+    SVMX_LOOP(kernel_arguments)(1, kernel, &square, square, &t);
+    return SVMX_LOOP(kernel_value)(kernel, t);
 }
 
 /* out[k] = (float)K(u, v_k), (n,), from dots[k] = <u, v_k>, squares[k] = |v_k|^2 and square = |u|^2: LIBSVM's floats. */
@@ -187,8 +300,19 @@ void SVMX_LOOP(kernel_row)(int64_t n, const svmx_kernel *kernel, const double *d
     for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
         const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
         arguments(m, function->argument, dots + start, squares + start, square, t);
-        function->values(m, kernel, t);
+        if (function->values != NULL)
+            function->values(m, kernel, t);
         linear_row(m, kernel, t, NULL, 0.0, out + start);
+    }
+}
+
+/* The same of the Tanimoto kernel of rows of 0 and 1, values: (n,), IN the numbers of ones that both have, from those of each
+ * row. Whole numbers below 2^24: their quotient in float is that in double, rounded. */
+void SVMX_LOOP(tanimoto_row)(int64_t n, float ones, const float *SVMX_RESTRICT ones_of, float *SVMX_RESTRICT values)
+{
+    for (int64_t k = 0; k < n; ++k) {
+        const float either = ones + ones_of[k] - values[k];
+        values[k] = either > 0.0f ? values[k] / either : 1.0f;
     }
 }
 

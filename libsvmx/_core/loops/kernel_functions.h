@@ -1,7 +1,17 @@
 /* What every kernel function has, and how it is applied to rows of dot products.
  *
- * A kernel function is K(t) of one number: t = <u, v>, or t = |u - v|^2. It stands in one place, the table in
- * kernel_functions.c; its name and parameters for the user in libsvmx/enums.py. Nothing else knows how many there are.
+ * A kernel function is K(t) of one number: t = <u, v>, or t = |u - v|^2, or <u, v> divided by what |u|^2 and |v|^2 say.
+ * Three products <u, v> = sum over features f of g(u_f, v_f) are known, each a positive semidefinite function with
+ * g(0, v) = 0, so that only features that both rows have count, as in a dot product, and |u|^2 = <u, u> gives distances
+ * |u|^2 + |v|^2 - 2 <u, v> that are themselves sums over features:
+ *
+ *     product        g(u, v)                        |u|^2              |u - v|^2
+ *     dot            u v                            sum of u_f^2       sum of (u_f - v_f)^2
+ *     minima         min(|u|, |v|) of equal sign    sum of |u_f|       sum of |u_f - v_f|
+ *     harmonic       2 u v / (u + v)                sum of u_f         sum of (u_f - v_f)^2 / (u_f + v_f)
+ *
+ * A kernel stands in one place, the table in kernel_functions.c; its name and parameters for the user in libsvmx/enums.py.
+ * Nothing else knows how many there are.
  *
  * Who calls: _kernels/kernel_matrix.pyx for rows of training, _kernels/cross.pyx for panels of prediction. All arrays are the
  * caller's, nothing is allocated, nothing fails. One call for a row or for a panel, none for an element.
@@ -9,14 +19,38 @@
 #ifndef SVMX_KERNEL_FUNCTIONS_H
 #define SVMX_KERNEL_FUNCTIONS_H
 
+#include <float.h>
 #include <stdint.h>
 
 /* What t is. */
 enum {
-    SVMX_GIVEN,   /* the kernel value itself, which came with the data */
-    SVMX_PRODUCT, /* <u, v> */
-    SVMX_DISTANCE /* |u - v|^2 */
+    SVMX_GIVEN,    /* the kernel value itself, which came with the data */
+    SVMX_PRODUCT,  /* <u, v> */
+    SVMX_DISTANCE, /* |u - v|^2 */
+    SVMX_COSINE,   /* <u, v> / (|u| |v|); 0 where a row has nothing */
+    SVMX_TANIMOTO  /* <u, v> / (|u|^2 + |v|^2 - <u, v>); 1 where neither row has anything */
 };
+
+/* Which product <u, v> is. Of rows of 0 and 1 all are the number of ones that both have. */
+enum { SVMX_DOT, SVMX_MINIMA, SVMX_HARMONIC };
+
+/* g(u, v) of the minima, for numbers of any sign: without rounding, and |u| for u = v. */
+static inline double svmx_minimum(double u, double v)
+{
+    const double a = u < 0.0 ? -u : u, b = u < 0.0 ? -v : v, least = a < b ? a : b;
+    return least > 0.0 ? least : 0.0;
+}
+
+/* g(u, v) of the harmonic product, u, v >= 0; the least double that has all its digits keeps 0 / 0 away. */
+static inline double svmx_harmonic(double u, double v)
+{
+    return 2.0 * (u * v) / (u + v + DBL_MIN);
+}
+
+static inline double svmx_meeting(int product, double u, double v)
+{
+    return product == SVMX_DOT ? u * v : product == SVMX_MINIMA ? svmx_minimum(u, v) : svmx_harmonic(u, v);
+}
 
 struct svmx_kernel_function;
 
@@ -31,12 +65,14 @@ typedef struct {
 typedef struct svmx_kernel_function {
     const char *name; /* of the member of KernelType whose value is the place in the table */
     int argument;     /* what t is */
+    int product;      /* which of the products; SVMX_DOT if it is not said */
 
-    /* K(t) in double, in LIBSVM's order of operations. This one is all that a kernel needs; NULL if K = t. */
+    /* K(t) in double, in LIBSVM's order of operations. This one is all that a kernel needs; NULL if K = t.
+     * t >= 0 if it is a distance, but for rounding where its product is not SVMX_DOT. */
     void (*values)(int64_t n, const svmx_kernel *kernel, double *t);
     int in_lanes; /* whether it is vectorised, so that 32 values cost hardly more than one */
 
-    /* The rest is NULL where there is nothing faster than ``values``; ``row`` is there if that is NULL. */
+    /* The rest is NULL where there is nothing faster than ``values``. */
 
     /* K(t) to about 1 ulp, the same on every machine. t >= 0 if it is a distance. */
     void (*doubles)(int64_t n, const svmx_kernel *kernel, double *t);
@@ -54,6 +90,10 @@ typedef struct svmx_kernel_function {
 #define SVMX_KERNEL_LOOPS(LOOP)                                                                                           \
     LOOP(const svmx_kernel_function *, kernel_function, (int kind))                                                       \
     LOOP(double, kernel_value, (const svmx_kernel *kernel, double t))                                                     \
+    LOOP(double, kernel_with_itself, (const svmx_kernel *kernel, double square))                                          \
+    LOOP(void, kernel_arguments,                                                                                          \
+         (int64_t n, const svmx_kernel *kernel, const double *squares, double square, double *t))                         \
+    LOOP(void, tanimoto_row, (int64_t n, float ones, const float *ones_of, float *values))                                \
     LOOP(void, kernel_row,                                                                                                \
          (int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square, float *out))    \
     LOOP(void, kernel_doubles,                                                                                            \

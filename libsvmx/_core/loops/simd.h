@@ -121,6 +121,19 @@ typedef double svmx_doubles;
 #define SVMX_DOUBLES(p) (*(const svmx_doubles *)(p))
 #define SVMX_STORE(p, v) (*(svmx_doubles *)(p) = (v))
 
+/* Roots of a vector, which GCC would take one by one, since sqrt may set errno. */
+#if !defined(__GNUC__)
+#define SVMX_ROOTS(x) sqrt(x)
+#elif defined(__AVX512F__)
+#define SVMX_ROOTS(x) ((svmx_doubles)_mm512_sqrt_pd((__m512d)(x)))
+#elif defined(__AVX__)
+#define SVMX_ROOTS(x) ((svmx_doubles)_mm256_sqrt_pd((__m256d)(x)))
+#elif defined(__SSE2__)
+#define SVMX_ROOTS(x) ((svmx_doubles)_mm_sqrt_pd((__m128d)(x)))
+#else
+#define SVMX_ROOTS(x) ((svmx_doubles){sqrt((x)[0]), sqrt((x)[1])})
+#endif
+
 /* As many floats: half a register. */
 #if defined(__GNUC__)
 typedef float svmx_half_floats __attribute__((vector_size(SVMX_BYTES / 2), aligned(4), may_alias));

@@ -96,6 +96,39 @@ void SVMX_LOOP(panel_products)(const svmx_vectors *vectors, int64_t begin, int64
     }
 }
 
+SVMX_INLINE void svmx_meetings_of(const int product, const svmx_vectors *vectors, int64_t begin, int64_t end,
+                                     const int32_t *slot_of, const double *SVMX_RESTRICT panel,
+                                     double *SVMX_RESTRICT out)
+{
+    for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
+        double low[SVMX_HALF], high[SVMX_HALF];
+        for (int r = 0; r < SVMX_HALF; ++r)
+            low[r] = high[r] = 0.0;
+        for (int64_t k = vectors->ptr[v]; k < vectors->ptr[v + 1]; ++k) {
+            const double *x = panel + (int64_t)slot_of[vectors->index[k]] * SVMX_TESTS;
+            const double z = vectors->value[k];
+            for (int r = 0; r < SVMX_HALF; ++r)
+                low[r] += svmx_meeting(product, x[r], z);
+            for (int r = 0; r < SVMX_HALF; ++r)
+                high[r] += svmx_meeting(product, x[SVMX_HALF + r], z);
+        }
+        for (int r = 0; r < SVMX_HALF; ++r)
+            out[r] = low[r];
+        for (int r = 0; r < SVMX_HALF; ++r)
+            out[SVMX_HALF + r] = high[r];
+    }
+}
+
+/* As panel_products without square_z, of SVMX_MINIMA or SVMX_HARMONIC (kernel_functions.h). */
+void SVMX_LOOP(test_meetings)(int product, const svmx_vectors *vectors, int64_t begin, int64_t end,
+                                     const int32_t *slot_of, const double *panel, double *out)
+{
+    if (product == SVMX_MINIMA)
+        svmx_meetings_of(SVMX_MINIMA, vectors, begin, end, slot_of, panel, out);
+    else
+        svmx_meetings_of(SVMX_HARMONIC, vectors, begin, end, slot_of, panel, out);
+}
+
 /* values: (n, 32), IN squared distances, which are integers, OUT the entries of the table at these. */
 void SVMX_LOOP(panel_table)(int64_t n, const double *SVMX_RESTRICT table, double *SVMX_RESTRICT values)
 {

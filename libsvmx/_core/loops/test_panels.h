@@ -37,6 +37,9 @@ typedef struct {
     LOOP(void, panel_products,                                                                                            \
          (const svmx_vectors *vectors, int64_t begin, int64_t end, const int32_t *slot_of, const double *panel,           \
           const double *square_z, const double *square_x, double *out))                                                   \
+    LOOP(void, test_meetings,                                                                                             \
+         (int product, const svmx_vectors *vectors, int64_t begin, int64_t end, const int32_t *slot_of,                   \
+          const double *panel, double *out))                                                                              \
     LOOP(void, panel_table, (int64_t n, const double *table, double *values))                                             \
     LOOP(void, weighted_sum, (int64_t n, const double *coef, const double *values, double *sum))                          \
     LOOP(void, weighted_lines,                                                                                            \
