@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         full_conformal,
         jackknife_plus,
     )
+    from libsvmx.api.kernels import Kernel
     from libsvmx.api.low_rank import LowRankKernel, low_rank
     from libsvmx.api.many import fit_many
     from libsvmx.api.permutation import PermutationTest, permutation_test
@@ -108,6 +109,7 @@ __all__ = [
     "Influence",
     "Intervals",
     "Iteration",
+    "Kernel",
     "KernelType",
     "LabelSets",
     "LeaveOneOut",
@@ -169,6 +171,7 @@ _HOME = {
     "Influence": "api.influence",
     "Intervals": "api.intervals",
     "Iteration": "_solvers.interior_point.predictor_corrector",
+    "Kernel": "api.kernels",
     "KernelType": "enums",
     "LabelSets": "api.intervals",
     "LeaveOneOut": "api.validation",

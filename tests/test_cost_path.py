@@ -147,7 +147,6 @@ def test_models_are_written_as_those_of_trainings(tmp_path):
         ({"svm_type": "nu_svc"}, "one of C-SVC, epsilon-SVR or quantile regression, not of NU_SVC"),
         ({"svm_type": "nu_svr"}, "one of C-SVC, epsilon-SVR or quantile"),
         ({"svm_type": "one_class"}, "one of C-SVC, epsilon-SVR or quantile"),
-        ({"kernel_type": "precomputed"}, "a kernel that it can compute"),
         ({"probability": True}, "no probability estimates"),
         ({"solver": "crsvm"}, "crsvm"),
         ({"gama": 1}, "gama"),

@@ -63,6 +63,8 @@ class Model(KeepsPredictors):
     row_numbers : buffer of int32, or None    training row (from 1) of each vector; unknown in a loaded model
     columns : int, or None             features that the training rows had; unknown in a loaded model
     reports : sequence of SolveReport  of the solve of each function, as good as a tuple; empty in a loaded model
+    own_kernel : object or None        a kernel of the caller with its support vectors, by which rows are predicted; in
+        files the model is one of a precomputed kernel
     """
 
     param: Parameter
@@ -78,11 +80,13 @@ class Model(KeepsPredictors):
     row_numbers: Buffer | None = None
     columns: int | None = None
     reports: Sequence[SolveReport] | SolveReports = ()
+    own_kernel: Any = None
 
     def __repr__(self) -> str:
         """In a line: what a notebook shows."""
         param = self.param
-        kernel = [param.kernel_type.keyword, *(f"{name}={getattr(param, name):g}" for name in param.kernel_type.uses)]
+        named = param.kernel_type.keyword if self.own_kernel is None else "own kernel"
+        kernel = [named, *(f"{name}={getattr(param, name):g}" for name in param.kernel_type.uses)]
         classes = "" if self.class_labels is None else f", {self.nr_class} classes"
         return f"<Model {param.svm_type.name.lower()}, {' '.join(kernel)}{classes}, {self.n_sv} support vectors>"
 
@@ -176,6 +180,91 @@ class Model(KeepsPredictors):
         w.flags.writeable = False
         return w
 
+    # ---- prediction: the functions over arrays, which stand above and load NumPy, as methods -----------
+
+    def predict(self, X: Any, *, threads: int = 0) -> FloatArray:
+        """Labels, targets, or +1 / -1 of one-class, as ``libsvmx.predict(model, X, threads=threads)``.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix, CsrMatrix, or sequence of rows (sequences or {index: value}), n rows
+            With a precomputed kernel K(row, training row), shape (n, number of training rows); with a kernel of the
+            caller rows as it takes them.
+        threads : int        at most so many, 0 for all
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+
+        Raises
+        ------
+        ParameterError, DataError        as ``libsvmx.predict``
+
+        Examples
+        --------
+        >>> import libsvmx
+        >>> model = libsvmx.train([[0.0, 1.0], [1.0, 0.0]], [1, 2], gamma=0.5)
+        >>> model.predict([[0.9, 0.2], [0.1, 0.7]])
+        array([2., 1.])
+        """
+        found: FloatArray = _over_arrays("predict")(self, X, threads=threads)
+        return found
+
+    def decision_function(self, X: Any, *, threads: int = 0) -> FloatArray:
+        """Decision values, as ``libsvmx.decision_values(model, X, threads=threads)``.
+
+        Positive values speak for the first class of a pair, as in LIBSVM: of two classes for ``labels[0]``, where an
+        estimator of scikit-learn has the other sign.
+
+        Parameters
+        ----------
+        X, threads : as of ``predict``
+
+        Returns
+        -------
+        ndarray of float64, shape (n, number of functions); pairs of classes in the order (0,1), (0,2), …
+
+        Raises
+        ------
+        ParameterError, DataError        as ``libsvmx.predict``
+
+        Examples
+        --------
+        >>> import libsvmx
+        >>> model = libsvmx.train([[0.0], [1.0]], [1, 2], kernel_type="linear", C=10)
+        >>> model.decision_function([[0.25]])
+        array([[0.5]])
+        """
+        found: FloatArray = _over_arrays("decision_values")(self, X, threads=threads)
+        return found
+
+    def predict_proba(self, X: Any, *, threads: int = 0) -> FloatArray:
+        """Probabilities of classes, the second part of ``libsvmx.predict_probability(model, X, threads=threads)``.
+
+        Parameters
+        ----------
+        X, threads : as of ``predict``
+
+        Returns
+        -------
+        ndarray of float64, shape (n, nr_class), columns as ``labels``; of one-class normal and outlier
+
+        Raises
+        ------
+        ParameterError       a number of threads that is not possible
+        DataError            also of a model without probability estimates, and of regression
+
+        Examples
+        --------
+        >>> import libsvmx
+        >>> X, y = [[0.0], [0.1], [0.2], [0.8], [0.9], [1.0]] * 5, [1, 1, 1, 2, 2, 2] * 5
+        >>> model = libsvmx.train(X, y, probability=True)
+        >>> bool(model.predict_proba([[0.05]])[0, 0] > 0.9)
+        True
+        """
+        found: FloatArray = _over_arrays("predict_probability")(self, X, threads=threads)[1]
+        return found
+
     def __post_init__(self) -> None:
         """Buffers of our own, and lengths that fit together: predictions rely on both. Raises ValueError, TypeError."""
         for name, kind in (("param", Parameter), ("vectors", CsrMatrix), ("nr_class", int)):
@@ -189,6 +278,8 @@ class Model(KeepsPredictors):
                 object.__setattr__(self, name, _own(name, value, code))
         if self.param.kernel_type == KernelType.PRECOMPUTED and not serials_only_in(self.vectors):
             raise ValueError("vectors of a precomputed kernel must be 0:serial, with serial numbers of 1 and more")
+        if self.own_kernel is not None and not self._fits(self.own_kernel):
+            raise TypeError(f"own_kernel of a model must be that of a model like it, not {self.own_kernel!r}")
         for name in ("class_labels", "class_sv"):
             value = getattr(self, name)
             if value is not None:
@@ -225,11 +316,18 @@ class Model(KeepsPredictors):
         elif k != 2 or self.class_sv is not None:
             raise ValueError("a model that does not classify has nr_class 2 and no class_sv")
 
+    def _fits(self, own: Any) -> bool:
+        """Whether it is a kernel with as many support vectors as there are, whose values are those of this model."""
+        given = self.param.kernel_type == KernelType.PRECOMPUTED
+        return given and hasattr(own, "to_predict") and getattr(own, "n", None) == self.n_sv
+
     def __setstate__(self, state: object) -> None:
         raise TypeError("a model is made by its constructor alone, which checks it")
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {f.name: getattr(self, f.name) for f in fields(self)}
+        if self.own_kernel is None:  # as in pickles of earlier versions
+            del state["own_kernel"]
         for name in BUFFERS:
             if state[name] is not None:
                 state[name] = (state[name].format, bytes(state[name]))
@@ -320,10 +418,17 @@ def _restore(version: int, state: dict[str, Any]) -> Model:
     """A pickled model, checked as any other."""
     if version != STATE_VERSION:
         raise ValueError(f"this pickled model is of version {version}, not {STATE_VERSION}")
-    if not isinstance(state, dict) or set(state) != {field.name for field in fields(Model)}:
+    if not isinstance(state, dict) or {*state, "own_kernel"} != {field.name for field in fields(Model)}:
         raise ValueError("this pickled model has not the fields of a model")
     buffers = {name: memoryview(state[name][1]).cast(state[name][0]) for name in BUFFERS if state[name] is not None}
     return Model(**{**state, **buffers})
+
+
+def _over_arrays(name: str) -> Any:
+    """A public function of a face, which stands above this chapter and takes a Model."""
+    from importlib import import_module
+
+    return getattr(import_module("libsvmx"), name)
 
 
 def _ndarray(buffer: Buffer) -> Any:

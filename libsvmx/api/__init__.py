@@ -14,6 +14,7 @@
     influence    influence -> Influence
     intervals    jackknife_plus, cv_plus, full_conformal -> Intervals or LabelSets; conformal_p_values
     given_start  a training that starts from given coefficients
+    kernels      Kernel: kernels of the caller, whose rows are asked for as they are needed
     advice       explain_training: what a training would be; configuration: show_config
     warned       warnings of a call, whatever it solved
     arrays       what all of them begin with: arrays to sparse rows, keywords to a Parameter; predict, decision_values

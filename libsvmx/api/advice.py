@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from libsvmx._train.advice import TrainingPlan, plan_of
+from libsvmx._train.observer import Observer
 from libsvmx.api.arrays import parameter_of, problem_of
+from libsvmx.api.kernels import asked_for, called
 
 if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
@@ -39,5 +41,7 @@ def explain_training(
     >>> plan.solver
     'smo'
     """
+    X, _, parameters = called(X, parameters)
     problem, param = problem_of(X, y, parameter_of(param, parameters, None, X), sample_weight)
-    return plan_of(problem, param)
+    with asked_for(problem, param.time_limit, Observer()):
+        return plan_of(problem, param)

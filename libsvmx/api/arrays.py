@@ -348,6 +348,10 @@ def parameter_of(
 
     ``random_state``: of the solver, too, if it draws at random. ``X``: rows that gamma="scale" and "auto" are of.
     """
+    if any(callable(options.get(word)) for word in ("kernel", "kernel_type")):
+        raise ParameterError(
+            "this needs a kernel that libsvmx computes, or kernel values as a precomputed one, not a kernel of your own"
+        )
     if X is not None and isinstance(options.get("gamma"), str):
         options = {**options, "gamma": gamma_by_name(options["gamma"], X)}
     found = changed(param or Parameter(), own_words(options))
@@ -519,6 +523,15 @@ def tests_of(model: Model, X: Any) -> CsrMatrix:
     return rows_as(X, model.param, model.columns, model.vectors.first_index)
 
 
+def to_predict(model: Model, X: Any) -> tuple[Model, CsrMatrix]:
+    """A model and test rows as they are predicted: by a kernel of the caller, unless the rows are its values with all
+    training rows. Raises DataError as ``tests_of``."""
+    if model.own_kernel is None or (isinstance(X, CsrMatrix) and X.first_index == 0):
+        return model, tests_of(model, X)
+    found: tuple[Model, CsrMatrix] = model.own_kernel.to_predict(model, X)
+    return found
+
+
 def new_rows(X: Any, param: Parameter, training: CsrMatrix) -> CsrMatrix:
     """The same before there is a model of the rows ``training``."""
     return rows_as(X, param, columns_of(training, param), training.first_index)
@@ -558,7 +571,7 @@ def predict(model: Model | Fitted, X: Any, *, threads: int = 0) -> FloatArray:
     ----------
     model : Model, or fitted estimator
     X : as of ``train``, n rows      with a precomputed kernel K(test row, training row), shape (n, number of training
-        rows)
+        rows); a kernel of the caller is asked for its values with support vectors
     threads : int                    at most so many, as in ``Parameter``; few rows, some milliseconds of work, are left
         to one
 
@@ -586,8 +599,8 @@ def predict(model: Model | Fitted, X: Any, *, threads: int = 0) -> FloatArray:
     >>> libsvmx.predict(model, [{1: 1.0, 2: 1.0}, {}])
     array([ 1., -1.])
     """
-    model = model_of(model)
-    most, tests = threads_of(threads), tests_of(model, X)
+    most = threads_of(threads)
+    model, tests = to_predict(model_of(model), X)
     return np.asarray(prediction.predict_labels(model, tests, ramp(tests.n_rows), threads=most))
 
 
@@ -619,7 +632,7 @@ def decision_values(model: Model | Fitted, X: Any, *, threads: int = 0) -> Float
     >>> values.shape, bool(((values[:, 0] > 0) == (libsvmx.predict(model, X) == model.labels[0])).all())
     ((60, 1), True)
     """
-    model = model_of(model)
-    most, tests = threads_of(threads), tests_of(model, X)
+    most = threads_of(threads)
+    model, tests = to_predict(model_of(model), X)
     values = prediction.decision_values(model, tests, ramp(tests.n_rows), threads=most)
     return np.asarray(values).reshape(tests.n_rows, len(model.offsets))

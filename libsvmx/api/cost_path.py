@@ -18,6 +18,7 @@ from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, check_follow
 from libsvmx._train.updating.state import train_state
 from libsvmx._train.zero_weights import check_bounds
 from libsvmx.api.arrays import decision_values, folds_of, numbers_of, parameter_of, problem_of, rand_of
+from libsvmx.api.kernels import KernelRows, asked_for, called
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
@@ -43,6 +44,7 @@ class CostPath:
     C: FloatArray
     _costs: Costs
     _curve: Curve | None
+    _known: KernelRows | None = None  # of a kernel of the caller
 
     def __repr__(self) -> str:
         kind = self._costs.param.svm_type.name
@@ -80,7 +82,8 @@ class CostPath:
         """
         if np.ndim(C):
             raise ParameterError(f"C must be one number, not an array of shape {np.shape(C)}")
-        return self._costs.model(float(self._checked(C)))
+        model = self._costs.model(float(self._checked(C)))
+        return model if self._known is None else self._known.in_model(model)
 
     def decision_values(self, X: Any, C: float, *, threads: int = 0) -> FloatArray:
         """As ``libsvmx.decision_values(path.model(C), X, threads=threads)``.
@@ -228,8 +231,8 @@ def c_path(
 
     Raises
     ------
-    ParameterError               also for other formulations, precomputed kernels and probability estimates, and for a
-        kernel that is not positive semidefinite where the optimum cannot be followed
+    ParameterError               also for other formulations and probability estimates, and for a kernel that is not
+        positive semidefinite where the optimum cannot be followed
     DataError                    also for rows of a single class
     TooLittleMemory              the path keeps 24 bytes for each row in the margin at each breakpoint
     StoppedEarly                 ``time_limit``, seconds for the whole call, or the observer has ended it
@@ -254,6 +257,7 @@ def c_path(
         raise ParameterError(f"C_min must be positive, not {C_min:g}")
     if C_min > C_max:
         raise ParameterError(f"C_min must be at most C_max, but {C_min:g} > {C_max:g}")
+    X, known, options = called(X, options)
     n_folds = folds_of(n_folds, options)
     param = replace(parameter_of(param, options, random_state, X), C=C_min)
     check_followed(param)
@@ -261,8 +265,8 @@ def c_path(
     largest = replace(param, C=C_max)
     largest.require_finite_cost("a path along C")
     check_bounds(problem, largest)
-    with early_stops_warned(observer) as told:
-        told = limited(told, param.time_limit)  # type: ignore[assignment]
+    with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
+        told = limited(told, param.time_limit)
         try:
             state = train_state(problem, param, told, State)
         except StoppedEarly as stop:
@@ -278,4 +282,4 @@ def c_path(
         costs = Costs(param, state.problem, paths, C_max)
         breakpoints = costs.breakpoints
         breakpoints.flags.writeable = False
-        return CostPath(breakpoints, costs, curve)
+        return CostPath(breakpoints, costs, curve, known)

@@ -14,8 +14,9 @@ from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.grid_search import Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import folds_of, parameter_of, problem_of, seed_of
+from libsvmx.api.kernels import asked_for, called
 from libsvmx.api.warned import early_stops_warned
-from libsvmx.exceptions import StoppedEarly
+from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +103,7 @@ def grid_search(
     ----------
     X, y, param, options      as of ``train``
     log2c, log2g : (begin, end, step) or None
-        Exponents of C and gamma; None leaves C or gamma to ``param``.
+        Exponents of C and gamma; None leaves C or gamma to ``param``. A kernel of your own has no gamma.
     n_folds : int             5, if none is given; ``cv`` is another name of it
     sample_weight             as of ``cross_validate``
     seeder : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
@@ -136,6 +137,13 @@ def grid_search(
     >>> found.best_C, found.best_gamma, found.best_rate
     (0.5, 0.5, 96.6667)
     """
+    X, known, options = called(X, options)
+    if known is not None:
+        if workers != 1 or dask is not None:
+            raise ParameterError("a kernel of your own is called in this process: leave out workers= and dask=")
+        if log2g is not None and log2g is not G_AXIS:
+            raise ParameterError("a kernel of your own has no gamma: leave out log2g=")
+        log2g = None
     n_folds = folds_of(n_folds, options, 5)
     problem, param = problem_of(X, y, parameter_of(param, options, random_state, X), sample_weight)
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
@@ -144,7 +152,11 @@ def grid_search(
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
     search = None
     try:
-        with workers_pool or nullcontext(), early_stops_warned(observer) as told:
+        with (
+            workers_pool or nullcontext(),
+            early_stops_warned(observer) as told,
+            asked_for(problem, param.time_limit, told) as told,
+        ):
             search = Search(plan, problem, workers_pool, observer=told)
             for outcome in search:
                 if progress is not None:

@@ -13,7 +13,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.prediction import labels_of
 from libsvmx._train.updating.binary_problem import errors_of_a_path
 from libsvmx._train.updating.influence import NO_RESULT, left_out
-from libsvmx.api.arrays import decision_values, targets_of, tests_of, threads_of
+from libsvmx.api.arrays import decision_values, targets_of, threads_of
 from libsvmx.api.state import State
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
@@ -104,7 +104,7 @@ def influence(
     most, state = threads_of(threads), state.copy()
     observer = limited(observer or Observer(), state.param.time_limit)
     model = state.model
-    tests = tests_of(model, X)
+    tests = state.tests(X)
     loss_of = loss_function(model, np.asarray(targets_of(y, tests.n_rows)), loss)
     base = decision_values(model, tests, threads=threads)
     rows, changes, _ = left_out(state, tests, thread_count(most), observer, "influence")

@@ -28,9 +28,9 @@ from libsvmx.api.arrays import (
     problem_of,
     rand_of,
     targets_of,
-    tests_of,
     threads_of,
 )
+from libsvmx.api.kernels import asked_for, called
 from libsvmx.api.state import State
 from libsvmx.api.training import train
 from libsvmx.api.warned import early_stops_warned
@@ -180,7 +180,7 @@ def of_state(
     """``jackknife_plus`` of a state that is there."""
     alpha, state, most = alpha_of(alpha), own_copy(state), threads_of(threads)
     observer = limited(observer or Observer(), state.param.time_limit)
-    tests = tests_of(state.model, X)
+    tests = state.tests(X)
     base = decision_values(state.model, tests, threads=threads)
     rows, changes, own = left_out(state, tests, thread_count(most), observer, "jackknife_plus")
     group = np.zeros(len(state), dtype=np.int64)
@@ -247,14 +247,15 @@ def cv_plus(
     >>> bool((found.lower < found.upper).all())
     True
     """
+    X, known, options = called(X, options)
     k = folds_of(k, options, 10, "k")
     alpha, param = alpha_of(alpha), parameter_of(param, options, random_state, X)
     check_kind(param)
     if param.probability:
         raise ParameterError("cv_plus has no use for probability estimates: leave probability out")
     problem, param = problem_of(X, y, param)
-    tests = new_rows(X_new, param, problem.matrix)
-    with early_stops_warned(observer) as heard:
+    tests = new_rows(X_new if known is None else known.values(X_new), param, problem.matrix)
+    with early_stops_warned(observer) as heard, asked_for(problem, param.time_limit, heard) as heard:
         told = limited(heard, param.time_limit)
         found = fold_values(problem, param, k, rand_of(random_state), told, tests)
         targets = np.asarray(problem.targets)
@@ -307,7 +308,7 @@ def full_conformal(
     """
     alpha, state, most = alpha_of(alpha), own_copy(state), threads_of(threads)
     observer = limited(observer or Observer(), state.param.time_limit)
-    tests = tests_of(state.model, X)
+    tests = state.tests(X)
     call = (state, tests, thread_count(most), observer)
     if not state.param.svm_type.is_regression:
         labels = ClassTrials(state)
@@ -361,7 +362,7 @@ def conformal_p_values(
     """
     state, most = own_copy(state), threads_of(threads)
     observer = limited(observer or Observer(), state.param.time_limit)
-    tests = tests_of(state.model, X)
+    tests = state.tests(X)
     wanted = np.asarray(targets_of(y, tests.n_rows))
     regression = state.param.svm_type.is_regression
     bad = ~np.isfinite(wanted) if regression else ~np.isin(wanted, state.model.class_labels or ())

@@ -12,6 +12,7 @@ from libsvmx._train.gamma import default_gamma
 from libsvmx._train.many import train_many
 from libsvmx._train.problem import Problem
 from libsvmx.api.arrays import numbers_of, parameter_of, rand_of, training_rows, weights_of
+from libsvmx.api.kernels import asked_for, called
 from libsvmx.api.warned import early_stops_warned, warn_of_weights
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
@@ -70,6 +71,7 @@ def fit_many(
     >>> [model.n_sv for model in models]
     [13, 13]
     """
+    X, known, options = called(X, options)
     param = parameter_of(param, options, random_state, X)
     if param.svm_type == SvmType.ONE_CLASS:
         raise ParameterError("one-class does not look at labels: all models would be the same")
@@ -84,5 +86,6 @@ def fit_many(
     problem = Problem(rows, zeros("d", rows.n_rows), sample_weight=weights_of(sample_weight, rows.n_rows))
     param = default_gamma(param, rows.max_index)
     warn_of_weights(param, *columns)
-    with early_stops_warned(observer) as told:
-        return train_many(problem, param, [column.data for column in columns], rand_of(random_state), told)
+    with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
+        models = train_many(problem, param, [column.data for column in columns], rand_of(random_state), told)
+    return models if known is None else [known.in_model(model) for model in models]

@@ -13,6 +13,7 @@ from libsvmx._train.metrics import Scores, balanced_accuracy
 from libsvmx._train.validation.permutations import predicted_permutations
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import folds_of, parameter_of, problem_of, seed_of
+from libsvmx.api.kernels import asked_for, called
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
@@ -135,6 +136,7 @@ def permutation_test(
     >>> found.score, found.p_value
     (90.0, 0.01)
     """
+    X, _, options = called(X, options)
     n_folds = folds_of(n_folds, options, 5)
     param = parameter_of(param, options, random_state, X)
     n = converted("n", n, int)
@@ -147,7 +149,7 @@ def permutation_test(
     problem, param = problem_of(X, y, param, sample_weight)
     seeding, seed, scores = Seeding(seeder or "none", scheme), seed_of(random_state), []
     try:
-        with early_stops_warned(observer) as told:
+        with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
             for found in predicted_permutations(problem, param, n, n_folds, seed, told, seeding):
                 scores.append(score_of(found, scoring))
                 told.counted("permutation", len(scores) - 1, n)

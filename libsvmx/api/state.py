@@ -24,9 +24,11 @@ from libsvmx.api.arrays import (
     precomputed,
     predict,
     targets_of,
+    tests_of,
     training_rows,
     weights_of,
 )
+from libsvmx.api.kernels import StateRows, asked_for, called
 from libsvmx.api.warned import early_stops_warned, warn_of_weights
 from libsvmx.exceptions import DataError
 from libsvmx.io.statefile import load_state, save_state
@@ -38,10 +40,46 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.version import Version
     from libsvmx._typing import FilePath, FloatArray, Ids
     from libsvmx.api.arrays import Fitted
+    from libsvmx.api.kernels import KernelRows
 
 
 class State(state.State):
     __doc__ = state.State.__doc__
+
+    def __init__(self, version: Version) -> None:
+        super().__init__(version)
+        self._known: StateRows | None = None  # of a kernel of the caller
+
+    def with_kernel(self, known: KernelRows | None) -> Self:
+        """The state itself, a new one, whose rows a kernel of the caller knows."""
+        self._known = None if known is None else StateRows(known, self.ids)
+        return self
+
+    def copy(self) -> Self:
+        with self._lock:
+            own = super().copy()
+            own._known = self._known
+        return own
+
+    copy.__doc__ = state.State.copy.__doc__
+    __copy__ = copy
+
+    @property
+    def model(self) -> Model:
+        """The model of the rows as they are, as a training on them in the order of ``ids`` would give it."""
+        with self._lock:
+            model = super().model
+            return model if self._known is None else self._known.in_model(model)
+
+    def tests(self, X: Any) -> CsrMatrix:
+        """Rows to predict, with kernel values with all rows of the state where those are given; for this package.
+
+        Raises DataError as ``predict``.
+        """
+        model, known = self.model, self._known
+        if known is None or (isinstance(X, CsrMatrix) and X.first_index == 0):
+            return tests_of(model, X)
+        return known.only(self.ids).tests(X, model.n_features)
 
     @classmethod
     def from_model(
@@ -82,7 +120,9 @@ class State(state.State):
         >>> len(state.ids)
         59
         """
-        model = model_of(model)
+        model, known = model_of(model), None
+        if model.own_kernel is not None:
+            X, known, _ = called(X, {"kernel": model.own_kernel.given})
         if param is None and model.statuses:
             param = replace(model.param, probability=False)
         param = completed(parameter_of(param, options, X=X), model, options)
@@ -90,8 +130,8 @@ class State(state.State):
         targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
         problem = Problem(matrix, targets, sample_weight=row_weights)
         warn_of_weights(param, targets)
-        with early_stops_warned(observer) as told:
-            return state_of_model(problem, param, model, told, cls)
+        with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
+            return state_of_model(problem, param, model, told, cls).with_kernel(known)
 
     @classmethod
     def load(cls, path: FilePath) -> Self:
@@ -118,6 +158,8 @@ class State(state.State):
     def save(self, path: FilePath) -> None:
         """Write the state to a file of its own format, with its rows, whole or not at all. Raises OSError.
 
+        Of a kernel of your own it has the values: what ``load`` returns is the state of a precomputed kernel.
+
         Examples
         --------
         >>> import numpy as np
@@ -136,7 +178,8 @@ class State(state.State):
         """Rows join; X, y and sample_weight as of ``train``. Their ids: ndarray of int64, shape (number of rows,).
 
         With a precomputed kernel X has a column for each row that ever was in the state, in the order of their ids, and
-        then for each that joins; values with rows that have left are not used. Or X is a CsrMatrix, 0:serial 1:K(row,1)
+        then for each that joins; values with rows that have left are not used. A kernel of your own is asked for these
+        values, and X has rows as it takes them. Or X is a CsrMatrix, 0:serial 1:K(row,1)
         2:K(row,2) …, with serial numbers that no other row has.
 
         Columns beyond those of the rows that are there are new features; an array that lacks some is refused, where a
@@ -219,6 +262,10 @@ class State(state.State):
     def _joining(self, version: Version, X: Any) -> CsrMatrix:
         """Rows that join, an array of which has no fewer columns than those that are there; of a precomputed kernel it
         has one for each row that ever was there, and for each that joins. Raises DataError."""
+        if self._known is not None:
+            # rows that are kept beyond those of the version are not looked at: of a change that fails they leave here
+            self._known, values = self._known.only(version.ids).joined(X, version.next_id)
+            return precomputed(values, version.next_id + 1)
         if version.table is None or isinstance(X, CsrMatrix):
             matrix, known = as_matrix(X), version.problem.matrix.n_columns
             if is_table(X) and matrix.n_rows and matrix.n_columns < known:

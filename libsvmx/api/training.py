@@ -20,7 +20,8 @@ from libsvmx._train.updating.state import train_state
 from libsvmx._train.validation.calibration import calibrated, check_calibrated
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx._train.validation.seeded_inner_folds import seeded_inner_folds
-from libsvmx.api.arrays import model_of, parameter_of, problem_of, rand_of, tests_of, threads_of
+from libsvmx.api.arrays import model_of, parameter_of, problem_of, rand_of, threads_of, to_predict
+from libsvmx.api.kernels import asked_for, called
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError, ParameterError
@@ -82,13 +83,16 @@ def train(
     ----------
     X : array, scipy sparse matrix, CsrMatrix, or sequence of rows (sequences or {index: value}), n rows
         With ``kernel_type=PRECOMPUTED`` the kernel matrix, shape (n, n), or with more columns, of rows that may join
-        a state.
+        a state. With a kernel of your own rows as it takes them.
     y : array of float, shape (n,)       labels (integers) or targets; ignored by one-class
     param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``; kernels and
         formulations may be names (``kernel_type="linear"``), gamma also "scale" or "auto", as in scikit-learn; with
         ``solver="auto"``, ``"chunked"`` or ``"irwls"`` the optimum is LIBSVM's to ``eps``, but not its bits;
         ``"crsvm"`` is C-SVC and epsilon-SVR on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with
         ``low_rank="cholesky", rank=300``
+    kernel : callable or Kernel          a kernel of your own, a function of two sets of rows or a ``libsvmx.Kernel``;
+        it is called for the rows of its matrix that the solver asks for, each once, and by ``predict`` for values with
+        support vectors. ``keep_state`` asks for all values
     sample_weight : array of float, shape (n,)      weights of the rows, finite and >= 0; None: 1 each. A row of weight
         w has w times the bound, C w: weight 2 is the row twice, weight 0 the row left out. In the nu formulations and
         one-class the sum of the weights stands for the number of rows. Weights that are all 1 change no bit
@@ -136,6 +140,7 @@ def train(
     >>> len(state.ids)
     58
     """
+    X, known, options = called(X, options)
     by_cv = isinstance(given := options.get("probability"), str)
     if by_cv and given != "cv":
         raise ParameterError(f"probability must be True, False or 'cv', not {given!r}")
@@ -150,9 +155,9 @@ def train(
     if keep_state and seeding.seeder != "none":
         raise ParameterError("a state has no folds that could be seeded: seeder= and keep_state= do not go together")
     inner = seeded_inner_folds(seeding, param)
-    with early_stops_warned(observer, of_data=True) as told:
+    with early_stops_warned(observer, of_data=True) as told, asked_for(problem, param.time_limit, told) as told:
         if keep_state:
-            return train_state(problem, param, told, State)
+            return train_state(problem, param, told, State).with_kernel(known)
         warm, heard = None, limited(told, param.time_limit)
         if by_cv:
             check_calibrated(param)
@@ -169,7 +174,7 @@ def train(
         size = problem.matrix.nnz
         del problem, warm
         give_back(size)
-        return model
+        return model if known is None else known.in_model(model)
 
 
 def predict_probability(model: Model | Fitted, X: Any, *, threads: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -204,7 +209,8 @@ def predict_probability(model: Model | Fitted, X: Any, *, threads: int = 0) -> t
     model = model_of(model)
     if not model.has_probability or model.param.svm_type.is_regression:
         raise DataError("the model has no class probabilities; train with probability=True")
-    most, tests = threads_of(threads), tests_of(model, X)
+    most = threads_of(threads)
+    model, tests = to_predict(model, X)
     with prediction.predictor_of(model, threads=most) as predictor:
         labels, estimates, _ = prediction.predict_probability(model, tests, ramp(tests.n_rows), predictor)
     return np.asarray(labels), np.asarray(estimates).reshape(tests.n_rows, model.nr_class)

@@ -13,6 +13,7 @@ from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_out_problem
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import folds_of, parameter_of, problem_of, rand_of
+from libsvmx.api.kernels import asked_for, called
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
@@ -162,6 +163,7 @@ def cross_validate(
     >>> libsvmx.cross_validate(X, y, 5, C=10, gamma=0.5, seeder="auto", repeats=3).predictions.shape
     (3, 60)
     """
+    X, _, options = called(X, options)
     n_folds = folds_of(n_folds, options)
     if n_folds is None:
         raise ParameterError("a number of folds is needed: n_folds=5")
@@ -170,7 +172,7 @@ def cross_validate(
     seeding = Seeding(seeder or "none", scheme)
     rand = rand_of(random_state)
     try:
-        with early_stops_warned(observer) as told:
+        with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
             found = cross_validation.cross_validate(problem, param, n_folds, rand, told, seeding, repeats=repeats)
         return _crossvalidation(found, problem, param)
     except StoppedEarly as stop:
@@ -238,11 +240,12 @@ def leave_one_out(
     >>> found.accuracy, len(found.retrained)
     (91.66666666666667, 13)
     """
+    X, _, options = called(X, options)
     param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight)
     rand = rand_of(random_state)
     try:
-        with early_stops_warned(observer) as told:
+        with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
             found = leave_one_out_problem(problem, param, rand, told, seeder, values)
         return _leave_one_out(found, problem, param)
     except StoppedEarly as stop:

@@ -42,7 +42,7 @@ class EarlyStops(Forwarding):
 
 
 @contextmanager
-def early_stops_warned(observer: Observer | None, of_data: bool = False) -> Iterator[EarlyStops]:
+def early_stops_warned(observer: Observer | None, of_data: bool = False) -> Iterator[Observer]:
     """The observer to work with; for the caller of the function that uses this a ConvergenceWarning, and with
     ``of_data`` a UserWarning of classes of too few rows, and of features far from 0: of a training, not of folds, which
     lack some rows by chance."""

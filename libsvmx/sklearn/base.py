@@ -27,7 +27,7 @@ from libsvmx._train.parameter import MAX_THREADS, Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.calibration import calibrated
 from libsvmx._train.warm_start import WarmStart
-from libsvmx.api.arrays import kernel_table
+from libsvmx.api.kernels import KernelRows, as_kernel, raising
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.transcript import REMARKS
@@ -37,15 +37,7 @@ from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.input_checks import check_parameters, test_data, training_data
 from libsvmx.sklearn.pickling import Pickled
 from libsvmx.sklearn.progress import watched
-from libsvmx.sklearn.rows import (
-    FEW_ROWS,
-    CalledRows,
-    called_matrix,
-    called_values,
-    matrix_of,
-    raising,
-    weights_of,
-)
+from libsvmx.sklearn.rows import matrix_of, weights_of
 from libsvmx.sklearn.training import TrainingData, check_exact, fingerprint, refined, train, train_without_steps
 from libsvmx.sklearn.updating import Updating
 
@@ -147,8 +139,9 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A callable kernel is given
-            rows of X, and X as it is; for predictions test rows, and the support vectors.
+            With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A callable kernel, which may
+            be a ``libsvmx.Kernel``, is given rows of X, and X as it is; for predictions test rows, and the support
+            vectors.
         y : array of shape (n_samples,)
             Labels of any kind, or targets.
         sample_weight : array of shape (n_samples,), default=None
@@ -208,7 +201,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         none = np.empty((0, 0))
         self._read_off(model, none if self._is_kernel else data.rows[self.support_].astype(np.float64, copy=False))
         self._tell_end(model)
-        fitted = FittedModel(model, data.training_rows)
+        fitted = FittedModel(model, None if data.training_rows is None else data.training_rows.rows)
         if keep:
             self._kept = self._keep(data, sparse.issparse(data.rows))
             self.row_ids_ = self._kept.ids
@@ -281,12 +274,11 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
 
         Raises ValueError.
         """
+        training_rows = None
         if callable(self.kernel):
             check_consistent_length(X, y)
-            n, training_rows = _num_samples(X), X
-            rows, y = None, column_or_1d(y, warn=True)
+            n, rows, y = _num_samples(X), None, column_or_1d(y, warn=True)
         else:
-            training_rows = None
             rows, y = self._validated(X, y)
             n = rows.shape[0]
         self._gamma = 0.0 if self._is_kernel else gamma_of(self.gamma, rows)
@@ -296,10 +288,9 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         targets, order = self._targets(y if chosen is None else y[chosen], chosen is not None)
         if rows is None:  # the costly part, once all else is known to be right
             self._check_targets(targets, weights if weights is None or chosen is None else weights[chosen], order)
-            if borrow and not self.warm_start and n > FEW_ROWS:
-                matrix = called_matrix(CalledRows(self.kernel, X))
-            else:  # whoever keeps rows, or knows them again, needs all
-                matrix = kernel_table(called_values(self.kernel, X, X))
+            training_rows = KernelRows.of(self.kernel, X)
+            # whoever keeps rows, or knows them again, needs all
+            matrix = training_rows.matrix(whole=not borrow or self.warm_start)
         else:
             matrix = matrix_of(rows, self._is_kernel, borrow)
         if order is not None:  # as scikit-learn's LIBSVM, which sorts the classes
@@ -362,7 +353,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         if fitted.takes_values != self._is_kernel or (fitted.vectors is not None) != callable(self.kernel):
             raise ValueError(f"the model was fitted with another kind of kernel than {self.kernel!r}: fit again")
         if callable(self.kernel):
-            X = called_values(self.kernel, X, fitted.vectors) if fitted.model.n_sv else np.empty((_num_samples(X), 0))
+            X = KernelRows(as_kernel(self.kernel), fitted.vectors).values(X)
         else:
             X = test_data(self, X, given=self.kernel == "precomputed")
         return matrix_of(X, self._is_kernel, borrow=self._is_kernel)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx._core.records import replace
 from libsvmx._train.model import Model
+from libsvmx.api.kernels import KernelRows, as_kernel
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.modelfile import load_model, save_model
@@ -93,7 +94,8 @@ class LibsvmFiles:
         Returns
         -------
         Model
-            With a callable kernel one of a precomputed kernel.
+            With a callable kernel one of a precomputed kernel that has it and its support vectors, so that it predicts
+            rows as the estimator does.
 
         Raises
         ------
@@ -112,6 +114,8 @@ class LibsvmFiles:
         now = at_once(self)
         check_is_fitted(now)
         model = now._fitted.model
+        if now._fitted.vectors is not None and callable(now.kernel):
+            model = replace(model, own_kernel=KernelRows(as_kernel(now.kernel), now._fitted.vectors))
         if model.row_numbers is not None:  # trained on the rows in the order of their classes
             model = replace(model, row_numbers=(now.support_ + 1).astype(np.int32).data)
         if model.class_labels is None:
@@ -194,8 +198,9 @@ class LibsvmFiles:
         made = cls()
         names = {"C": "C", "nu": "nu", "tau": "tau", "epsilon": "p", "tol": "eps"}
         known = {name: getattr(param, ours) for name, ours in names.items() if name in made.get_params()}
+        own = model.own_kernel
         made.set_params(
-            kernel=KERNEL_NAMES[param.kernel_type],
+            kernel=KERNEL_NAMES[param.kernel_type] if own is None else own.given,
             **{name: getattr(param, name) for name in param.kernel_type.uses},
             **known,
         )
@@ -221,7 +226,7 @@ class LibsvmFiles:
         made._read_off(ordered, np.empty((0, 0)) if given else ordered.support_vectors)
         if model.row_numbers is not None:
             made.support_ = np.asarray(ordered.row_numbers) - 1
-        made._fitted = FittedModel(model)
+        made._fitted = FittedModel(replace(model, own_kernel=None), vectors=None if own is None else own.rows)
         return made
 
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.arrays import ramp
-from libsvmx._core.matrix import CsrMatrix
-from libsvmx._core.records import replace
 from libsvmx._train import probability
 from libsvmx._train.prediction import predictor_of
+from libsvmx.api.kernels import chosen_rows, of_columns
 from libsvmx.enums import KernelType
 from libsvmx.sklearn.class_order import pairs_sorted
-from libsvmx.sklearn.rows import chosen_rows
 
 if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._typing import Buffer, FloatArray
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 class FittedModel:
     """FittedModel(model, training_rows=None, vectors=None)
 
-    ``training_rows`` of a callable kernel, or the support vectors among them.
+    ``training_rows`` of a callable kernel, or the support vectors among them, as the kernel has prepared them.
 
     Attributes
     ----------
@@ -37,8 +36,7 @@ class FittedModel:
         if training_rows is not None:  # pickles of earlier versions have all of them
             vectors = chosen_rows(training_rows, np.asarray(model.vectors.values).astype(np.intp) - 1)
         self.model: Model = model
-        # the same, of rows of kernel values that have a column for each support vector alone
-        self.predicting = model if vectors is None else replace(model, vectors=serials_up_to(model.n_sv))
+        self.predicting = model if vectors is None else of_columns(model)
         self.vectors: Any = vectors
         labels = model.class_labels or ()
         # pairs of the sorted classes, of a model read from a file, whose votes count in the order of the file
@@ -80,9 +78,3 @@ class FittedModel:
         """Decision values of the pairs as the model has them, row by row."""
         with predictor_of(self.predicting, threads=threads) as predictor:
             return predictor.values(tests, ramp(tests.n_rows))
-
-
-def serials_up_to(n: int) -> CsrMatrix:
-    """Vectors of a precomputed kernel with the serial numbers 1 to n."""
-    serials = np.arange(1, n + 1, dtype=np.float64)
-    return CsrMatrix(np.arange(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int32), serials)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.warm_start import WarmStart
     from libsvmx._typing import IntArray
+    from libsvmx.api.kernels import KernelRows
 
 # whose sums of alpha are fixed by nu
 NU_FORMULATIONS = (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR)
@@ -36,14 +37,14 @@ class TrainingData(NamedTuple):
     problem : Problem                      the rows that count, in the order of the training
     rows : array or sparse                 all rows as validated; of a callable or precomputed kernel its values
     chosen : ndarray of int32, or None     which of ``rows`` the problem has, in its order; None: all as they are
-    training_rows : object                 those of a callable kernel, else None
+    training_rows : KernelRows or None     those of a callable kernel
     shape : tuple of int                   of X
     """
 
     problem: Problem
     rows: Any
     chosen: IntArray | None
-    training_rows: Any
+    training_rows: KernelRows | None
     shape: tuple[int, ...]
 
 

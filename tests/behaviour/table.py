@@ -301,7 +301,6 @@ REFUSALS = (
     ),
     Refusal((), {"solver": INTERIOR, "kernel": ("sigmoid",)}, "not positive semidefinite", DataError),
     Refusal(("c_path",), {"svm_type": NU}, "one of C-SVC, epsilon-SVR or quantile"),
-    Refusal(("c_path",), {"kernel": ("precomputed",)}, "a kernel that it can compute"),
     Refusal(("set_cost",), {"svm_type": (NU_SVC, ONE_CLASS)}, "has no C"),
     Refusal(("set_nu",), {"svm_type": (C_SVC, EPSILON_SVR, QUANTILE_SVR)}, "has no nu"),
     Refusal(("influence",), {"svm_type": (NU_SVC, NU_SVR)}, "influence is not known of"),

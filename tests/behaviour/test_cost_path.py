@@ -40,7 +40,7 @@ def refitted(case, C, fold_of):
     return missed / len(fold_of)
 
 
-@each("c_path", kernel=["linear", "quadratic", "cubic", "rbf"])
+@each("c_path", kernel=["linear", "quadratic", "cubic", "rbf", "precomputed"])
 def test_models_are_optima(solver, task, kernel, mechanism):
     case = Case(solver, task, kernel, **mechanism)
     path = followed(case)
@@ -64,7 +64,7 @@ def test_models_are_those_of_states(solver, task, kernel, mechanism):
         np.testing.assert_allclose(path.decision_values(case.tests(), C), expected, rtol=0, atol=EXACT * size)
 
 
-@each("c_path", kernel=["linear", "cubic", "rbf"])
+@each("c_path", kernel=["linear", "cubic", "rbf", "precomputed"])
 def test_errors_are_those_of_exact_optima(solver, task, kernel, mechanism):
     case = Case(solver, task, kernel, **mechanism)
     path = followed(case, 3)
@@ -79,7 +79,7 @@ def test_errors_are_those_of_exact_optima(solver, task, kernel, mechanism):
     assert path.C_min <= begin <= path.best_C <= end <= path.C_max
 
 
-@each("c_path", strength=1, kernel=["linear", "rbf"])
+@each("c_path", strength=1, kernel=["linear", "rbf", "precomputed"])
 def test_no_number_of_threads_changes_a_bit(solver, task, kernel, mechanism):
     case = Case(solver, task, kernel, **mechanism)
     one, *others = (followed(case, 3, threads=threads) for threads in THREADS)

@@ -131,6 +131,48 @@ def test_rows_may_be_strings(form):
     np.testing.assert_allclose(made.decision_function(form(words)), given.decision_function(spectrum(words, words)))
 
 
+class Words(libsvmx.Kernel):
+    """The spectrum kernel as an object, which counts each string once."""
+
+    normalized = True
+
+    def __init__(self):
+        self.prepared = []
+
+    def prepare(self, X):
+        self.prepared.append(len(X))
+        return [(text, len(text)) for text in X]
+
+    def __call__(self, A, B):
+        return spectrum([text for text, _ in A], [text for text, _ in B])
+
+
+def test_kernels_as_objects():
+    words = ["".join(rng.choice(list("ACGT"), 9)) for _ in range(90)]
+    kernel = Words()
+    made = libsvmx.SVC(kernel=kernel).fit(words, Y[:90])
+    plain = libsvmx.SVC(kernel=spectrum).fit(words, Y[:90])
+    np.testing.assert_array_equal(made.dual_coef_, plain.dual_coef_)
+    np.testing.assert_array_equal(made.decision_function(words[:9]), plain.decision_function(words[:9]))
+    assert kernel.prepared == [90, 9]
+    again = pickle.loads(pickle.dumps(made))
+    np.testing.assert_array_equal(again.predict(words[:9]), made.predict(words[:9]))
+
+
+@pytest.mark.parametrize("kernel", [spectrum, Words()])
+def test_a_model_of_one_has_its_kernel(kernel):
+    words = ["".join(rng.choice(list("ACGT"), 9)) for _ in range(90)]
+    made = libsvmx.SVC(kernel=kernel, probability=True).fit(words, Y[:90])
+    model = made.to_model()
+    np.testing.assert_array_equal(-model.decision_function(words)[:, 0], made.decision_function(words))
+    np.testing.assert_array_equal(libsvmx.predict(made, words), made.predict(words))
+    again = libsvmx.SVC.from_model(model)
+    assert again.kernel is kernel
+    np.testing.assert_array_equal(again.predict_proba(words), made.predict_proba(words))
+    made.kernel = "rbf"  # what follows is not of the model
+    assert made.to_model().own_kernel is None
+
+
 def test_rows_may_be_sparse():
     def kernel(A, B):
         return A @ B.T
@@ -192,6 +234,14 @@ def test_a_kernel_that_fails_leaves_the_estimator_as_it_was(fault, after, option
     made.kernel = rbf
     np.testing.assert_array_equal(made.dual_coef_, before)
     assert made.predict(X).shape == (N,)
+
+
+def test_a_kernel_that_contradicts_itself_is_refused():
+    def kernel(A, B):
+        return rbf(A, B) + 0.1 * (np.asarray(A)[:, :1] - np.asarray(B)[:, 0])
+
+    with pytest.raises(ValueError, match=r"the kernel contradicts itself.*symmetric = False"):
+        libsvmx.SVC(kernel=kernel).fit(X, Y)
 
 
 def test_interrupts_come_through_the_kernel():

@@ -64,7 +64,8 @@ class Ways:
         self.kernel: Any = Kernel(
             problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0
         )
-        if n_bytes * (1 + threads) <= param.policy.memory_share * budget:
+        fits = n_bytes * (1 + threads) <= param.policy.memory_share * budget
+        if fits and param.kernel_type != KernelType.PRECOMPUTED:  # whose state has all values
             self.kernel = DoubleGram(self.kernel, control_of(param, observer))
             budget -= n_bytes
         self.budget_bytes = budget / threads
@@ -244,7 +245,5 @@ def check_followed(param: Parameter) -> None:
         raise ParameterError(
             f"a path along C is one of C-SVC, epsilon-SVR or quantile regression, not of {param.svm_type.name}"
         )
-    if param.kernel_type == KernelType.PRECOMPUTED:
-        raise ParameterError("a path along C needs a kernel that it can compute, not a precomputed one")
     if param.probability:
         raise ParameterError("a path along C has no probability estimates: they come from cross-validation")

@@ -1,0 +1,467 @@
+"""Kernels of the caller in the functions over arrays: rows of any kind, and nothing computed that is not asked for."""
+
+import pickle
+import signal
+import time
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import libsvmx
+from libsvmx import DataError, ParameterError, StoppedEarly
+
+N, M = 120, 25
+rng = np.random.default_rng(3)
+Y = np.arange(N) % 2
+TARGETS = rng.normal(size=N)
+LETTERS = np.array(list("ACGT"))
+
+
+def drawn(label):
+    return "".join(rng.choice(LETTERS, 12, p=[0.5, 0.2, 0.2, 0.1] if label else [0.15, 0.25, 0.25, 0.35]))
+
+
+WORDS = [drawn(label) for label in Y]
+NEW = [drawn(label) for label in range(M)]
+PAIRS = [a + b for a in LETTERS for b in LETTERS]
+
+
+class Shared(libsvmx.Kernel):
+    """Pairs of letters that two words share, with their counts: whole numbers over 64, so that no sum is rounded."""
+
+    def __init__(self):
+        self.calls, self.prepared = [], 0
+
+    def prepare(self, X):
+        self.prepared += len(X)
+        return [np.array([sum(word[i : i + 2] == pair for i in range(len(word) - 1)) for pair in PAIRS]) for word in X]
+
+    def __call__(self, A, B):
+        self.calls.append((len(A), len(B)))
+        return np.array(A) @ np.array(B).T / 64
+
+    @property
+    def values(self):
+        return sum(a * b for a, b in self.calls)
+
+
+def plain(A, B):
+    """The same, as a function of words."""
+    kernel = Shared()
+    return kernel(kernel.prepare(A), kernel.prepare(B))
+
+
+K, K_NEW = plain(WORDS, WORDS), plain(NEW, WORDS)
+GIVEN = {"kernel_type": "precomputed"}
+SVR = {"svm_type": "epsilon_svr", "p": 0.1}
+
+
+def folds(X, new, own, **more):
+    found = libsvmx.cross_validate(X, Y, 4, **own, **more)
+    return np.concatenate([found.predictions.ravel(), found.decision_values.ravel()])
+
+
+def permuted(X, new, own):
+    return libsvmx.permutation_test(X, Y, 10, 3, random_state=2, **own).scores
+
+
+def many(X, new, own):
+    models = libsvmx.fit_many(X, np.column_stack([Y, Y[::-1], np.arange(N) % 3]), **own)
+    return np.column_stack([libsvmx.decision_values(model, new) for model in models])
+
+
+def path(X, new, own):
+    found = libsvmx.c_path(X, Y, 0.01, 5.0, 3, **own)
+    return np.concatenate([found.decision_values(new, 0.3).ravel(), found.cv_error(np.geomspace(0.01, 5, 9)), found.C])
+
+
+def ends(intervals):
+    return np.concatenate([intervals.lower, intervals.upper])
+
+
+# What each function finds, of (rows, new rows, options): bit by bit what it finds of kernel values.
+DOORS = {
+    "train": lambda X, new, own: libsvmx.train(X, Y, **own).decision_function(new),
+    "probability": lambda X, new, own: libsvmx.train(X, Y, probability=True, **own).predict_proba(new),
+    "by folds": lambda X, new, own: libsvmx.train(X, Y, probability="cv", **own).predict_proba(new),
+    "chunked": lambda X, new, own: libsvmx.train(X, Y, solver="chunked", **own).decision_function(new),
+    "classes": lambda X, new, own: libsvmx.train(X, np.arange(N) % 4, **own).predict(new),
+    "one-class": lambda X, new, own: libsvmx.train(X, Y, svm_type="one_class", nu=0.3, **own).decision_function(new),
+    "nu-SVR": lambda X, new, own: libsvmx.train(X, TARGETS, svm_type="nu_svr", **own).predict(new),
+    "weights": lambda X, new, own: libsvmx.train(X, Y, sample_weight=np.arange(N) % 3, **own).decision_function(new),
+    "cross_validate": folds,
+    "seeded": lambda X, new, own: folds(X, new, own, seeder="auto", repeats=2),
+    "along paths": lambda X, new, own: folds(X, new, own, seeder="path"),
+    "leave_one_out": lambda X, new, own: libsvmx.leave_one_out(X, TARGETS, **SVR, **own).predictions,
+    "exact": lambda X, new, own: libsvmx.leave_one_out(X, Y, seeder="path", **own).decision_values,
+    "permutation_test": permuted,
+    "fit_many": many,
+    "grid_search": lambda X, new, own: libsvmx.grid_search(X, Y, (-3, 3, 2), **({"log2g": None} | own)).rate,
+    "cv_plus": lambda X, new, own: ends(libsvmx.cv_plus(X, TARGETS, new, 4, **SVR, **own)),
+    "state": lambda X, new, own: libsvmx.train(X, Y, keep_state=True, **own).decision_values(new),
+    "jackknife_plus": lambda X, new, own: ends(libsvmx.jackknife_plus(X, TARGETS, new, **SVR, **own)),
+    "influence": lambda X, new, own: (
+        libsvmx.influence(libsvmx.train(X, Y, keep_state=True, **own), new, np.arange(M) % 2).loss
+    ),
+    "c_path": path,
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_function_finds_what_it_finds_of_kernel_values(door):
+    find = DOORS[door]
+    expected = find(K, K_NEW, GIVEN)
+    np.testing.assert_array_equal(find(WORDS, NEW, {"kernel": Shared()}), expected)
+
+
+@pytest.mark.parametrize("rows", [list, tuple, np.array, lambda words: np.array(words, dtype=object)])
+@pytest.mark.parametrize("kernel", [plain, Shared()])
+def test_rows_of_any_kind_and_plain_functions(rows, kernel):
+    model = libsvmx.train(rows(WORDS), Y, kernel=kernel)
+    np.testing.assert_array_equal(
+        model.decision_function(rows(NEW)), libsvmx.train(K, Y, **GIVEN).decision_function(K_NEW)
+    )
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [np.float32, np.int64, np.ndarray.tolist, csr_array, np.asfortranarray],
+    ids=["float32", "integers", "lists", "sparse", "columns"],
+)
+def test_values_of_any_kind(shape):
+    def kernel(A, B):
+        return shape(64 * plain(A, B))
+
+    expected = libsvmx.train(64 * K, Y, C=0.01, **GIVEN).decision_function(64 * K_NEW)
+    np.testing.assert_array_equal(libsvmx.train(WORDS, Y, C=0.01, kernel=kernel).decision_function(NEW), expected)
+
+
+def test_sparse_rows():
+    rows = csr_array(np.rint(2 * rng.normal(size=(N, 9))))
+    model = libsvmx.train(rows, Y, kernel=lambda A, B: A @ B.T, C=0.01)
+    expected = libsvmx.train(rows, Y, kernel_type="linear", C=0.01)
+    np.testing.assert_array_equal(model.predict(rows), expected.predict(rows))
+
+
+# ---- what is asked for -----------------------------------------------------------------------------
+
+
+ASKING = ["train", "cross_validate", "seeded", "leave_one_out", "permutation_test", "fit_many", "grid_search"]
+
+
+@pytest.mark.parametrize("door", ASKING)
+def test_each_row_is_asked_for_once_whatever_it_is_for(door):
+    kernel = Shared()
+    DOORS[door](WORDS, NEW[:0], {"kernel": kernel})
+    rows = [a for a, b in kernel.calls if b == N]
+    assert 0 < sum(rows) <= N
+    assert kernel.values <= N * N + 16 * N  # the diagonal by sixteens
+
+
+def test_a_training_asks_for_few_rows_and_a_prediction_for_support_vectors():
+    kernel = Shared()
+    words = ["ACGT"[k % 2 :: 2] * 5 + "ACGT"[k % 4] for k in range(500)]  # far apart
+    model = libsvmx.train(words, np.arange(500) % 2, kernel=kernel)
+    assert kernel.prepared == 500
+    assert model.n_sv < 100
+    assert kernel.values < 0.5 * 500**2
+    kernel.calls.clear()
+    model.predict(NEW)
+    assert kernel.calls == [(M, model.n_sv)]
+
+
+def test_the_diagonal_of_a_normalized_kernel_is_not_asked_for():
+    class Normalized(Shared):
+        normalized = True
+
+        def __call__(self, A, B):
+            norms = [np.sqrt(np.sum(np.array(rows) ** 2, axis=1)) for rows in (A, B)]
+            return super().__call__(A, B) * 64 / np.outer(*norms)
+
+    kernel = Normalized()
+    libsvmx.train(WORDS, Y, kernel=kernel)
+    assert {b for _, b in kernel.calls} == {N}
+
+
+def test_a_kernel_may_have_its_own_ways():
+    class Own(Shared):
+        def rows(self, some, X):
+            return super().__call__(some, X)
+
+        cross = rows
+
+        def diagonal(self, X):
+            return [x @ x / 64 for x in X]
+
+        def __call__(self, A, B):
+            raise AssertionError("not to be called")
+
+    model = libsvmx.train(WORDS, Y, kernel=Own())
+    np.testing.assert_array_equal(model.decision_function(NEW), libsvmx.train(K, Y, **GIVEN).decision_function(K_NEW))
+
+
+def test_a_kernel_that_is_not_symmetric_is_asked_for_everything_once():
+    class Tilted(Shared):
+        symmetric = False
+
+        def __call__(self, A, B):
+            return super().__call__(A, B) + 0.01 * np.array([[a[0] - b[1] for b in B] for a in A])
+
+    kernel = Tilted()
+    values = kernel(kernel.prepare(WORDS), kernel.prepare(WORDS))
+    kernel.calls.clear()
+    found = libsvmx.cross_validate(WORDS, Y, 4, kernel=kernel)
+    assert kernel.calls == [(N, N)]
+    np.testing.assert_array_equal(found.decision_values, libsvmx.cross_validate(values, Y, 4, **GIVEN).decision_values)
+
+
+# ---- brute force -----------------------------------------------------------------------------------
+
+
+def test_leave_one_out_and_jackknife_are_those_of_refits():
+    found = libsvmx.leave_one_out(WORDS, TARGETS, kernel=Shared(), seeder="path", eps=1e-10, **SVR)
+    own, new = np.zeros(N), np.zeros((N, M))
+    for i in range(N):
+        rest = np.delete(np.arange(N), i)
+        state = libsvmx.train(K[np.ix_(rest, rest)], TARGETS[rest], keep_state=True, **SVR, **GIVEN)
+        own[i] = state.predict(K[i : i + 1, rest])[0]
+        new[i] = state.predict(K_NEW[:, rest])
+    np.testing.assert_allclose(found.predictions, own, rtol=0, atol=1e-8)
+    intervals = libsvmx.jackknife_plus(WORDS, TARGETS, NEW, 0.2, kernel=Shared(), **SVR)
+    residuals, k = np.abs(TARGETS - own)[:, None], int(0.2 * (N + 1))
+    np.testing.assert_allclose(intervals.lower, np.sort(new - residuals, axis=0)[k - 1], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(intervals.upper, np.sort(new + residuals, axis=0)[N - k], rtol=0, atol=1e-8)
+
+
+def test_a_path_is_that_of_refits():
+    found = libsvmx.c_path(WORDS, Y, 0.01, 5.0, kernel=Shared())
+    for C in (0.01, 0.2, 1.0, 5.0):
+        state = libsvmx.train(K, Y, C=C, keep_state=True, **GIVEN)
+        np.testing.assert_allclose(found.decision_values(NEW, C), state.decision_values(K_NEW), rtol=0, atol=1e-8)
+
+
+def test_a_permutation_test_is_that_of_cross_validations():
+    found = libsvmx.permutation_test(WORDS, Y, 5, 3, kernel=Shared())
+    assert found.score == libsvmx.cross_validate(K, Y, 3, **GIVEN).accuracy
+    assert found.p_value == libsvmx.permutation_test(K, Y, 5, 3, **GIVEN).p_value
+
+
+# ---- states and models -----------------------------------------------------------------------------
+
+
+def test_rows_join_and_leave_a_state():
+    kernel = Shared()
+    state = libsvmx.train(WORDS[:80], Y[:80], kernel=kernel, keep_state=True)
+    kernel.calls.clear()
+    ids = state.update(add=(WORDS[80:100], Y[80:100]), remove=[0, 5, 6])
+    assert sum(a * b for a, b in kernel.calls) == 20 * 80 + 20 * 20
+    assert ids.tolist() == list(range(80, 100))
+    other = state.copy()
+    state.remove([90, 1])
+    state.add(WORDS[100:], Y[100:])
+    for one, end, gone in ((state, N, [0, 1, 5, 6, 90]), (other, 100, [0, 5, 6])):
+        rows = np.delete(np.arange(end), gone)
+        fresh = libsvmx.train(K[np.ix_(rows, rows)], Y[rows], keep_state=True, **GIVEN)
+        for model in (one, one.model):
+            expected = fresh.decision_values(K_NEW[:, rows])
+            np.testing.assert_allclose(
+                libsvmx.decision_values(getattr(model, "model", model), NEW), expected, atol=1e-8
+            )
+    kernel.calls.clear()
+    state.predict(NEW)
+    assert kernel.calls == [(M, state.model.n_sv)]
+
+
+def test_a_change_that_fails_leaves_the_state_as_it_was():
+    kernel = Shared()
+    state = libsvmx.train(WORDS[:80], Y[:80], kernel=kernel, keep_state=True)
+    before = state.decision_values(NEW)
+    with pytest.raises(DataError, match="no row with id 500"):
+        state.update(add=(WORDS[80:90], Y[80:90]), remove=[500])
+    np.testing.assert_array_equal(state.decision_values(NEW), before)
+    assert state.add(WORDS[90:], Y[90:])[0] == 80
+    rows = np.delete(np.arange(N), range(80, 90))
+    fresh = libsvmx.train(K[np.ix_(rows, rows)], Y[rows], keep_state=True, **GIVEN)
+    np.testing.assert_allclose(state.decision_values(NEW), fresh.decision_values(K_NEW[:, rows]), atol=1e-8)
+
+
+def test_a_state_of_a_model():
+    model = libsvmx.train(WORDS, Y, kernel=Shared())
+    state = libsvmx.State.from_model(WORDS, Y, model)
+    expected = libsvmx.train(K, Y, keep_state=True, **GIVEN).decision_values(K_NEW)
+    np.testing.assert_allclose(state.decision_values(NEW), expected, atol=1e-8)
+
+
+def test_files_have_precomputed_kernels(tmp_path):
+    model = libsvmx.train(WORDS, Y, kernel=Shared())
+    libsvmx.save_model(tmp_path / "model", model)
+    np.testing.assert_allclose(libsvmx.load_model(tmp_path / "model").predict(K_NEW), model.predict(NEW))
+    state = libsvmx.train(WORDS, Y, kernel=Shared(), keep_state=True)
+    state.save(tmp_path / "state")
+    np.testing.assert_array_equal(libsvmx.State.load(tmp_path / "state").predict(K_NEW), state.predict(NEW))
+
+
+def test_a_pickled_model_has_its_kernel():
+    model = libsvmx.train(WORDS, Y, kernel=Shared())
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(NEW), model.decision_function(NEW))
+    assert "own kernel" in repr(again)
+
+
+def test_a_model_keeps_its_support_vectors_alone():
+    rows = rng.normal(size=(N, 3))
+    model = libsvmx.train(rows, rows[:, 0] > 0, kernel=lambda A, B: A @ B.T)
+    values, tests = model.decision_function(rows[:9]), rows[:9].copy()
+    rows[:] = 0.0
+    np.testing.assert_array_equal(model.decision_function(tests), values)
+
+
+def test_the_methods_of_a_model_are_the_functions():
+    features = np.rint(2 * rng.normal(size=(N, 4)))
+    model = libsvmx.train(features, np.arange(N) % 3, probability=True, gamma=0.1)
+    dicts = [dict(enumerate(row, 1)) for row in features.tolist()]
+    for rows in (features, csr_array(features), features.tolist(), dicts):
+        np.testing.assert_array_equal(model.predict(rows), libsvmx.predict(model, rows))
+        np.testing.assert_array_equal(model.decision_function(rows), libsvmx.decision_values(model, rows))
+        np.testing.assert_array_equal(model.predict_proba(rows), libsvmx.predict_probability(model, rows)[1])
+    with pytest.raises(DataError, match="X has 2 columns"):
+        model.predict(features[:, :2])
+    with pytest.raises(DataError, match="no class probabilities"):
+        libsvmx.train(features, Y).predict_proba(features)
+    with pytest.raises(ParameterError, match="threads"):
+        model.predict(features, threads=-1)
+
+
+# ---- what goes wrong -------------------------------------------------------------------------------
+
+
+class Failing(Shared):
+    """It does ``what`` from so many calls on."""
+
+    def __init__(self, what, after):
+        super().__init__()
+        self.what, self.after = what, after
+
+    def __call__(self, A, B):
+        values = super().__call__(A, B)
+        return values if len(self.calls) <= self.after else self.what(values)
+
+
+def raised(values):
+    raise LookupError("no such molecule")
+
+
+def nan(values):
+    values[0, 0] = np.nan
+    return values
+
+
+def interrupted(values):
+    signal.raise_signal(signal.SIGINT)
+    return values
+
+
+def changed(values):
+    return values + 1
+
+
+FAULTS = {
+    "raises": (raised, LookupError, "no such molecule"),
+    "nan": (nan, DataError, "must return finite values"),
+    "shape": (lambda values: values[:, :-1], DataError, "must return an array of shape"),
+    "complex": (lambda values: values * 1j, DataError, "the kernel must hold real numbers"),
+    "changes": (changed, DataError, "the kernel contradicts itself"),
+    "interrupts": (interrupted, KeyboardInterrupt, None),
+}
+DIAGONAL = -(-N // 16)  # calls
+
+
+# at the first call nothing is known that a kernel could contradict
+@pytest.mark.parametrize(
+    ("fault", "after"),
+    [(fault, after) for fault in FAULTS for after in (0, DIAGONAL + 1) if (fault, after) != ("changes", 0)],
+)
+@pytest.mark.parametrize("door", [*ASKING, "cv_plus", "state", "c_path"])
+def test_what_a_kernel_raises_ends_the_call(door, fault, after):
+    what, kind, says = FAULTS[fault]
+    kernel = Failing(what, after)
+    with pytest.raises(kind, match=says):
+        DOORS[door](WORDS, NEW[:0], {"kernel": kernel})
+    assert len(kernel.calls) <= after + 2  # and it is not called again
+
+
+def test_a_state_stays_as_it_was_when_the_kernel_fails():
+    kernel = Failing(raised, 10**9)
+    state = libsvmx.train(WORDS[:80], Y[:80], kernel=kernel, keep_state=True)
+    before = state.decision_values(NEW)
+    kernel.after = len(kernel.calls)
+    with pytest.raises(LookupError):
+        state.add(WORDS[80:], Y[80:])
+    kernel.after = 10**9
+    np.testing.assert_array_equal(state.decision_values(NEW), before)
+    assert len(state) == 80
+
+
+def test_a_kernel_that_is_not_symmetric_is_refused():
+    class Tilted(Shared):
+        def __call__(self, A, B):
+            return super().__call__(A, B) + np.array([[a[0] - b[0] for b in B] for a in A])
+
+    with pytest.raises(DataError, match=r"the kernel contradicts itself.*symmetric = False"):
+        libsvmx.train(WORDS, Y, kernel=Tilted())
+
+
+def test_a_kernel_may_call_libsvmx():
+    class Training(Shared):
+        def __call__(self, A, B):
+            libsvmx.train(K[:50, :50], Y[:50], **GIVEN)
+            return super().__call__(A, B)
+
+    found = libsvmx.cross_validate(WORDS, Y, 4, kernel=Training())
+    np.testing.assert_array_equal(found.decision_values, libsvmx.cross_validate(K, Y, 4, **GIVEN).decision_values)
+
+
+def test_a_time_limit_is_heard_between_calls():
+    class Slow(Shared):
+        def __call__(self, A, B):
+            time.sleep(0.2 if len(B) == N else 0.0)
+            return super().__call__(A, B)
+
+    kernel = Slow()
+    with pytest.raises(StoppedEarly):
+        libsvmx.cross_validate(WORDS, Y, 4, kernel=kernel, time_limit=0.1)
+    complete = Shared()
+    libsvmx.cross_validate(WORDS, Y, 4, kernel=complete)
+    assert len(kernel.calls) < len(complete.calls)
+
+
+class Grows(libsvmx.Kernel):
+    def prepare(self, X):
+        return [*X, ""]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: libsvmx.train(WORDS, Y, kernel=Shared), ParameterError, r"give Shared\(\), not the class"),
+        (lambda: libsvmx.train(WORDS, Y, kernel=plain, gamma="scale"), ParameterError, "gamma is for kernels that"),
+        (lambda: libsvmx.train(WORDS, Y, kernel=plain, kernel_type="rbf"), ParameterError, "give one of them"),
+        (lambda: libsvmx.train(WORDS, Y, kernel=plain, solver="crsvm"), ParameterError, "explicit features"),
+        (lambda: libsvmx.train("ACGT", [1, 1, 2, 2], kernel=plain), DataError, "rows must be an array"),
+        (lambda: libsvmx.train(iter(WORDS), Y, kernel=plain), DataError, "rows must be an array"),
+        (lambda: libsvmx.train(WORDS, Y[:-1], kernel=plain), DataError, "X has 120 rows, but y has shape"),
+        (lambda: libsvmx.train(WORDS, Y, kernel=Grows()), DataError, "was to prepare 120 rows, but has returned 121"),
+        (lambda: libsvmx.train([], [], kernel=plain), DataError, "no data"),
+        (lambda: libsvmx.low_rank(WORDS, kernel=plain, rank=5), ParameterError, "not a kernel of your own"),
+        (lambda: libsvmx.grid_search(WORDS, Y, kernel=plain, workers=2), ParameterError, "called in this process"),
+        (lambda: libsvmx.grid_search(WORDS, Y, log2g=(1, 2, 1), kernel=plain), ParameterError, "has no gamma"),
+    ],
+)
+def test_refusals(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_a_plan():
+    assert libsvmx.explain_training(WORDS, Y, kernel=Shared()).rows == N
