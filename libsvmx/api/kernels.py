@@ -164,10 +164,14 @@ class KernelRows:
     def matrix(self, whole: bool = False) -> CsrMatrix:
         """Their kernel matrix: all of it now if ``whole``, else rows as they are asked for. Raises DataError."""
         if whole or self.n <= FEW_ROWS or not self.kernel.symmetric:
-            return kernel_table(values_of(self.kernel.rows, self.rows, self.rows))
+            return kernel_table(self.all_values())
         indices = np.arange(self.n + 1, dtype=np.int32)
         indptr = np.arange(self.n + 1, dtype=np.int64) * (self.n + 1)
         return CsrMatrix(indptr, indices, CalledRows(self), copy=False, regular=True)
+
+    def all_values(self) -> FloatArray:
+        """Values of all pairs, asked for at once: shape (n, n). Raises DataError."""
+        return values_of(self.kernel.rows, self.rows, self.rows)
 
     def values(self, X: Any) -> FloatArray:
         """Values of other rows with these: shape (rows of X, n). Raises DataError."""

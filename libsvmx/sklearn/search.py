@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from inspect import signature
 from itertools import product
 from numbers import Integral, Real
@@ -21,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.copy_and_swap import at_once, built_apart
 from libsvmx._core.machine import machine
+from libsvmx.api.kernels import KernelRows
 from libsvmx.sklearn.base import KERNELS, BaseSVM
 from libsvmx.sklearn.classifiers import SVC, gives_probabilities
 from libsvmx.sklearn.input_checks import test_data, training_data
@@ -134,8 +136,12 @@ class BaseSearch(BaseEstimator):
             sample_weight = np.full(len(y), float(sample_weight))
         costs, gammas = self._costs(), self._gammas()
         weighted = WEIGHTS_SCORES and (scorer is None or _takes_weights(scorer))
+        searched, known = estimator, rows
+        if callable(self.kernel) and not callable(self.scoring):  # which may look at rows
+            searched = copy(estimator).set_params(kernel="precomputed")  # each value is asked for once, not by fold
+            known = KernelRows.of(self.kernel, X).all_values()
         search = FoldSearch(
-            estimator, rows, y, sample_weight, splits, costs, gammas, scorer, weighted, effective_n_jobs(self.n_jobs)
+            searched, known, y, sample_weight, splits, costs, gammas, scorer, weighted, effective_n_jobs(self.n_jobs)
         )
         if search.has_columns:
             search.columns()

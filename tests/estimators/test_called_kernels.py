@@ -89,6 +89,29 @@ def test_a_row_is_computed_once_and_only_if_it_is_asked_for(name):
     assert kernel.calls == [(50, len(made.support_))]
 
 
+@pytest.mark.parametrize("name", ["SVCCV", "SVRCV"])
+def test_a_search_asks_for_all_values_once_and_for_those_of_the_last_fit(name):
+    kernel = Counting()
+    search = getattr(libsvmx, name)(kernel=kernel, Cs=[0.1, 1.0, 10.0], cv=4)
+    search.fit(X, Y)
+    assert kernel.calls[0] == (N, N)
+    assert kernel.values <= 2 * N * N + 16 * N
+    plain = getattr(libsvmx, name)(kernel="precomputed", Cs=[0.1, 1.0, 10.0], cv=4).fit(rbf(X, X), Y)
+    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"])
+    np.testing.assert_allclose(search.predict(X), plain.predict(rbf(X, X)), atol=1e-9)
+
+
+def test_a_scorer_that_looks_at_rows_is_given_them():
+    seen = []
+
+    def scorer(estimator, rows, labels):
+        seen.append(rows.shape[1])
+        return estimator.score(rows, labels)
+
+    libsvmx.SVCCV(kernel=rbf, Cs=[1.0], cv=3, scoring=scorer).fit(X, Y)
+    assert seen == [X.shape[1]] * 3
+
+
 def test_weights_and_rows_that_do_not_count():
     weights = np.where(np.arange(N) % 5 == 0, 0.0, 1.0 + np.arange(N) % 3)
     made = libsvmx.SVC(kernel=rbf).fit(X, Y, weights)
