@@ -273,6 +273,23 @@ def test_rows_join_and_leave_a_state():
     assert kernel.calls == [(M, state.model.n_sv)]
 
 
+@pytest.mark.parametrize("n", [50, N])
+def test_a_kernel_in_float_is_symmetric_but_for_rounding(n):
+    rows = rng.normal(size=(n, 20)).astype(np.float32)
+    noise = {}
+
+    def kernel(A, B):  # about 0, where rounding is more than the value
+        values = np.array([[a @ b * noise.setdefault((*a, *b), 1 + 1e-6 * rng.random()) for b in B] for a in A])
+        return (values - 0.5).astype(np.float32)
+
+    state = libsvmx.train(rows, Y[:n], kernel=kernel, keep_state=True, C=0.01)
+    assert state.gap < 1e-9
+    path = libsvmx.c_path(rows, Y[:n], 0.005, 0.02, kernel=kernel)
+    np.testing.assert_allclose(path.decision_values(rows, 0.01), state.decision_values(rows), atol=1e-5)
+    state.add(rng.normal(size=(5, 20)).astype(np.float32), Y[:5])
+    assert state.gap < 1e-9
+
+
 def test_a_change_that_fails_leaves_the_state_as_it_was():
     kernel = Shared()
     state = libsvmx.train(WORDS[:80], Y[:80], kernel=kernel, keep_state=True)

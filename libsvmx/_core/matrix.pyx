@@ -13,9 +13,6 @@ from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
 
-cdef enum:
-    ROWS_AT_ONCE = 64           # of a RowSource, where all are wanted: signals and the clock are heard between
-
 
 class RowSource:
     """What computes rows of a kernel matrix in Python when they are asked for; of which each is asked for once, under
@@ -202,17 +199,9 @@ cdef class CsrMatrix:
     @property
     def values(self):
         cdef int64_t k
-        cdef int i, first, count
-        cdef int32_t some[ROWS_AT_ONCE]
         cdef double[::1] wide
         if self._buffer is not None:
             return self._buffer
-        if self.row_at != NULL:
-            for first in range(0, self.n_rows, ROWS_AT_ONCE):
-                count = min(ROWS_AT_ONCE, <int>self.n_rows - first)
-                for i in range(count):
-                    some[i] = first + i
-                self.demand(some, count)
         out = zeros("d", self.nnz)
         wide = out
         for k in range(self.nnz):

@@ -18,7 +18,7 @@ from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, check_follow
 from libsvmx._train.updating.state import train_state
 from libsvmx._train.zero_weights import check_bounds
 from libsvmx.api.arrays import decision_values, folds_of, numbers_of, parameter_of, problem_of, rand_of
-from libsvmx.api.kernels import KernelRows, asked_for, called
+from libsvmx.api.kernels import KernelRows, asked_for, called, with_all_values
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
@@ -268,7 +268,7 @@ def c_path(
     with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
         told = limited(told, param.time_limit)
         try:
-            state = train_state(problem, param, told, State)
+            state = train_state(with_all_values(problem, known, told), param, told, State)
         except StoppedEarly as stop:
             raise StoppedEarly(stop.status, NO_PATH) from None
         if not state.binaries:

@@ -20,7 +20,9 @@ import numpy as np
 from libsvmx._core.interchange import in_shape
 from libsvmx._core.matrix import CsrMatrix, RowSource
 from libsvmx._core.records import replace
-from libsvmx._train.limits import limited
+from libsvmx._train.limits import ask, limited
+from libsvmx._train.problem import Problem
+from libsvmx._train.updating.binary_problem import NO_STATE, errors_of_a_path
 from libsvmx.api.arrays import is_of_polars, kernel_table, real_array
 from libsvmx.enums import KernelType, SolveStatus
 from libsvmx.exceptions import DataError, ParameterError
@@ -31,13 +33,14 @@ if TYPE_CHECKING:
     from libsvmx._core.process import Token
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
-    from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer, FloatArray, Ids
 
 # A kernel is called once for so few training rows: the calls would take longer than what they spare.
 FEW_ROWS = 64
 # Rows whose values with each other are computed for the sake of those with themselves.
 ROWS_OF_DIAGONAL = 16
+# Rows that are asked for at a time where all are wanted: the clock is looked at between.
+ROWS_OF_ALL = 64
 # K(i, j) and K(j, i) of a symmetric kernel may differ by this share of sqrt(K(i, i) K(j, j)): sums in float.
 APART = 1e-4
 
@@ -227,7 +230,10 @@ class StateRows:
         m = n_rows_of(rows)
         values = np.zeros((m, next_id + m))
         values[:, self.ids] = values_of(kernel.cross, rows, self.known.rows)
-        values[:, next_id:] = values_of(kernel.rows, rows, rows)
+        among = values[:, next_id:]
+        among[:] = values_of(kernel.rows, rows, rows)
+        if kernel.symmetric:
+            make_symmetric(among, 0, among.diagonal().copy())
         ids = np.concatenate([self.ids, next_id + np.arange(m)])
         return StateRows(KernelRows(kernel, all_rows(self.known.rows, rows)), ids), values
 
@@ -279,21 +285,8 @@ class CalledRows(RowSource):
         """Raise DataError where these rows contradict the diagonal, or the rows that came first."""
         at = np.array(numbers)
         self.first = first, rows = self.first or (at, values)
-        pairs = (
-            (values[np.arange(len(at)), at], self.own[at], at, at),
-            (values[:, first], rows[:, at].T, at[:, None], first),
-        )
-        for found, known, i, j in pairs:
-            size = np.sqrt(np.abs(self.own[i])) * np.sqrt(np.abs(self.own[j]))
-            with np.errstate(over="ignore"):
-                apart = np.argwhere(np.abs(found - known) > APART * np.maximum(size, np.abs(known)))
-            for place in map(tuple, apart[:1]):
-                a, b = (np.broadcast_to(row, found.shape)[place] for row in (i, j))
-                raise DataError(
-                    f"the kernel contradicts itself: of rows {a} and {b} its value is {found[place]:.9g}, and was "
-                    f"{known[place]:.9g}. It must have one value for two rows, in either order, each time; one that is "
-                    "not symmetric says so: symmetric = False of a libsvmx.Kernel"
-                )
+        check_same(values[np.arange(len(at)), at], self.own[at], self.own, at, at)
+        check_same(values[:, first], rows[:, at].T, self.own, at[:, None], first)
 
     def fail(self, error: BaseException) -> None:
         self.error = self.error or error
@@ -366,6 +359,30 @@ def of_columns(model: Model) -> Model:
     return replace(model, vectors=vectors, columns=None, own_kernel=None)
 
 
+def with_all_values(problem: Problem, known: KernelRows | None, observer: Observer) -> Problem:
+    """The problem as a state takes it: of a symmetric kernel of the caller with all values, in two equal triangles.
+
+    Raises
+    ------
+    DataError, StoppedEarly; what the kernel raises
+    """
+    if known is None or not known.kernel.symmetric:
+        return problem
+    source: CalledRows | None = problem.matrix.source
+    n, values = known.n, np.empty((known.n, known.n))
+    if source is None:  # of few rows all are there
+        values[:] = np.asarray(problem.matrix.values).reshape(n, n + 1)[:, 1:]
+    diagonal = values.diagonal().copy() if source is None else source.own
+    with errors_of_a_path(NO_STATE):
+        for begin in range(0, n, ROWS_OF_ALL):
+            ask(observer)
+            end = min(begin + ROWS_OF_ALL, n)
+            if source is not None:
+                values[begin:end] = source.rows(list(range(begin, end)))
+            make_symmetric(values[:end, :end], begin, diagonal)
+    return Problem(kernel_table(values), problem.targets, sample_weight=problem.sample_weight)
+
+
 # ---- rows and values of any kind --------------------------------------------------------------------
 
 
@@ -423,6 +440,30 @@ def values_of(kernel: Callable[[Any, Any], Any], A: Any, B: Any) -> FloatArray:
         )
     check_finite(values)
     return values
+
+
+def make_symmetric(values: FloatArray, begin: int, diagonal: FloatArray) -> None:
+    """Give rows from ``begin`` on below the diagonal the values above it: a kernel in float rounds, and of each two one
+    has to count. Raises DataError where they differ by more."""
+    lower, upper = values[begin:], values[:, begin:].T
+    check_same(lower, upper, diagonal, np.arange(begin, len(values))[:, None], np.arange(len(values)))
+    lower[:, :begin] = upper[:, :begin]
+    own = lower[:, begin:]
+    own[:] = np.triu(own) + np.triu(own, 1).T
+
+
+def check_same(found: FloatArray, known: FloatArray, diagonal: FloatArray, i: Ids, j: Ids) -> None:
+    """Raise DataError where K(i, j), which is ``found``, is not what is ``known`` of it but for rounding."""
+    size = np.sqrt(np.abs(diagonal[i])) * np.sqrt(np.abs(diagonal[j]))
+    with np.errstate(over="ignore"):
+        apart = np.argwhere(np.abs(found - known) > APART * np.maximum(size, np.abs(known)))
+    for place in map(tuple, apart[:1]):
+        a, b = (np.broadcast_to(row, found.shape)[place] for row in (i, j))
+        raise DataError(
+            f"the kernel contradicts itself: of rows {a} and {b} its value is {found[place]:.9g}, and was "
+            f"{known[place]:.9g}. It must have one value for two rows, in either order, each time; one that is not "
+            "symmetric says so: symmetric = False of a libsvmx.Kernel"
+        )
 
 
 def plain_array(K: Any) -> FloatArray:

@@ -28,7 +28,7 @@ from libsvmx.api.arrays import (
     training_rows,
     weights_of,
 )
-from libsvmx.api.kernels import StateRows, asked_for, called
+from libsvmx.api.kernels import StateRows, asked_for, called, with_all_values
 from libsvmx.api.warned import early_stops_warned, warn_of_weights
 from libsvmx.exceptions import DataError
 from libsvmx.io.statefile import load_state, save_state
@@ -131,7 +131,7 @@ class State(state.State):
         problem = Problem(matrix, targets, sample_weight=row_weights)
         warn_of_weights(param, targets)
         with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
-            return state_of_model(problem, param, model, told, cls).with_kernel(known)
+            return state_of_model(with_all_values(problem, known, told), param, model, told, cls).with_kernel(known)
 
     @classmethod
     def load(cls, path: FilePath) -> Self:

@@ -21,7 +21,7 @@ from libsvmx._train.validation.calibration import calibrated, check_calibrated
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx._train.validation.seeded_inner_folds import seeded_inner_folds
 from libsvmx.api.arrays import model_of, parameter_of, problem_of, rand_of, threads_of, to_predict
-from libsvmx.api.kernels import asked_for, called
+from libsvmx.api.kernels import asked_for, called, with_all_values
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError, ParameterError
@@ -157,7 +157,7 @@ def train(
     inner = seeded_inner_folds(seeding, param)
     with early_stops_warned(observer, of_data=True) as told, asked_for(problem, param.time_limit, told) as told:
         if keep_state:
-            return train_state(problem, param, told, State).with_kernel(known)
+            return train_state(with_all_values(problem, known, told), param, told, State).with_kernel(known)
         warm, heard = None, limited(told, param.time_limit)
         if by_cv:
             check_calibrated(param)
