@@ -24,6 +24,10 @@ from libsvmx._core.buffers import zeros
 from libsvmx._solvers.seeding.registry import SEEDERS
 
 
+# For each row that leaves, free rows from which on NEAR is not TOP.
+cdef double LEAST_FREE = 0.5
+
+
 # ---- From the optimum to a start -------------------------------------------------------------------
 
 cdef class FoldSeeder:
@@ -163,13 +167,20 @@ cdef class FoldSeeder:
     #
     # NEAR is ours, of no paper: TOP, but to free rows of S, as long as one of them has room. The scores of free rows are all
     # on the margin, so what is handed to them violates little; and as there are few, few kernel values tell which of them
-    # are near.
+    # are near. Where they are less than half as many as the rows that leave, these would carry them all to their bounds,
+    # and the rest is not near: then it is TOP. (On fourclass, C = 1, a tenth leaving, 30 % of the iterations are left, not
+    # 85 %; satimage 55 %, not 75 %; nowhere many more.)
 
     cdef void begin_to_hand_over(self, const FoldStart *at, SeederKind kind) noexcept nogil:
         """``chosen``: the candidates, S before T."""
-        cdef Py_ssize_t v
+        cdef Py_ssize_t v, n_free = 0
         cdef int turn
         cdef bint of_T = kind == SIR and at.n_entering
+        if kind == NEAR:
+            for v in range(at.m):
+                n_free += at.lower[v] < self.origin[v] < at.upper[v]
+            if n_free < LEAST_FREE * at.n_left:
+                kind = TOP
         self.n_chosen = 0
         memset(&self.used[0], 0, at.m * sizeof(int8_t))
         for turn in range(2):
