@@ -13,7 +13,7 @@ from libsvmx._train.assembly import solves_of, tell_of_classes, used_rows
 from libsvmx._train.observer import Remark, hears
 from libsvmx._train.prediction import labels_of, most_probable
 from libsvmx._train.queue.batches import in_batches, queue_of
-from libsvmx._train.queue.pairs_at_once import QueuedPairs
+from libsvmx._train.queue.pairs_at_once import NO_CLASSES, QueuedPairs
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
@@ -121,11 +121,11 @@ class WaitingFold:
             self.solves = list(self.pairs.own)
         else:
             self.grouped, self.start = rows, [0, len(rows)]
-            parent, chained = (known.parent_of(0, 0), known.chained) if known else (-1, False)
+            parent, chained = (known.parents_of(NO_CLASSES)[0], known.chained) if known else (-1, False)
             part = take_float64(targets, rest)
             self.solves = [queue.add(rows, -1, 0.0, 0.0, targets=part, parent=parent, chained=chained)]
             if known:
-                known.note(0, 0, self.solves[0])
+                known.note(NO_CLASSES, self.solves[0])
         queue.add_fold(self.grouped, self.start, self.solves, held_out)
         self.last = queue.n_tasks
 
@@ -135,8 +135,7 @@ class WaitingFold:
         if not queue.fold_is_done(self.number) or (self.pairs and not self.pairs.have_sigmoids()):
             raise Stopped(queue.stopped or SolveStatus.INTERRUPTED)
         values = queue.fold_values(self.number)
-        seeders = set(map(queue.seeder_of, self.solves)) or {"none"}
-        seeder = "none" if "none" in seeders else "ato" if "ato" in seeders else seeders.pop()
+        seeder = queue.seeder_of(self.solves)
         seconds = queue.seeding_seconds(self.first, self.last)
         if self.pairs is None:
             predicted, report = labels_of(self.param, (), values, n), queue.tell(self.first, observer)

@@ -24,18 +24,22 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
     class KnownOptima(Protocol):
-        """Star or Chain: where the solves of folds start; of pairs of classes, or of (0, 0) alone."""
+        """Star or Chain: where the solves of folds start; of pairs of classes, or of that of NO_CLASSES."""
 
         chained: bool
 
         def prepare(self, queue: SolveQueue) -> None:
             """Before solves are added to ``queue``."""
 
-        def parent_of(self, first: int, second: int) -> int:
-            """As of ``TaskList.add``."""
+        def parents_of(self, labels: Sequence[int]) -> Buffer:
+            """Of the pairs (0, 1), (0, 2), … of some classes, as of ``TaskList.add_pairs``."""
 
-        def note(self, first: int, second: int, solve: int) -> None:
-            """The number of a solve that was added."""
+        def note(self, labels: Sequence[int], first: int) -> None:
+            """Their solves were added, the first of them with that number."""
+
+
+# What stands for the classes of a solve that has none.
+NO_CLASSES = (0, 1)
 
 
 def solved_pairs(
@@ -109,10 +113,8 @@ class QueuedPairs:
             if known is None:
                 queue.add_pairs(rows, start, costs, *numbers)
             else:
-                parents = [known.parent_of(*pair) for pair in combinations(labels, 2)]
-                queue.add_pairs(rows, start, costs, *numbers, parents, known.chained)
-                for solve, pair in enumerate(combinations(labels, 2), first):
-                    known.note(*pair, solve)
+                queue.add_pairs(rows, start, costs, *numbers, known.parents_of(labels), known.chained)
+                known.note(labels, first)
             self.own: Sequence[int] = range(first, queue.n_tasks)
             return
         own: list[int] = []
@@ -126,9 +128,9 @@ class QueuedPairs:
                 if known is None:
                     return queue.add(pair, start[i + 1] - start[i], costs[i], costs[j])
                 classes = labels[i], labels[j]
-                parent, chained = known.parent_of(*classes), known.chained
+                parent, chained = known.parents_of(classes)[0], known.chained
                 solve = queue.add(pair, start[i + 1] - start[i], costs[i], costs[j], parent=parent, chained=chained)
-                known.note(*classes, solve)
+                known.note(classes, solve)
                 return solve
 
             # LIBSVM's order, but for folds that need the solve

@@ -11,13 +11,13 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds
 from libsvmx._train.assembly import tell_of_classes
-from libsvmx._train.queue.pairs_at_once import QueuedPairs
+from libsvmx._train.queue.pairs_at_once import NO_CLASSES, QueuedPairs
+from libsvmx._train.queue.tasks import PairNumbers
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from libsvmx._train.assembly import Reports
     from libsvmx._train.observer import Observer
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
@@ -36,7 +36,7 @@ class Star:
 
     Attributes
     ----------
-    reports : sequence of SolveReport     of the pairs (0, 1), (0, 2), …
+    report : SolveReport              of all of them together
 
     Raises
     ------
@@ -53,33 +53,33 @@ class Star:
         costs_of: Callable[[list[int]], list[float]],
         observer: Observer,
     ) -> None:
-        self.queue, self.solves = queue, Numbers()
+        self.queue, self.solves = queue, PairNumbers()
         queue.keep_optima()
         pairs = None
         if queue.param.svm_type.is_classification:
             labels, start, order = folds.group_classes(problem.targets)
             pairs = QueuedPairs(queue, members, (labels, start, order), costs_of(labels), None, self)
         else:
-            self.note(0, 0, queue.add(members, -1, 0.0, 0.0, targets=problem.targets))
+            self.note(NO_CLASSES, queue.add(members, -1, 0.0, 0.0, targets=problem.targets))
         queue.run(thread_count(queue.param.threads))
         if queue.stopped is not None:
             raise Stopped(queue.stopped)
-        self.reports: Reports
         if pairs is None:
-            self.reports = [queue.tell(0, observer)]
+            queue.tell(0, observer)
         else:
             tell_of_classes(labels, start, queue.param, observer)
-            self.reports = list(pairs.collect(observer).reports)
+            pairs.collect(observer, for_model=False)
+        self.report = queue.summed(0, queue.n_tasks)
 
     def prepare(self, queue: SolveQueue) -> None:
         queue.start_from(self.queue)
 
-    def parent_of(self, first: int, second: int) -> int:
-        return self.solves.of(first, second)
+    def parents_of(self, labels: Sequence[int]) -> Buffer:
+        return self.solves.of(labels)
 
-    def note(self, first: int, second: int, solve: int) -> None:
+    def note(self, labels: Sequence[int], first: int) -> None:
         if not self.queue.has_run:
-            self.solves.put(first, second, solve)
+            self.solves.put(labels, first)
 
 
 class Chain:
@@ -88,28 +88,14 @@ class Chain:
     chained = True
 
     def __init__(self) -> None:
-        self.last = Numbers()
+        self.last = PairNumbers()
 
     def prepare(self, queue: SolveQueue) -> None:
         if queue.n_tasks == 0:
-            self.last = Numbers()
+            self.last = PairNumbers()
 
-    def parent_of(self, first: int, second: int) -> int:
-        return self.last.of(first, second)
+    def parents_of(self, labels: Sequence[int]) -> Buffer:
+        return self.last.of(labels)
 
-    def note(self, first: int, second: int, solve: int) -> None:
-        self.last.put(first, second, solve)
-
-
-class Numbers:
-    """Numbers(): of solves, by two classes in any order."""
-
-    def __init__(self) -> None:
-        self.known: dict[tuple[int, int], int] = {}
-
-    def put(self, first: int, second: int, solve: int) -> None:
-        self.known[min(first, second), max(first, second)] = solve
-
-    def of(self, first: int, second: int) -> int:
-        """-1 if there is none."""
-        return self.known.get((min(first, second), max(first, second)), -1)
+    def note(self, labels: Sequence[int], first: int) -> None:
+        self.last.put(labels, first)

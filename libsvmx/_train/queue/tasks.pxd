@@ -97,6 +97,7 @@ cdef struct Fold:
 
 
 cpdef double tolerance_of_start(double eps, double r) noexcept nogil
+cpdef bint start_pays(double r) noexcept nogil
 
 
 # What a task starts from.
@@ -172,6 +173,13 @@ cdef class TaskList:
     cdef int link(self, Py_ssize_t number, Py_ssize_t parent, TaskList earlier) except -1
     cdef int make_room(self) except -1
     cdef Parent parent_of(self, const Task *task) noexcept nogil
+
+
+cdef class PairNumbers:
+    cdef dict place             # of a class, among them
+    cdef Py_ssize_t room        # classes
+    cdef int64_t[::1] number    # (room, room)
+    cdef places(self, labels)
 
 
 cdef class QueueStarts:

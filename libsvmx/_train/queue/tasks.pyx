@@ -30,7 +30,12 @@ cpdef double tolerance_of_start(double eps, double r) noexcept nogil:
     return max(eps * min(1.0, max(r, LEAST_R)), min(eps, FINEST))
 
 
-# Where r is less, a solve of nu-SVC from a start takes more steps than one from nothing, since its tolerance is finer.
+cpdef bint start_pays(double r) noexcept nogil:
+    """Whether a solve of nu-SVC had better start from an optimum of this r than from nothing. Where r is less, it takes more
+    steps, since its tolerance is finer: on 14 sets 0.3 to 1 times as many where r was 0.1 to 0.4, thousands at 1e-5."""
+    return r >= LEAST_R_OF_START
+
+
 cdef double LEAST_R_OF_START = 0.1
 # Of r, as far as it makes the tolerance finer; and of the tolerance.
 cdef double LEAST_R = 1e-3
@@ -231,12 +236,12 @@ cdef class TaskList:
         rows : buffer of int32      as of ``add``, grouped by class
         start : list of int         first row of each class, and the end
         costs : list of float       C of each class
-        parents : list of int       the parent of each of all pairs, as of ``add``; None: all are from nothing
+        parents : buffer of int64   the parent of each of all pairs, as of ``add``; None: all are from nothing
         chained : bool              as of ``add``
         """
         cdef const int32_t[::1] chosen = rows
         cdef const int64_t[::1] begin = filled("q", start)
-        cdef const int64_t[::1] parent = None if parents is None else filled("q", parents)
+        cdef const int64_t[::1] parent = parents
         cdef const double[::1] C = filled("d", costs)
         cdef Py_ssize_t i, j, k, c, pair = 0
         cdef Task *task
@@ -475,14 +480,21 @@ cdef class TaskList:
                 return False
         return True
 
-    def seeder_of(self, Py_ssize_t t):
-        """The name of what has made the start of a solve; 'none' from nothing. Of ato and auto: 'ato' along a path."""
-        cdef const Task *task = self.task(t)
-        if not has_start(task) or task.from_nothing:
+    def seeder_of(self, solves):
+        """The name of what has made the starts of all of these solves; 'none' if one of them is from nothing, or there is
+        none. Of ato and auto: 'ato' if it was along a path for any."""
+        cdef const Task *task
+        cdef bint along_path = False, enters = False, starts = False
+        for t in solves:
+            task = self.task(t)
+            if not has_start(task) or task.from_nothing:
+                return "none"
+            starts, along_path, enters = True, along_path or task.along_path, task.n_new > 0
+        if not starts:
             return "none"
-        if self.seeder != ATO or task.along_path:
+        if self.seeder != ATO or along_path:
             return name_of(self.seeder)
-        return name_of(SIR if task.n_new else self.in_a_star)
+        return name_of(SIR if enters else self.in_a_star)
 
     def was_begun(self, Py_ssize_t t):
         """Whether a solve was begun before the call came to its end."""
@@ -520,6 +532,47 @@ cdef class TaskList:
         self.coefficient, self.value = zeros("d", self.n_out), zeros("d", self.n_values)
         self.kept_beta, self.kept_scores = zeros("d", room), zeros("d", room)
         return 0
+
+
+cdef class PairNumbers:
+    """PairNumbers(): numbers of solves, by the two classes that they are of, in any order."""
+
+    def __cinit__(self):
+        self.place, self.room = {}, 0
+
+    def put(self, labels, Py_ssize_t first):
+        """The solves of the pairs (0, 1), (0, 2), … of some classes are ``first`` and those that follow."""
+        cdef const int64_t[::1] at = self.places(labels)
+        cdef Py_ssize_t i, j
+        for i in range(at.shape[0]):
+            for j in range(i + 1, at.shape[0]):
+                self.number[at[i] * self.room + at[j]] = self.number[at[j] * self.room + at[i]] = first
+                first += 1
+
+    def of(self, labels):
+        """Of these pairs, int64, -1 where there is none."""
+        cdef const int64_t[::1] at = self.places(labels)
+        cdef Py_ssize_t i, j, pair = 0
+        found = zeros("q", at.shape[0] * (at.shape[0] - 1) // 2)
+        cdef int64_t[::1] out = found
+        for i in range(at.shape[0]):
+            for j in range(i + 1, at.shape[0]):
+                out[pair] = self.number[at[i] * self.room + at[j]]
+                pair += 1
+        return found
+
+    cdef places(self, labels):
+        """Where classes stand in ``number``; those that are new get theirs."""
+        cdef Py_ssize_t i, j, k
+        at = filled("q", [self.place.setdefault(label, len(self.place)) for label in labels])
+        if len(self.place) > self.room:
+            k = len(self.place)
+            number = filled("q", [-1] * (k * k))
+            for i in range(self.room):
+                for j in range(self.room):
+                    number[i * k + j] = self.number[i * self.room + j]
+            self.number, self.room = number, k
+        return at
 
 
 # ---- Starts from an optimum over other rows --------------------------------------------------------
@@ -621,8 +674,8 @@ cdef class QueueStarts:
         return 0
 
     cdef bint pays(self, const Task *task) noexcept nogil:
-        """Whether auto makes a start; who names a seeder has it, and the accuracy that nu-SVC gets by it."""
-        return not (self.todo.chooses and self.todo.divides) or self.todo.parent_of(task).task.r >= LEAST_R_OF_START
+        """Whether there is to be a start."""
+        return not self.todo.divides or start_pays(self.todo.parent_of(task).task.r)
 
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
         """The start of a task, after ``begin``: beta in ``dual``, feasible, and V there. False if there is none."""

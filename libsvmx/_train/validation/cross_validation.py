@@ -28,7 +28,7 @@ from libsvmx._train.side_by_side import HandedOn, param_of, side_by_side
 from libsvmx._train.training import predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, by_pairs
-from libsvmx._train.validation.scheme import Seeding, check_seedable, scheme_in_queue
+from libsvmx._train.validation.scheme import Seeding, check_seedable, scheme_in_queue, star_from
 from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds, seeded_inner_folds
 from libsvmx._train.zero_weights import counting_part, nothing_counts
 from libsvmx.exceptions import StoppedEarly
@@ -188,7 +188,7 @@ def chosen(
         return seeding.usual(n_folds), queue
     if exact or apart or param.probability:
         return Seeding("none"), queue
-    return seeding.usual(n_folds, linked), None
+    return seeding.usual(n_folds, linked, star_from(param)), None
 
 
 class Left:
@@ -288,8 +288,8 @@ def queued(
         from libsvmx._train.queue.star_and_chain import Star
 
         known = star = Star(queue.another(), problem, kernels.members(problem), costs_of, observer)
-        seconds = sum(report.seconds for report in star.reports)
-        results.full = fold_report(star.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
+        seconds = star.report.seconds
+        results.full = fold_report([star.report], seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
     elif seeding.scheme == "chain":
         from libsvmx._train.queue.star_and_chain import Chain
 

@@ -19,7 +19,7 @@ from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values, held_out
 from libsvmx._train.limits import control_of
-from libsvmx._train.queue.tasks import tolerance_of_start, values_of_steps
+from libsvmx._train.queue.tasks import start_pays, tolerance_of_start, values_of_steps
 from libsvmx._train.solve_dual import recover, solve
 from libsvmx._train.validation.fold_start import FoldStarts, Optimum, OptimumAtC
 from libsvmx._train.validation.removal_path import RemovalPath
@@ -161,7 +161,7 @@ class DualFolds:
         ------
         Stopped
         """
-        known = self.full if seeding.scheme == "star" else self.last
+        known = self._known(seeding)
         effort, control = Effort(self.kernel), self._control(known.scale if known else 1.0)
         lower, upper = held_out(self.problem, left_out)
         fold = self.problem.changed(lower=lower, upper=upper)
@@ -170,7 +170,7 @@ class DualFolds:
         if warm is None and self._takes_path(seeding, len(left_out)):
             solved = self._along_path(fold, sums, left_out, effort)
         if solved is None:
-            start = self._start(fold, sums, left_out, seeding, warm, control)
+            start = self._start(fold, sums, left_out, seeding, warm, known, control)
             fold = fold.changed(beta=start.beta, scores=start.scores)
             effort.seeded()
             solution = solve(self.param, fold, self.kernel, self.budget_bytes, control)
@@ -231,6 +231,11 @@ class DualFolds:
         solution = self.removal.solution_without(left_out, sums)
         return None if solution is None else self._solved(fold, solution, left_out, "path", effort)
 
+    def _known(self, seeding: Seeding) -> SolvedFold | None:
+        """From whose optimum a fold starts, None if there is none, or from nothing is better."""
+        known = self.full if seeding.scheme == "star" else self.last
+        return known if known is None or known.scale == 1.0 or start_pays(1 / known.scale) else None
+
     def _start(
         self,
         fold: DualProblem,
@@ -238,12 +243,12 @@ class DualFolds:
         left_out: Buffer,
         seeding: Seeding,
         warm: OptimumAtC | None,
+        known: SolvedFold | None,
         control: Control,
     ) -> Start:
         """Where the solver starts; where a seeder finds nothing feasible, from nothing."""
         if warm is not None:
             return self.starts.from_smaller_C(fold, warm) or self.starts.from_nothing(left_out, control)
-        known = self.full if seeding.scheme == "star" else self.last
         start = None
         if known is not None and seeding.seeder != "none":
             # auto; and path, where the path has been lost

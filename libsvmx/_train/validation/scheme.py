@@ -23,7 +23,8 @@ STAR_FROM = 10
 LINKED_STAR_FROM = 5
 # Of a regression, which a start saves less.
 REGRESSION_STAR_FROM = 20
-# Of nu-SVC, of which many folds start from nothing all the same.
+# Of nu-SVC: in a queue many of its folds start from nothing all the same, and elsewhere NEAR leaves twice as many
+# iterations as SIR does in a chain.
 NU_STAR_FROM = 30
 # In a queue it pays from so many rows times folds on; solves are so short there that with fewer it takes what it saves.
 LEAST_STAR = 2000
@@ -31,10 +32,13 @@ LEAST_STAR = 2000
 
 def scheme_in_queue(param: Parameter, n_rows: int, n_folds: int) -> str:
     """Of auto in a queue: 'star', or '' for folds from nothing; a chain cannot be solved side by side."""
-    least = REGRESSION_STAR_FROM if param.svm_type.is_regression else STAR_FROM
-    if param.svm_type == SvmType.NU_SVC:
-        least = NU_STAR_FROM
+    least = REGRESSION_STAR_FROM if param.svm_type.is_regression else star_from(param)
     return "star" if n_folds >= least and n_rows * n_folds >= LEAST_STAR else ""
+
+
+def star_from(param: Parameter) -> int:
+    """With how many folds auto is a star."""
+    return NU_STAR_FROM if param.svm_type == SvmType.NU_SVC else STAR_FROM
 
 
 @record(frozen=True, slots=True)
@@ -62,15 +66,16 @@ class Seeding:
         if self.scheme and self.scheme not in SCHEMES:
             raise ParameterError(f"unknown seeding scheme {self.scheme!r}: choose chain or star")
 
-    def usual(self, n_folds: int, linked: bool = False) -> Seeding:
-        """With the scheme filled in, and for 'auto' with few folds a chain: a star has one training more.
+    def usual(self, n_folds: int, linked: bool = False, star_from: int = STAR_FROM) -> Seeding:
+        """With the scheme filled in, and for 'auto' with fewer folds than ``star_from`` a chain: a star has one
+        training more.
 
         ``linked``: to folds at other values of C.
         """
         if self.scheme:
             return self
         if self.seeder == "auto":
-            return replace(self, scheme="chain" if n_folds < (LINKED_STAR_FROM if linked else STAR_FROM) else "star")
+            return replace(self, scheme="chain" if n_folds < (LINKED_STAR_FROM if linked else star_from) else "star")
         if self.seeder in SEEDERS:
             return replace(self, scheme=SEEDERS[self.seeder].usual_scheme if n_folds >= STAR_FROM else "chain")
         return replace(self, scheme="star" if self.seeder == "path" else "chain")
