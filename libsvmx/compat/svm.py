@@ -152,6 +152,8 @@ class svm_problem(Handle):
 
     def _weights(self) -> Buffer | None:
         """What is in ``W`` now; None where all are 1. Raises DataError."""
+        if isinstance(self.W, list) and len(self.W) == len(self._rows) and self.W.count(1.0) == len(self.W):
+            return None  # as a rule; the same by NumPy takes longer than all else of the problem
         weights = targets_of(self.W, "W")
         if len(weights) != len(self._rows):
             raise DataError(f"W has {len(weights)} weights, but there are {len(self._rows)} rows; give one for each")

@@ -64,7 +64,9 @@ cdef class Positions:
 
     cdef int hold(self, Py_ssize_t m, int groups) except -1:
         """Memory for at most so many variables and groups."""
-        self.V, self.alpha, self.C, self.QD, self.linear = (zeros("d", m) for _ in range(5))
+        cdef double[::1] all_of_them = zeros("d", 5 * m)
+        self.V, self.alpha, self.C = all_of_them[:m], all_of_them[m:2 * m], all_of_them[2 * m:3 * m]
+        self.QD, self.linear = all_of_them[3 * m:4 * m], all_of_them[4 * m:]
         self.y, self.variable = zeros("b", m), zeros("i", m)
         self.up, self.low = table("f", groups, m), table("f", groups, m)
         return 0

@@ -101,9 +101,12 @@ cdef class Worker:
         self.control = QueueControl(param.eps, param.shrinking, max_iter, should_stop=should_stop)
         self.kernel_rows = GramRows(todo.kernel_values.of_thread(), l, m, ThreadPool(1))
         self.smo = Smo.for_many(m, 2, self.control, self.kernel_rows)
-        self.targets, self.weights, self.coefficients = zeros("d", l), zeros("d", l), zeros("d", l)
-        self.linear, self.lower, self.upper, self.start = (zeros("d", m) for _ in range(4))
-        self.beta, self.scores, self.group, self.row = zeros("d", m), zeros("d", m), zeros("b", m), zeros("i", m)
+        cdef double[::1] of_rows = zeros("d", 3 * l), of_variables = zeros("d", 6 * m)  # a buffer of each takes a microsecond
+        self.targets, self.weights, self.coefficients = of_rows[:l], of_rows[l:2 * l], of_rows[2 * l:]
+        self.linear, self.lower = of_variables[:m], of_variables[m:2 * m]
+        self.upper, self.start = of_variables[2 * m:3 * m], of_variables[3 * m:4 * m]
+        self.beta, self.scores = of_variables[4 * m:5 * m], of_variables[5 * m:]
+        self.group, self.row = zeros("b", m), zeros("i", m)
         self.column, self.total = zeros("i", todo.most_held), zeros("d", todo.most_held)
         if todo.has_larger:
             self.gathered, self.is_gathered = empty("f", l * max(1, todo.most_held)), zeros("b", l)
