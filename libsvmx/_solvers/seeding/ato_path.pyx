@@ -73,17 +73,18 @@ cdef double PATH_SHARE = 0.8
 # What a path works on takes longer than what SMO does: each line reads the factor twice. Measured on folds of 200 to 1,600
 # rows, where a value took 0.13 to 0.2 ns in SMO and 0.2 to 0.3 ns on a path.
 cdef double COST_OF_A_VALUE = 1.6
+# What it takes besides, in values that SMO works on. Measured on 4,500 folds of stars of 30 to 860 rows, where SMO took
+# 0.25 ns for a value, a path 1.0 ns, 1.5 us for a line and 9 us besides.
+cdef double COST_BESIDES = 36e3
 # In a chain of fewer folds a path that does not pay would cost too much of the whole: the first must pay sooner.
 cdef double MANY_FOLDS = 40.0
 
 # In a star, where folds do not know of each other, what a path may take is a part of the time of a solve from nothing.
 cdef double STAR_SHARE = 0.8
-# There each path begins with a factor and rows of its own. What it takes, in values that SMO works on: for each value that
-# it works on, for each line, and besides. Measured on 4,500 folds of 30 to 860 rows, where SMO took 0.25 ns for a value, a
-# path 1.0 ns, 1.5 us for a line and 9 us besides.
+# There each path begins with a factor and rows of its own, and takes more for a value, and something for each line. Measured
+# as above.
 cdef double COST_IN_A_STAR = 4.0
 cdef double COST_OF_A_LINE = 6e3
-cdef double COST_BESIDES = 36e3
 # There auto tries it where such a solve takes so many steps for each variable (else seeds save less, and a path as much),
 cdef double MANY_STEPS = 3.0
 # and where it is expected to take no more than this part of its time.
@@ -128,11 +129,11 @@ cdef class PathBudget:
         """What the path of the next fold may take; 0: none is to be tried. ``from_nothing``: work of a fold from nothing."""
         if self.to_beat < 0 or self.wait > 0:
             return 0.0
-        return PATH_SHARE / COST_OF_A_VALUE * self.scale * min(self.to_beat, from_nothing)
+        return max(0.0, PATH_SHARE * self.scale * min(self.to_beat, from_nothing) - COST_BESIDES) / COST_OF_A_VALUE
 
     cdef void note(self, bint along_path, bint whole, double path_work, double solve_work) noexcept nogil:
         """A fold is solved; ``whole``: its path came to its end."""
-        cdef double work = COST_OF_A_VALUE * path_work + solve_work if along_path else solve_work
+        cdef double work = solve_work + (COST_OF_A_VALUE * path_work + COST_BESIDES if along_path else 0.0)
         if not along_path:
             self.to_beat = work if self.to_beat < 0 else 0.5 * (work + self.to_beat)
             self.wait = max(0, self.wait - 1)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 class FoldResult(NamedTuple):
     """A fold: predictions of the rows held out, their decision values by pairs of ``labels``, and of all its solves
-    together how they went; what made the starts of all its pairs, 'ato' if it was a path for any; and what starts
+    together how they went; what made starts of its pairs, 'ato' if it was a path for any; and what starts
     took."""
 
     predicted: Buffer

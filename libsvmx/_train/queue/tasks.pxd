@@ -25,7 +25,9 @@ cdef struct Task:
     Py_ssize_t places           # in ``rows``: where its rows stand among those of the parent, then the rows that left
     Py_ssize_t n_left           # rows of the parent that are not its own
     Py_ssize_t n_new            # rows of its own that the parent lacks
-    double work_from_nothing    # values that the first of those it follows has worked on
+    double work_from_nothing    # values that the last of those it follows has worked on that started from nothing
+    int wait                    # of a chain: so many tasks from this one on start from nothing
+    int next_wait               # so many do after the next start that does not pay
     bint keeps                  # its optimum is kept for others
     Py_ssize_t optimum          # in ``kept_beta`` and ``kept_scores``
     double Cp
@@ -199,6 +201,7 @@ cdef class QueueStarts:
     cdef bint begin(self, Task *task, const Dual *dual) noexcept nogil
     cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef int add_new(self, const Task *task, const Dual *dual) except -1 nogil
-    cdef bint pays(self, const Task *task) noexcept nogil
+    cdef bint pays(self, Task *task) noexcept nogil
+    cdef bint pays_in_chain(self, Task *task) noexcept nogil
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil
