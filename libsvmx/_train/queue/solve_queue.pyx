@@ -168,7 +168,7 @@ cdef class Worker:
         cdef Optimum optimum
         cdef Formulation of
         cdef Parent parent
-        cdef bint seeded = has_start(task)
+        cdef bint stands, seeded = has_start(task)
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task, self.control.eps = task, self.todo.eps
         task.from_nothing = seeded and not self.starts.pays(task)
@@ -177,13 +177,14 @@ cdef class Worker:
         else:
             self.kernel_rows.begin(rows, task.n, self.todo.doubled)
         self.last_task = self.todo.number_of(task)
-        if self.pose(task, rows):
+        stands = self.pose(task, rows)
+        if stands:
             parent = self.todo.parent_of(task)
             self.control.worked(task.n)
             memcpy(&self.beta[0], &self.start[0], task.n_variables * sizeof(double))
             memcpy(&self.scores[0], &self.starts.V[0], task.n_variables * sizeof(double))
             task.converged, task.begun, task.reach = True, True, 1.0
-            optimum.rho, optimum.objective, optimum.r = parent.task.found.rho, parent.task.found.objective, 0.0
+            optimum.rho, optimum.objective, optimum.r = parent.task.found.rho, parent.task.found.objective, parent.task.r
             if task.turned:
                 optimum.rho = -optimum.rho
             task.gap = parent.task.gap
@@ -208,6 +209,8 @@ cdef class Worker:
         of = self.formulation(task)
         recover(&of, task.n, &self.weights[0] if self.todo.weighted else NULL, &self.dual, &self.beta[0], optimum.r,
                 coefficients, &task.found)
+        if stands and self.todo.divides:  # the parent's rho and objective are divided by r already
+            task.found.rho, task.found.objective = optimum.rho, optimum.objective
         task.seconds = 1e-9 * (svmx_nanoseconds() - began)
         if task.converged or not svmx_tickets_over(self.tickets):
             self.finish(task, coefficients)

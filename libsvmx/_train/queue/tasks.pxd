@@ -68,6 +68,11 @@ cdef inline double work_of_steps(Py_ssize_t n_variables, double iterations) noex
     return VALUES_OF_A_STEP * <double>(n_variables + VARIABLES_OF_A_STEP) * iterations
 
 
+# Whether it is over the same rows as the one from whose optimum it starts: a pair of classes, of which a fold has none.
+cdef inline bint is_as_parent(const Task *task) noexcept nogil:
+    return task.growth == 0 and task.n_left == 0 and task.n_new == 0
+
+
 # Whether it starts from an optimum.
 cdef inline bint has_start(const Task *task) noexcept nogil:
     return task.parent >= 0

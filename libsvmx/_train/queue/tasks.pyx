@@ -649,7 +649,9 @@ cdef class QueueStarts:
         task.work_from_nothing = former.work_from_nothing
         if not has_start(former) or former.from_nothing:
             task.work_from_nothing = work_of_steps(former.n, former.iterations)
-        return self.todo.may_stand and self.at.n_left == 0 and task.n_new == 0 and former.gap < self.control.eps
+        if former.gap >= self.control.eps:
+            return False
+        return is_as_parent(task) or (self.todo.may_stand and self.at.n_left == 0 and task.n_new == 0)
 
     cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
         """The start of a task from the optimum at a smaller C: beta in ``dual``, and V there."""
@@ -685,6 +687,8 @@ cdef class QueueStarts:
 
     cdef bint pays(self, Task *task) noexcept nogil:
         """Whether there is to be a start."""
+        if is_as_parent(task):
+            return True
         if self.todo.divides and not start_pays(self.todo.parent_of(task).task.r):
             return False
         return not task.chained or task.growth > 0 or self.todo.seeder == ATO or self.pays_in_chain(task)
