@@ -5,15 +5,15 @@ will do. Large C on rows that lie close together takes thousands for each. That 
 one or two the KKT gap is larger than at the start, or after four or twenty it has not fallen fast enough to come to the
 end soon. The path of optima from a small C is fastest then, where few variables are free; else working sets that are
 solved as a whole, by least squares; or by pair steps in cache, where too many variables are free for a factor. With a
-linear kernel of few features an interior point takes about as long whatever C is, so SMO has as many steps as take that
-long, its kernel rows included.
+linear kernel of few features an interior point takes about as long whatever C is, so SMO goes on as long as its gap
+falls so fast that what is left would take no longer, its kernel rows included.
 """
 
 from __future__ import annotations
 
 from math import inf, log
 
-from libsvmx._core.records import record
+from libsvmx._core.records import NamedTuple, record
 from libsvmx._solvers.solver import Solver, policy_field
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus
@@ -64,7 +64,12 @@ class ChoicePolicy:
     smo_gets_on : float         up to this product of the largest bound and the largest kernel value there are no looks
     linear_gets_on : float      the same with a linear kernel, of up to ``few_rows`` rows, times these: SMO is about as
         fast as CRSVM there, and faster where it solves many such problems at once
+    wide_gets_on : float        instead of it, where there are more features than rows: a plane separates these, and SMO
+        comes to it in as many steps at any larger C
     few_rows : int
+    linear_looks : floats       with a linear kernel of few features, SMO is looked at after as many steps as take such
+        shares of the time that CRSVM needs; it does not get on if what is left would take longer than CRSVM, should
+        the gap go on falling as it has. After the last one it is over
     most_free : int             IRWLS factors matrices of the free variables. Where more are free, the gap must be
         ``much_worse`` times that of the start for it to be faster than SMO, and Chunked goes on after the last look
     least_squares, by_pairs : Solver or None      who goes on; None: IRWLS and Chunked as they are
@@ -81,7 +86,9 @@ class ChoicePolicy:
     patience: float = 200
     smo_gets_on: float = 100.0
     linear_gets_on: float = 5e4
+    wide_gets_on: float = 1e8
     few_rows: int = 1500
+    linear_looks: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0, 2.0)
     most_free: int = 2500
     much_worse: float = 5.0
     least_squares: Solver | None = None
@@ -98,20 +105,25 @@ class Auto(Solver):
 
     policy: ChoicePolicy = policy_field(ChoicePolicy)
 
-    def queued_up_to(self, kernel_type: KernelType, n_rows: int) -> float:
+    def queued_up_to(self, kernel_type: KernelType, n_rows: int, n_features: int) -> float:
+        policy = self.policy
         if kernel_type != KernelType.LINEAR:
-            return self.policy.smo_gets_on
-        return self.policy.linear_gets_on / max(n_rows, 1) if n_rows <= self.policy.few_rows else 0.0
+            return policy.smo_gets_on
+        if n_rows > policy.few_rows:
+            return 0.0
+        return (policy.wide_gets_on if n_features > n_rows else policy.linear_gets_on) / max(n_rows, 1)
 
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
     ) -> DualSolution:
         from libsvmx._solvers.smo.solver import SMO, checked
 
-        nonzeros, features = features_of(dual, kernel)
-        gets_on_anyway = largest_product(dual, kernel) <= self.queued_up_to(KernelType(kernel.kind), kernel.n)
-        if inf in dual.upper or gets_on_anyway:
+        nonzeros, features = nonzeros_of(kernel)
+        limit = self.queued_up_to(KernelType(kernel.kind), kernel.n, features)
+        if inf in dual.upper or largest_product(dual, kernel) <= limit:
             return chosen(SMO().solve(dual, kernel, budget_bytes, control, threads), SMO.name)
+        if not (are_few(features, kernel.n) and dual.is_of_hinges()):
+            features = 0  # crsvm is not taken
         early = control.part(control.eps, 0, control.tell)
         smo = smo_of(dual, kernel, budget_bytes, early, threads)
         first = first_gap(dual)
@@ -120,8 +132,12 @@ class Auto(Solver):
             if exact:
                 early.read_out()
                 return chosen(exact, "smo, path")
-        looks = looks_at(self.policy, dual, kernel, nonzeros, features)
-        found, is_hard = run(smo, looks, self.policy, first, dual.size, early, control.max_iter)
+        looks = looks_of(self.policy, dual)
+        if features:
+            density = nonzeros / kernel.matrix.n_rows
+            steps = steps_for_features(kernel.n, dual.size, density, features, kernel.binary)
+            looks = linear_looks(self.policy, steps)
+        found, is_hard = run(smo, looks, first, early, control.max_iter)
         solution = chosen(checked(found, dual, kernel, early), SMO.name)
         early.read_out()
         has_grown = is_hard and smo.gap >= first
@@ -139,19 +155,36 @@ class Auto(Solver):
         return solution
 
 
-def looks_at(
-    policy: ChoicePolicy, dual: DualProblem, kernel: Kernel, nonzeros: int, features: int
-) -> Iterator[tuple[float, float]]:
-    """Steps in all after which SMO is looked at, with how many times the first gap its gap may be, 1 where it must also
-    fall fast enough, and 0 where it is over."""
+class Looks(NamedTuple):
+    """When SMO is looked at.
+
+    Attributes
+    ----------
+    at : tuple of pairs of float      steps in all, with how many times the first gap its gap may be, 1 where it must
+        also fall fast enough, and 0 where it is over
+    most_left : float                 it falls fast enough if so many more steps lead to the end
+    most_free : float                 where more variables are free, the gap may be ``much_worse`` times the first
+    much_worse : float
+    """
+
+    at: tuple[tuple[float, float], ...]
+    most_left: float
+    most_free: float = inf
+    much_worse: float = inf
+
+
+def looks_of(policy: ChoicePolicy, dual: DualProblem) -> Looks:
+    """Those at most problems."""
     unit = max(dual.size, policy.fewest)
-    if features:
-        steps = steps_for_features(kernel.n, dual.size, nonzeros / kernel.matrix.n_rows, features, kernel.binary)
-        yield min(steps, policy.later_looks[-1] * unit), 0.0
-        return
-    yield from ((count * unit, most) for count, most in policy.looks)
-    yield from ((count * unit, 1.0) for count in policy.later_looks)
-    yield policy.patience * unit, 0.0
+    at = (*policy.looks, *((count, 1.0) for count in policy.later_looks), (policy.patience, 0.0))
+    most_left = max(policy.soon_in_all, policy.soon * dual.size)
+    return Looks(tuple((count * unit, most) for count, most in at), most_left, policy.most_free, policy.much_worse)
+
+
+def linear_looks(policy: ChoicePolicy, steps: float) -> Looks:
+    """Those where so many steps take as long as crsvm."""
+    *shares, last = policy.linear_looks
+    return Looks((*((share * steps, 1.0) for share in shares), (last * steps, 0.0)), steps)
 
 
 def first_gap(dual: DualProblem) -> float:
@@ -192,40 +225,32 @@ def along_path(
     return exact if gap <= control.eps else None
 
 
-def run(
-    smo: Smo,
-    looks: Iterator[tuple[float, float]],
-    policy: ChoicePolicy,
-    first: float,
-    size: int,
-    control: Control,
-    max_iter: int,
-) -> tuple[DualSolution, bool]:
-    """SMO over ``size`` variables to the optimum, or to where a look says that it does not get on; and whether one has.
-    ``first``: its first gap.
+def run(smo: Smo, looks: Looks, first: float, control: Control, max_iter: int) -> tuple[DualSolution, bool]:
+    """SMO to the optimum, or to where a look says that it does not get on; and whether one has. ``first``: its first
+    gap.
 
     The looks change no step.
     """
-    converged, steps_left = False, max(policy.soon_in_all, policy.soon * size)
-    for count, most in looks:
+    converged = False
+    for count, most in looks.at:
         steps = int(count)
         limit = min(steps, max_iter or steps)
         converged = smo.advance(limit)
         if converged or control.stopped or limit < steps or most == 0:
             break
         if first < inf:
-            factor = most if smo.n_free <= policy.most_free else policy.much_worse
-            if not gets_on(first, smo.gap, limit, factor, steps_left, control.eps):
+            factor = most if smo.n_free <= looks.most_free else looks.much_worse
+            if not gets_on(first, smo.gap, limit, factor, looks.most_left, control.eps):
                 return smo.finish(converged), True
     return smo.finish(converged), False
 
 
-def gets_on(first: float, gap: float, steps: int, most: float, steps_left: float, eps: float) -> bool:
+def gets_on(first: float, gap: float, steps: int, most: float, most_left: float, eps: float) -> bool:
     """Whether the gap after so many steps is below ``most`` times the first; where that is 1, whether it falls so fast
-    that it comes to ``eps`` within ``steps_left`` more."""
+    that it comes to ``eps`` within ``most_left`` more."""
     if gap >= most * first:
         return False
-    return most > 1 or steps * log(gap / eps) < steps_left * log(first / gap)
+    return most > 1 or steps * log(gap / eps) < most_left * log(first / gap)
 
 
 def largest_product(dual: DualProblem, kernel: Kernel) -> float:
@@ -233,15 +258,14 @@ def largest_product(dual: DualProblem, kernel: Kernel) -> float:
     return max(max(dual.upper, default=0.0), -min(dual.lower, default=0.0)) * max(kernel.diagonal, default=0.0)
 
 
-def features_of(dual: DualProblem, kernel: Kernel) -> tuple[int, int]:
-    """Nonzeros and features of the rows, where crsvm may solve the problem: C-SVC or epsilon-SVR with a linear kernel
-    of not too many features. Else 0 and 0."""
-    if kernel.kind != KernelType.LINEAR or not dual.is_of_hinges():
+def nonzeros_of(kernel: Kernel) -> tuple[int, int]:
+    """Nonzeros and features of all rows, where the kernel is linear; else 0 and 0."""
+    if kernel.kind != KernelType.LINEAR:
         return 0, 0
     from libsvmx._core.matrix import count_nonzeros
 
     nonzeros, n = count_nonzeros(kernel.matrix)
-    return (nonzeros, n) if are_few(n, kernel.n) else (0, 0)
+    return nonzeros, n
 
 
 def are_few(n_features: int, n_rows: int) -> bool:

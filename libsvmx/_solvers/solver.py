@@ -188,9 +188,10 @@ class Solver:
         for known in self.settings():
             object.__setattr__(self, known.name, known.checked(getattr(self, known.name)))
 
-    def queued_up_to(self, kernel_type: KernelType, n_rows: int) -> float:
+    def queued_up_to(self, kernel_type: KernelType, n_rows: int, n_features: int) -> float:
         """Up to which product of the largest bound of |beta| and the largest kernel value this solver takes LIBSVM's
-        steps to the end of problems of up to ``n_rows`` rows, so that many of them may be solved at once."""
+        steps to the end of problems of up to ``n_rows`` rows, so that many of them may be solved at once.
+        ``n_features``: that occur, of a linear kernel."""
         return 0.0
 
     @classmethod

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._core.matrix import distinct_features
+from libsvmx._core.matrix import count_nonzeros, distinct_features
 from libsvmx._core.memory import MEGABYTE
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
@@ -181,11 +181,12 @@ def solver_of(problem: Problem, param: Parameter, largest: int) -> tuple[str, st
         return name, "it was asked for", product
     if param.has_infinite_cost:
         return "smo", "auto takes smo for a hard margin", product
-    limit = auto_of(param).queued_up_to(param.kernel_type, largest)
+    features = count_nonzeros(problem.features)[1] if param.kernel_type == KernelType.LINEAR else 0
+    limit = auto_of(param).queued_up_to(param.kernel_type, largest, features)
     if product <= limit:
         return "smo", f"auto takes it where C times the largest kernel value is {limit:g} or less", product
-    if param.kernel_type == KernelType.LINEAR:
-        return name, "auto begins with smo; with a linear kernel of few features crsvm goes on", product
+    if features and are_few(features, largest):
+        return name, "auto begins with smo; crsvm goes on where that is less work, the features are few", product
     return name, "it begins with smo, and looks early whether irwls or chunked is faster", product
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import inf
 
 from libsvmx._core.arrays import inverse, take_float64, take_int32
+from libsvmx._core.matrix import count_nonzeros
 from libsvmx._core.process import ThreadPool
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel_matrix import Kernel
@@ -137,7 +138,9 @@ class KernelProvider:
         slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # of one thread: rows of a solve
         if not policy.queue or param.kernel_type == KernelType.PRECOMPUTED or param.is_hard_margin:
             return None
-        most = param.solver.queued_up_to(param.kernel_type, self.most_rows())
+        linear = param.kernel_type == KernelType.LINEAR and not param.solver.follows_libsvm
+        n_features = count_nonzeros(problem.features)[1] if linear else 0
+        most = param.solver.queued_up_to(param.kernel_type, self.most_rows(), n_features)
         if most < inf:
             largest = max((self.whole or self.make_whole()).diagonal, default=0.0) if most else inf
             weight = 1.0 if problem.sample_weight is None else max(problem.sample_weight, default=0.0)

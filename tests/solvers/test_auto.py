@@ -21,8 +21,8 @@ IRIS, SPECIES = load("iris.scale")
 KINDS = ("C_SVC", "NU_SVC", "ONE_CLASS", "EPSILON_SVR", "NU_SVR")
 
 
-# SMO has twenty steps in all, and then is said not to get on.
-SOON = ChoicePolicy(fewest=1000, looks=((0.02, 0.0),), later_looks=(0.02,), smo_gets_on=0)
+# SMO has twenty steps in all, and then is said not to get on; with a linear kernel so many as crsvm would take anyway.
+SOON = ChoicePolicy(fewest=1000, looks=((0.02, 0.0),), later_looks=(0.02,), linear_looks=(4e-4,), smo_gets_on=0)
 
 
 # No path but from irwls.
@@ -374,7 +374,7 @@ def test_large_bounds_by_weights_are_no_queue(weights):
 @pytest.mark.parametrize("kernel_type", ["rbf", "linear", "polynomial"])
 def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type):
     """With so few steps any problem that may be handed over is."""
-    solver = Auto(ChoicePolicy(fewest=1000, looks=((0.005, 0.0),), later_looks=(0.005,)))
+    solver = Auto(ChoicePolicy(fewest=1000, looks=((0.005, 0.0),), later_looks=(0.005,), linear_looks=(1e-4,)))
     options = {"kernel_type": kernel_type, "eps": 1e-5, "coef0": 1.0}
     found = set()
     for C in (0.1, 20.0, 1000.0):
@@ -393,3 +393,30 @@ def test_a_linear_kernel_with_a_small_product_is_left_to_smo(rows, C, names):
     for classes in (2, 3):
         model = libsvmx.train(X, np.minimum(y, classes - 1), solver="auto", kernel_type="linear", C=C)
         assert set(chosen(model)) == names
+
+
+def test_more_features_than_rows_are_left_to_smo():
+    """Whatever C is: a plane separates them, and no coefficient comes to C. Others are looked at, and handed over."""
+    X, y = np.random.default_rng(2).normal(size=(135, 100)), np.repeat([1.0, 2.0, 3.0], 45)
+    solver = Auto(ChoicePolicy(fewest=1000, looks=((0.005, 0.0),)))
+    for rows in (range(90), range(135)):  # a solve by itself, and pairs in a queue
+        wide, smo, narrow = (
+            libsvmx.train(features[rows], y[rows], solver=choice, kernel_type="linear", C=1e3)
+            for features, choice in ((X, solver), (X, "smo"), (X[:, :60], solver))
+        )
+        assert set(chosen(wide)) == {"smo"}
+        assert bytes(wide.coef) == bytes(smo.coef)
+        assert set(chosen(narrow)) == {"smo, irwls"}
+
+
+@pytest.mark.parametrize(("distance", "names"), [(4.0, "smo"), (0.0, "smo, crsvm")])
+def test_a_linear_kernel_is_solved_by_what_is_less_work(distance, names):
+    """Of classes that overlap SMO would need thirty times as many steps as take as long as crsvm. A tenth shows it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 20))
+    y = np.where(X[:, 0] + (distance == 0) * rng.normal(size=3000) > 0, 1.0, -1.0)
+    X[:, 0] += distance * y
+    model = libsvmx.train(X, y, solver="auto", kernel_type="linear")
+    assert chosen(model) == [names]
+    few = model.reports[0].iterations < 0.2 * steps_for_features(3000, 3000, 20, 20, False)
+    assert few == (names == "smo, crsvm")

@@ -46,7 +46,7 @@ class SMO(Solver):
     follows_libsvm: ClassVar[bool] = True
     takes_infinite_cost: ClassVar[bool] = True
 
-    def queued_up_to(self, kernel_type: KernelType, n_rows: int) -> float:
+    def queued_up_to(self, kernel_type: KernelType, n_rows: int, n_features: int) -> float:
         return inf
 
     def solve(
