@@ -20,7 +20,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.queue.batches import queue_of
 from libsvmx._train.queue.models_at_once import trained_models
 from libsvmx._train.side_by_side import param_of, side_by_side
-from libsvmx._train.training import tell_asymmetry, train_counting
+from libsvmx._train.training import tell_asymmetry, tell_offset, train_counting
 from libsvmx._train.zero_weights import counting_part, dropped_classes
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
@@ -63,6 +63,7 @@ def train_many(
             check_targets(own, param)
             counting_part(own, param, Observer())
     tell_asymmetry(problem, param, observer)
+    tell_offset(problem, param, observer)
     models: list[Model] = []
     for j, model in enumerate(each_model(problems, param, rand, observer)):
         status = unfinished(model, param, observer)

@@ -45,6 +45,10 @@ def solve(param: Parameter, dual: DualProblem, kernel: Kernel, budget_bytes: flo
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
     solution = param.solver.solve(dual, kernel, budget_bytes, control, thread_count(param.threads))
+    if param.solver.follows_libsvm:
+        from libsvmx._solvers.smo.solver import checked
+
+        solution = checked(solution, dual, kernel, control)
     control.read_out()
     return solution
 

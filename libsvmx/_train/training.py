@@ -145,10 +145,6 @@ def solve_binary(
         if warm:
             dual = warm.begin(number, dual, kernel, control)
         solution = solve(param, dual, kernel, budget_bytes, control)
-        if param.solver.follows_libsvm:
-            from libsvmx._solvers.smo.solver import checked
-
-            solution = checked(solution, dual, kernel, control)
         if warm:
             warm.keep(number, dual, solution)
     seconds, weights = machine.monotonic() - began, problem.sample_weight
@@ -389,6 +385,8 @@ def cross_validate_problem(
 
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
+    if kernels is None:  # else a training has told it
+        tell_offset(problem, param, observer)
     (drawn,) = draw_repeats(problem, param, n_folds, 1, rand, observer)
     kernels = kernels or shared_kernels(problem, param, drawn.order)
     predicted = zeros("d", len(problem))

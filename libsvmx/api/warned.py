@@ -31,24 +31,27 @@ class EarlyStops(Forwarding):
     def __init__(self, observer: Observer):
         super().__init__(observer)
         self.found: set[Remark] = set()
-        self.of_data: dict[str, None] = {}  # each once, in their order
+        self.of_rows: dict[str, None] = {}  # each once, in their order
+        self.offset = ""
 
     def remark(self, kind: Remark, detail: str = "") -> None:
         if kind in WHAT_TO_DO:
             self.found.add(kind)
-        if kind in (Remark.FEW_ROWS_FOR_PROBABILITY, Remark.OFFSET):
-            self.of_data[REMARKS[kind].format(detail=detail)] = None
+        if kind == Remark.FEW_ROWS_FOR_PROBABILITY:
+            self.of_rows[REMARKS[kind].format(detail=detail)] = None
+        if kind == Remark.OFFSET:
+            self.offset = self.offset or REMARKS[kind].format(detail=detail)
         self.observer.remark(kind, detail)
 
 
 @contextmanager
-def early_stops_warned(observer: Observer | None, of_data: bool = False) -> Iterator[Observer]:
-    """The observer to work with; for the caller of the function that uses this a ConvergenceWarning, and with
-    ``of_data`` a UserWarning of classes of too few rows, and of features far from 0: of a training, not of folds, which
-    lack some rows by chance."""
+def early_stops_warned(observer: Observer | None, of_rows: bool = False) -> Iterator[EarlyStops]:
+    """The observer to work with; for the caller of the function that uses this a ConvergenceWarning, a UserWarning of
+    features far from 0, and with ``of_rows`` one of classes of too few rows: of a training, not of folds, which lack
+    some by chance."""
     stops = EarlyStops(observer or Observer())
     yield stops
-    for text in stops.of_data if of_data else ():
+    for text in (*(stops.of_rows if of_rows else ()), *filter(None, [stops.offset])):
         warn_caller(text)
     kinds = [kind for kind in WHAT_TO_DO if kind in stops.found]
     if kinds:

@@ -38,7 +38,15 @@ from libsvmx.sklearn.input_checks import check_parameters, test_data, training_d
 from libsvmx.sklearn.pickling import Pickled
 from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import matrix_of, weights_of
-from libsvmx.sklearn.training import TrainingData, check_exact, fingerprint, refined, train, train_without_steps
+from libsvmx.sklearn.training import (
+    TrainingData,
+    WarningOfOffset,
+    check_exact,
+    fingerprint,
+    refined,
+    train,
+    train_without_steps,
+)
 from libsvmx.sklearn.updating import Updating
 
 try:
@@ -176,7 +184,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
             if exact:
                 check_exact(param, self.kernel, "refine=True" if self.refine else "partial_fit")
             with self._watched("fit") as told:
-                observer = limited(told, param.time_limit)
+                observer = limited(WarningOfOffset(told), param.time_limit)
                 with raising(data.problem.matrix.source, observer):
                     model = self._train(data.problem, param, Rand(seed), observer)
                     if self._by_cv:

@@ -70,6 +70,7 @@ def policy(request):
     return request.param
 
 
+@pytest.mark.filterwarnings("ignore:rounding hides:libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows count once", "weights"])
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_values_are_those_of_trainings_by_themselves(name, weighted, policy):

@@ -6,6 +6,7 @@ from support import data
 
 import libsvmx
 from libsvmx.enums import KernelType
+from libsvmx.sklearn import SVC, NuSVC
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 40, size=(60, 3)) / 4
@@ -20,6 +21,30 @@ ORDINARY = [
 def test_a_training_warns_of_an_offset():
     with pytest.warns(UserWarning, match=r"feature 1 \(160000000 to 16000000.* is far from 0 for its range"):
         libsvmx.train(X + OFFSET, Y, gamma=0.5, C=10)
+
+
+THREE = Y + 2 * (X[:, 2] > 5)
+FAR = X + OFFSET
+OPTIONS = {"gamma": 0.5, "C": 10}
+OTHERS = {
+    "several classes": lambda: libsvmx.train(FAR, THREE, **OPTIONS),
+    "a state": lambda: libsvmx.train(FAR, Y, keep_state=True, **OPTIONS),
+    "several trainings": lambda: libsvmx.fit_many(FAR, np.column_stack([Y, -Y]), **OPTIONS),
+    "folds": lambda: libsvmx.cross_validate(FAR, Y, 3, **OPTIONS),
+    "seeded folds of several classes": lambda: libsvmx.cross_validate(FAR, THREE, 3, seeder="sir", **OPTIONS),
+    "leave-one-out": lambda: libsvmx.leave_one_out(FAR, Y, **OPTIONS),
+    "a grid": lambda: libsvmx.grid_search(FAR, Y, log2c=(0, 2, 1), log2g=(-30, -1, 29)),
+    "an estimator": lambda: SVC(**OPTIONS).fit(FAR, Y),
+    "an estimator with nu": lambda: NuSVC(gamma=0.5, nu=0.1).fit(FAR, Y),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_so_do(name):
+    """Each says it once."""
+    with pytest.warns(UserWarning) as caught:
+        OTHERS[name]()
+    assert sum("is far from 0" in str(one.message) for one in caught) == 1
 
 
 def test_it_does_not_where_nothing_depends_on_it():

@@ -56,3 +56,4 @@ cdef class Smo(PositionsWithRows):
 
 
 cdef double score_rounding(double largest, double squares) noexcept nogil
+cdef bint rounding_may_hide(double largest, double squares, double eps) noexcept nogil

@@ -483,6 +483,12 @@ cdef double score_rounding(double largest, double squares) noexcept nogil:
     return SAFETY * FLOAT_ERROR * max(1.0, largest) * sqrt(squares)
 
 
+cdef bint rounding_may_hide(double largest, double squares, double eps) noexcept nogil:
+    """Whether kernel values in float may hide more of the gap of ``beta`` than the tolerance, and LIBSVM's usual one; arguments
+    as of ``score_rounding``."""
+    return score_rounding(largest, squares) > MOST_ROUNDING * max(eps, USUAL_EPS)
+
+
 def gap_in_double(DualProblem problem, Kernel kernel, beta, Control control):
     """The KKT gap of ``beta`` with kernel values in double, where those in float may hide more than the tolerance, and LIBSVM's
     usual one; else None, and where the time is over before it is known.
@@ -500,7 +506,7 @@ def gap_in_double(DualProblem problem, Kernel kernel, beta, Control control):
         squares += b[v] * b[v]
     for i in range(n):
         largest = max(largest, fabs(diagonal[i]))
-    if score_rounding(largest, squares) <= MOST_ROUNDING * max(control.eps, USUAL_EPS):
+    if not rounding_may_hide(largest, squares, control.eps):
         return None
     V_, targets = zeros("d", problem.size), kernel.double_targets()
     cdef double[::1] of_row = zeros("d", n), sums = zeros("d", n), values = zeros("d", n), V = V_

@@ -147,7 +147,7 @@ class QueuedPairs:
         """Whether the sigmoids that were asked for are there, and all functions that they are of: the queue was not
         stopped before."""
         queue = self.queue
-        whole = queue.stopped is None or all(map(queue.went_well, self.own))
+        whole = queue.stopped is None or all(map(queue.has_ended, self.own))
         return whole and all(map(queue.sigmoid_is_done, self.sigmoids or ()))
 
     def collect(self, observer: Observer, for_model: bool = True) -> Pairs:

@@ -46,6 +46,8 @@ cdef class Worker:
     cdef Formulation formulation(self, const Task *task) noexcept nogil
     cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil
     cdef double gap(self) noexcept nogil
+    cdef bint may_hide_gap(self, const int32_t *rows) noexcept nogil
+    cdef int check_gap(self, Task *task, const int32_t *rows) except -1 with gil
     cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil
     cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil
     cdef bint decide_by_floats(self, const Task *task, const double *coefficients, double rho) except -1 nogil

@@ -18,7 +18,7 @@ from math import nan
 
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport critical_section
-from libc.math cimport HUGE_VAL
+from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
@@ -31,8 +31,8 @@ from libsvmx._core.tickets cimport (
     svmx_begin_tickets, svmx_counted_down, svmx_end_tickets, svmx_next_ticket, svmx_renew_tickets, svmx_tear_tickets,
     svmx_tickets, svmx_tickets_over)
 from libsvmx._kernels.cross cimport CrossTable
-from libsvmx._problem.dual cimport Certificate, Dual, add_variable, begin, gap_of, width_of_rho
-from libsvmx._solvers.smo.smo cimport Optimum, Smo
+from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, width_of_rho
+from libsvmx._solvers.smo.smo cimport Optimum, Smo, rounding_may_hide
 from libsvmx._train.formulation cimport Formulation, recover, write_dual
 from libsvmx._train.probability cimport fit
 from libsvmx._train.queue.tasks cimport Parent, QueueStarts, Task, TaskList, has_start
@@ -41,7 +41,7 @@ from libsvmx._core.arrays import empty, ramp
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.control import MARKS
-from libsvmx._solvers.smo.solver import SMO
+from libsvmx._solvers.smo.solver import SMO, checked
 from libsvmx._train import limits
 from libsvmx._train.formulation import QUANTITIES
 from libsvmx._train.solve_dual import announced
@@ -199,6 +199,8 @@ cdef class Worker:
             task.rows_computed = self.kernel_rows.rows_computed
             task.values_computed = task.rows_computed * self.dual.size
             task.gap = self.gap()
+            if task.converged and not self.todo.has_larger and self.may_hide_gap(rows):  # at many C no status is told
+                self.check_gap(task, rows)
             if self.todo.weighted or task.Cp != task.Cn:  # steps between equal bounds end at bounds exactly
                 task.width = width_of_rho(&self.dual, &self.beta[0], &self.scores[0])
         if task.keeps:
@@ -226,6 +228,28 @@ cdef class Worker:
             add_variable(&sides[self.group[v]], v, self.scores[v], self.beta[v] < self.upper[v],
                          self.beta[v] > self.lower[v], False)
         return max(gap_of(&sides[0]), gap_of(&sides[1]))
+
+    cdef bint may_hide_gap(self, const int32_t *rows) noexcept nogil:
+        """Whether kernel values in float may hide more of the gap than the tolerance."""
+        cdef double squares = 0.0, largest = 0.0
+        cdef Py_ssize_t v
+        for v in range(self.dual.size):
+            squares += self.beta[v] * self.beta[v]
+            largest = max(largest, fabs(self.todo.kernel_values.diagonal[rows[self.row[v]]]))
+        return rounding_may_hide(largest, squares, self.control.eps)
+
+    cdef int check_gap(self, Task *task, const int32_t *rows) except -1 with gil:
+        """The gap with kernel values in double."""
+        cdef Py_ssize_t m = self.dual.size
+        members = zeros("i", task.n)
+        cdef int32_t[::1] member = members
+        memcpy(&member[0], rows, task.n * sizeof(int32_t))
+        problem = DualProblem(self.linear[:m], self.lower[:m], self.upper[:m], self.group[:m], self.row[:m], self.start[:m])
+        solution = DualSolution(beta=self.beta[:m], scores=self.scores[:m], rho=0.0, objective=0.0, iterations=task.iterations,
+                                status=SolveStatus.CONVERGED, gap=task.gap)
+        solution = checked(solution, problem, self.todo.kernel_values.kernel.part(members), self.control)
+        task.gap, task.rounding = solution.gap, solution.status == SolveStatus.ROUNDING
+        return 0
 
     cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil:
         """Decision values of the rows held out; then the sigmoid or the fold of which this was the last solve.
@@ -681,6 +705,13 @@ cdef class SolveQueue(TaskList):
                 svmx_end_tickets(&self.tickets)
         return self.stopped is not None
 
+    def status_of(self, Py_ssize_t t):
+        """How a solve has ended."""
+        cdef Task *task = self.task(t)
+        if not task.converged:
+            return self.stopped or SolveStatus.ITERATION_LIMIT
+        return SolveStatus.ROUNDING if task.rounding else SolveStatus.CONVERGED
+
     def tell(self, Py_ssize_t t, observer):
         """Tell the observer of a solve. Returns its report."""
         cdef Task *task = self.task(t)
@@ -690,9 +721,7 @@ cdef class SolveQueue(TaskList):
         if not usual:
             for mark in marks:
                 observer.mark(mark)
-        status = SolveStatus.CONVERGED
-        if not task.converged:
-            status = self.stopped or SolveStatus.ITERATION_LIMIT
+        status = self.status_of(t)
         quantity = QUANTITIES[self.param.svm_type] if task.found.has_value else None
         report = SolveReport(
             iterations=task.iterations, objective=task.found.objective, rho=task.found.rho, n_sv=task.found.n_sv,
@@ -739,8 +768,8 @@ cdef class SolveQueue(TaskList):
             n_sv += task.found.n_sv
             n_bsv += task.found.n_bsv
             gap, reach = max(gap, task.gap), max(reach, task.reach)
-            if not task.converged and status == SolveStatus.CONVERGED:
-                status = self.stopped or SolveStatus.ITERATION_LIMIT
+            if status == SolveStatus.CONVERGED:
+                status = self.status_of(t)
         rho = self.task(first).found.rho if last == first + 1 else nan
         return SolveReport(
             iterations=iterations, objective=objective, rho=rho, n_sv=n_sv, n_bsv=n_bsv, status=status, rows_computed=rows,

@@ -51,6 +51,7 @@ cdef struct Task:
     int64_t rows_computed
     int64_t values_computed
     bint converged
+    bint rounding               # but the gap is above the tolerance once kernel values are in double
     bint begun                  # before the end of the call
     char *marks
     Py_ssize_t n_marks

@@ -478,10 +478,14 @@ cdef class TaskList:
             raise IndexError(f"fold {f} of {self.n_folds}")
         return self.folds[f].done
 
-    def went_well(self, Py_ssize_t t):
+    def has_ended(self, Py_ssize_t t):
         """Whether a solve has come to its end, and its numbers are finite."""
         cdef Task *task = self.task(t)
         return task.converged and isfinite(task.found.rho) and isfinite(task.found.objective)
+
+    def went_well(self, Py_ssize_t t):
+        """The same, and rounding hides nothing of its gap."""
+        return self.has_ended(t) and not self.task(t).rounding
 
     def all_went_well(self, Py_ssize_t first, Py_ssize_t last):
         """The same of all solves from ``first`` to ``last``."""

@@ -19,6 +19,7 @@ from libsvmx._train.checks import BYTES_OF_PATH, check_nu, check_pairs
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
+from libsvmx._train.training import tell_offset
 from libsvmx._train.updating.binary_problem import (
     NO_STATE,
     BinaryProblem,
@@ -481,6 +482,7 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     check_kept(param)
     check_rows(problem, param)
     check_feasible(problem, param)
+    tell_offset(problem, param, observer)
     with errors_of_a_path(NO_STATE):
         problem, table = kept_rows(problem, param, observer)
     ids = np.arange(len(problem), dtype=np.int64)

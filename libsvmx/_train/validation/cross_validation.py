@@ -25,7 +25,7 @@ from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.parameter import class_costs
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
 from libsvmx._train.side_by_side import HandedOn, param_of, side_by_side
-from libsvmx._train.training import predict_fold, shared_kernels, train_all_but
+from libsvmx._train.training import predict_fold, shared_kernels, tell_offset, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, by_pairs
 from libsvmx._train.validation.scheme import Seeding, check_seedable, scheme_in_queue, star_from
@@ -119,6 +119,7 @@ def cross_validate(
     """
     observer = limited(observer, param.time_limit)
     check_problem(problem, param)
+    tell_offset(problem, param, observer)
     drawn = draw_repeats(problem, param, n_folds, repeats, rand, observer)
     results = Results(problem, param, drawn, observer)
     n = len(results.each)

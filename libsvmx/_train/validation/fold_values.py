@@ -15,7 +15,7 @@ from libsvmx._train.checks import check_problem
 from libsvmx._train.drawn_folds import draw_repeats, folds_at_once
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.side_by_side import param_of, side_by_side
-from libsvmx._train.training import shared_kernels, train_all_but
+from libsvmx._train.training import shared_kernels, tell_offset, train_all_but
 from libsvmx._train.validation.problem_folds import by_pairs
 from libsvmx.exceptions import StoppedEarly
 
@@ -56,6 +56,7 @@ def fold_values(
     """
     observer, n = limited(observer, param.time_limit), len(problem)
     check_problem(problem, param)
+    tell_offset(problem, param, observer)
     (drawn,) = draw_repeats(problem, param, n_folds, 1, rand, observer)
     each = drawn.each
     labels = folds.group_classes(problem.targets)[0] if param.svm_type.is_classification else []

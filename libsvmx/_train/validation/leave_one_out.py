@@ -24,7 +24,7 @@ from libsvmx._train.checks import check_problem
 from libsvmx._train.drawn_folds import Fold, draw_folds
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.side_by_side import side_by_side
-from libsvmx._train.training import predict_fold, shared_kernels, train_all_but
+from libsvmx._train.training import predict_fold, shared_kernels, tell_offset, train_all_but
 from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport
 from libsvmx._train.validation.problem_folds import ProblemFolds, by_pairs
@@ -113,6 +113,7 @@ def leave_one_out(
     """
     observer, n = limited(observer, param.time_limit), len(problem)
     seeding = checked_seeding(problem, param, seeder)
+    tell_offset(problem, param, observer)
     order = draw_folds(problem, param, n, rand, observer)[0]
     place, kernels = inverse(order, n), shared_kernels(problem, param)
     part = counting_part(problem, param, observer)

@@ -23,6 +23,7 @@ from libsvmx._train.folds import Rand
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.parameter import class_costs
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
+from libsvmx._train.training import tell_offset
 from libsvmx._train.validation.cross_validation import cross_validate
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx._typing import TYPE_CHECKING
@@ -67,6 +68,7 @@ def predicted_permutations(
     """
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
+    tell_offset(problem, param, observer)
     check_permutable(problem, param, n_folds)
     rand = Rand(seed)
     draw_folds(problem, param, n_folds, rand, observer)
