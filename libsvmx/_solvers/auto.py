@@ -94,6 +94,10 @@ class ChoicePolicy:
     least_squares: Solver | None = None
     by_pairs: Solver | None = None
 
+    def most_steps(self, size: int) -> int:
+        """How many steps SMO has over so many variables."""
+        return int(self.patience * max(size, self.fewest))
+
 
 @record(frozen=True)
 class Auto(Solver):
@@ -176,9 +180,10 @@ class Looks(NamedTuple):
 def looks_of(policy: ChoicePolicy, dual: DualProblem) -> Looks:
     """Those at most problems."""
     unit = max(dual.size, policy.fewest)
-    at = (*policy.looks, *((count, 1.0) for count in policy.later_looks), (policy.patience, 0.0))
+    early = (*policy.looks, *((count, 1.0) for count in policy.later_looks))
+    at = (*((count * unit, most) for count, most in early), (policy.most_steps(dual.size), 0.0))
     most_left = max(policy.soon_in_all, policy.soon * dual.size)
-    return Looks(tuple((count * unit, most) for count, most in at), most_left, policy.most_free, policy.much_worse)
+    return Looks(at, most_left, policy.most_free, policy.much_worse)
 
 
 def linear_looks(policy: ChoicePolicy, steps: float) -> Looks:

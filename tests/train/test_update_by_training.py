@@ -23,7 +23,7 @@ SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
 
 CASES = {
     "heart": (("heart_scale",), {"C": 4.0, "gamma": 0.1}),
-    "heart, linear": (("heart_scale",), {"C": 10.0, "kernel_type": LINEAR}),
+    "heart, linear": (("heart_scale",), {"C": 1.0, "kernel_type": LINEAR}),
     "heart, one-class": (("heart_scale",), {"svm_type": ONE_CLASS, "nu": 0.23, "gamma": 0.2}),
     "iris": (("iris.scale",), {"C": 1e3, "gamma": 0.5}),
     "glass, weights": (("glass.scale",), {"C": 8.0, "gamma": 0.3, "weights": {1: 3.0, 7: 0.1}}),
@@ -144,8 +144,8 @@ def test_what_is_less_work_is_done(rows, n, leaving, options, trained):
     assert state.gap < 1e-9
 
 
-def test_a_training_that_needs_too_many_iterations():
-    """At a large C: the path is followed after all, and then at once, too."""
+def test_where_smo_does_not_get_on_a_path_is_followed():
+    """At a large C, where the first training is left to another solver, whose steps say nothing of SMO's."""
     X, y = noisy_quadrants(1200)
     state = libsvmx.train(X[:600], y[:600], keep_state=True, C=1e5, gamma=5.0)
     trained = []
@@ -153,7 +153,7 @@ def test_a_training_that_needs_too_many_iterations():
         state.update(add=(X[begin : begin + 200], y[begin : begin + 200]), remove=state.ids[:200])
         trained.append(state.report.retrained)
         assert state.report.breakpoints > 100
-    assert trained[0] == 1 and 0 in trained
+    assert trained == [0, 0, 0]
     assert state.gap < 1e-13 * 1e5
 
 

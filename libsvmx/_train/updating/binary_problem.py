@@ -309,7 +309,7 @@ def train_binary(
 
 def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Observer) -> tuple[Buffer, int]:
     """beta of a training from nothing, to ``param.eps``, by variable in the order of a path, and how many iterations it
-    took. Raises Stopped."""
+    takes by SMO: where auto has left that for another solver, as many as it gives it at most. Raises Stopped."""
     members = index.members[pair]
     problem = index.problem.take(members, signed(pair, index.problem.take(members).targets))
     control = control_of(param, observer)
@@ -320,4 +320,7 @@ def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Obser
         raise Stopped(control.stopped)
     if solution.status != SolveStatus.CONVERGED:
         observer.remark(Remark(solution.status))
-    return interleaved(solution.beta, len(problem)), solution.iterations
+    iterations = solution.iterations
+    if solution.chosen not in ("", SMO.name):
+        iterations = max(iterations, Auto().policy.most_steps(dual.size))
+    return interleaved(solution.beta, len(problem)), iterations
