@@ -82,6 +82,9 @@ if TYPE_CHECKING:
     from libsvmx.sklearn import SVCCV as SVCCV
     from libsvmx.sklearn import SVR as SVR
     from libsvmx.sklearn import SVRCV as SVRCV
+    from libsvmx.sklearn import LinearSVC as LinearSVC
+    from libsvmx.sklearn import LinearSVCCV as LinearSVCCV
+    from libsvmx.sklearn import LinearSVR as LinearSVR
     from libsvmx.sklearn import NuSVC as NuSVC
     from libsvmx.sklearn import NuSVR as NuSVR
     from libsvmx.sklearn import OneClassSVM as OneClassSVM
@@ -213,6 +216,9 @@ _HOME = {
 
 # Need scikit-learn, so `import *` does without.
 _ESTIMATORS = (
+    "LinearSVC",
+    "LinearSVCCV",
+    "LinearSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

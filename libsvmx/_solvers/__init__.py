@@ -3,6 +3,7 @@
     smo/             LIBSVM's own path, bit by bit; and the same iteration from a known start
     decomposition/   working sets of many variables, by pair steps or by least squares (IRWLS)
     interior_point/  C-SVC, epsilon-SVR by explicit features: predictor-corrector, constraint reduction, crossover
+    linear/          linear machines with a penalised intercept, another problem: coordinate descent, Newton steps
     path/            exact optima that follow their data: rows join and leave, C changes
     seeding/         starts of a fold from the optimum of another
     control          tolerance, limits, and whom to tell of progress; every solver has one

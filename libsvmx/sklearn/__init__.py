@@ -12,6 +12,8 @@
       progress.py     callbacks, bars, the transcript
       files.py        model files of LIBSVM (class_order.py: their classes, sorted); pickling.py: pickles
       fitted.py       the trained model of an estimator, with what predicts by it
+    linear.py         LinearSVC, LinearSVR: the problems of LIBLINEAR, by a solver of their own
+    linear_search.py    LinearSVCCV
     search.py         SVCCV, SVRCV: C and gamma by cross-validation within one fit
       search_folds.py     scores of the points, by columns of growing C or training by training
       search_results.py   cv_results_
@@ -34,6 +36,8 @@ except ImportError as error:
     ) from error
 
 from libsvmx.sklearn.classifiers import SVC, NuSVC
+from libsvmx.sklearn.linear import LinearSVC, LinearSVR
+from libsvmx.sklearn.linear_search import LinearSVCCV
 from libsvmx.sklearn.outliers import OneClassSVM
 from libsvmx.sklearn.patching import patch_sklearn, unpatch_sklearn
 from libsvmx.sklearn.progress import Progress
@@ -46,6 +50,9 @@ __all__ = [
     "SVCCV",
     "SVR",
     "SVRCV",
+    "LinearSVC",
+    "LinearSVCCV",
+    "LinearSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

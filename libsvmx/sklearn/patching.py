@@ -10,10 +10,11 @@ from typing import Any
 import sklearn.svm
 
 from libsvmx.sklearn.classifiers import SVC, NuSVC
+from libsvmx.sklearn.linear import LinearSVC, LinearSVR
 from libsvmx.sklearn.outliers import OneClassSVM
 from libsvmx.sklearn.regressors import SVR, NuSVR
 
-OURS: dict[str, Any] = {"SVC": SVC, "NuSVC": NuSVC, "SVR": SVR, "NuSVR": NuSVR, "OneClassSVM": OneClassSVM}
+OURS: dict[str, Any] = {kind.__name__: kind for kind in (SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR)}
 # Where scikit-learn defines its classes: pickles name this module, and have to find what they were made of.
 DEFINING = "sklearn.svm._classes"
 
@@ -22,14 +23,18 @@ replaced: list[tuple[ModuleType, str, Any]] = []
 
 
 def patch_sklearn() -> None:
-    """Put libsvmx's SVC, NuSVC, SVR, NuSVR and OneClassSVM in the place of those of ``sklearn.svm``.
+    """Put libsvmx's estimators in the place of those of ``sklearn.svm``.
+
+    They are SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC and LinearSVR.
 
     Every module of scikit-learn that is imported gets them; names that other modules have imported before stay, so
-    call this first. Estimators pickled by scikit-learn stay its own. What is replaced, and what of ``sklearn.svm``
+    call this first. What LinearSVC refuses, ``penalty="l1"`` and ``multi_class="crammer_singer"``, is then trained by
+    scikit-learn. Estimators pickled by scikit-learn stay its own. What is replaced, and what of ``sklearn.svm``
     stays scikit-learn's, is logged by the logger ``libsvmx.sklearn`` at level INFO. A second call does nothing.
     """
     if replaced:
         return
+    LinearSVC._theirs = sklearn.svm.LinearSVC
     theirs = {id(getattr(sklearn.svm, name)): name for name in OURS}
     for path, module in list(sys.modules.items()):
         if not (path == "sklearn" or path.startswith("sklearn.")) or path == DEFINING or module is None:
@@ -47,6 +52,7 @@ def patch_sklearn() -> None:
 
 def unpatch_sklearn() -> None:
     """Undo ``patch_sklearn``. Estimators that exist stay what they are."""
+    LinearSVC._theirs = None
     while replaced:
         module, attribute, value = replaced.pop()
         setattr(module, attribute, value)

@@ -33,6 +33,8 @@ from libsvmx.sklearn.search_results import results_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from libsvmx.sklearn.search_folds import Scores
+
 # LIBSVM's guide: powers of 4 from these exponents of 2 on; 10 of them end at 2^13 and 2^3.
 FIRST_C, FIRST_GAMMA, STEP = -5, -15, 2
 MAX_EXPONENT = 1023  # of a double
@@ -41,9 +43,9 @@ WEIGHTS_SCORES = hasattr(GridSearchCV, "_check_scorers_accept_sample_weight")
 
 
 class BaseSearch(BaseEstimator):
-    """What SVCCV and SVRCV share. Their parameters are those of ``_kind``, and those of the search."""
+    """What SVCCV, SVRCV and LinearSVCCV share. Their parameters are those of ``_kind``, and those of the search."""
 
-    _kind: ClassVar[type[BaseSVM]]
+    _kind: ClassVar[Any]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "gammas": [Interval(Integral, 1, None, closed="left"), "array-like"],
@@ -122,36 +124,51 @@ class BaseSearch(BaseEstimator):
             rows, y = X, column_or_1d(y, warn=True)
         else:
             rows, y = training_data(self, X, y, given=self.kernel == "precomputed")
-        if self._kind is SVC:
+        if issubclass(self._kind, ClassifierMixin):
             check_classification_targets(y)
         else:
             y = np.asarray(y, dtype=np.float64)
         estimator = self._estimator()
         scorer = None if self.scoring is None else check_scoring(estimator, self.scoring)
-        cv = check_cv(self.cv, y, classifier=isinstance(estimator, SVC))
+        cv = check_cv(self.cv, y, classifier=isinstance(estimator, ClassifierMixin))
         splits = list(cv.split(rows, y, groups))
         if not splits:
             raise ValueError(f"cv gives no folds: {self.cv!r}")
         if isinstance(sample_weight, Real):  # as SVC takes it
             sample_weight = np.full(len(y), float(sample_weight))
         costs, gammas = self._costs(), self._gammas()
-        weighted = WEIGHTS_SCORES and (scorer is None or _takes_weights(scorer))
-        searched, known = estimator, rows
+        scores = self._scores(estimator, rows, y, sample_weight, splits, scorer)
+        names = ("C",) if gammas == [None] else ("C", "gamma")
+        points = [dict(zip(names, values, strict=False)) for values in product(costs, gammas)]
+        self.n_splits_, self.scorer_ = len(splits), scorer or check_scoring(estimator)
+        self._take(estimator, points, results_of(points, scores), rows, y, sample_weight)
+
+    def _scores(
+        self, estimator: Any, X: Any, y: Any, sample_weight: Any, splits: list[tuple[Any, Any]], scorer: Any
+    ) -> Scores:
+        """The scores of all points, of which C changes last."""
+        searched, known = estimator, X
         if callable(self.kernel) and not callable(self.scoring):  # which may look at rows
             searched = copy(estimator).set_params(kernel="precomputed")  # each value is asked for once, not by fold
             known = KernelRows.of(self.kernel, X).all_values()
         search = FoldSearch(
-            searched, known, y, sample_weight, splits, costs, gammas, scorer, weighted, effective_n_jobs(self.n_jobs)
+            searched,
+            known,
+            y,
+            sample_weight,
+            splits,
+            self._costs(),
+            self._gammas(),
+            scorer,
+            weights_score(scorer),
+            effective_n_jobs(self.n_jobs),
         )
         if search.has_columns:
             search.columns()
             search.confirm()
         else:
             search.trainings()
-        names = ("C",) if gammas == [None] else ("C", "gamma")
-        points = [dict(zip(names, values, strict=False)) for values in product(costs, gammas)]
-        self.n_splits_, self.scorer_ = len(splits), scorer or check_scoring(estimator)
-        self._take(estimator, points, results_of(points, search.scores), rows, y, sample_weight)
+        return search.scores
 
     def _take(
         self, estimator: Any, points: list[dict[str, Any]], results: dict[str, Any], X: Any, y: Any, sample_weight: Any
@@ -170,11 +187,13 @@ class BaseSearch(BaseEstimator):
             estimator.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
             self.refit_time_ = machine.perf_counter() - begun
         self.cv_results_, self.best_index_, self.best_params_ = results, best, points[best]
-        self.C_, self.gamma_ = estimator.C, estimator.gamma
+        self.C_ = estimator.C
         self.best_score_ = float(results["mean_test_score"][best])
         self.Cs_ = np.array(self._costs())
-        gammas = self._gammas()
-        self.gammas_ = np.array(gammas, dtype=object if any(isinstance(g, str) for g in gammas) else None)
+        if hasattr(estimator, "gamma"):
+            gammas = self._gammas()
+            self.gamma_ = estimator.gamma
+            self.gammas_ = np.array(gammas, dtype=object if any(isinstance(g, str) for g in gammas) else None)
         if self.refit:
             if hasattr(estimator, "classes_"):
                 self.classes_ = estimator.classes_
@@ -258,6 +277,11 @@ def _axis(name: str, given: Any, first: int) -> list[Any]:
     if not values or not all(isinstance(value, (str, Real)) for value in values):
         raise ValueError(f"{name} must be a number of values, or a list of them, not {given!r}")
     return [value if isinstance(value, str) else float(value) for value in values]
+
+
+def weights_score(scorer: Any) -> bool:
+    """Whether scores, None: those of estimators, know of weights."""
+    return WEIGHTS_SCORES and (scorer is None or _takes_weights(scorer))
 
 
 def _takes_weights(scorer: Any) -> bool:

@@ -45,6 +45,17 @@ def test_scikit_learn_of_searches(name):
     assert failed(getattr(libsvmx, name)(**SEARCH)) == {}
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_scikit_learn_of_linear_machines(loss):
+    assert failed(libsvmx.LinearSVC(loss=loss)) == {}
+    assert failed(libsvmx.LinearSVCCV(Cs=SEARCH["Cs"], loss=loss)) == {}
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+def test_scikit_learn_of_linear_regression(loss):
+    assert failed(libsvmx.LinearSVR(loss=loss)) == {}
+
+
 @pytest.mark.parametrize("container", ["dense", "sparse"])
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_are_repetitions(name, container):

@@ -11,7 +11,7 @@ import libsvmx
 
 svm = optional("sklearn.svm")
 
-NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR")
 X, Y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
 
 
@@ -64,7 +64,7 @@ def test_what_is_replaced_is_logged(caplog):
         libsvmx.unpatch_sklearn()
     told = caplog.text
     assert "sklearn.svm.SVC is libsvmx's" in told
-    assert "sklearn.svm.LinearSVC stays scikit-learn's" in told
+    assert "sklearn.svm.l1_min_c stays scikit-learn's" in told
 
 
 SCRIPT = """\

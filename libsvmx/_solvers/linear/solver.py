@@ -1,0 +1,317 @@
+"""Linear machines with a penalised intercept, by coordinate descent and by Newton steps.
+
+The problem and its dual stand at the top of row_passes.pyx. Newton steps are those of the method of multipliers, on
+
+    min_w  1/2 |w|^2 + sum_k max_beta (r_k beta - tube |beta| - (beta - centre_k)^2 / (2 sigma_k)),   r = target - X w
+
+with beta_k in its box. Its gradient is w - X'beta and, with the rows whose beta_k is free to move, its generalised
+Hessian is I + sum_free sigma_k x_k x_k'. The next centre is beta, and sigma grows. A squared loss is such a subproblem
+itself, with centre 0 and sigma = 1 / ridge, and there is only one.
+
+Yan & Li, An efficient augmented Lagrangian-based method for linear equality-constrained Lasso and support vector
+machines, 2020, arXiv:1912.06800, with an exact search along each step, and w by Cholesky or conjugate gradients.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from libsvmx._core.dense import cholesky, solve_cholesky
+from libsvmx._core.stopping import NOBODY, Stopped
+from libsvmx._kernels.feature_products import SparseRows
+from libsvmx._kernels.featurerows import DenseRows
+from libsvmx._solvers.linear.row_passes import Descent
+from libsvmx.enums import SolveStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from libsvmx._core.stopping import Token
+    from libsvmx._solvers.linear.row_passes import ChosenRows, Losses
+    from libsvmx._typing import FloatArray
+
+# Values of rows between two questions: some milliseconds.
+PIECE = 1 << 22
+# What a subproblem may leave of the gap, and of the slope a search along a step.
+INNER, SLOPE = 0.1, 0.1
+# Newton steps of a subproblem after which sigma stays as it is, where there is a next one; and its growth at most.
+STEPS, GROWTH = 30, 10.0
+# Tries of a search; conjugate gradients of a step, and what they leave of the right-hand side.
+TRIES, GRADIENTS, RESIDUAL = 30, 200, 0.1
+# Subproblems that may go by without a smaller gap, or steps of the only one without a smaller objective.
+PATIENCE = 5
+
+
+class LinearPolicy(NamedTuple):
+    """What is tried where; tests give others.
+
+    Attributes
+    ----------
+    most_features : int      of Newton steps from the start, by a factorized Hessian; where there are more,
+    passes : int             of coordinate descent come first, then Newton steps by conjugate gradients
+    """
+
+    most_features: int = 512
+    passes: int = 100
+
+
+USUAL = LinearPolicy()
+
+
+class LinearSolution(NamedTuple):
+    """The best that was found.
+
+    Attributes
+    ----------
+    w : array of shape (n,)
+    beta : array of shape (m,)       feasible in the dual
+    objective, gap : float           primal value at w; less the dual value of beta, so at most so far above the least
+    iterations : int                 passes of coordinate descent and Newton steps
+    status : SolveStatus
+    """
+
+    w: FloatArray
+    beta: FloatArray
+    objective: float
+    gap: float
+    iterations: int
+    status: SolveStatus
+
+
+def solve(
+    rows: ChosenRows,
+    losses: Losses,
+    tol: float,
+    max_iter: int,
+    asking: Token = NOBODY,
+    start: FloatArray | None = None,
+    policy: LinearPolicy = USUAL,
+) -> LinearSolution:
+    """The optimum to a gap of ``tol`` times the objective, or what was found until the end came.
+
+    Parameters
+    ----------
+    max_iter : int                                   iterations at most
+    start : array of shape (m,), or None             feasible beta; None: 0
+    """
+    return LinearSolver(rows, losses, tol, max_iter, asking, policy).solve(start)
+
+
+class LinearSolver:
+    """One solve, and the best point until now."""
+
+    def __init__(
+        self, rows: ChosenRows, losses: Losses, tol: float, max_iter: int, asking: Token, policy: LinearPolicy
+    ) -> None:
+        self.rows, self.losses, self.tol, self.max_iter = rows, losses, tol, max_iter
+        self.asking, self.policy = asking, policy
+        self.factorizes = rows.n <= policy.most_features
+        self.iterations = 0
+        # of w = 0, beta = 0
+        self.w, self.beta = np.zeros(rows.n), np.zeros(rows.m)
+        self.objective = self.gap = losses.primal(np.zeros(rows.m))
+
+    def solve(self, start: FloatArray | None) -> LinearSolution:
+        try:
+            if start is not None:
+                self.take_dual(start)
+            if not self.factorizes:
+                self.descend()
+            self.step()
+            status = SolveStatus.ROUNDING if self.iterations < self.max_iter else SolveStatus.ITERATION_LIMIT
+        except Stopped as stop:
+            status = stop.status
+        if self.is_solved:
+            status = SolveStatus.CONVERGED
+        return LinearSolution(self.w, self.beta, self.objective, self.gap, self.iterations, status)
+
+    @property
+    def is_solved(self) -> bool:
+        return self.gap <= self.tol * self.objective
+
+    @property
+    def goes_on(self) -> bool:
+        return not self.is_solved and self.iterations < self.max_iter
+
+    def take(self, w: FloatArray, scores: FloatArray, beta: FloatArray, gathered: FloatArray) -> float:
+        """Keep w, beta of the smallest gap; returns the objective. ``scores``: X w, ``gathered``: X'beta."""
+        primal = 0.5 * float(w @ w) + self.losses.primal(scores)
+        gap = primal - self.losses.dual(beta) + 0.5 * float(gathered @ gathered)
+        if gap < self.gap:
+            self.w, self.beta, self.objective, self.gap = w.copy(), beta.copy(), primal, max(gap, 0.0)
+        return primal
+
+    def take_dual(self, beta: FloatArray) -> FloatArray:
+        """The same of beta and w = X'beta, which is returned."""
+        w = self.gathered(beta)
+        self.take(w, self.scores(w), beta, w)
+        return w
+
+    # ---- Products with all rows ------------------------------------------------------------------
+
+    def pieces(self) -> Iterator[tuple[int, int]]:
+        size = max(1, PIECE // self.rows.row_work)
+        for begin in range(0, self.rows.m, size):
+            end = min(begin + size, self.rows.m)
+            yield begin, end
+            self.asking.ask((end - begin) * self.rows.row_work)
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        """X w."""
+        found = np.empty(self.rows.m)
+        for begin, end in self.pieces():
+            self.rows.scores(w, found, begin, end)
+        return found
+
+    def gathered(self, beta: FloatArray) -> FloatArray:
+        """X'beta."""
+        found = np.zeros(self.rows.n)
+        for begin, end in self.pieces():
+            self.rows.gather(beta, found, begin, end)
+        return found
+
+    # ---- Coordinate descent ----------------------------------------------------------------------
+
+    def descend(self) -> None:
+        squares = np.empty(self.rows.m)
+        for begin, end in self.pieces():
+            self.rows.squares(squares, begin, end)
+        beta, w = self.beta.copy(), self.gathered(self.beta)
+        descent = Descent(self.rows, self.losses, squares, beta, w)
+        for _ in range(self.policy.passes):
+            if not self.goes_on:
+                return
+            try:
+                while not descent.go_on(PIECE):
+                    self.asking.ask(PIECE)
+            except Stopped:
+                self.keep_at_the_end(beta)
+                raise
+            self.iterations += 1
+            # over the active rows, as each was met: a hint when to look at all of them
+            if descent.gap <= self.tol * (self.losses.dual(beta) - 0.5 * float(w @ w)):
+                w[:] = self.take_dual(beta)
+                descent.unshrink()
+        self.take_dual(beta)
+
+    def keep_at_the_end(self, beta: FloatArray) -> None:
+        """``take_dual`` once the end has come: nobody is asked any more."""
+        asking, self.asking = self.asking, NOBODY
+        self.take_dual(beta)
+        self.asking = asking
+
+    # ---- Newton steps ----------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Subproblem after subproblem, as long as the gap gets smaller."""
+        losses, w = self.losses, self.w
+        if losses.is_squared:
+            self.subproblem(w, np.zeros(self.rows.m), 1.0 / losses.ridge_)
+            return
+        # sigma so that a box is as wide as targets are large
+        cost = np.maximum(losses.upper_, -losses.lower_)
+        centre, sigma = self.beta, cost * (cost.sum() / max(float(cost @ np.abs(losses.target_)), 1e-300))
+        failures = 0
+        while self.goes_on and failures < PATIENCE:
+            before, gap = self.iterations, self.gap
+            w, centre = self.subproblem(w, centre, sigma)
+            sigma = sigma * min(GROWTH, max(1.0, STEPS / max(self.iterations - before, 1)))
+            failures = failures + 1 if self.gap >= gap else 0
+
+    def subproblem(self, w: FloatArray, centre: FloatArray, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Near the minimum: w and beta. Where it is the only one, as near as is wanted."""
+        rows, losses = self.rows, self.losses
+        scores, beta, curvature = self.scores(w), np.empty(rows.m), np.empty(rows.m)
+        steps, failures, least = 0, 0, np.inf
+        while True:
+            losses.settle(scores, centre, sigma, beta, curvature)
+            gathered = self.gathered(beta)
+            objective = self.take(w, scores, beta, gathered)
+            failures, least = (0, objective) if objective < least else (failures + 1, least)
+            gradient = w - gathered
+            square = float(gradient @ gradient)
+            if not self.goes_on or square == 0:
+                break
+            if failures >= PATIENCE if losses.is_squared else square <= 2 * INNER * self.gap or steps >= STEPS:
+                break
+            direction = self.direction(gradient, curvature)
+            self.iterations += 1
+            steps += 1
+            along = self.scores(direction)
+            a = self.length(w, direction, scores, along, centre, sigma)
+            w = w + a * direction
+            scores += a * along
+        return w, beta
+
+    def direction(self, gradient: FloatArray, curvature: FloatArray) -> FloatArray:
+        """-H^-1 gradient, at least nearly."""
+        if self.factorizes:
+            factor, info = cholesky(self.hessian(curvature), 1, self.asking, True)
+            if not info:  # else sigma is so large that it is not positive definite, but for rounding
+                return -solve_cholesky(factor, gradient, 1, self.asking)
+        return self.conjugate_gradients(-gradient, curvature)
+
+    def hessian(self, curvature: FloatArray) -> FloatArray:
+        """I + sum of curvature_k x_k x_k', its lower triangle."""
+        rows, known, constant = self.rows, self.rows.rows_, self.rows.constant
+        free = np.flatnonzero(curvature)
+        H = np.zeros((rows.n, rows.n), order="F")
+        p = rows.n - (constant != 0)
+        size = len(free) if isinstance(known, SparseRows) else PIECE // rows.row_work
+        for begin in range(0, len(free), max(size, 1)):
+            some = free[begin : begin + size]
+            members, weights = rows.chosen_[some], curvature[some]
+            if isinstance(known, SparseRows):
+                outer, total = known.gram(members, weights, self.asking)
+            else:
+                outer, total = DenseRows(known[members]).gram(None, weights, self.asking)
+            H[:p, :p] += outer
+            if constant:
+                H[p, :p] += constant * total
+                H[p, p] += constant**2 * weights.sum()
+        H.flat[:: rows.n + 1] += 1.0
+        return H
+
+    def conjugate_gradients(self, right: FloatArray, curvature: FloatArray) -> FloatArray:
+        """Nearly H^-1 right."""
+        x, r = np.zeros(self.rows.n), right.copy()
+        p, square = r.copy(), float(r @ r)
+        goal = RESIDUAL**2 * square
+        for _ in range(GRADIENTS):
+            if square <= goal:
+                break
+            Hp = p.copy()
+            for begin, end in self.pieces():
+                self.rows.curvature(curvature, p, Hp, begin, end)
+            a = square / float(p @ Hp)
+            x += a * p
+            r -= a * Hp
+            before, square = square, float(r @ r)
+            p = r + square / before * p
+        return x
+
+    def length(
+        self,
+        w: FloatArray,
+        direction: FloatArray,
+        scores: FloatArray,
+        along: FloatArray,
+        centre: FloatArray,
+        sigma: FloatArray,
+    ) -> float:
+        """How far to go: to where the slope of the subproblem, which ascends in steps and lines, is nearly 0."""
+        linear, square = float(w @ direction), float(direction @ direction)
+        at_start = linear + self.losses.slope(0.0, scores, along, centre, sigma)[0]
+        low, high, a = 0.0, np.inf, 1.0
+        for _ in range(TRIES):
+            first, second = self.losses.slope(a, scores, along, centre, sigma)
+            slope = linear + a * square + first
+            if abs(slope) <= SLOPE * abs(at_start):
+                break
+            low, high = (a, high) if slope < 0 else (low, a)
+            a -= slope / (square + second)
+            if not low < a < high:
+                a = 2 * low if high == np.inf else 0.5 * (low + high)
+        return a

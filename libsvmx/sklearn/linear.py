@@ -1,0 +1,425 @@
+"""LinearSVC and LinearSVR: the problems of LIBLINEAR, in which the intercept is penalised.
+
+    min_w  1/2 |w|^2 + C sum_i weight_i loss(y_i, x_i'w),       x_i with a last feature, intercept_scaling
+
+One problem of a regression or of two classes, else one for each class against all others, over the same rows.
+"""
+
+from __future__ import annotations
+
+from inspect import signature
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model._base import LinearClassifierMixin, LinearModel, SparseCoefMixin
+from sklearn.utils import compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+
+from libsvmx._core.blas import one_blas_thread
+from libsvmx._core.copy_and_swap import built_apart
+from libsvmx._core.process import Token
+from libsvmx._core.threads import in_order
+from libsvmx._kernels.feature_products import SparseRows
+from libsvmx._solvers.linear import solver
+from libsvmx._solvers.linear.row_passes import ChosenRows, Losses
+from libsvmx._train.parameter import MAX_THREADS
+from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import ParameterError, warn_caller
+from libsvmx.sklearn.input_checks import training_data
+from libsvmx.sklearn.rows import weights_of
+
+if TYPE_CHECKING:
+    from libsvmx._solvers.linear.solver import LinearSolution
+    from libsvmx._typing import FloatArray
+
+# The gap that is reached, as a share of the objective, for each unit of ``tol``: about where LIBLINEAR's rules stop,
+# where they are met.
+GAP_OF_TOL = 0.01
+# scikit-learn before 1.8 has balanced weights of classes that do not know of those of rows.
+WEIGHTS_BALANCE = "sample_weight" in signature(compute_class_weight).parameters
+
+
+def feature_rows(X: Any) -> Any:
+    """Validated rows as the solver reads them: an array where it is, or SparseRows."""
+    if not issparse(X):
+        return np.ascontiguousarray(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
+    return SparseRows(indptr, indices, X.data.astype(np.float64, copy=False), X.shape[1])
+
+
+class Function(NamedTuple):
+    """What one function is trained on.
+
+    Attributes
+    ----------
+    target : array of shape (m,)      1 and -1, or targets
+    cost : array of shape (m,)        of each row, where C is 1
+    """
+
+    target: FloatArray
+    cost: FloatArray
+
+
+class LinearTraining:
+    """LinearTraining(estimator, rows, chosen, functions): the problems of an estimator over some of the rows.
+
+    Parameters
+    ----------
+    rows : as of ``feature_rows``
+    chosen : array of int64, shape (m,)      rows that count
+    functions : list of Function
+    """
+
+    def __init__(self, estimator: Any, rows: Any, chosen: Any, functions: list[Function]) -> None:
+        constant = float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0
+        self.rows, self.functions = ChosenRows(rows, chosen, constant), functions
+        self.is_squared, self.tube = estimator.loss.startswith("squared"), getattr(estimator, "epsilon", None)
+        self.tol, self.max_iter = GAP_OF_TOL * estimator.tol, estimator.max_iter
+
+    def losses(self, k: int, C: float) -> Losses:
+        """Those of a function."""
+        target, cost = self.functions[k]
+        bound = np.full(len(target), np.inf) if self.is_squared else C * cost
+        ridge = 0.5 / (C * cost) if self.is_squared else np.zeros(len(target))
+        if self.tube is not None:
+            return Losses(target, -bound, bound, ridge, float(self.tube))
+        return Losses(target, np.where(target > 0, 0.0, -bound), np.where(target > 0, bound, 0.0), ridge, 0.0)
+
+    def solve(self, k: int, C: float, asking: Token, start: FloatArray | None = None) -> LinearSolution:
+        """One function; ``start``: beta that are feasible at this C."""
+        return solver.solve(self.rows, self.losses(k, C), self.tol, self.max_iter, asking, start)
+
+
+def one_against_rest(
+    codes: Any, n_classes: int, class_weight: FloatArray, weights: FloatArray | None
+) -> list[Function]:
+    """The functions of a classifier, of rows with these codes; of two classes one, positive for the second.
+
+    As in LIBLINEAR: a weight of a class counts where it is the positive one, or where there are two.
+    """
+    found = []
+    for k in range(n_classes) if n_classes > 2 else [1]:
+        positive = codes == k
+        cost = np.where(positive, class_weight[k], class_weight[0] if n_classes == 2 else 1.0)
+        found.append(Function(np.where(positive, 1.0, -1.0), cost if weights is None else cost * weights))
+    return found
+
+
+class BaseLinear(BaseEstimator):
+    """What LinearSVC and LinearSVR share."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "dual": ["boolean", StrOptions({"auto"})],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    C: float
+    tol: float
+    fit_intercept: bool
+    intercept_scaling: float
+    max_iter: int
+    max_time: float | None
+    n_jobs: int | None
+    coef_: Any
+    intercept_: Any
+    dual_gap_: Any
+    objective_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            float64 and float32 in C order are read where they are, and so are CSR matrices of float64.
+        y : array of shape (n_samples,)
+            Labels of any kind, or targets.
+        sample_weight : array of shape (n_samples,), default=None
+            What each row counts for: 2 is the row twice. A row of weight 0 or less is left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError      data or parameters that cannot be trained on
+        """
+        built_apart(self, lambda made: made._be_fitted(X, y, sample_weight))
+        return self
+
+    def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """``fit``, of an estimator that nobody uses yet."""
+        X, y = training_data(self, X, y, float32=True)
+        weights, counting = weights_of(sample_weight, X)
+        chosen = np.arange(X.shape[0]) if counting is None else counting.astype(np.int64)
+        training = self._training(feature_rows(X), y, chosen, None if weights is None else weights[chosen])
+        asking = Token(self.max_time or 0.0)
+        jobs = [(k, float(self.C), asking) for k in range(len(training.functions))]
+        threads = min(int(effective_n_jobs(self.n_jobs)), MAX_THREADS)
+        with one_blas_thread():  # of more threads, sums would depend on how many there are
+            solutions = list(in_order(training.solve, jobs, threads, asking))
+        self._show(solutions)
+        self._tell_end(solutions)
+
+    def _training(self, rows: Any, y: Any, chosen: Any, weights: FloatArray | None) -> LinearTraining:
+        """What to train: rows ``chosen``, those that count, and their weights. Raises ValueError."""
+        raise NotImplementedError
+
+    def _show(self, solutions: list[LinearSolution]) -> None:
+        """Have the coefficients of solutions."""
+        w = np.array([solution.w for solution in solutions])
+        if self.fit_intercept:
+            self.coef_, self.intercept_ = w[:, :-1].copy(), self.intercept_scaling * w[:, -1]
+        else:
+            self.coef_, self.intercept_ = w, 0.0
+
+    def _tell_end(self, solutions: list[LinearSolution]) -> None:
+        """Set what tells of the solves, and warn if one was not ended by its gap."""
+        self.n_iter_ = max(solution.iterations for solution in solutions)
+        self.objective_ = np.array([solution.objective for solution in solutions])
+        self.dual_gap_ = np.array([solution.gap for solution in solutions])
+        early = [solution for solution in solutions if solution.status != SolveStatus.CONVERGED]
+        self.fit_status_ = int(bool(early))
+        if early:
+            worst = max(solution.gap / solution.objective for solution in early)
+            limit = f" ({self.max_iter=})".replace("self.", "") if early[0].status == "iteration limit" else ""
+            warn_caller(
+                f"Solver terminated early: {early[0].status}{limit}. The duality gap is {worst:.1e} of the objective, "
+                f"and should be {GAP_OF_TOL * self.tol:.1e} (tol / 100).",
+                ConvergenceWarning,
+            )
+
+
+class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
+    """Linear classification with a penalised intercept, with the parameters and attributes of
+    ``sklearn.svm.LinearSVC``.
+
+    It has the same objective, and ends where the duality gap shows that this is at most ``tol / 100`` above its least
+    value, relatively. Nothing is drawn: a fit on the same rows gives the same bits, whatever threads there are.
+
+    Parameters
+    ----------
+    penalty : {'l2'}, default='l2'            'l1' is refused
+    loss : {'squared_hinge', 'hinge'}, default='squared_hinge'
+    dual : bool or 'auto', default='auto'     is not used: the method does not depend on it
+    tol : float, default=1e-4                 a hundredth of it is the duality gap that is reached, as a share of the
+                                              objective
+    C : float, default=1.0
+    multi_class : {'ovr'}, default='ovr'      one class against all others; 'crammer_singer' is refused
+    fit_intercept : bool, default=True
+    intercept_scaling : float, default=1      the constant feature; the larger, the less the intercept is penalised
+    class_weight : dict, 'balanced' or None, default=None
+    verbose : int, default=0                  is not used
+    random_state : default=None               is not used
+    max_iter : int, default=1000              passes of coordinate descent and Newton steps
+    n_jobs : int or None, default=None        threads, as joblib counts, for several classes; no result depends on it
+    max_time : float or None, default=None    seconds after which training ends with what it has
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features), or (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,); 0.0 without ``fit_intercept``
+    classes_ : array of shape (n_classes,)
+    n_iter_ : int                             passes and Newton steps, of the class that took most
+    dual_gap_ : array of shape (1,) or (n_classes,)      how far ``objective_`` is at most above its least value
+    objective_ : array of the same shape
+    fit_status_ : int                         0, or 1 if training ended before its gap was reached
+    n_features_in_, feature_names_in_         as scikit-learn has them
+
+    Examples
+    --------
+    >>> from libsvmx import LinearSVC
+    >>> LinearSVC().fit([[0.0, 0.0], [1.0, 1.0]], ["small", "large"]).predict([[0.9, 0.8]])
+    array(['large'], dtype='<U5')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseLinear._parameter_constraints,
+        "penalty": [StrOptions({"l1", "l2"})],
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
+        "class_weight": [None, dict, StrOptions({"balanced"})],
+    }
+    # scikit-learn's class, while this one is in its place: it trains what is refused here
+    _theirs: ClassVar[Any] = None
+
+    classes_: Any
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: Any = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+
+    def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
+        refused = ""
+        if self.penalty != "l2":
+            refused = (
+                "penalty='l1' is another problem, whose dual has no kernel: take penalty='l2' here, or "
+                "sklearn.svm.LinearSVC(penalty='l1', dual=False)"
+            )
+        if self.multi_class != "ovr":
+            refused = (
+                "multi_class='crammer_singer' is one problem of all classes: take multi_class='ovr' here, which is "
+                "rarely less accurate, or sklearn.svm.LinearSVC(multi_class='crammer_singer')"
+            )
+        if not refused:
+            super()._be_fitted(X, y, sample_weight)
+        elif self._theirs is None:
+            raise ParameterError(refused)
+        else:
+            own = self.get_params(deep=False)
+            theirs = self._theirs(**{name: own[name] for name in signature(self._theirs).parameters})
+            for name in ("dual_gap_", "objective_", "fit_status_"):  # of a fit before, which theirs has not
+                self.__dict__.pop(name, None)
+            self.__dict__.update(vars(theirs.fit(X, y, sample_weight)))
+
+    def _training(self, rows: Any, y: Any, chosen: Any, weights: FloatArray | None) -> LinearTraining:
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        return classifier_training(self, rows, chosen, codes[chosen], weights)
+
+
+def classifier_training(
+    estimator: LinearSVC, rows: Any, chosen: Any, codes: Any, weights: FloatArray | None
+) -> LinearTraining:
+    """What to train of an estimator with ``classes_``, on the rows ``chosen`` with these codes and weights.
+
+    Raises ValueError.
+    """
+    classes = estimator.classes_
+    if len(np.unique(codes)) < 2:
+        raise ParameterError(
+            f"at least two classes are needed, but all rows that count are of one class: {classes[codes[0]]!r}"
+        )
+    known = {"sample_weight": np.ones(len(codes)) if weights is None else weights} if WEIGHTS_BALANCE else {}
+    class_weight = compute_class_weight(estimator.class_weight, classes=classes, y=classes[codes], **known)
+    return LinearTraining(estimator, rows, chosen, one_against_rest(codes, len(classes), class_weight, weights))
+
+
+class LinearSVR(RegressorMixin, BaseLinear, LinearModel):
+    """Linear regression with a tube and a penalised intercept, with the parameters and attributes of
+    ``sklearn.svm.LinearSVR``.
+
+    The objective is the same; all else is as in ``LinearSVC``.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.0              half of the tube's width
+    loss : {'epsilon_insensitive', 'squared_epsilon_insensitive'}, default='epsilon_insensitive'
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    intercept_ : array of shape (1,); 0.0 without ``fit_intercept``
+    n_iter_ : int                             passes and Newton steps
+    dual_gap_ : float                         how far ``objective_`` is at most above its least value
+    objective_ : float
+    fit_status_, n_features_in_, feature_names_in_       as of ``LinearSVC``
+
+    Examples
+    --------
+    >>> from libsvmx import LinearSVR
+    >>> LinearSVR(C=100).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]).predict([[3.0]]).round(2)
+    array([7.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseLinear._parameter_constraints,
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+        "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        dual: Any = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+
+    def _training(self, rows: Any, y: Any, chosen: Any, weights: FloatArray | None) -> LinearTraining:
+        target = np.asarray(y, dtype=np.float64)[chosen]
+        return LinearTraining(
+            self, rows, chosen, [Function(target, np.ones(len(target)) if weights is None else weights)]
+        )
+
+    def _show(self, solutions: list[LinearSolution]) -> None:
+        super()._show(solutions)
+        self.coef_ = self.coef_.ravel()
+
+    def _tell_end(self, solutions: list[LinearSolution]) -> None:
+        super()._tell_end(solutions)
+        self.objective_, self.dual_gap_ = float(self.objective_[0]), float(self.dual_gap_[0])

@@ -1,0 +1,184 @@
+"""LinearSVCCV: C of LinearSVC chosen by cross-validation within one fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+
+from libsvmx._core.blas import one_blas_thread
+from libsvmx._core.copy_and_swap import at_once
+from libsvmx._core.machine import machine
+from libsvmx._core.process import Token
+from libsvmx._core.threads import in_order
+from libsvmx._train.parameter import MAX_THREADS
+from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import warn_caller
+from libsvmx.sklearn.linear import LinearSVC, classifier_training, feature_rows
+from libsvmx.sklearn.rows import weights_of
+from libsvmx.sklearn.search import BaseSearch, weights_score
+from libsvmx.sklearn.search_folds import Scores, numbers_of
+
+if TYPE_CHECKING:
+    from libsvmx._typing import FloatArray
+
+
+class LinearSVCCV(ClassifierMixin, BaseSearch):
+    """``LinearSVC`` whose C is chosen by cross-validation.
+
+    It finds what ``GridSearchCV(LinearSVC(), {"C": Cs}, cv=cv).fit(X, y)`` finds, but for rows whose decision value is
+    within the tolerance of 0. Folds share the rows, and each training starts from the one with the next smaller C.
+
+    Parameters
+    ----------
+    Cs : int or array-like, default=10             a number: so many powers of 4 from 2^-5 on
+    cv : int, splitter or iterable, default=None   folds, as of GridSearchCV: None is 5, stratified
+    scoring : str, callable or None, default=None  None is accuracy
+    refit : bool or callable, default=True         as of ``SVCCV``
+    n_jobs : int or None, default=None             threads, as joblib counts; no result depends on it
+    loss, tol, fit_intercept, intercept_scaling, class_weight, max_iter       as of ``LinearSVC``
+
+    Attributes
+    ----------
+    C_ : float                                     the best
+    best_score_ : float                            mean score of the best C
+    best_index_ : int                              its place in ``cv_results_``
+    best_params_ : dict
+    best_estimator_ : LinearSVC                    trained on all rows; not without ``refit``
+    cv_results_ : dict                             as of GridSearchCV
+    Cs_ : array                                    what was searched
+    classes_ : array of shape (n_classes,)
+    n_iter_ : int                                  of ``best_estimator_``; not without ``refit``
+    n_splits_ : int
+    refit_time_ : float                            seconds
+    n_features_in_, feature_names_in_              as scikit-learn has them
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from libsvmx import LinearSVCCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = LinearSVCCV(Cs=[0.1, 1, 10]).fit(X, y)
+    >>> search.C_, round(search.best_score_, 2)
+    (1.0, 0.97)
+    """
+
+    _kind = LinearSVC
+    kernel = "linear"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{name: BaseSearch._parameter_constraints[name] for name in ("Cs", "cv", "scoring", "refit", "n_jobs")},
+        **{
+            name: LinearSVC._parameter_constraints[name]
+            for name in ("loss", "tol", "fit_intercept", "intercept_scaling", "class_weight", "max_iter")
+        },
+    }
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        cv: Any = None,
+        scoring: Any = None,
+        refit: Any = True,
+        n_jobs: int | None = None,
+        loss: str = "squared_hinge",
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        max_iter: int = 1000,
+    ) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.loss = loss
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+
+    score = BaseSearch.score  # not that of ClassifierMixin
+
+    @property
+    def n_iter_(self) -> int:
+        found: int = at_once(self).best_estimator_.n_iter_
+        return found
+
+    def decision_function(self, X: Any) -> Any:
+        """Decision values of rows by the best model, as of ``LinearSVC``."""
+        best, X = self._best(X)
+        return best.decision_function(X)
+
+    def _scores(
+        self, estimator: Any, X: Any, y: Any, sample_weight: Any, splits: list[tuple[Any, Any]], scorer: Any
+    ) -> Scores:
+        search = LinearSearch(estimator, X, y, sample_weight, self._costs(), splits, scorer)
+        search.run(min(int(effective_n_jobs(self.n_jobs)), MAX_THREADS))
+        return search.scores
+
+
+class LinearSearch:
+    """LinearSearch(estimator, X, y, sample_weight, costs, splits, scorer): the points of a search on given folds."""
+
+    def __init__(
+        self,
+        estimator: LinearSVC,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        costs: list[float],
+        splits: list[tuple[Any, Any]],
+        scorer: Any,
+    ) -> None:
+        self.estimator, self.X, self.y, self.costs, self.splits, self.scorer = estimator, X, y, costs, splits, scorer
+        self.rows = feature_rows(X)
+        self.weights, counting = weights_of(sample_weight, X)
+        self.counts = np.full(len(y), counting is None)
+        self.counts[slice(0) if counting is None else counting] = True
+        self.weights_score = sample_weight is not None and weights_score(scorer)
+        self.scores = Scores((len(costs), len(splits)))
+        self.unfinished = False
+
+    def run(self, threads: int) -> None:
+        """Score all points; folds are shared by the threads."""
+        asking = Token()
+        with one_blas_thread():  # of more threads, sums would depend on how many there are
+            for _ in in_order(self.fold, [(f, asking) for f in range(len(self.splits))], threads, asking):
+                pass
+        if self.unfinished:
+            warn_caller("Solver terminated early at some points of the search.", ConvergenceWarning)
+
+    def fold(self, f: int, asking: Token) -> None:
+        """Score the points of one fold. Raises ValueError, IndexError."""
+        train, test = (numbers_of(rows, len(self.y)) for rows in self.splits[f])
+        estimator = clone(self.estimator)
+        estimator.classes_, codes = np.unique(self.y[train], return_inverse=True)
+        counts = self.counts[train]
+        chosen = train[counts]
+        weights = None if self.weights is None else self.weights[chosen]
+        training = classifier_training(estimator, self.rows, chosen, codes[counts], weights)
+        starts: list[FloatArray | None] = [None] * len(training.functions)
+        before = 0.0
+        estimator.n_features_in_ = self.X.shape[1]
+        tests = self.X[test]
+        own = {"sample_weight": self.weights[test]} if self.weights_score and self.weights is not None else {}
+        for c in np.argsort(self.costs, kind="stable"):
+            begun, C = machine.perf_counter(), self.costs[c]
+            solutions = [
+                training.solve(k, C, asking, None if start is None else start * (C / before))
+                for k, start in enumerate(starts)
+            ]
+            starts, before = [solution.beta for solution in solutions], C
+            self.unfinished |= any(solution.status != SolveStatus.CONVERGED for solution in solutions)
+            estimator._show(solutions)
+            trained = machine.perf_counter()
+            scorer = self.scorer or type(estimator).score
+            self.scores.score[c, f] = scorer(estimator, tests, self.y[test], **own)
+            self.scores.fit_time[c, f] = trained - begun
+            self.scores.score_time[c, f] = machine.perf_counter() - trained
