@@ -30,11 +30,13 @@ import numpy as np
 
 cdef inline double soft(double u, double tube) noexcept nogil:
     """u, nearer to 0 by ``tube``."""
-    return u - tube if u > tube else u + tube if u < -tube else 0.0
+    return u - inside(u, -tube, tube)
 
 
 cdef inline double inside(double u, double lower, double upper) noexcept nogil:
-    return lower if u < lower else upper if u > upper else u
+    """u, or the bound that it is beyond; two steps, so that no branch has to be predicted."""
+    u = lower if u < lower else u
+    return upper if u > upper else u
 
 
 cdef inline double loss_of(double r, double lower, double upper, double ridge, double tube) noexcept nogil:
@@ -43,7 +45,7 @@ cdef inline double loss_of(double r, double lower, double upper, double ridge, d
     if ridge > 0:
         best = inside(beyond / ridge, lower, upper)
         return beyond * best - 0.5 * ridge * best * best
-    return beyond * upper if beyond > 0 else beyond * lower if beyond < 0 else 0.0
+    return max(beyond * upper, beyond * lower)
 
 
 cdef class Losses:
@@ -132,6 +134,11 @@ cdef class Losses:
 
 # ---- The rows --------------------------------------------------------------------------------------
 
+# Features of a dense row that are worked on before a call of a loop for long ones would have begun.
+cdef enum:
+    SHORT = 16
+
+
 cdef class ChosenRows:
     """ChosenRows(rows, chosen, constant): some rows, each with a constant feature at its end.
 
@@ -189,8 +196,10 @@ cdef class ChosenRows:
             for k in range(self.indptr[i], self.indptr[i + 1]):
                 total += self.values[k] * w[self.columns[k]]
             return total
-        if self.p == 0:
-            return 0.0
+        if self.p < SHORT:
+            for j in range(self.p):
+                total += (self.doubles[i, j] if self.kind == 1 else <double>self.floats[i, j]) * w[j]
+            return total
         if self.kind == 1:
             return svmx_dot(self.p, &self.doubles[i, 0], w)
         for j in range(self.p):
@@ -204,8 +213,9 @@ cdef class ChosenRows:
         if self.kind == 0:
             for k in range(self.indptr[i], self.indptr[i + 1]):
                 w[self.columns[k]] += a * self.values[k]
-        elif self.p == 0:
-            return
+        elif self.p < SHORT:
+            for j in range(self.p):
+                w[j] += a * (self.doubles[i, j] if self.kind == 1 else <double>self.floats[i, j])
         elif self.kind == 1:
             svmx_axpy(self.p, a, &self.doubles[i, 0], w)
         else:
