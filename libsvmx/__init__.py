@@ -85,9 +85,11 @@ if TYPE_CHECKING:
     from libsvmx.sklearn import LinearSVC as LinearSVC
     from libsvmx.sklearn import LinearSVCCV as LinearSVCCV
     from libsvmx.sklearn import LinearSVR as LinearSVR
+    from libsvmx.sklearn import MultiOutputSVR as MultiOutputSVR
     from libsvmx.sklearn import NuSVC as NuSVC
     from libsvmx.sklearn import NuSVR as NuSVR
     from libsvmx.sklearn import OneClassSVM as OneClassSVM
+    from libsvmx.sklearn import OneVsRestSVC as OneVsRestSVC
     from libsvmx.sklearn import QuantileSVR as QuantileSVR
     from libsvmx.sklearn import patch_sklearn as patch_sklearn
     from libsvmx.sklearn import unpatch_sklearn as unpatch_sklearn
@@ -219,9 +221,11 @@ _ESTIMATORS = (
     "LinearSVC",
     "LinearSVCCV",
     "LinearSVR",
+    "MultiOutputSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "OneVsRestSVC",
     "QuantileSVR",
     "SVC",
     "SVCCV",

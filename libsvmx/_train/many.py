@@ -1,6 +1,6 @@
-"""Many trainings over the same rows, each with targets of its own.
+"""Many trainings over the same rows, each with targets, and maybe weights and parameters, of its own.
 
-Kernel values know no targets, so all trainings share them: where all of them fit, by a queue of the solves of all
+Kernel values know none of these, so all trainings share them: where all of them fit, by a queue of the solves of all
 trainings, elsewhere by rows that are kept for all of them, where that pays.
 """
 
@@ -10,18 +10,19 @@ from contextlib import contextmanager
 
 from libsvmx._core import memory
 from libsvmx._core.buffers import filled
-from libsvmx._core.records import replace
+from libsvmx._core.records import NamedTuple, replace
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, limits
 from libsvmx._train.assembly import solves_of
 from libsvmx._train.checks import check_finite, check_rows, check_targets
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
-from libsvmx._train.queue.batches import queue_of
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
 from libsvmx._train.queue.models_at_once import trained_models
 from libsvmx._train.side_by_side import param_of, side_by_side
 from libsvmx._train.training import tell_asymmetry, tell_offset, train_counting
-from libsvmx._train.zero_weights import counting_part, dropped_classes
+from libsvmx._train.zero_weights import counting_part
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
@@ -31,64 +32,46 @@ if TYPE_CHECKING:
 
     from libsvmx._train.folds import Rand
     from libsvmx._train.model import Model
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._typing import Buffer
 
 ENDED = (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED)
 
 
-def train_many(
-    problem: Problem, param: Parameter, columns: Sequence[Buffer], rand: Rand, observer: Observer
-) -> list[Model]:
-    """The model of each of ``columns``, the targets of a training, as ``train_problem`` makes it.
+class Training(NamedTuple):
+    """One of many.
 
-    Parameters
+    Attributes
     ----------
-    problem : Problem           the rows; its own targets are not looked at
-    columns : sequence of buffers of float64, shape (n,)
-    rand : Rand                 as each training finds it
+    problem : Problem      its rows, of the matrix of all, in any order, with its targets and weights
+    param : Parameter      those of all differ in C, p, tau and weights of classes alone
+    name : str             of it in errors
+    """
+
+    problem: Problem
+    param: Parameter
+    name: str
+
+
+def finished_models(whole: Problem, trainings: Sequence[Training], rand: Rand, observer: Observer) -> list[Model]:
+    """As ``train_many``, of trainings that all have to be complete.
 
     Raises
     ------
-    DataError, ParameterError   what cannot be trained, before work begins
     TooLittleMemory             once the first model tells how large they are
     StoppedEarly                ``partial`` is a list of the models that were finished, the first ones
     """
-    observer = limits.limited(observer, param.time_limit)
-    check_rows(problem, param)
-    problems = [problem.with_targets(targets) for targets in columns]
-    for j, own in enumerate(problems):
-        with told_of_column(j):
-            check_targets(own, param)
-            counting_part(own, param, Observer())
-    tell_asymmetry(problem, param, observer)
-    tell_offset(problem, param, observer)
+    n = len(trainings)
     models: list[Model] = []
-    for j, model in enumerate(each_model(problems, param, rand, observer)):
-        status = unfinished(model, param, observer)
+    if trainings:
+        observer = limits.limited(observer, trainings[0].param.time_limit)
+    for own, model in zip(trainings, train_many(whole, trainings, rand, observer), strict=True):
+        status = unfinished(model, own.param, observer)
         if status is not None:
-            raise StoppedEarly(status, f"{j} of {len(problems)} models are done", models)
-        with told_of_column(j):
-            check_finite(model)
+            raise StoppedEarly(status, f"{len(models)} of {n} models are done", models)
         if not models:
-            memory.require(
-                (len(problems) - 1.0) * bytes_of(model), f"{len(problems)} models", "; train fewer at a time"
-            )
+            memory.require((n - 1.0) * bytes_of(model), f"{n} models", "; train fewer at a time")
         models.append(model)
-        observer.counted("training", len(models), len(problems))
+        observer.counted("training", len(models), n)
     return models
-
-
-@contextmanager
-def told_of_column(j: int) -> Iterator[None]:
-    """Errors name the column whose training they are of."""
-    try:
-        yield
-    except DataError as error:
-        raise DataError(f"column {j} of Y: {error.cause}", error.row, error.classes) from None
-    except ParameterError as error:
-        raise ParameterError(f"column {j} of Y: {error}", error.classes) from None
 
 
 def unfinished(model: Model, param: Parameter, observer: Observer) -> SolveStatus | None:
@@ -106,18 +89,66 @@ def bytes_of(model: Model) -> float:
     return 12.0 * model.vectors.nnz + 8.0 * len(model.coef)
 
 
-def each_model(problems: list[Problem], param: Parameter, rand: Rand, observer: Observer) -> Iterator[Model]:
-    """The models one after the other."""
-    if not problems:
-        return iter(())
-    kernels = KernelProvider(of_some_weight(problems[0]), param, repeated=True)
-    n_solves = len(problems)
-    if param.svm_type.is_classification:
-        n_solves = sum(solves_of(len(folds.group_classes(own.targets)[0]), param.probability) for own in problems)
-    queue = queue_of(problems[0], param, n_solves, observer, kernels, param.probability)
+def train_many(whole: Problem, trainings: Sequence[Training], rand: Rand, observer: Observer) -> Iterator[Model]:
+    """The models one after the other, each as ``train_problem`` makes it, also where the call is ended early.
+
+    Parameters
+    ----------
+    whole : Problem             all rows that any training has; of each the largest weight; its targets have no part
+    rand : Rand                 as each training finds it
+
+    Raises
+    ------
+    DataError, ParameterError   what cannot be trained, before work begins
+    """
+    if not trainings:
+        return
+    param = dearest(trainings)
+    observer = limits.limited(observer, param.time_limit)
+    check_rows(whole, param)
+    for own in trainings:
+        with told_of(own.name):
+            check_targets(own.problem, own.param)
+            counting_part(own.problem, own.param, Observer())
+    tell_asymmetry(whole, param, observer)
+    tell_offset(whole, param, observer)
+    for own, model in zip(trainings, each_model(whole, trainings, param, rand, observer), strict=True):
+        with told_of(own.name):
+            check_finite(model)
+        yield model
+
+
+def dearest(trainings: Sequence[Training]) -> Parameter:
+    """The parameters with the largest C."""
+    return max((own.param for own in trainings), key=lambda param: max(param.costs, default=0.0))
+
+
+@contextmanager
+def told_of(name: str) -> Iterator[None]:
+    """Errors name the training that they are of."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{name}: {error.cause}", error.row, error.classes) from None
+    except ParameterError as error:
+        raise ParameterError(f"{name}: {error}", error.classes) from None
+
+
+def each_model(
+    whole: Problem, trainings: Sequence[Training], param: Parameter, rand: Rand, observer: Observer
+) -> Iterator[Model]:
+    """As ``train_many``, of trainings that are known to be right; ``param`` as of ``dearest``."""
+    kernels = KernelProvider(of_some_weight(whole), param, repeated=True)
+    queue = None
+    if not param.probability or param.svm_type.is_classification:
+        n_solves = len(trainings)
+        if param.svm_type.is_classification:
+            classes = (len(folds.group_classes(own.problem.targets)[0]) for own in trainings)
+            n_solves = sum(solves_of(k, param.probability) for k in classes)
+        queue = kernels.queue(param, observer, n_solves, False, param.probability)
     if queue is not None:
-        return trained_models(queue, problems, param, rand, observer, kernels)
-    return models_side_by_side(problems, param, rand, observer, kernels)
+        return trained_models(queue, trainings, rand, observer, kernels)
+    return models_side_by_side(trainings, rand, observer, kernels)
 
 
 def of_some_weight(problem: Problem) -> Problem:
@@ -129,20 +160,26 @@ def of_some_weight(problem: Problem) -> Problem:
 
 
 def models_side_by_side(
-    problems: list[Problem], param: Parameter, rand: Rand, observer: Observer, kernels: KernelProvider
+    trainings: Sequence[Training], rand: Rand, observer: Observer, kernels: KernelProvider
 ) -> Iterator[Model]:
     """As of ``each_model``, without a queue."""
-    n = len(problems)
-    threads, shared = kernels.at_once_of(n, thread_count(param.threads)), kernels.if_shared()
-    dropped = dropped_classes(param)
+    n, threads = len(trainings), thread_count(trainings[0].param.threads)
+    threads, shared = kernels.at_once_of(n, threads), kernels.if_shared()
 
     def trained(j: int, observer: Observer) -> Model:
+        problem, param, _ = trainings[j]
         own, whole = param_of(param, j, n, threads), shared
-        if param.solver.needs_features and not dropped.isdisjoint(problems[j].targets):
-            whole = None  # a factor without the rows of these classes is another one
+        if param.solver.needs_features and not has_all_rows(kernels, problem, param):
+            whole = None  # a factor of other rows is another one
         if whole is None:
             own = replace(own, cache_size=own.cache_size / kernels.at_once)
-        model = train_counting(problems[j], own, rand.copy(), observer, whole)
+        model = train_counting(problem, own, rand.copy(), observer, whole)
         return replace(model, param=replace(model.param, cache_size=param.cache_size, threads=param.threads))
 
     return side_by_side(trained, n, threads, observer)
+
+
+def has_all_rows(kernels: KernelProvider, problem: Problem, param: Parameter) -> bool:
+    """Whether the rows of ``problem`` that count are those of ``kernels``, in their order."""
+    part = counting_part(problem, param, Observer())
+    return bytes((part.problem if part else problem).rows) == bytes(kernels.request[0].rows)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.warm_start import WarmStart
+    from libsvmx._train.zero_weights import CountingPart
     from libsvmx._typing import Buffer
 
 
@@ -116,7 +117,11 @@ def train_counting(
         part = counting_part(problem, param, observer)
     if part is None:
         return train(problem, param, rand, observer, kernels, warm, inner)
-    model = train(part.problem, part.param, rand, observer, kernels, warm, inner)
+    return of_whole(train(part.problem, part.param, rand, observer, kernels, warm, inner), part, param)
+
+
+def of_whole(model: Model, part: CountingPart, param: Parameter) -> Model:
+    """The model of the part of a problem that counts, as that of all of it, with its own parameters."""
     param = replace(param, probability=model.param.probability)  # they may be unfinished
     if model.row_numbers is None:
         return replace(model, param=param)

@@ -9,7 +9,7 @@ import numpy as np
 from libsvmx._core import memory
 from libsvmx._core.buffers import zeros
 from libsvmx._train.gamma import default_gamma
-from libsvmx._train.many import train_many
+from libsvmx._train.many import Training, finished_models
 from libsvmx._train.problem import Problem
 from libsvmx.api.arrays import numbers_of, parameter_of, rand_of, training_rows, weights_of
 from libsvmx.api.kernels import asked_for, called
@@ -41,8 +41,11 @@ def fit_many(
     Parameters
     ----------
     X : n rows, as of ``train``
-    Y : array of float, shape (n, m)        the labels or targets of a training in each column
-    param, sample_weight, random_state, observer, **options : as of ``train``, for every training
+    Y : array of float, shape (n, m)        the labels or targets of a training in each column. With weights of each
+        training also shape (n,): those of all trainings
+    sample_weight : array of float, shape (n,) or (n, m)      what each row counts for in all trainings, or in each of
+        them: as of ``train``. Rows drawn with replacement count as often as they were drawn
+    param, random_state, observer, **options : as of ``train``, for every training
 
     Returns
     -------
@@ -75,17 +78,34 @@ def fit_many(
     param = parameter_of(param, options, random_state, X)
     if param.svm_type == SvmType.ONE_CLASS:
         raise ParameterError("one-class does not look at labels: all models would be the same")
-    table = numbers_of(Y, "Y")
+    table, weights = numbers_of(Y, "Y"), None
+    if sample_weight is not None:
+        weights = numbers_of(sample_weight, "sample_weight")
+        if weights.ndim == 2 and table.ndim == 1 and len(weights) == len(table):
+            table = np.broadcast_to(table[:, None], weights.shape)
     if table.ndim != 2:
         raise DataError(f"Y must have a column for each training, but its shape is {table.shape}; for one, use train")
     rows = training_rows(X, param, borrow=True)
-    if len(table) != rows.n_rows:
-        raise DataError(f"X has {rows.n_rows} rows, but Y has shape {table.shape}")
+    n = rows.n_rows
+    if len(table) != n:
+        raise DataError(f"X has {n} rows, but Y has shape {table.shape}")
+    if weights is not None and weights.ndim == 2 and weights.shape != table.shape:
+        raise DataError(f"sample_weight has shape {weights.shape}, but there are {table.shape} targets")
     memory.require(8.0 * table.size, f"{table.shape[1]} columns of targets", "; train fewer at a time")
     columns = np.ascontiguousarray(table.T)
-    problem = Problem(rows, zeros("d", rows.n_rows), sample_weight=weights_of(sample_weight, rows.n_rows))
+    if weights is not None and weights.ndim == 2:
+        each = [weights_of(np.ascontiguousarray(column), n) for column in weights.T]
+        largest = weights_of(weights.max(axis=1, initial=0.0), n)
+    else:
+        largest = weights_of(sample_weight, n)
+        each = [largest] * len(columns)
+    problem = Problem(rows, zeros("d", n), sample_weight=largest)
     param = default_gamma(param, rows.max_index)
     warn_of_weights(param, *columns)
     with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
-        models = train_many(problem, param, [column.data for column in columns], rand_of(random_state), told)
+        trainings = [
+            Training(Problem(rows, column.data, problem.rows, problem.features, own), param, f"column {j} of Y")
+            for j, (column, own) in enumerate(zip(columns, each, strict=True))
+        ]
+        models = finished_models(problem, trainings, rand_of(random_state), told)
     return models if known is None else [known.in_model(model) for model in models]

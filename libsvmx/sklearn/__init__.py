@@ -3,6 +3,8 @@
     classifiers.py    SVC, NuSVC: labels, class weights, decision functions, probabilities
     regressors.py     SVR, NuSVR
     quantiles.py      QuantileSVR
+    several.py        OneVsRestSVC, MultiOutputSVR
+      together.py     estimators that are fitted to the same rows at once; QuantileSVR's of several tau, too
     outliers.py       OneClassSVM
       base.py         what they share: training, attributes, predictions; open it first
       input_checks.py  scikit-learn's validation, cut short where it has nothing to find
@@ -44,6 +46,7 @@ from libsvmx.sklearn.progress import Progress
 from libsvmx.sklearn.quantiles import QuantileSVR
 from libsvmx.sklearn.regressors import SVR, NuSVR
 from libsvmx.sklearn.search import SVCCV, SVRCV
+from libsvmx.sklearn.several import MultiOutputSVR, OneVsRestSVC
 
 __all__ = [
     "SVC",
@@ -53,9 +56,11 @@ __all__ = [
     "LinearSVC",
     "LinearSVCCV",
     "LinearSVR",
+    "MultiOutputSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "OneVsRestSVC",
     "Progress",
     "QuantileSVR",
     "patch_sklearn",

@@ -176,10 +176,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         try:
             # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
             seed = check_random_state(getattr(self, "random_state", None)).randint(np.iinfo("i").max)
-            # else rows are kept, or predicted; kernel values are not looked up by what they are
-            predicted = exact or self.warm_start or getattr(self, "probability", False)
-            borrow = not keep and (self._is_kernel or not predicted)
-            data = self._training_data(X, y, sample_weight, borrow)
+            data = self._training_data(X, y, sample_weight, self._may_borrow(keep, exact))
             param = self._parameter()
             if exact:
                 check_exact(param, self.kernel, "refine=True" if self.refine else "partial_fit")
@@ -189,17 +186,27 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
                     model = self._train(data.problem, param, Rand(seed), observer)
                     if self._by_cv:
                         model = calibrated(model, data.problem, param, Rand(seed), observer)
-                if exact and not keep:
-                    model = refined(model, data.problem, observer)
-                self._show_training(model, data, keep)
-                if keep and exact and not self.fit_status_:
-                    self._refine_kept(self._kept, observer)
+                self._be_trained(model, data, keep, exact, observer)
             size = data.problem.matrix.nnz
             del data
             give_back(size)
         except BaseException as error:
             name_classes(error, self.__dict__.get("classes_"))
             raise
+
+    def _may_borrow(self, keep: bool, exact: bool) -> bool:
+        """Whether a training may read rows where they are: they are not kept; nor predicted, or else they hold
+        kernel values, which are not looked up by what they are."""
+        predicted = exact or self.warm_start or getattr(self, "probability", False)
+        return not keep and (self._is_kernel or not predicted)
+
+    def _be_trained(self, model: Model, data: TrainingData, keep: bool, exact: bool, observer: Observer) -> None:
+        """Be fitted, by the model of a training, or the ``exact`` one that it leads to."""
+        if exact and not keep:
+            model = refined(model, data.problem, observer)
+        self._show_training(model, data, keep)
+        if keep and exact and not self.fit_status_:
+            self._refine_kept(self._kept, observer)
 
     def _show_training(self, model: Model, data: TrainingData, keep: bool) -> None:
         """Be fitted: the attributes of a training, and its model."""

@@ -203,11 +203,14 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         return np.cumsum(first, dtype=np.float64) - 1, order.astype(np.int32)
 
     def _train(self, problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
+        self._warn_of_few_rows(problem, param)
+        return super()._train(problem, param, rand, observer)
+
+    def _warn_of_few_rows(self, problem: Problem, param: Parameter) -> None:
         if param.probability:
             rare = self.classes_[np.bincount(np.asarray(problem.targets, dtype=np.intp)) < INNER_FOLDS]
             if len(rare):
                 warn_caller(REMARKS[Remark.FEW_ROWS_FOR_PROBABILITY].format(detail=", ".join(map(str, rare))))
-        return super()._train(problem, param, rand, observer)
 
     def _coefficients_by_function(self) -> FloatArray:
         return by_function(super()._coefficients_by_function(), self.n_support_)

@@ -20,6 +20,8 @@ from libsvmx.api.arrays import numbers_of
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 from libsvmx.sklearn.base import BaseSVM
+from libsvmx.sklearn.fitted import FittedModel
+from libsvmx.sklearn.together import fit_together, predicted_together
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
 if TYPE_CHECKING:
@@ -46,8 +48,8 @@ class QuantileSVR(RegressorMixin, BaseSVM):
 
     Parameters
     ----------
-    tau : float or array-like of float, default=0.5      0 < tau < 1; several: ``predict`` has a column for
-        each, ``max_time`` counts for each, and there is no ``warm_start``
+    tau : float or array-like of float, default=0.5      0 < tau < 1; several are trained together, ``predict`` has a
+        column for each, and there is no ``warm_start``
     non_crossing : bool, default=False      of several tau: sort the predictions of a row, so that they ascend with tau
 
     Attributes
@@ -140,22 +142,15 @@ class QuantileSVR(RegressorMixin, BaseSVM):
             raise ParameterError("warm_start is for one tau, and there are several")
         # not clones, which would copy a callback, too
         fitted = [type(self)(**{**self.get_params(deep=False), "tau": float(tau)}) for tau in taus]
-        for one in fitted:
-            one._be_fitted(X, y, sample_weight, keep, exact)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(fitted[0], name):
-                setattr(self, name, getattr(fitted[0], name))
-        self.shape_fit_ = fitted[0].shape_fit_
+        fit_together(self, fitted, X, [(f"tau = {tau:g}", y) for tau in taus], sample_weight, keep, exact)
         self.n_iter_ = sum(one.n_iter_ for one in fitted)
-        self.fit_status_ = max(one.fit_status_ for one in fitted)
-        self.optimality_ = max(one.optimality_ for one in fitted)
         self.estimators_ = fitted
 
     def _predictions(self, X: Any) -> FloatArray:
         if "estimators_" not in vars(self):
             found: FloatArray = super()._predictions(X)
             return found
-        columns = np.column_stack([one._predictions(X) for one in self.estimators_])
+        columns = predicted_together(self.estimators_, X, FittedModel.predictions)
         if self.non_crossing:
             columns[:, np.argsort([one.tau for one in self.estimators_])] = np.sort(columns, axis=1)
         return columns

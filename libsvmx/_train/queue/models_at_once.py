@@ -1,14 +1,17 @@
-"""Trainings over the same rows, each with targets of its own, by a SolveQueue: their solves, and then their models."""
+"""Many trainings over the same rows by a SolveQueue: their solves, and then their models."""
 
 from __future__ import annotations
 
 from functools import partial
 
+from libsvmx._core.buffers import zeros
 from libsvmx._train import folds
 from libsvmx._train.assembly import assemble_single, classifier_of, tell_of_classes
 from libsvmx._train.parameter import class_costs
 from libsvmx._train.queue.batches import in_batches
 from libsvmx._train.queue.pairs_at_once import QueuedPairs
+from libsvmx._train.training import of_whole
+from libsvmx._train.zero_weights import counting_part
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,28 +19,20 @@ if TYPE_CHECKING:
 
     from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
+    from libsvmx._train.many import Training
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
-    from libsvmx._typing import Buffer
 
 
 def trained_models(
-    queue: SolveQueue,
-    problems: Sequence[Problem],
-    param: Parameter,
-    rand: Rand,
-    observer: Observer,
-    kernels: KernelProvider,
+    queue: SolveQueue, trainings: Sequence[Training], rand: Rand, observer: Observer, kernels: KernelProvider
 ) -> Iterator[Model]:
     """The models one after the other; the observer is told of their solves in LIBSVM's order.
 
-    ``queue``: of ``queue_of``, empty; ``problems``: the same rows with other targets; ``rand``: as each finds it.
+    ``queue``: of ``kernels``, empty; ``rand``: as each finds it.
     """
-    members = kernels.members(problems[0])
-    begun = (partial(WaitingTraining, own, param, members, rand.copy(), observer) for own in problems)
+    begun = (partial(WaitingTraining, own, kernels, rand.copy(), observer) for own in trainings)
     return in_batches(queue, begun, observer)
 
 
@@ -45,9 +40,19 @@ class WaitingTraining:
     """A training in a queue; arguments as of ``trained_models``."""
 
     def __init__(
-        self, problem: Problem, param: Parameter, members: Buffer, rand: Rand, observer: Observer, queue: SolveQueue
+        self, training: Training, kernels: KernelProvider, rand: Rand, observer: Observer, queue: SolveQueue
     ) -> None:
-        self.queue, self.problem, self.param, self.solve = queue, problem, param, queue.n_tasks
+        problem, param, _ = training
+        self.queue, self.solve, self.param = queue, queue.n_tasks, param
+        self.part = counting_part(problem, param, observer)
+        if self.part is not None:
+            problem, param = self.part.problem, self.part.param
+        self.counting = problem, param
+        members, by_row = kernels.members(problem), None
+        if problem.sample_weight is not None:
+            by_row = zeros("d", queue.kernel_values.n)
+            folds.put_rows(by_row, members, problem.sample_weight, 1)
+        queue.belong_to(param, by_row)
         self.pairs: QueuedPairs | None = None
         if param.svm_type.is_classification:
             self.classes = folds.group_classes(problem.targets)
@@ -60,9 +65,12 @@ class WaitingTraining:
 
     def result(self, observer: Observer) -> Model:
         """Its model; the observer is told of it."""
+        problem, param = self.counting
         if self.pairs is None:
             report = self.queue.tell(self.solve, observer)
-            return assemble_single(self.problem, self.param, self.queue.coefficients(self.solve), report)
-        labels, start, _ = self.classes
-        tell_of_classes(labels, start, self.param, observer)
-        return classifier_of(self.problem, self.param, self.classes, self.pairs.collect(observer), observer)
+            model = assemble_single(problem, param, self.queue.coefficients(self.solve), report)
+        else:
+            labels, start, _ = self.classes
+            tell_of_classes(labels, start, param, observer)
+            model = classifier_of(problem, param, self.classes, self.pairs.collect(observer), observer)
+        return model if self.part is None else of_whole(model, self.part, self.param)

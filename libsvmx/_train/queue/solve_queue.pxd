@@ -8,7 +8,6 @@ from libsvmx._kernels.gram cimport GramRows
 from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.smo cimport Smo
-from libsvmx._train.formulation cimport Formulation
 from libsvmx._train.queue.tasks cimport Fold, QueueStarts, Sigmoid, Task, TaskList
 
 
@@ -43,7 +42,6 @@ cdef class Worker:
     cdef int solve(self, Task *task) except -1 nogil
     cdef bint pose(self, Task *task, const int32_t *rows) noexcept nogil
     cdef void write_dual(self, const Task *task) noexcept nogil
-    cdef Formulation formulation(self, const Task *task) noexcept nogil
     cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil
     cdef double gap(self) noexcept nogil
     cdef bint may_hide_gap(self, const int32_t *rows) noexcept nogil

@@ -33,7 +33,7 @@ from libsvmx._core.tickets cimport (
 from libsvmx._kernels.cross cimport CrossTable
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, width_of_rho
 from libsvmx._solvers.smo.smo cimport Optimum, Smo, rounding_may_hide
-from libsvmx._train.formulation cimport Formulation, recover, write_dual
+from libsvmx._train.formulation cimport recover, write_dual
 from libsvmx._train.probability cimport fit
 from libsvmx._train.queue.tasks cimport Parent, QueueStarts, Task, TaskList, has_start
 
@@ -166,7 +166,6 @@ cdef class Worker:
         cdef double began = svmx_nanoseconds()
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef Optimum optimum
-        cdef Formulation of
         cdef Parent parent
         cdef bint stands, seeded = has_start(task)
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
@@ -201,15 +200,14 @@ cdef class Worker:
             task.gap = self.gap()
             if task.converged and not self.todo.has_larger and self.may_hide_gap(rows):  # at many C no status is told
                 self.check_gap(task, rows)
-            if self.todo.weighted or task.Cp != task.Cn:  # steps between equal bounds end at bounds exactly
+            if task.weights != NULL or task.Cp != task.Cn:  # steps between equal bounds end at bounds exactly
                 task.width = width_of_rho(&self.dual, &self.beta[0], &self.scores[0])
         if task.keeps:
             memcpy(&self.todo.kept_beta[task.optimum], &self.beta[0], task.n_variables * sizeof(double))
             memcpy(&self.todo.kept_scores[task.optimum], &self.scores[0], task.n_variables * sizeof(double))
         task.found.rho, task.found.objective = optimum.rho, optimum.objective
         task.r = optimum.r
-        of = self.formulation(task)
-        recover(&of, task.n, &self.weights[0] if self.todo.weighted else NULL, &self.dual, &self.beta[0], optimum.r,
+        recover(&task.of, task.n, &self.weights[0] if task.weights != NULL else NULL, &self.dual, &self.beta[0], optimum.r,
                 coefficients, &task.found)
         if stands and self.todo.divides:  # the parent's rho and objective are divided by r already
             task.found.rho, task.found.objective = optimum.rho, optimum.objective
@@ -277,23 +275,16 @@ cdef class Worker:
         cdef Py_ssize_t i, l = task.n
         for i in range(l):
             self.targets[i] = own[i] if task.n_positive < 0 else 1.0 if i < task.n_positive else -1.0
-            if self.todo.weighted:
-                self.weights[i] = self.todo.weights[rows[i]]
+            if task.weights != NULL:
+                self.weights[i] = task.weights[rows[i]]
         self.dual.size = task.n_variables
         self.write_dual(task)
         return has_start(task) and not task.from_nothing and task.growth == 0 and self.starts.begin(task, &self.dual)
 
     cdef void write_dual(self, const Task *task) noexcept nogil:
         """The dual problem with LIBSVM's start."""
-        cdef Formulation of = self.formulation(task)
-        write_dual(&of, task.n, &self.targets[0], task.Cp, task.Cn, &self.weights[0] if self.todo.weighted else NULL,
+        write_dual(&task.of, task.n, &self.targets[0], task.Cp, task.Cn, &self.weights[0] if task.weights != NULL else NULL,
                    &self.dual)
-
-    cdef Formulation formulation(self, const Task *task) noexcept nogil:
-        """That of a task, with its own C."""
-        cdef Formulation of = self.todo.of
-        of.cost = task.cost
-        return of
 
     cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil:
         """The same in LIBSVM's variables, from a start that a seeder makes, if there is one."""
@@ -542,9 +533,8 @@ cdef class SolveQueue(TaskList):
 
     def another(self):
         """An empty queue over the same rows."""
-        weights = self.weights if self.weighted else None
-        cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, weights, self.param, self.limits,
-                                           self.most_workers)
+        cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, self.kept_weights[0], self.param,
+                                           self.limits, self.most_workers)
         found.seeder, found.chooses = self.seeder, self.chooses
         found.matrix, found.by_floats, found.tabulates = self.matrix, self.by_floats, self.tabulates
         found.held_by_floats = self.held_by_floats

@@ -32,7 +32,8 @@ cdef struct Task:
     Py_ssize_t optimum          # in ``kept_beta`` and ``kept_scores``
     double Cp
     double Cn
-    double cost                 # C, in regression
+    Formulation of              # of the training that it is a part of, or at another C
+    const double *weights       # of all rows of ``kernel_values`` in that training; NULL: 1 each
     Py_ssize_t out              # of its coefficients; -1 if they are not kept
     Py_ssize_t values           # of the decision values of the rows held out
     Py_ssize_t sigmoid          # that waits for these; -1 for none
@@ -121,10 +122,10 @@ cdef class TaskList:
     cdef readonly object param
     cdef object matrix_of
     cdef object matrix              # the rows, in the order of ``kernel_values``; None while no values are wanted
-    cdef Formulation of
+    cdef Formulation of             # of the tasks that are added
     cdef bint doubled               # two variables for a row
-    cdef const double[::1] weights
-    cdef bint weighted
+    cdef const double *weights      # of the tasks that are added
+    cdef list kept_weights          # of which the tasks have addresses; the first are those of the list
     cdef TaskList earlier             # of ``start_from``
     cdef bint has_starts            # some tasks start from an optimum
     cdef bint has_larger            # some at a larger C than another one

@@ -66,12 +66,10 @@ cdef class TaskList:
 
     def __cinit__(self, KernelValues kernel_values, matrix_of, weights, param, *_):
         self.kernel_values, self.matrix_of, self.param = kernel_values, matrix_of, param
-        self.weighted = weights is not None
         self.earlier, self.seeder = None, NEAR
         self.in_a_star = NEAR if param.svm_type == SvmType.C_SVC else AVG
-        if self.weighted:
-            self.weights = weights
-        self.of, self.doubled = formulation_of(param), param.svm_type.is_regression
+        self.doubled, self.kept_weights = param.svm_type.is_regression, []
+        self.belong_to(param, weights)
         # in the others a sum depends on the number of rows
         self.eps, self.divides = param.eps, param.svm_type == SvmType.NU_SVC
         self.may_stand = not param.svm_type.has_nu
@@ -115,7 +113,7 @@ cdef class TaskList:
         memset(&self.tasks[self.n_tasks], 0, sizeof(Task))
         task = &self.tasks[self.n_tasks]
         task.sigmoid = task.fold = task.parent = -1
-        task.cost = self.of.cost
+        task.of, task.weights = self.of, self.weights
         self.n_tasks += 1
         return task
 
@@ -131,6 +129,18 @@ cdef class TaskList:
         memset(&self.sigmoids[self.n_sigmoids], 0, sizeof(Sigmoid))
         self.n_sigmoids += 1
         return &self.sigmoids[self.n_sigmoids - 1]
+
+    def belong_to(self, param, weights):
+        """The solves that are added from now on are of a training with other parameters: C, p, nu or tau, or weights of
+        classes; and with other weights of the rows, as of TaskList."""
+        cdef const double[::1] own
+        self.of, self.weights = formulation_of(param), NULL
+        self.kept_weights.append(weights)
+        if weights is not None:
+            own = weights
+            if own.shape[0] != self.kernel_values.n:
+                raise ValueError(f"{own.shape[0]} weights of {self.kernel_values.n} rows")
+            self.weights = &own[0]
 
     def start_from(self, TaskList earlier):
         """The ``parent`` of solves that are added is one of another queue over the same rows, which has run."""
@@ -233,7 +243,8 @@ cdef class TaskList:
             former = task - 1
             task.first, task.n, task.n_positive, task.targets = former.first, former.n, former.n_positive, former.targets
             task.n_held, task.n_variables, task.parent = former.n_held, former.n_variables, self.n_tasks - 2
-            task.Cp, task.Cn, task.cost = growth * former.Cp, growth * former.Cn, growth * former.cost
+            task.Cp, task.Cn, task.of, task.weights = growth * former.Cp, growth * former.Cn, former.of, former.weights
+            task.of.cost *= growth
             task.growth, task.chained, task.out, task.values = growth, True, -1, self.n_values
             former.keeps = self.has_starts = self.has_larger = True
             self.n_values += task.n_held

@@ -1,0 +1,404 @@
+"""OneVsRestSVC and MultiOutputSVR: several functions over the same rows, trained together."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted
+
+from libsvmx._core.copy_and_swap import at_once, built_apart
+from libsvmx.exceptions import warn_caller
+from libsvmx.sklearn.base import BaseSVM
+from libsvmx.sklearn.classifiers import SVC, gives_probabilities
+from libsvmx.sklearn.fitted import FittedModel
+from libsvmx.sklearn.input_checks import check_parameters
+from libsvmx.sklearn.pickling import Pickled
+from libsvmx.sklearn.regressors import SVR
+from libsvmx.sklearn.rows import weights_of
+from libsvmx.sklearn.together import fit_together, predicted_together
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import FloatArray
+
+
+class Several(Pickled, BaseEstimator):
+    """What OneVsRestSVC and MultiOutputSVR share. Their parameters are parameters of ``_kind``."""
+
+    _kind: ClassVar[type[BaseSVM]]
+
+    kernel: Any
+    estimators_: list[Any]
+    shape_fit_: tuple[int, ...]
+    n_features_in_: int
+    n_iter_: Any
+    fit_status_: int
+    optimality_: float
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "estimators_" in vars(self)
+
+    def _validate_params(self) -> None:
+        check_parameters(self)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            As of ``SVC`` and ``SVR``.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array of shape (n_samples,), default=None
+            What each row counts for: 2 is the row twice. A row of weight 0 or less is left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError      data or parameters that cannot be trained on
+        """
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        built_apart(self, lambda made: made._be_fitted(X, y, sample_weight))
+        return self
+
+    def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """``fit``, of an estimator that nobody uses yet."""
+        raise NotImplementedError
+
+    def _one(self) -> Any:
+        """An unfitted one of ``_kind`` with the parameters that both have."""
+        own = self.get_params(deep=False)
+        return self._kind(**{name: own[name] for name in signature(self._kind).parameters if name in own})
+
+
+class OneVsRestSVC(ClassifierMixin, Several):
+    """C-support vector classification of each class against the rest, or of several labels at once.
+
+    It finds what ``OneVsRestClassifier(SVC())`` finds, to the bit; all trainings share kernel values.
+
+    Parameters
+    ----------
+    C : float, default=1.0                    cost, > 0; inf is a hard margin
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter      as of ``SVC``
+    probability : bool or 'cv', default=False      as of ``SVC``, of each class against the rest
+    class_weight : dict, 'balanced' or None, default=None    'balanced': of each class and its rest; a dict: C of a row
+                                              is C times the weight of its class; of several labels it has those of 0
+                                              and 1, of rows without a label and with it
+    random_state, solver, n_jobs, callback    as of ``SVC``
+    max_time : float or None, default=None    seconds for all trainings together
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)    in sorted order; of several labels 0, 1, …
+    multilabel_ : bool                        whether ``y`` had a column for each label
+    estimators_ : list of SVC                 of each class against the rest, fitted, of classes 0 and 1; one of
+                                              two classes, for ``classes_[1]``
+    n_iter_ : array of int, of each of ``estimators_``
+    fit_status_, optimality_                  the largest
+    shape_fit_, n_features_in_, feature_names_in_      as of ``SVC``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from libsvmx import OneVsRestSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> OneVsRestSVC().fit(X, y).decision_function(X[:2]).shape
+    (2, 3)
+    >>> OneVsRestSVC().fit([[0.0], [1.0], [2.0], [3.0]], [[0, 0], [0, 1], [1, 1], [1, 0]]).predict([[2.1]])
+    array([[1, 1]])
+    """
+
+    _kind = SVC
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        name: SVC._parameter_constraints[name]
+        for name in SVC._parameter_constraints
+        if name not in ("decision_function_shape", "break_ties", "warm_start", "refine", "keep_rows")
+    }
+
+    probability: Any
+    class_weight: Any
+    classes_: Any
+    multilabel_: bool
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool | str = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        random_state: Any = None,
+        solver: Any = "smo",
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        callback: Any = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.callback = callback
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if getattr(y, "dtype", np.dtype(bool)).kind == "f":
+            assert_all_finite(y, input_name="y")
+        self.multilabel_ = type_of_target(y, input_name="y") == "multilabel-indicator"
+        self._sparse = issparse(y)
+        y = (y.toarray() if self._sparse else np.asarray(y)) if self.multilabel_ else column_or_1d(y, warn=True)
+        weights, chosen = weights_of(sample_weight, y)
+        counting = y if chosen is None else y[chosen]
+        weight_of = self.class_weight
+        if self.multilabel_:
+            self.classes_, marks = np.arange(y.shape[1]), y.astype(np.int64)
+            names = [f"label {j}" for j in range(y.shape[1])]
+        else:
+            check_classification_targets(y)
+            self.classes_ = np.unique(counting)
+            if len(self.classes_) < 2:
+                raise ValueError(f"The number of classes has to be greater than one; got {len(self.classes_)} class")
+            positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+            marks, names = (y[:, None] == positive).astype(np.int64), [f"class {label}" for label in positive]
+            if isinstance(weight_of, dict):
+                own = np.array([weight_of.get(label, 1.0) for label in y.tolist()])
+                weights, weight_of = own if weights is None else own * weights, None
+        constants = {}
+        for j, column in enumerate((marks if chosen is None else marks[chosen]).T):
+            if len(column) and column.min() == column.max():
+                constants[j] = ConstantLabel(2 * int(column[0]) - 1)
+                warn_caller(f"{names[j]} is of {'all rows' if column[0] else 'no row'}: so it will be predicted")
+        fitted = {j: self._one().set_params(class_weight=weight_of) for j in range(len(names)) if j not in constants}
+        if not fitted:
+            raise ValueError("no label is of some rows and not of others: the number of classes is less than two")
+        fit_together(self, list(fitted.values()), X, [(names[j], marks[:, j]) for j in fitted], weights)
+        self.estimators_ = [constants.get(j) or fitted[j] for j in range(len(names))]
+        self.n_iter_ = np.array([int(fitted[j].n_iter_[0]) if j in fitted else 0 for j in range(len(names))])
+
+    def _columns(self, X: Any, of: Callable[[FittedModel, CsrMatrix, int], FloatArray], scale: float) -> FloatArray:
+        """What the function of each label gives ``of`` rows; of constant labels -1 or 1 times ``scale``."""
+        check_is_fitted(self)
+        trained = [j for j, one in enumerate(self.estimators_) if not isinstance(one, ConstantLabel)]
+        found = predicted_together([self.estimators_[j] for j in trained], X, of)
+        columns = np.empty((len(found), len(self.estimators_)))
+        for j, one in enumerate(self.estimators_):
+            columns[:, j] = scale * one.sign if isinstance(one, ConstantLabel) else found[:, trained.index(j)]
+        return columns
+
+    def _decision_values(self, X: Any) -> FloatArray:
+        """A column for each of ``estimators_``, positive for the class."""
+        return self._columns(X, lambda fitted, tests, threads: -fitted.values(tests, threads), 1.0)
+
+    def decision_function(self, X: Any) -> Any:
+        """Decision values of rows, positive for the class.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64, shape (n_samples, n_classes); of two classes (n_samples,), positive for ``classes_[1]``. Of a
+        label that all training rows had, or none, they are 1 or -1.
+        """
+        values = at_once(self)._decision_values(X)
+        return values.ravel() if values.shape[1] == 1 and not self.multilabel_ else values
+
+    def predict(self, X: Any) -> Any:
+        """Predict the class whose decision value is largest, or all labels whose decision values are positive.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,), of ``classes_``; of several labels of 0 and 1, shape (n_samples, n_classes), sparse
+        if ``y`` was
+        """
+        now = at_once(self)
+        check_is_fitted(now)
+        if not now.multilabel_ and len(now.classes_) > 2:
+            return now.classes_[now._decision_values(X).argmax(axis=1)]
+        marks = (now._columns(X, FittedModel.predictions, 1.0) > 0).astype(np.int64)
+        if not now.multilabel_:
+            return now.classes_[marks[:, 0]]
+        return csr_array(marks) if now._sparse else marks
+
+    @available_if(gives_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes, with ``probability`` only: Platt's of each against the rest, to sum 1.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64, shape (n_samples, n_classes), columns as ``classes_``. Of several labels each column is the
+        probability of a label, and rows do not sum to 1.
+        """
+        now = at_once(self)
+        check_is_fitted(now)
+        if any(isinstance(one, SVC) and not one._fitted.model.has_probability for one in now.estimators_):
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False, nor when the fit was ended early"
+            )
+        columns = now._columns(X, lambda fitted, tests, threads: fitted.probabilities(tests, threads)[:, 1], 0.5)
+        for j, one in enumerate(now.estimators_):
+            columns[:, j] += 0.5 * isinstance(one, ConstantLabel)
+        if now.multilabel_:
+            return columns
+        if columns.shape[1] == 1:
+            return np.column_stack([1 - columns, columns])
+        return columns / columns.sum(axis=1, keepdims=True)
+
+
+class ConstantLabel:
+    """ConstantLabel(sign): the function of a label that all training rows have, 1, or that none has, -1."""
+
+    def __init__(self, sign: int) -> None:
+        self.sign = sign
+
+
+class MultiOutputSVR(RegressorMixin, Several):
+    """Epsilon-support vector regression of several targets at once.
+
+    It finds what ``MultiOutputRegressor(SVR())`` finds, to the bit; all trainings share kernel values.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, tol, C, epsilon, shrinking, cache_size, verbose, max_iter, solver, n_jobs, callback
+        as of ``SVR``
+    max_time : float or None, default=None    seconds for all trainings together
+
+    Attributes
+    ----------
+    estimators_ : list of SVR                 of each target, fitted
+    n_iter_ : array of int, of each of ``estimators_``
+    fit_status_, optimality_                  the largest
+    shape_fit_, n_features_in_, feature_names_in_      as of ``SVR``
+
+    Examples
+    --------
+    >>> from libsvmx import MultiOutputSVR
+    >>> model = MultiOutputSVR(kernel="linear", C=100, epsilon=0).fit([[0.0], [1.0], [2.0]], [[1, 0], [3, 1], [5, 2]])
+    >>> model.predict([[3.0]]).round(2)
+    array([[7., 3.]])
+    """
+
+    _kind = SVR
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        name: SVR._parameter_constraints[name]
+        for name in SVR._parameter_constraints
+        if name not in ("warm_start", "refine", "keep_rows")
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        solver: Any = "smo",
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+        callback: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+        self.callback = callback
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(X, y)
+        self._is_column = y.ndim == 1
+        columns = [(f"target {j}", column) for j, column in enumerate(y.reshape(len(y), -1).T)]
+        self.estimators_ = [self._one() for _ in columns]
+        fit_together(self, self.estimators_, X, columns, sample_weight)
+        self.n_iter_ = np.array([one.n_iter_ for one in self.estimators_])
+
+    def predict(self, X: Any) -> Any:
+        """Predict the targets of rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64, of the shape of ``y``
+        """
+        now = at_once(self)
+        check_is_fitted(now)
+        columns = predicted_together(now.estimators_, X, FittedModel.predictions)
+        return columns.ravel() if now._is_column else columns

@@ -1,0 +1,128 @@
+"""Estimators that are fitted to the same rows at once, each to targets of its own: they share kernel values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from libsvmx._core.arrays import give_back
+from libsvmx._core.buffers import zeros
+from libsvmx._train.folds import Rand
+from libsvmx._train.limits import limited
+from libsvmx._train.many import Training, train_many
+from libsvmx._train.problem import Problem
+from libsvmx._train.validation.calibration import calibrated
+from libsvmx.sklearn.progress import watched
+from libsvmx.sklearn.rows import raising
+from libsvmx.sklearn.training import TrainingData, check_exact, train_without_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
+    from libsvmx._typing import FloatArray
+    from libsvmx.sklearn.base import BaseSVM
+    from libsvmx.sklearn.fitted import FittedModel
+
+
+def fit_together(
+    whole: Any,
+    ones: Sequence[BaseSVM],
+    X: Any,
+    columns: Sequence[tuple[str, Any]],
+    sample_weight: Any,
+    keep: bool = False,
+    exact: bool = False,
+) -> None:
+    """Fit each of ``ones`` as ``fit`` does; ``whole`` has then what all of them share.
+
+    Parameters
+    ----------
+    whole : estimator         that shows progress
+    ones : sequence of estimators of the same parameters, but for ``tau``
+    columns : sequence of (str, array)      the targets of each, and its name in errors
+    keep, exact : bool        as of ``_fit``
+
+    Raises
+    ------
+    ValueError                data or parameters that cannot be trained on
+    """
+    first = ones[0]
+    for one in ones:
+        one._forget()
+    seed = check_random_state(getattr(first, "random_state", None)).randint(np.iinfo("i").max)
+    data = [first._training_data(X, columns[0][1], sample_weight, first._may_borrow(keep, exact))]
+    for one, (_, y) in zip(ones[1:], columns[1:], strict=True):
+        data.append(with_targets(one, y, data[0]))
+        take_shared(one, first)
+    take_shared(whole, first)
+    params = [one._parameter() for one in ones]
+    if exact:
+        check_exact(params[0], first.kernel, "refine=True")
+    trainings = [
+        Training(own.problem, param, name) for own, param, (name, _) in zip(data, params, columns, strict=True)
+    ]
+    total = sum(one._n_solves for one in ones)
+    with watched(first.verbose, first.callback, f"{type(whole).__name__} fit", total) as told:
+        observer = limited(told, params[0].time_limit)
+        with raising(data[0].problem.matrix.source, observer):
+            models = list(models_of(first, trainings, Rand(seed), observer))
+        for one, model, own, param in zip(ones, models, data, params, strict=True):
+            if one._by_cv:
+                model = calibrated(model, own.problem, param, Rand(seed), observer)
+            one._be_trained(model, own, keep, exact, observer)
+    whole.shape_fit_ = first.shape_fit_
+    whole.fit_status_ = max(one.fit_status_ for one in ones)
+    whole.optimality_ = max(one.optimality_ for one in ones)
+    give_back(data[0].problem.matrix.nnz)
+
+
+def with_targets(one: BaseSVM, y: Any, data: TrainingData) -> TrainingData:
+    """The same rows for another estimator, with ``y`` of all rows."""
+    known = data.problem
+    rows = np.asarray(known.rows)
+    order = np.argsort(rows)
+    targets, by_class = one._targets(np.asarray(y)[rows[order]], len(rows) < data.shape[0])
+    if by_class is not None:
+        order = order[by_class]
+    rows = rows[order]
+    weights = None if known.sample_weight is None else np.asarray(known.sample_weight)[order].data
+    problem = Problem(known.matrix, targets.data, rows.data, known.features, weights)
+    return data._replace(problem=problem, chosen=None if data.chosen is None and by_class is None else rows)
+
+
+def take_shared(one: Any, first: BaseSVM) -> None:
+    """What is known of the features after the rows of ``first`` have been looked at."""
+    for name in ("n_features_in_", "feature_names_in_", "_gamma"):
+        if name in vars(first):
+            setattr(one, name, getattr(first, name))
+        else:
+            vars(one).pop(name, None)
+
+
+def models_of(first: BaseSVM, trainings: Sequence[Training], rand: Rand, observer: Observer) -> Iterator[Model]:
+    """The models of the trainings, one after the other."""
+    if first.max_iter == 0:
+        return (train_without_steps(own.problem, own.param, rand.copy(), observer) for own in trainings)
+    problem = trainings[0].problem
+    rows = np.asarray(problem.rows)
+    order = np.argsort(rows)
+    weights = None if problem.sample_weight is None else np.asarray(problem.sample_weight)[order].data
+    whole = Problem(problem.matrix, zeros("d", len(rows)), rows[order].data, problem.features, weights)
+    return train_many(whole, trainings, rand, observer)
+
+
+def predicted_together(
+    ones: Sequence[BaseSVM], X: Any, predicted: Callable[[FittedModel, CsrMatrix, int], FloatArray]
+) -> FloatArray:
+    """A column of each estimator's predictions of rows; they are looked at once."""
+    tests, columns = None, []
+    for one in ones:
+        if tests is None or callable(one.kernel):  # which is given the support vectors of each
+            tests = one._tests(X)
+        columns.append(predicted(one._fitted, tests, one._threads).reshape(-1))
+    return np.column_stack(columns)
