@@ -80,6 +80,8 @@ if TYPE_CHECKING:
     )
     from libsvmx.sklearn import SVC as SVC
     from libsvmx.sklearn import SVCCV as SVCCV
+    from libsvmx.sklearn import SVMRFE as SVMRFE
+    from libsvmx.sklearn import SVMRFECV as SVMRFECV
     from libsvmx.sklearn import SVR as SVR
     from libsvmx.sklearn import SVRCV as SVRCV
     from libsvmx.sklearn import LinearSVC as LinearSVC
@@ -229,6 +231,8 @@ _ESTIMATORS = (
     "QuantileSVR",
     "SVC",
     "SVCCV",
+    "SVMRFE",
+    "SVMRFECV",
     "SVR",
     "SVRCV",
     "patch_sklearn",

@@ -19,6 +19,7 @@
     search.py         SVCCV, SVRCV: C and gamma by cross-validation within one fit
       search_folds.py     scores of the points, by columns of growing C or training by training
       search_results.py   cv_results_
+    elimination.py    SVMRFE, SVMRFECV: features left out one after the other
     patching.py       puts them in the place of scikit-learn's own; __main__.py does so for a script
 
 All of libsvmx that imports scikit-learn is here.
@@ -40,6 +41,7 @@ except ImportError as error:
 from libsvmx.sklearn.classifiers import SVC, NuSVC
 from libsvmx.sklearn.linear import LinearSVC, LinearSVR
 from libsvmx.sklearn.linear_search import LinearSVCCV
+from libsvmx.sklearn.elimination import SVMRFE, SVMRFECV
 from libsvmx.sklearn.outliers import OneClassSVM
 from libsvmx.sklearn.patching import patch_sklearn, unpatch_sklearn
 from libsvmx.sklearn.progress import Progress
@@ -51,6 +53,8 @@ from libsvmx.sklearn.several import MultiOutputSVR, OneVsRestSVC
 __all__ = [
     "SVC",
     "SVCCV",
+    "SVMRFE",
+    "SVMRFECV",
     "SVR",
     "SVRCV",
     "LinearSVC",

@@ -1,0 +1,370 @@
+"""SVMRFE and SVMRFECV: features are left out one after the other, those first whose loss changes the margin least.
+
+Guyon, Weston, Barnhill & Vapnik, Gene selection for cancer classification using support vector machines, Machine
+Learning 46, 2002: a feature of a linear kernel counts for w_f^2. Rakotomamonjy, Variable selection using SVM-based
+criteria, JMLR 3, 2003: of any kernel for what |w|^2 = beta' K beta changes by without it, at the same beta, half of
+which is w_f^2 / 2 for a linear one.
+
+The kernel matrix without a feature is the one before, less that feature's part of it, and training starts from the
+coefficients that it had.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import _fit_context, clone, is_classifier
+from sklearn.feature_selection import RFE
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import HasMethods, Interval
+
+from libsvmx._core.copy_and_swap import built_apart
+from libsvmx._core.records import replace
+from libsvmx._train.folds import Rand
+from libsvmx._train.gamma import gamma_of
+from libsvmx._train.model import by_function
+from libsvmx._train.observer import Observer
+from libsvmx._train.problem import Problem
+from libsvmx._train.training import train_counting
+from libsvmx._train.warm_start import KnownOptima, WarmStart
+from libsvmx.api.arrays import kernel_table
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.sklearn.base import BaseSVM
+from libsvmx.sklearn.fitted import FittedModel
+from libsvmx.sklearn.input_checks import training_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from libsvmx._train.model import Model
+    from libsvmx._typing import FloatArray, IntArray
+
+FORMULATIONS = (SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.QUANTILE_SVR)
+# Of the largest importance: what is nearer to another one is equal, but for rounding.
+EQUAL = 1e-10
+
+
+class Remaining:
+    """Remaining(X, distances): inner products of all rows, or squared distances, over the features that are left.
+
+    Attributes
+    ----------
+    features : ndarray of int       that are left
+    table : ndarray, shape (n, n)
+    """
+
+    def __init__(self, X: FloatArray, distances: bool) -> None:
+        self.X, self.distances = X, distances
+        self.features: IntArray = np.arange(X.shape[1], dtype=np.int32)
+        self.fresh()
+
+    def fresh(self) -> None:
+        """Sum over the features that are left, without the rounding of what has been taken away."""
+        rows = self.X[:, self.features]
+        table = rows @ rows.T
+        if self.distances:
+            squares = table.diagonal().copy()
+            table *= -2.0
+            table += squares[:, None]
+            table += squares
+            np.maximum(table, 0.0, out=table)
+            np.fill_diagonal(table, 0.0)
+        self.table: FloatArray = table
+        self.summed = len(self.features)
+
+    def leave_out(self, places: IntArray) -> None:
+        """The features at these places of ``features`` are left no more."""
+        gone = self.X[:, self.features[places]]
+        self.features = np.delete(self.features, places)
+        if 2 * len(self.features) <= self.summed:  # in all less than twice the work of the first time
+            self.fresh()
+        elif self.distances:
+            for column in gone.T:
+                self.table -= np.square(column[:, None] - column)
+            np.maximum(self.table, 0.0, out=self.table)
+        else:
+            self.table -= gone @ gone.T
+
+    def kernel(self, gamma: float) -> FloatArray:
+        """Kernel values of all rows."""
+        return np.exp(-gamma * self.table) if self.distances else self.table
+
+    def importances(self, K: FloatArray, gamma: float, rows: IntArray, betas: FloatArray) -> FloatArray:
+        """What |w|^2 changes by without each feature, the sum over functions of coefficients ``betas`` of ``rows``."""
+        X = self.X[np.ix_(rows, self.features)]
+        if not self.distances:
+            return np.square(betas @ X).sum(axis=0)
+        products = K[np.ix_(rows, rows)] * (betas.T @ betas)
+        whole, found = products.sum(), np.empty(len(self.features))
+        for f, column in enumerate(X.T):
+            values, place = np.unique(column, return_inverse=True)
+            if 4 * len(values) < len(column):  # as of counts and codes: sums of each pair of values
+                part = np.zeros((len(values), len(column)))
+                order = np.argsort(place, kind="stable")
+                begins = np.searchsorted(place[order], np.arange(len(values)))
+                part = np.add.reduceat(products[order], begins, axis=0)
+                sums = np.add.reduceat(part[:, order], begins, axis=1)
+                without = (sums * np.exp(gamma * np.square(values[:, None] - values))).sum()
+            else:
+                without = (products * np.exp(gamma * np.square(column[:, None] - column))).sum()
+            found[f] = abs(whole - without)
+        return found
+
+
+class Step(NamedTuple):
+    """One training on the way: the features, the kernel values of all rows, the model, and what each feature counts."""
+
+    features: IntArray
+    K: FloatArray
+    model: Model
+    estimator: Any
+    importances: FloatArray
+
+
+class SVMRFE(RFE):
+    """Recursive feature elimination by an SVM with a linear or an RBF kernel: scikit-learn's RFE, faster.
+
+    The features whose loss changes the margin least are left out, and the SVM is trained on the others, until as many
+    are left as are wanted. Of a linear kernel these are the features, and the ranking, of RFE. No kernel value is
+    computed twice, and each training starts from the last one.
+
+    Parameters
+    ----------
+    estimator : SVC, SVR or QuantileSVR      with kernel 'linear' or 'rbf'
+    n_features_to_select : int, float or None, default=None      how many are to be left, or which share; None is half
+    step : int or float, default=1            how many are left out at a time, or which share of all features
+
+    Attributes
+    ----------
+    ranking_ : array of int, shape (n_features,)      1 of those that are left; the larger, the earlier it was left out
+    support_ : array of bool, shape (n_features,)     of those that are left
+    n_features_ : int                         how many are left
+    ties_ : list of arrays of int             of each step in which chance decided, the features that counted the same
+                                              and of which some were left out and others not: the first ones were
+    estimator_ : estimator                    trained on the features that are left
+    classes_, n_features_in_, feature_names_in_      as of RFE
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from libsvmx import SVC, SVMRFE
+    >>> X, y = load_wine(return_X_y=True)
+    >>> SVMRFE(SVC(), n_features_to_select=4).fit(scale(X), y).get_support(indices=True)
+    array([ 0,  6,  9, 12])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit"])],
+        **{name: RFE._parameter_constraints[name] for name in ("n_features_to_select", "step")},
+    }
+
+    estimator: Any
+    n_features_to_select: Any
+    step: Any
+
+    def __init__(self, estimator: Any, *, n_features_to_select: Any = None, step: Any = 1) -> None:
+        self.estimator = estimator
+        self.n_features_to_select = n_features_to_select
+        self.step = step
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Leave features out.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        built_apart(self, lambda made: made._be_fitted(X, y, sample_weight))
+        return self
+
+    def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """``fit``, of an estimator that nobody uses yet."""
+        rows, y = self._checked(X, y)
+        n, wanted = rows.shape[1], self.n_features_to_select
+        if wanted is None:
+            wanted = n // 2
+        self._select(rows, y, sample_weight, int(wanted if isinstance(wanted, Integral) else n * wanted))
+
+    def _checked(self, X: Any, y: Any) -> tuple[FloatArray, Any]:
+        """Rows as an array, and targets. Raises ValueError."""
+        one = self.estimator
+        known = isinstance(one, BaseSVM) and one._svm_type in FORMULATIONS
+        if not known or one.kernel not in ("linear", "rbf") or not hasattr(one, "to_model"):
+            raise ValueError(
+                "features are left out by an SVC, SVR or QuantileSVR of libsvmx, of one function, with "
+                f"kernel 'linear' or 'rbf', not by {one!r}"
+            )
+        X, y = training_data(self, X, y)
+        if X.shape[1] < 2:
+            raise ValueError(f"Found array with 1 feature(s) (shape={X.shape}) while a minimum of 2 is required.")
+        return X.toarray() if issparse(X) else X, y
+
+    def _select(self, X: FloatArray, y: Any, sample_weight: Any, wanted: int) -> None:
+        """Be fitted, with ``wanted`` features left."""
+        support, ranking, self.ties_ = np.ones(X.shape[1], dtype=bool), np.ones(X.shape[1], dtype=int), []
+        for step, gone, ties in eliminated(self.estimator, X, y, sample_weight, self._step_of(X), wanted):
+            support[step.features[gone]] = False
+            ranking[~support] += 1
+            if len(ties):
+                self.ties_.append(step.features[ties])
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.estimator_ = clone(self.estimator).fit(X[:, support], y, **weights)
+        self.support_, self.ranking_, self.n_features_ = support, ranking, int(support.sum())
+
+    def _step_of(self, X: FloatArray) -> int:
+        """How many features are left out at a time."""
+        return int(self.step) if self.step >= 1 else int(max(1, self.step * X.shape[1]))
+
+
+def eliminated(
+    estimator: Any,
+    X: FloatArray,
+    y: Any,
+    sample_weight: Any,
+    step: int,
+    wanted: int,
+    among: Any = None,
+    scored: Callable[[Step], None] | None = None,
+) -> Iterator[tuple[Step, IntArray, IntArray]]:
+    """The trainings on the way to ``wanted`` features, with the places of those that are left out, and of ties.
+
+    Parameters
+    ----------
+    among : ndarray of int, or None       the rows to train on; None: all
+    scored : function                     is told of each training, the last one, too, after which none is left out
+    """
+    own = clone(estimator)
+    train = np.arange(len(y)) if among is None else among
+    weights = None if sample_weight is None else np.asarray(sample_weight)[train]
+    data = own._training_data(X[train], y[train], weights, False)
+    given = data.problem
+    rows = train[np.asarray(given.rows)].astype(np.int32)
+    param = replace(own._parameter(), kernel_type=KernelType.PRECOMPUTED, probability=False)
+    param.solver.require("may_be_seeded")
+    rest, known = Remaining(X, estimator.kernel == "rbf"), None
+    while True:
+        n, gamma = len(rest.features), 0.0
+        if n <= wanted and scored is None:
+            return
+        if rest.distances:
+            gamma = gamma_of(estimator.gamma, np.ascontiguousarray(X[np.ix_(train, rest.features)]))
+        K = rest.kernel(gamma)
+        problem = Problem(kernel_table(K), given.targets, rows.data, None, given.sample_weight)
+        warm = WarmStart(param, known)
+        model = train_counting(problem, param, Rand(), Observer(), warm=warm)
+        known = KnownOptima({}, warm.found.C, warm.found.optima)  # of another kernel each time
+        support = rows[np.asarray(model.row_numbers) - 1]
+        betas = by_function(model.sv_coef, model.class_sv)
+        counts = rest.importances(K, gamma, support, betas) if n > wanted else np.empty(0)
+        now = Step(rest.features, K, model, own, counts)
+        if scored is not None:
+            scored(now)
+        if n <= wanted:
+            return
+        order = np.argsort(counts, kind="stable").astype(np.int32)
+        gone = order[: min(step, n - wanted)]
+        last, near = counts[gone[-1]], EQUAL * counts[order[-1]]
+        decided = len(gone) == n or counts[order[len(gone)]] > last + near
+        yield now, gone, order[:0] if decided else np.flatnonzero(np.abs(counts - last) <= near).astype(np.int32)
+        rest.leave_out(gone)
+
+
+class SVMRFECV(SVMRFE):
+    """``SVMRFE`` whose number of features is chosen by cross-validation: scikit-learn's RFECV, faster.
+
+    In each fold features are left out by its training rows, and each training on the way is scored on the others; then
+    features are left out by all rows. Of numbers with equal mean scores the least is taken.
+
+    Parameters
+    ----------
+    estimator, step                           as of ``SVMRFE``
+    min_features_to_select : int, default=1   how many are left at the end of each fold
+    cv : int, splitter or iterable, default=None      folds, as of RFECV: None is 5, stratified for a classifier
+    scoring : str, callable or None, default=None     None is accuracy, or R^2. It is given an estimator that predicts,
+                                              and rows of kernel values
+
+    Attributes
+    ----------
+    cv_results_ : dict of arrays              ``n_features``, and the scores of each number: ``mean_test_score``,
+                                              ``std_test_score``, ``split0_test_score``, …
+    ranking_, support_, n_features_, ties_, estimator_      as of ``SVMRFE``
+    classes_, n_features_in_, feature_names_in_             as of RFECV
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{name: SVMRFE._parameter_constraints[name] for name in ("estimator", "step")},
+        "min_features_to_select": [Interval(Integral, 0, None, closed="neither")],
+        "cv": ["cv_object"],
+        "scoring": [None, str, callable],
+    }
+
+    def __init__(
+        self, estimator: Any, *, step: Any = 1, min_features_to_select: int = 1, cv: Any = None, scoring: Any = None
+    ) -> None:
+        self.estimator = estimator
+        self.step = step
+        self.min_features_to_select = min_features_to_select
+        self.cv = cv
+        self.scoring = scoring
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
+        """Choose a number of features, and leave the others out.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), default=None       of the trainings, not of the scores
+        groups : array of shape (n_samples,), default=None       for a splitter such as GroupKFold
+
+        Returns
+        -------
+        self
+        """
+        built_apart(self, lambda made: made._be_chosen(X, y, sample_weight, groups))
+        return self
+
+    def _be_chosen(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """``fit``, of an estimator that nobody uses yet."""
+        rows, y = self._checked(X, y)
+        scorer, step = check_scoring(self.estimator, self.scoring), self._step_of(rows)
+        least = min(self.min_features_to_select, rows.shape[1])
+        scores: list[list[float]] = []
+        counts: list[int] = []
+        for train, test in check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(rows, y, groups):
+            of_fold: list[float] = []
+            counts = []
+
+            def scored(step: Step, test: IntArray = test, to: list[float] = of_fold, n: list[int] = counts) -> None:
+                judged = clone(step.estimator).set_params(kernel="precomputed")
+                judged._fitted, judged.n_features_in_ = FittedModel(step.model), len(y)
+                if hasattr(step.estimator, "classes_"):
+                    judged.classes_ = step.estimator.classes_
+                to.append(float(scorer(judged, step.K[test], y[test])))
+                n.append(len(step.features))
+
+            for _ in eliminated(self.estimator, rows, y, sample_weight, step, least, train, scored):
+                pass
+            scores.append(of_fold)
+        table = np.array(scores)[:, ::-1]
+        means = table.mean(axis=0)
+        self.cv_results_ = {
+            "mean_test_score": means,
+            "std_test_score": table.std(axis=0),
+            **{f"split{k}_test_score": of_fold for k, of_fold in enumerate(table)},
+            "n_features": np.array(counts[::-1]),
+        }
+        self._select(rows, y, sample_weight, counts[::-1][int(means.argmax())])

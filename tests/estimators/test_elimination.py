@@ -1,0 +1,161 @@
+"""SVMRFE and SVMRFECV: the rankings of scikit-learn's RFE and RFECV, and of refits with an RBF kernel."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from support.data import load
+from support.optional import optional
+
+import libsvmx
+from libsvmx import SVC, SVMRFE, SVMRFECV, SVR, NuSVC, QuantileSVR
+
+base = optional("sklearn.base")
+feature_selection = optional("sklearn.feature_selection")
+model_selection = optional("sklearn.model_selection")
+estimator_checks = optional("sklearn.utils.estimator_checks")
+
+HEART, LABELS = load("heart_scale")
+X, Y = HEART.toarray(), np.array(LABELS)
+VOWEL, VOWELS = load("vowel.scale.xz", 100)
+MANY, CLASSES = VOWEL.toarray(), np.array(VOWELS)
+WEIGHTS = np.random.default_rng(2).integers(0, 3, len(Y)).astype(float)
+TARGETS = X @ np.random.default_rng(0).normal(size=13) + 0.5 * np.random.default_rng(1).normal(size=len(Y))
+LINEAR = {"kernel": "linear", "tol": 1e-6}
+
+
+def ranking_of_refits(estimator, X, y, wanted=1):
+    """Each model trained from nothing, and |w|^2 of kernel matrices that are computed without each feature."""
+    left, ranking = list(range(X.shape[1])), np.ones(X.shape[1], dtype=int)
+    while len(left) > wanted:
+        fitted = base.clone(estimator).fit(X[:, left], y)
+        vectors, changes = fitted.support_vectors_, []
+        gamma = fitted._gamma
+        table = fitted._coefficients_by_function()
+
+        def squares(rows, gamma=gamma, table=table):
+            K = np.exp(-gamma * np.square(rows[:, None] - rows).sum(axis=2))
+            return sum(beta @ K @ beta for beta in table)
+
+        for f in range(len(left)):
+            changes.append(abs(squares(vectors) - squares(np.delete(vectors, f, axis=1))))
+        left.pop(int(np.argmin(changes)))
+        ranking[np.setdiff1d(np.arange(X.shape[1]), left)] += 1
+    return ranking
+
+
+@pytest.mark.parametrize("step", [1, 3, 0.2])
+@pytest.mark.parametrize("wanted", [None, 1, 4, 0.5, 20])
+@pytest.mark.filterwarnings("ignore:Found n_features_to_select")
+def test_a_linear_kernel_ranks_as_rfe(step, wanted):
+    found = SVMRFE(SVC(**LINEAR), n_features_to_select=wanted, step=step).fit(X, Y)
+    expected = feature_selection.RFE(SVC(**LINEAR), n_features_to_select=wanted, step=step).fit(X, Y)
+    np.testing.assert_array_equal(found.ranking_, expected.ranking_)
+    np.testing.assert_array_equal(found.support_, expected.support_)
+    assert found.n_features_ == expected.n_features_
+    np.testing.assert_array_equal(found.transform(X), expected.transform(X))
+    np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
+    assert found.score(X, Y) == expected.score(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X", "y"),
+    [
+        (SVC(**LINEAR, class_weight="balanced"), X, Y),
+        (SVC(**LINEAR), MANY, CLASSES),
+        (SVR(**LINEAR), X, TARGETS),
+        (QuantileSVR(**LINEAR, tau=0.3), X, TARGETS),
+        (SVC(**LINEAR), csr_array(X), Y),
+    ],
+    ids=str,
+)
+def test_other_estimators_and_rows(estimator, X, y):
+    found = SVMRFE(estimator, n_features_to_select=1).fit(X, y)
+    expected = feature_selection.RFE(estimator, n_features_to_select=1).fit(X, y)
+    np.testing.assert_array_equal(found.ranking_, expected.ranking_)
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto", 0.3])
+@pytest.mark.parametrize(("X", "y"), [(X[:120], Y[:120]), (MANY, CLASSES)], ids=["two classes", "eleven"])
+def test_an_rbf_kernel_ranks_as_refits(gamma, X, y):
+    estimator = SVC(gamma=gamma, tol=1e-6, C=2.0)
+    np.testing.assert_array_equal(
+        SVMRFE(estimator, n_features_to_select=1).fit(X, y).ranking_, ranking_of_refits(estimator, X, y)
+    )
+
+
+def test_weights_of_rows():
+    found = SVMRFE(SVC(**LINEAR), n_features_to_select=1).fit(X, Y, WEIGHTS)
+    repeated = np.repeat(np.arange(len(Y)), WEIGHTS.astype(int))
+    expected = SVMRFE(SVC(**LINEAR), n_features_to_select=1).fit(X[repeated], Y[repeated])
+    np.testing.assert_array_equal(found.ranking_, expected.ranking_)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_ties_are_told(kernel):
+    """A copy of a feature counts as much as it does, so chance decides which of the two is left."""
+    doubled = np.column_stack([X[:, :4], X[:, 0]])
+    found = SVMRFE(SVC(kernel=kernel), n_features_to_select=1).fit(doubled, Y)
+    assert [set(one) for one in found.ties_] == [{0, 4}]
+    assert SVMRFE(SVC(kernel=kernel), n_features_to_select=1).fit(X[:, :4], Y).ties_ == []
+
+
+@pytest.mark.parametrize("step", [1, 3])
+@pytest.mark.parametrize("scoring", [None, "roc_auc"])
+def test_a_cross_validation_is_that_of_rfecv(step, scoring):
+    # of one feature or two, many rows are at one place, and rho may be anywhere in an interval
+    options = {
+        "step": step,
+        "scoring": scoring,
+        "min_features_to_select": 3,
+        "cv": model_selection.KFold(3, shuffle=True, random_state=0),
+    }
+    found = SVMRFECV(SVC(**LINEAR), **options).fit(X, Y)
+    expected = feature_selection.RFECV(SVC(**LINEAR), **options).fit(X, Y)
+    np.testing.assert_array_equal(found.ranking_, expected.ranking_)
+    for name in ("mean_test_score", "std_test_score", "split2_test_score", "n_features"):
+        # rows at one place have equal values but for rounding, and the area counts ties by halves
+        atol = 3e-3 if scoring else 0.0
+        np.testing.assert_allclose(found.cv_results_[name], expected.cv_results_[name], atol=atol)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+
+
+def test_a_cross_validation_of_a_regression_and_of_rbf():
+    y = X[:, 0] + X[:, 3] ** 2
+    found = SVMRFECV(SVR(), min_features_to_select=2, cv=3).fit(X[:, :6], y)
+    assert found.support_[[0, 3]].all()
+    assert found.cv_results_["n_features"].tolist() == [2, 3, 4, 5, 6]
+    best = found.cv_results_["mean_test_score"].max()
+    selected = model_selection.cross_val_score(SVR(), X[:, :6][:, found.support_], y, cv=3).mean()
+    assert best == pytest.approx(selected, abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (SVMRFE(SVC(kernel="poly")), "kernel 'linear' or 'rbf'"),
+        (SVMRFE(NuSVC(kernel="linear")), "features are left out by"),
+        (SVMRFE(base.BaseEstimator()), "must be|features are left out by"),
+        (SVMRFE(QuantileSVR(tau=[0.1, 0.9])), "of one function"),
+        (SVMRFE(SVC(kernel="linear", solver="crsvm")), "crsvm"),
+        (SVMRFE(SVC(), step=0), "step"),
+        (SVMRFE(SVC(C=-1.0)), "C"),
+    ],
+)
+def test_what_is_refused(model, words):
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore:Solver terminated early")  # of unscaled rows by a linear kernel
+@pytest.mark.parametrize("model", [SVMRFE(SVC(kernel="linear")), SVMRFE(SVR()), SVMRFECV(SVC(), cv=3)], ids=str)
+def test_scikit_learn(model):
+    results = estimator_checks.check_estimator(model, on_skip=None, on_fail=None)
+    failed = {one["check_name"]: one["exception"] for one in results if one["status"] not in ("passed", "skipped")}
+    assert set(failed) <= {f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")}, failed
+
+
+def test_there_are_names():
+    assert libsvmx.SVMRFE is SVMRFE
+    frame = optional("pandas").DataFrame(X[:, :3], columns=["a", "b", "c"])
+    found = SVMRFE(SVC(kernel="linear"), n_features_to_select=1).fit(frame, Y)
+    assert len(found.get_feature_names_out()) == 1
