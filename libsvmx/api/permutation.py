@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Of an error: what the order of sums, and that of the solvers' steps, may change.
 TIE = 1e-10
-ACCURACY, BALANCED, ERROR = "accuracy", "balanced_accuracy", "mean_squared_error"
+ACCURACY, BALANCED, ERROR, PINBALL = "accuracy", "balanced_accuracy", "mean_squared_error", "pinball_loss"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,7 +37,7 @@ class PermutationTest:
     score : float                         of the labels or targets themselves
     scores : ndarray of float64, shape (n,)         of the permutations, in the order in which they were drawn
     scoring : str                         which score: 'accuracy' and 'balanced_accuracy' in percent, or
-        'mean_squared_error'
+        'mean_squared_error' or 'pinball_loss'
     n_as_good : int                       b, permutations whose score is at least as good; errors that differ by
         1e-10 of them or less are equal
     p_value : float                       (b + 1) / (n + 1)
@@ -52,7 +52,7 @@ class PermutationTest:
     def n_as_good(self) -> int:
         """A score that is no number counts as one, and an error that is equal but for rounding."""
         equal = TIE * abs(self.score)
-        worse = self.scores > self.score + equal if self.scoring == ERROR else self.scores < self.score
+        worse = self.scores > self.score + equal if self.scoring in (ERROR, PINBALL) else self.scores < self.score
         return int(len(self.scores) - np.count_nonzero(worse))
 
     @property
@@ -110,7 +110,8 @@ def permutation_test(
     n : int                       permutations, at least 1
     n_folds : int                 folds, from 2 to the number of rows, 5 if none is given; ``cv`` is another name of it
     scoring : str or None         'accuracy' or 'balanced_accuracy' (the mean over classes of the share that is found),
-        both in percent, or 'mean_squared_error', over all rows at once; None: accuracy, and the error of regressions
+        both in percent, or 'mean_squared_error', over all rows at once, of quantile regression
+        'pinball_loss', too; None: accuracy, and the error of regressions, of quantile regression its loss
     random_state : int            as of ``cross_validate``; permutations are drawn from the numbers that come next
     param, sample_weight, seeder, scheme, observer, **options : as of ``cross_validate``; weights stay with their rows
 
@@ -143,6 +144,8 @@ def permutation_test(
     if n < 1:
         raise ParameterError(f"n must be at least 1, not {n}")
     usual, *others = (ACCURACY, BALANCED) if param.svm_type.is_classification else (ERROR,)
+    if param.quantile is not None:
+        usual, others = PINBALL, [ERROR]
     scoring = scoring or usual
     if scoring not in (usual, *others):
         raise ParameterError(f"scoring must be {' or '.join(map(repr, (usual, *others)))}, not {scoring!r}")
@@ -151,7 +154,7 @@ def permutation_test(
     try:
         with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
             for found in predicted_permutations(problem, param, n, n_folds, seed, told, seeding):
-                scores.append(score_of(found, scoring))
+                scores.append(score_of(found, scoring, param.quantile))
                 told.counted("permutation", len(scores) - 1, n)
     except StoppedEarly as stop:
         done = max(0, len(scores) - 1)
@@ -160,10 +163,12 @@ def permutation_test(
     return PermutationTest(score=scores[0], scores=np.array(scores[1:]), scoring=scoring)
 
 
-def score_of(found: Predicted, scoring: str) -> float:
-    """The score of predictions."""
+def score_of(found: Predicted, scoring: str, tau: float | None) -> float:
+    """The score of predictions; ``tau`` of quantile regression."""
     if scoring == BALANCED:
         return balanced_accuracy(found.predictions, found.targets)
-    sums = Scores()
+    sums = Scores(tau)
     sums.add(found.predictions, found.targets)
+    if scoring == PINBALL:
+        return sums.pinball_loss
     return sums.mean_squared_error if scoring == ERROR else sums.accuracy

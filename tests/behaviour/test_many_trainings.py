@@ -104,12 +104,18 @@ def outcome(case, n=2, cv=3, **options):
     return libsvmx.permutation_test(case.X(), case.y(), n, cv, **{**case.options, **options})
 
 
+def scoring_of(case):
+    if case.svm_type == libsvmx.SvmType.QUANTILE_SVR:
+        return "pinball_loss"
+    return "mean_squared_error" if case.svm_type.is_regression else "accuracy"
+
+
 def expected_scores(case, n=2, cv=3, **options):
     """By cross-validations of the permutations."""
     scores = []
     for y in permuted(case, n, cv, options.get("random_state", 1)):
         found = libsvmx.cross_validate(case.X(), y, cv, **{**case.options, **options})
-        scores.append(found.mean_squared_error if case.svm_type.is_regression else found.accuracy)
+        scores.append(getattr(found, scoring_of(case)))
     return scores
 
 
@@ -118,7 +124,7 @@ def test_scores_are_those_of_cross_validations(solver, task, kernel, mechanism):
     case = Case(solver, task, kernel, **mechanism)
     expected, found = expected_scores(case), outcome(case)
     assert [found.score, *found.scores] == expected
-    assert found.scoring == ("mean_squared_error" if case.svm_type.is_regression else "accuracy")
+    assert found.scoring == scoring_of(case)
 
 
 @each("permutation_test", solver=["smo"], options=OPTIONS)
@@ -133,6 +139,15 @@ def test_no_number_of_threads_changes_a_score(solver, task, kernel, mechanism):
     case = Case(solver, task, kernel, **mechanism)
     one, *others = (outcome(case, threads=threads) for threads in THREADS)
     assert all(np.array_equal(other.scores, one.scores) for other in others)
+
+
+def test_the_squared_error_of_quantile_regression():
+    case = Case("smo", "quantile", "rbf")
+    found = outcome(case, scoring="mean_squared_error")
+    expected = libsvmx.cross_validate(case.X(), case.y(), 3, **case.options)
+    assert (found.score, found.scoring) == (expected.mean_squared_error, "mean_squared_error")
+    with pytest.raises(ParameterError, match="scoring must be 'mean_squared_error', not 'pinball_loss'"):
+        outcome(Case("smo", "epsilon-SVR", "rbf"), scoring="pinball_loss")
 
 
 def test_balanced_accuracy():
