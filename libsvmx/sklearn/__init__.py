@@ -39,9 +39,9 @@ except ImportError as error:
     ) from error
 
 from libsvmx.sklearn.classifiers import SVC, NuSVC
+from libsvmx.sklearn.elimination import SVMRFE, SVMRFECV
 from libsvmx.sklearn.linear import LinearSVC, LinearSVR
 from libsvmx.sklearn.linear_search import LinearSVCCV
-from libsvmx.sklearn.elimination import SVMRFE, SVMRFECV
 from libsvmx.sklearn.outliers import OneClassSVM
 from libsvmx.sklearn.patching import patch_sklearn, unpatch_sklearn
 from libsvmx.sklearn.progress import Progress
