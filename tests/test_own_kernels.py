@@ -326,12 +326,21 @@ def test_a_pickled_model_has_its_kernel():
     assert "own kernel" in repr(again)
 
 
-def test_a_model_keeps_its_support_vectors_alone():
-    rows = rng.normal(size=(N, 3))
-    model = libsvmx.train(rows, rows[:, 0] > 0, kernel=lambda A, B: A @ B.T)
-    values, tests = model.decision_function(rows[:9]), rows[:9].copy()
+def test_nothing_that_is_kept_is_the_callers_array():
+    rows, kernel = rng.normal(size=(N, 3)), {"kernel": lambda A, B: A @ B.T}
+    tests, labels = rows[:9].copy(), rows[:, 0] > 0
+    model = libsvmx.train(rows, labels, **kernel)
+    state = libsvmx.train(rows, labels, keep_state=True, **kernel)
+    path = libsvmx.c_path(rows, labels, 0.1, 1.0, **kernel)
+    finds = [
+        lambda: model.decision_function(tests),
+        lambda: state.decision_values(tests),
+        lambda: path.decision_values(tests, 0.5),
+    ]
+    before = [find() for find in finds]
     rows[:] = 0.0
-    np.testing.assert_array_equal(model.decision_function(tests), values)
+    for find, values in zip(finds, before, strict=True):
+        np.testing.assert_array_equal(find(), values)
 
 
 def test_the_methods_of_a_model_are_the_functions():

@@ -282,4 +282,4 @@ def c_path(
         costs = Costs(param, state.problem, paths, C_max)
         breakpoints = costs.breakpoints
         breakpoints.flags.writeable = False
-        return CostPath(breakpoints, costs, curve, known)
+        return CostPath(breakpoints, costs, curve, None if known is None else known.copied())

@@ -160,6 +160,10 @@ class KernelRows:
         """The kernel as the caller has given it."""
         return self.kernel.kernel if isinstance(self.kernel, Function) else self.kernel
 
+    def copied(self) -> KernelRows:
+        """All rows, in memory of their own, for what outlives the call."""
+        return self.chosen(range(self.n))
+
     def chosen(self, numbers: Any) -> KernelRows:
         """The rows with these numbers, as a copy."""
         return KernelRows(self.kernel, chosen_rows(self.rows, numbers))

@@ -52,7 +52,7 @@ class State(state.State):
 
     def with_kernel(self, known: KernelRows | None) -> Self:
         """The state itself, a new one, whose rows a kernel of the caller knows."""
-        self._known = None if known is None else StateRows(known, self.ids)
+        self._known = None if known is None else StateRows(known.copied(), self.ids)
         return self
 
     def copy(self) -> Self:
