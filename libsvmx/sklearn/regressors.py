@@ -17,7 +17,7 @@ class SVR(RegressorMixin, BaseSVM):
 
     Parameters
     ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, a name of docs/kernels.md, or callable, default='rbf'
     degree : int, default=3                   of the polynomial kernel
     gamma : {'scale', 'auto'} or float, default='scale'      1 / (n_features * X.var()), 1 / n_features
     coef0 : float, default=0.0                constant of the polynomial and the sigmoid kernel

@@ -310,7 +310,7 @@ class SVCCV(ClassifierMixin, BaseSearch):
     Cs : int or array-like, default=10             a number: so many powers of 4 from 2^-5 on
     gammas : int or array-like, default=10         a number: so many powers of 4 from 2^-15 on; floats, 'scale' and
                                                    'auto'. Not used by kernels without gamma
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, a name of docs/kernels.md, or callable, default='rbf'
     degree : int, default=3                        of 'poly'
     coef0 : float, default=0.0                     of 'poly' and 'sigmoid'
     cv : int, splitter or iterable, default=None   folds, as of GridSearchCV: None is 5, stratified
