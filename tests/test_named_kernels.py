@@ -46,7 +46,7 @@ def test_there_are_some():
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", OWN)
 def test_values_are_those_of_the_formula(kind, form):
-    """A model of one vector with coefficient 1 predicts K(x, z) - rho."""
+    """Decision values are the coefficients times NumPy's values, by panels, of sparse rows, and of one row at a time."""
     X = rows_of(kind, form)
     gamma = 0.17
     known = kernel_values(Parameter(kernel_type=kind, gamma=gamma), X, X)
@@ -94,7 +94,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["dense", "sparse", "0 and 1"])
 @pytest.mark.parametrize("svm_type", SvmType)
 @pytest.mark.parametrize("kind", OWN)
 def test_a_training_is_that_of_the_values(kind, svm_type, form):
@@ -250,3 +250,26 @@ def test_options_take_names(kind):
     if not kind.is_libsvms:
         with pytest.raises(ValueError, match="-t"):
             svm_parameter(f"-t {kind.value}")
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_estimators_take_names(kind):
+    pytest.importorskip("sklearn")
+    from libsvmx.sklearn import SVC, SVR, OneClassSVM
+
+    X = rows_of(kind, "counts")
+    y = targets(X[:N])
+    gamma = 1 / (X.shape[1] * X[:N].var())  # "scale"
+    for estimator, options in (
+        (SVC(kernel=kind.keyword, tol=1e-6), {"svm_type": SvmType.C_SVC, "eps": 1e-6}),
+        (SVR(kernel=kind.keyword), {"svm_type": SvmType.EPSILON_SVR}),
+        (OneClassSVM(kernel=kind.keyword), {"svm_type": SvmType.ONE_CLASS}),
+    ):
+        model = libsvmx.train(X[:N], y, kernel_type=kind, gamma=gamma, **options)
+        found = estimator.fit(X[:N], y)
+        values = found.predict(X[N:]) if isinstance(found, SVR) else found.decision_function(X[N:])
+        expected = np.ravel(libsvmx.decision_values(model, X[N:]))
+        sign = -1 if isinstance(found, SVC) and model.labels[0] == -1 else 1
+        # SVC has its classes in another order than these labels come in
+        apart = 1e-4 * max(1, np.abs(expected).max()) if isinstance(found, SVC) else 1e-9
+        np.testing.assert_allclose(values, sign * expected, rtol=0, atol=apart)
