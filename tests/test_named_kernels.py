@@ -46,7 +46,7 @@ def test_there_are_some():
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", OWN)
 def test_values_are_those_of_the_formula(kind, form):
-    """Decision values are the coefficients times NumPy's values, by panels, of sparse rows, and of one row at a time."""
+    """Decision values are the coefficients times NumPy's values: by panels, of sparse rows, of one row alone."""
     X = rows_of(kind, form)
     gamma = 0.17
     known = kernel_values(Parameter(kernel_type=kind, gamma=gamma), X, X)
