@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from libsvmx.api.low_rank import LowRankKernel, low_rank
     from libsvmx.api.many import fit_many
     from libsvmx.api.permutation import PermutationTest, permutation_test
+    from libsvmx.api.quantile_intervals import quantile_intervals
     from libsvmx.api.state import State
     from libsvmx.api.training import load_model, predict_probability, read_problem, save_model, train
     from libsvmx.api.validation import CrossValidation, LeaveOneOut, cross_validate, leave_one_out
@@ -154,6 +155,7 @@ __all__ = [
     "permutation_test",
     "predict",
     "predict_probability",
+    "quantile_intervals",
     "read_problem",
     "save_model",
     "show_config",
@@ -215,6 +217,7 @@ _HOME = {
     "low_rank": "api.low_rank",
     "permutation_test": "api.permutation",
     "predict": "api.arrays",
+    "quantile_intervals": "api.quantile_intervals",
     "show_config": "api.configuration",
 }
 
