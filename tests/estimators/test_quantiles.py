@@ -1,4 +1,4 @@
-"""QuantileSVR: one tau is a training of quantile regression, several are one after the other."""
+"""QuantileSVR: one tau is a training of quantile regression, several are those trainings over shared kernel values."""
 
 import pickle
 from copy import copy
