@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # The path begins where the largest bound times the largest kernel value is so much, with SMO to this gap.
 START, START_EPS = 100.0, 1e-3
-# As LIBSVM: iterations at most, or so many for each variable.
-MOST_STEPS, MOST_STEPS_EACH = 10_000_000, 100
 # At so many times C at most rounding is repaired.
 GROWTH = 10.0
 # A matrix over the margin may take so many bytes in any case.
@@ -82,7 +80,7 @@ def solve(
         converged = converged or smo.advance(int(steps_each * dual.size))
         if smo.n_free > most:
             raise PathLost("the margin is too large")
-    found = smo.finish(converged or smo.advance(max(MOST_STEPS, MOST_STEPS_EACH * dual.size)))
+    found = smo.finish(converged or smo.advance(smo.most_steps))
     del smo  # and its kernel rows
     if found.status not in (SolveStatus.CONVERGED, SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
         raise PathLost("SMO does not come to the start")

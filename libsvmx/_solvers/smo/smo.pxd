@@ -55,5 +55,10 @@ cdef class Smo(PositionsWithRows):
     cdef object solution(self, status, int64_t subproblems=*, int64_t fallbacks=*)
 
 
+cdef inline int64_t libsvms_limit(Py_ssize_t m) noexcept nogil:
+    """Iterations of LIBSVM over m variables, at most."""
+    return max(<int64_t>10000000, <int64_t>100 * m)
+
+
 cdef double score_rounding(double largest, double squares) noexcept nogil
 cdef bint rounding_may_hide(double largest, double squares, double eps) noexcept nogil

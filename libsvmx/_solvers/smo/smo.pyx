@@ -98,7 +98,7 @@ cdef class Smo(PositionsWithRows):
 
     cdef int optimize(self) except -1 nogil:
         """1 when optimal, 0 when a limit ended it."""
-        cdef int64_t limit = self.control.max_iter if self.control.max_iter != 0 else max(10000000, 100 * self.size)
+        cdef int64_t limit = self.control.max_iter if self.control.max_iter != 0 else libsvms_limit(self.size)
         if not self.size:
             return 1
         self.control.poll()
@@ -129,6 +129,11 @@ cdef class Smo(PositionsWithRows):
         with nogil:
             self.bring_back()
         return self.ended(converged)
+
+    @property
+    def most_steps(self):
+        """LIBSVM's limit, whatever ``control`` says."""
+        return libsvms_limit(self.size)
 
     @property
     def gap(self):

@@ -20,7 +20,7 @@ from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, add_variable,
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
 from libsvmx._solvers.smo.positions cimport DeferredUpdates
-from libsvmx._solvers.smo.smo cimport Optimum, Smo
+from libsvmx._solvers.smo.smo cimport Optimum, Smo, libsvms_limit
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
@@ -178,7 +178,7 @@ cdef class GrowingSmo(WarmSmo):
 
     cdef object optimum(self, began=None):
         """Solve from where it stands. Raises Stopped."""
-        cdef int64_t limit = self.control.max_iter if self.control.max_iter > 0 else max(10000000, 100 * self.size)
+        cdef int64_t limit = self.control.max_iter if self.control.max_iter > 0 else libsvms_limit(self.size)
         cdef bint converged = True
         cdef Py_ssize_t p
         cdef Optimum found
@@ -267,11 +267,6 @@ cdef class GrowingSmo(WarmSmo):
 # Second-order working sets of Fan, Chen & Lin (2005), both variables of one group, with V in double and rows from
 # ``DoubleRows``: the same matrix that the path uses, which the rows of smo.pyx, rounded to float, are not.
 
-# As LIBSVM: iterations at least, and for each variable.
-cdef int64_t LEAST_LIMIT = 10000000
-cdef int64_t LIMIT_PER_VARIABLE = 100
-
-
 cdef int smo_in_double(PathState state, double eps, Control control) except -1:
     """Move beta of ``state``, whose F is right, until the gap is at most ``eps`` or the limit of iterations is met."""
     cdef Py_ssize_t v, i, j, m = state.per_row * state.n
@@ -281,7 +276,7 @@ cdef int smo_in_double(PathState state, double eps, Control control) except -1:
     cdef const double *K
     cdef double[::1] F = state.F, beta = state.beta, lower = state.lower, upper = state.upper, diagonal = state.diagonal
     cdef int64_t t
-    for t in range(max(LEAST_LIMIT, LIMIT_PER_VARIABLE * m)):
+    for t in range(libsvms_limit(m)):
         g, found = 0, state.certificate(0)
         if state.groups > 1:
             other = state.certificate(1)
