@@ -24,6 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.copy_and_swap import built_apart
 from libsvmx._core.process import Token
+from libsvmx._core.stopping import Leeway
 from libsvmx._core.threads import in_order
 from libsvmx._kernels.feature_products import SparseRows
 from libsvmx._solvers.linear import solver
@@ -181,7 +182,8 @@ class BaseLinear(BaseEstimator):
         jobs = [(k, float(self.C), asking) for k in range(len(training.functions))]
         threads = min(int(effective_n_jobs(self.n_jobs)), MAX_THREADS)
         with one_blas_thread():  # of more threads, sums would depend on how many there are
-            solutions = list(in_order(training.solve, jobs, threads, asking))
+            # each solve ends by itself, with a result, so who waits for them only lets them know
+            solutions = list(in_order(training.solve, jobs, threads, Leeway(asking)))
         self._show(solutions)
         self._tell_end(solutions)
 
@@ -206,7 +208,7 @@ class BaseLinear(BaseEstimator):
         self.fit_status_ = int(bool(early))
         if early:
             worst = max(solution.gap / solution.objective for solution in early)
-            limit = f" ({self.max_iter=})".replace("self.", "") if early[0].status == "iteration limit" else ""
+            limit = f" (max_iter={self.max_iter})" if early[0].status == SolveStatus.ITERATION_LIMIT else ""
             warn_caller(
                 f"Solver terminated early: {early[0].status}{limit}. The duality gap is {worst:.1e} of the objective, "
                 f"and should be {GAP_OF_TOL * self.tol:.1e} (tol / 100).",

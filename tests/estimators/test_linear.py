@@ -193,10 +193,11 @@ def test_what_is_not_at_the_optimum_says_so():
         assert libsvmx.LinearSVC(loss="hinge", C=100).fit(X, y).fit_status_ == 0
 
 
-def test_time_ends_a_fit_with_what_it_has():
-    X, y = np.tile(HEART[0], (300, 1)), np.tile(HEART[1], 300)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_time_ends_a_fit_with_what_it_has(n_jobs):
+    X, y = np.tile(IRIS[0], (10_000, 1)), np.tile(IRIS[1], 10_000)
     with pytest.warns(exceptions.ConvergenceWarning, match="time limit.*duality gap"):
-        fitted = libsvmx.LinearSVC(loss="hinge", tol=1e-12, max_time=1e-9).fit(X, y)
+        fitted = libsvmx.LinearSVC(loss="hinge", tol=1e-12, max_time=1e-9, n_jobs=n_jobs).fit(X, y)
     assert fitted.fit_status_ == 1
     assert fitted.objective_ == pytest.approx(objectives(fitted, X, y), rel=1e-9)
 

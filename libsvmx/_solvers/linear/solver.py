@@ -230,6 +230,7 @@ class LinearSolver:
             losses.settle(scores, centre, sigma, beta, curvature)
             gathered = self.gathered(beta)
             objective = self.take(w, scores, beta, gathered)
+            self.asking.ask(self.rows.m)
             failures, least = (0, objective) if objective < least else (failures + 1, least)
             gradient = w - gathered
             square = float(gradient @ gradient)
@@ -308,6 +309,7 @@ class LinearSolver:
         low, high, a = 0.0, np.inf, 1.0
         for _ in range(TRIES):
             first, second = self.losses.slope(a, scores, along, centre, sigma)
+            self.asking.ask(self.rows.m)
             slope = linear + a * square + first
             if abs(slope) <= SLOPE * abs(at_start):
                 break
