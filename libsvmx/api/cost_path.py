@@ -265,7 +265,7 @@ def c_path(
     largest = replace(param, C=C_max)
     largest.require_finite_cost("a path along C")
     check_bounds(problem, largest)
-    with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
+    with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
         told = limited(told, param.time_limit)
         try:
             state = train_state(with_all_values(problem, known, told), param, told, State)

@@ -154,8 +154,8 @@ def grid_search(
     try:
         with (
             workers_pool or nullcontext(),
-            early_stops_warned(observer) as told,
-            asked_for(problem, param.time_limit, told) as told,
+            early_stops_warned(observer) as stops,
+            asked_for(problem, param.time_limit, stops) as told,
         ):
             search = Search(plan, problem, workers_pool, observer=told)
             for outcome in search:

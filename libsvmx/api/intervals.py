@@ -255,7 +255,7 @@ def cv_plus(
         raise ParameterError("cv_plus has no use for probability estimates: leave probability out")
     problem, param = problem_of(X, y, param)
     tests = new_rows(X_new if known is None else known.values(X_new), param, problem.matrix)
-    with early_stops_warned(observer) as heard, asked_for(problem, param.time_limit, heard) as heard:
+    with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as heard:
         told = limited(heard, param.time_limit)
         found = fold_values(problem, param, k, rand_of(random_state), told, tests)
         targets = np.asarray(problem.targets)

@@ -102,7 +102,7 @@ def fit_many(
     problem = Problem(rows, zeros("d", n), sample_weight=largest)
     param = default_gamma(param, rows.max_index)
     warn_of_weights(param, *columns)
-    with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
+    with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
         trainings = [
             Training(Problem(rows, column.data, problem.rows, problem.features, own), param, f"column {j} of Y")
             for j, (column, own) in enumerate(zip(columns, each, strict=True))

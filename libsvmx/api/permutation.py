@@ -152,7 +152,7 @@ def permutation_test(
     problem, param = problem_of(X, y, param, sample_weight)
     seeding, seed, scores = Seeding(seeder or "none", scheme), seed_of(random_state), []
     try:
-        with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
+        with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
             for found in predicted_permutations(problem, param, n, n_folds, seed, told, seeding):
                 scores.append(score_of(found, scoring, param.quantile))
                 told.counted("permutation", len(scores) - 1, n)

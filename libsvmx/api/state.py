@@ -130,7 +130,7 @@ class State(state.State):
         targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
         problem = Problem(matrix, targets, sample_weight=row_weights)
         warn_of_weights(param, targets)
-        with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
+        with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
             return state_of_model(with_all_values(problem, known, told), param, model, told, cls).with_kernel(known)
 
     @classmethod

@@ -155,7 +155,7 @@ def train(
     if keep_state and seeding.seeder != "none":
         raise ParameterError("a state has no folds that could be seeded: seeder= and keep_state= do not go together")
     inner = seeded_inner_folds(seeding, param)
-    with early_stops_warned(observer, of_rows=True) as told, asked_for(problem, param.time_limit, told) as told:
+    with early_stops_warned(observer, of_rows=True) as stops, asked_for(problem, param.time_limit, stops) as told:
         if keep_state:
             return train_state(with_all_values(problem, known, told), param, told, State).with_kernel(known)
         warm, heard = None, limited(told, param.time_limit)

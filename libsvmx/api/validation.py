@@ -172,7 +172,7 @@ def cross_validate(
     seeding = Seeding(seeder or "none", scheme)
     rand = rand_of(random_state)
     try:
-        with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
+        with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
             found = cross_validation.cross_validate(problem, param, n_folds, rand, told, seeding, repeats=repeats)
         return _crossvalidation(found, problem, param)
     except StoppedEarly as stop:
@@ -245,7 +245,7 @@ def leave_one_out(
     problem, param = problem_of(X, y, param, sample_weight)
     rand = rand_of(random_state)
     try:
-        with early_stops_warned(observer) as told, asked_for(problem, param.time_limit, told) as told:
+        with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
             found = leave_one_out_problem(problem, param, rand, told, seeder, values)
         return _leave_one_out(found, problem, param)
     except StoppedEarly as stop:

@@ -14,8 +14,8 @@ from libsvmx._train.limits import limited
 from libsvmx._train.many import Training, train_many
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.calibration import calibrated
+from libsvmx.api.kernels import raising
 from libsvmx.sklearn.progress import watched
-from libsvmx.sklearn.rows import raising
 from libsvmx.sklearn.training import TrainingData, check_exact, train_without_steps
 
 if TYPE_CHECKING:
