@@ -34,7 +34,7 @@ FORMULATIONS = {
 # Values with what they are, by option and what the usage calls its value.
 VALUES = {
     ("-s", "type"): list(FORMULATIONS.items()),
-    ("-t", "kernel"): [(str(kind.value), kind.keyword) for kind in KernelType],
+    ("-t", "kernel"): [(kind.option, kind.keyword) for kind in KernelType],
     ("--solver", "NAME"): [(solver.name, solver.summary) for solver in solver_classes()],
     ("--seeder", "METHOD"): [(name, SEEDERS[name].help if name in SEEDERS else "") for name in CHOICES],
     ("--seeder-scheme", "SCHEME"): [(name, "") for name in SCHEMES],

@@ -27,10 +27,14 @@ def install_command(extra: str) -> str:
 
 def _requirements(extra: str) -> list[str]:
     """What the extra adds, extras that it includes among it, without libsvmx itself."""
-    from importlib.metadata import requires
+    from importlib.metadata import PackageNotFoundError, requires
 
+    try:
+        lines = requires("libsvmx") or []
+    except PackageNotFoundError:  # run where it lies: the name of the extra has to do
+        return [f"libsvmx[{extra}]"]
     found = []
-    for line in requires("libsvmx") or ():
+    for line in lines:
         requirement, _, marker = (part.strip() for part in line.partition(";"))
         if marker.replace('"', "'") != f"extra == '{extra}'":
             continue

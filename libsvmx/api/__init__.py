@@ -13,6 +13,7 @@
     exporting    export: C, JSON, ONNX
     influence    influence -> Influence
     intervals    jackknife_plus, cv_plus, full_conformal -> Intervals or LabelSets; conformal_p_values
+    quantile_intervals  of the same name: between two curves of quantile regression, with a guarantee
     given_start  a training that starts from given coefficients
     kernels      Kernel: kernels of the caller, whose rows are asked for as they are needed
     advice       explain_training: what a training would be; configuration: show_config

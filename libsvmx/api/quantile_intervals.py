@@ -71,6 +71,17 @@ def quantile_intervals(
     ------
     ParameterError, DataError      as of ``cross_validate``, and alpha
     StoppedEarly        ``time_limit`` for the whole call, or the observer has ended it
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2))
+    >>> y = X[:, 0] - X[:, 1]
+    >>> found = libsvmx.quantile_intervals(X, y, X[:3], 10, 0.2, C=10)
+    >>> bool((found.lower <= found.upper).all())
+    True
     """
     n_folds = folds_of(n_folds, options)
     if param is None:

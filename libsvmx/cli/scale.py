@@ -140,7 +140,7 @@ def main(argv: list[str]) -> int:
         raise UsageError("one data file is needed" if argv else "")
     if job.save is not None:
         if job.save == STANDARD_OUTPUT:
-            raise UsageError("the ranges need a file: standard output is for the scaled data")
+            raise UsageError("the ranges need a file: the scaled data go to standard output")
         check_target(job.save)
         if same_file(job.save, files[0]):
             raise UsageError(f"the range file is the same as {files[0]}, which would be lost")

@@ -186,6 +186,8 @@ cdef parameter_of(const svm_parameter *p):
             raise ParameterError(f"{name} must be 0 or 1, not {value}")
     if p.svm_type == SvmType.QUANTILE_SVR:  # whose tau has no field
         raise ParameterError(f"svm_type {p.svm_type} is not one of LIBSVM's")
+    if p.kernel_type > KernelType.PRECOMPUTED:
+        raise ParameterError(f"kernel_type {p.kernel_type} is not one of LIBSVM's")
     weights = [(p.weight_label[i], p.weight[i]) for i in range(p.nr_weight)]
     return Parameter(
         svm_type=p.svm_type, kernel_type=p.kernel_type, degree=p.degree, gamma=p.gamma, coef0=p.coef0,
@@ -198,6 +200,8 @@ cdef model_of(const svmx_c_model *given):
     cdef svmx_c_model m = given[0]
     cdef int i, j
     cdef Py_ssize_t functions = m.nr_class * (m.nr_class - 1) // 2
+    if m.param.kernel_type > KernelType.PRECOMPUTED:
+        raise ParameterError(f"kernel_type {m.param.kernel_type} is not one of LIBSVM's")
     p = Parameter(svm_type=m.param.svm_type, kernel_type=m.param.kernel_type)
     # parameters that the kernel does not use may be anything
     used = {"degree": m.param.degree, "gamma": m.param.gamma, "coef0": m.param.coef0}

@@ -301,6 +301,15 @@ class SVMRFECV(SVMRFE):
                                               ``std_test_score``, ``split0_test_score``, …
     ranking_, support_, n_features_, ties_, estimator_      as of ``SVMRFE``
     classes_, n_features_in_, feature_names_in_             as of RFECV
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import scale
+    >>> from libsvmx import SVC, SVMRFECV
+    >>> X, y = load_wine(return_X_y=True)
+    >>> SVMRFECV(SVC(kernel="linear"), step=2).fit(scale(X), y).n_features_ < 13
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

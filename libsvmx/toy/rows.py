@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 MOST_ROWS = 2000  # of a page: more could not be told apart
-DIGITS = 6  # of principal components, so that a file of them is readable
+DIGITS = 6  # of principal components, behind the first, so that a file of them is readable
+COLUMNS = 1000  # at a time: a table of all features may be too large
 LARGEST = 1e6  # of a coordinate: beyond, nothing of it could be seen
 
 
@@ -79,8 +80,10 @@ def rows_of(text: bytes, name: str, chosen: tuple[int, int] | None = None) -> tu
         raise DataError(f"{name} has no rows")
     if matrix.n_rows > MOST_ROWS:
         raise DataError(f"{name} has {matrix.n_rows} rows: the page takes at most {MOST_ROWS}")
-    regression = matrix.max_index < 2 and chosen is None
+    regression = matrix.max_index < 2 and matrix.first_index > 0 and chosen is None
     if chosen is not None:
+        if missing := [index for index in chosen if not matrix.first_index <= index <= matrix.max_index]:
+            raise DataError(f"{name} has no feature {missing[0]}")
         features = np.column_stack([of_feature(matrix, index) for index in chosen])
     elif matrix.max_index > 2 or matrix.first_index == 0:
         features = principal_components(matrix)
@@ -106,20 +109,25 @@ def of_feature(matrix: CsrMatrix, index: int) -> FloatArray:
 
 
 def principal_components(matrix: CsrMatrix) -> FloatArray:
-    """Rows by their first two principal components, shape (n, 2): eigenvectors of the centred XX', times the square
+    """Rows by their first two principal components, shape (n, 2): eigenvectors of XX', X centred, times the square
     roots of their eigenvalues. The row that is farthest out along one is on its positive side."""
-    X = matrix.tocsr()
-    K = (X @ X.T).toarray()
+    X = matrix.tocsc()
+    used = np.flatnonzero(np.diff(X.indptr))
+    K = np.zeros((matrix.n_rows, matrix.n_rows))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for begin in range(0, len(used), COLUMNS):
+            part = X[:, used[begin : begin + COLUMNS]].toarray()
+            part -= part.mean(axis=0)  # before the products, which an offset would round off
+            K += part @ part.T
     if not np.isfinite(K).all():
         raise DataError(f"the rows have products above {np.finfo(float).max:g}: scale them, with svmx-scale say")
-    K -= K.mean(axis=0)
-    K -= K.mean(axis=1)[:, None]
     values, vectors = np.linalg.eigh((K + K.T) / 2)
     table = np.zeros((len(K), 2))
     for k in range(min(2, len(K))):
         component = vectors[:, -1 - k] * np.sqrt(max(values[-1 - k], 0.0))
         table[:, k] = component * (1.0 if component[abs(component).argmax()] >= 0 else -1.0)
-    return np.round(table, DIGITS)
+    largest = abs(table).max()
+    return np.round(table, DIGITS - int(np.floor(np.log10(largest)))) if largest > 0 else table
 
 
 def plane_of(matrix: CsrMatrix, what: str) -> FloatArray:

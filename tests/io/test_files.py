@@ -446,5 +446,5 @@ def test_a_model_that_an_interrupt_is_to_save_is_saved_whenever_it_comes(tmp_pat
     code = f"import os\nfrom libsvmx.cli.train import entry\n{before}\nentry()"
     command = [sys.executable, "-c", code, "-q", "--on-interrupt", "save", DATA / "heart_scale", "model"]
     done = subprocess.run(command, cwd=tmp_path, check=False, stderr=subprocess.PIPE)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in (0, 3), done.stderr
     assert os.listdir(tmp_path) == ["model"]

@@ -132,13 +132,17 @@ def test_folds(kind, name):
     param = replace(case.param, eps=1e-6)
     folds = DualFolds(case.kernel, 1e8, param, filled("d", case.targets), *case.costs, Observer())
     folds.last = folds.train_full()  # where a chain may begin as well
+    small = 0  # r of nu-SVC: then a start does not pay
     for scheme in SCHEMES:
         for fold in np.array_split(case.rng.permutation(case.n), 5):
+            known = folds.full if scheme == "star" else folds.last
             solved = folds.solve(filled("i", fold), Seeding(name, scheme))
-            assert solved.seeder == name
+            small += known.scale > 10
+            assert solved.seeder == ("none" if known.scale > 10 else name)
             raw = {"objective": solved.report.objective / solved.scale**2, "rho": solved.report.rho / solved.scale}
             optimum = {"beta": solved.optimum.beta, "scores": solved.optimum.scores, "status": solved.report.status}
             check(case, SimpleNamespace(**raw, **optimum), fold, 1e-6)
+    assert small < 10
 
 
 def test_a_fold_that_cannot_be_seeded_starts_cold():

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from support.commands import MODULES
 
+from libsvmx.enums import KernelType
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
@@ -84,7 +86,7 @@ def completed(line, folder):
         ("svmx-train --solver c", ["chunked", "crsvm"]),
         ("svmx-train --solver =", ["smo", "chunked", "irwls", "crsvm", "auto"]),  # = is a word of its own
         ("svmx-train --solver = c", ["chunked", "crsvm"]),
-        ("svmx-train -t ", ["0", "1", "2", "3", "4"]),
+        ("svmx-train -t ", [kind.option for kind in KernelType]),
         ("svmx-train -q --expl", ["--explain"]),
         ("svmx-train --seeder-scheme ", ["chain", "star"]),
         ("svmx-grid --low-rank r", ["rpcholesky"]),

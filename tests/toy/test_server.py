@@ -463,7 +463,11 @@ def test_its_report_tells_how_long_it_has_read(folder):
         (["--idle", "-1"], "must be at least 0"),
         (["a", "b"], "one data file is enough"),
         (["none"], "none: No such file"),
-        (["d"], "have a feature 7"),
+        (["--features", "7", "d"], "needs two indices"),
+        (["--features", "1,9", "d"], "d has no feature 9"),
+        (["--features", "1,2"], "--features are those of a data file"),
+        (["--example", "spiral"], "there is no example 'spiral'"),
+        (["--example", "moons", "d"], "not with both"),
         (["--fast"], "unknown option"),
     ],
 )

@@ -367,8 +367,9 @@ def test_leave_one_out_influence_and_intervals():
         for state, rows in ((pair.given, pair.K[40:, :40]), (pair.own, X[40:]))
     )
     assert ours.lower == pytest.approx(theirs.lower, abs=1e-9)
-    with pytest.raises(ParameterError, match="not a precomputed one"):
-        libsvmx.c_path(pair.K[:40, :40], X[:40, 0], C_min=0.1, C_max=10, svm_type=SVR, kernel_type=GIVEN)
+    given = libsvmx.c_path(pair.K[:40, :40], X[:40, 0], C_min=0.1, C_max=10, svm_type=SVR, kernel_type=GIVEN)
+    own = libsvmx.c_path(X[:40], X[:40, 0], C_min=0.1, C_max=10, gamma=GAMMA, svm_type=SVR)
+    assert given.decision_values(pair.K[40:50, :40], 2.0) == pytest.approx(own.decision_values(X[40:50], 2.0), abs=1e-9)
 
 
 def test_threads_that_use_one_state():

@@ -8,7 +8,7 @@ complete -c svmx-update -l report -r -F -d 'write what was done and what it took
 complete -c svmx-update -l window -x -d 'rows that the model is of'
 complete -c svmx-update -l step -x -d 'rows that join and leave at a time, at most N'
 complete -c svmx-update -s s -x -a '0'\t'C-SVC'\n'1'\t'nu-SVC'\n'2'\t'one-class'\n'3'\t'epsilon-SVR'\n'4'\t'nu-SVR'\n'quantile'\t'quantile regression' -d 'type'
-complete -c svmx-update -s t -x -a '0'\t'linear'\n'1'\t'polynomial'\n'2'\t'rbf'\n'3'\t'sigmoid'\n'4'\t'precomputed'\n'5'\t'laplacian'\n'6'\t'cosine'\n'7'\t'tanimoto'\n'8'\t'intersection'\n'9'\t'chi2'\n'10'\t'additive_chi2'\n'11'\t'matern32'\n'12'\t'matern52'\n'13'\t'rational_quadratic' -d 'kernel'
+complete -c svmx-update -s t -x -a '0'\t'linear'\n'1'\t'polynomial'\n'2'\t'rbf'\n'3'\t'sigmoid'\n'4'\t'precomputed'\n'laplacian'\t'laplacian'\n'cosine'\t'cosine'\n'tanimoto'\t'tanimoto'\n'intersection'\t'intersection'\n'chi2'\t'chi2'\n'additive_chi2'\t'additive_chi2'\n'matern32'\t'matern32'\n'matern52'\t'matern52'\n'rational_quadratic'\t'rational_quadratic' -d 'kernel'
 complete -c svmx-update -s d -x -d 'degree'
 complete -c svmx-update -s g -x -d 'gamma'
 complete -c svmx-update -s r -x -d 'coef0'
