@@ -285,4 +285,7 @@ def test_nu_svc_starts_from_nothing_where_r_is_small(seeder, policy):
     options = {"svm_type": 1, "nu": 0.1, "gamma": 0.5, "eps": 1e-3, "threads": 1, "policy": policy}
     seeded, plain = (found("heart_scale", name, 30, **options) for name in (seeder, "none"))
     assert {fold.seeder for fold in seeded.folds} == {"none"}
+    if policy is not IN_TURN:
+        assert [fold.iterations for fold in seeded.folds] == [fold.iterations for fold in plain.folds]
+        assert (seeded.decision_values == plain.decision_values).all()
     assert np.abs(seeded.decision_values - plain.decision_values).max() < 0.03
