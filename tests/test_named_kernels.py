@@ -273,3 +273,29 @@ def test_estimators_take_names(kind):
         # SVC has its classes in another order than these labels come in
         apart = 1e-4 * max(1, np.abs(expected).max()) if isinstance(found, SVC) else 1e-9
         np.testing.assert_allclose(values, sign * expected, rtol=0, atol=apart)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "0 and 1", "few ones"])
+@pytest.mark.parametrize("kind", OWN)
+def test_threads_that_share_a_row(kind, form):
+    """Rows so long that each is computed in parts: the model of one thread, and values of the formula."""
+    rng = np.random.default_rng(5)
+    n, m, gamma = 4200, 20, 0.17
+    table = rng.random((n + m, 120))
+    X = {
+        "dense": lambda: table[:, :12],
+        "sparse": lambda: table * (rng.random(table.shape) < 0.1),
+        "0 and 1": lambda: (table < 0.5) * 1.0,
+        "few ones": lambda: (table < 0.1) * 1.0,
+    }[form]()
+    y = targets(X)
+    options = {"kernel_type": kind, "gamma": gamma, "C": 0.5, "eps": 0.5}
+    one, two = (libsvmx.train(X[:n], y[:n], threads=threads, **options) for threads in (1, 2))
+    assert np.array_equal(one.sv_indices, two.sv_indices)
+    assert np.array_equal(one.sv_coef, two.sv_coef)
+    assert np.array_equal(one.rho, two.rho)
+    known = kernel_values(Parameter(kernel_type=kind, gamma=gamma), X[n:], X[:n])
+    expected = known[:, two.sv_indices - 1] @ two.sv_coef[0] - two.rho[0]
+    size = np.abs(two.sv_coef).sum() * max(1.0, np.abs(known).max())
+    found = np.ravel(libsvmx.decision_values(two, X[n:], threads=2))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * size)

@@ -516,11 +516,11 @@ cdef class BitTargets(Targets):
                      self.stride, &self.offset[0] + begin, self.kernel.n_ones[i] if self.kernel.of_distance else self.base,
                      &self.kernel.table[0], self.kernel.n_table, out + begin)
         if self.kernel.of_quotient:
-            self.divide(i, begin, end, out)
+            self.divide(i, begin, end, out + begin)
         return 0
 
     cdef void divide(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
-        """The values of row i, where there were numbers of shared ones."""
+        """The values of row i, where there were numbers of shared ones; ``out`` is where that of target ``begin`` is."""
         cdef double shared[TILE]
         cdef Py_ssize_t k, n
         if self.ones_of.shape[0]:
