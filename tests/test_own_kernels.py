@@ -491,3 +491,41 @@ def test_refusals(call, error, says):
 
 def test_a_plan():
     assert libsvmx.explain_training(WORDS, Y, kernel=Shared()).rows == N
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_kernel_that_is_0_of_a_row_with_itself(dtype):
+    """Minus the square of a distance, whose sums cancel there: rounding is no contradiction."""
+    X = np.random.default_rng(4).normal(size=(100, 5)).astype(dtype)
+
+    def kernel(A, B):
+        squares = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * A @ B.T
+        return np.where((A[:, None] == B).all(axis=2), squares, -np.abs(squares))
+
+    y = Y[:100]
+    assert libsvmx.train(X, y, kernel=kernel).n_sv
+    assert len(libsvmx.train(X, y, kernel=kernel, keep_state=True)) == 100
+    with pytest.raises(DataError, match="contradicts itself"):
+        libsvmx.train(X, y, kernel=lambda A, B: kernel(A, B) + 1e-3 * (A[:, :1] - B[:, 0]))
+
+
+class Boxed:
+    """Rows as another package would have them: a shape, rows by an array of numbers, and no list."""
+
+    def __init__(self, values):
+        self.values, self.shape = values, values.shape
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, numbers):
+        return Boxed(self.values[numbers])
+
+
+def test_arrays_of_other_packages_keep_their_type():
+    X = np.random.default_rng(4).normal(size=(100, 5))
+    kernel = lambda A, B: A.values @ B.values.T  # noqa: E731
+    model = libsvmx.train(Boxed(X), Y[:100], kernel=kernel)
+    plain_model = libsvmx.train(X, Y[:100], kernel=lambda A, B: A @ B.T)
+    found = libsvmx.decision_values(model, Boxed(X[:9]))
+    np.testing.assert_allclose(found, libsvmx.decision_values(plain_model, X[:9]), rtol=1e-9, atol=1e-9)

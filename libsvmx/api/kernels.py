@@ -43,14 +43,17 @@ ROWS_OF_DIAGONAL = 16
 ROWS_OF_ALL = 64
 # K(i, j) and K(j, i) of a symmetric kernel may differ by this share of sqrt(K(i, i) K(j, j)): sums in float.
 APART = 1e-4
+# What they may differ by beside it, where those are 0: this share of the largest value of the rows, for sums in float.
+NOISE = 1e-6
 
 
 class Kernel:
     """A kernel of your own: subclass it and define ``__call__``; the other methods follow from it.
 
     An instance is given as ``kernel=`` to ``train``, ``cross_validate`` and all functions over rows, and to the
-    estimators. A plain function of (A, B) may be given instead. It is never called by two threads at a time. What it
-    raises ends the call that it was given to, of which nothing is left.
+    estimators. A plain function of (A, B) may be given instead. Within one call of libsvmx it is never called by two
+    threads at a time; calls that threads of yours make with one instance may do so. What it raises ends the call that
+    it was given to, of which nothing is left.
 
     Attributes
     ----------
@@ -289,8 +292,8 @@ class CalledRows(RowSource):
         """Raise DataError where these rows contradict the diagonal, or the rows that came first."""
         at = np.array(numbers)
         self.first = first, rows = self.first or (at, values)
-        check_same(values[np.arange(len(at)), at], self.own[at], self.own, at, at)
-        check_same(values[:, first], rows[:, at].T, self.own, at[:, None], first)
+        check_same(values[np.arange(len(at)), at], self.own[at], self.own, at, at, values)
+        check_same(values[:, first], rows[:, at].T, self.own, at[:, None], first, values, rows)
 
     def fail(self, error: BaseException) -> None:
         self.error = self.error or error
@@ -409,6 +412,8 @@ def chosen_rows(X: Any, numbers: Any) -> Any:
         return X.iloc[chosen]
     if isinstance(X, np.ndarray) or is_of_polars(X):
         return X[chosen]
+    if isinstance(getattr(X, "shape", None), tuple):  # arrays of other packages
+        return X[chosen]
     some = [X[i] for i in chosen.tolist()]
     return tuple(some) if isinstance(X, tuple) else some
 
@@ -450,17 +455,21 @@ def make_symmetric(values: FloatArray, begin: int, diagonal: FloatArray) -> None
     """Give rows from ``begin`` on below the diagonal the values above it: a kernel in float rounds, and of each two one
     has to count. Raises DataError where they differ by more."""
     lower, upper = values[begin:], values[:, begin:].T
-    check_same(lower, upper, diagonal, np.arange(begin, len(values))[:, None], np.arange(len(values)))
+    check_same(lower, upper, diagonal, np.arange(begin, len(values))[:, None], np.arange(len(values)), values)
     lower[:, :begin] = upper[:, :begin]
     own = lower[:, begin:]
     own[:] = np.triu(own) + np.triu(own, 1).T
 
 
-def check_same(found: FloatArray, known: FloatArray, diagonal: FloatArray, i: Ids, j: Ids) -> None:
-    """Raise DataError where K(i, j), which is ``found``, is not what is ``known`` of it but for rounding."""
+def check_same(
+    found: FloatArray, known: FloatArray, diagonal: FloatArray, i: Ids, j: Ids, *seen: FloatArray
+) -> None:
+    """Raise DataError where K(i, j), which is ``found``, is not what is ``known`` of it but for rounding, as the values
+    ``seen`` have it: a kernel of distances is 0 on the diagonal, but for what is left of sums that cancel."""
     size = np.sqrt(np.abs(diagonal[i])) * np.sqrt(np.abs(diagonal[j]))
+    noise = NOISE * max(float(np.abs(values).max(initial=0.0)) for values in seen)
     with np.errstate(over="ignore"):
-        apart = np.argwhere(np.abs(found - known) > APART * np.maximum(size, np.abs(known)))
+        apart = np.argwhere(np.abs(found - known) > noise + APART * np.maximum(size, np.abs(known)))
     for place in map(tuple, apart[:1]):
         a, b = (np.broadcast_to(row, found.shape)[place] for row in (i, j))
         raise DataError(

@@ -144,10 +144,12 @@ SVMX_INLINE void take_roots(int64_t n, double *x)
 
 /* ---- what LIBSVM lacks ------------------------------------------------------------------------------------------- */
 
+#define SVMX_FAR 700.0 /* exp(-x) of it is about 1e-304, and is what it is of all that is more */
+
 /* exp(-x), with 1 for x < 0, and about 1e-304 for all x > 700. */
 SVMX_INLINE double exp_of_minus(double x)
 {
-    x = x < 700.0 ? x : 700.0;
+    x = x < SVMX_FAR ? x : SVMX_FAR;
     return svmx_exp(x > 0.0 ? -x : 0.0);
 }
 
@@ -172,12 +174,21 @@ static void minus_values(int64_t n, const svmx_kernel *kernel, double *t)
 /* MATERN32, MATERN52 and RATIONAL_QUADRATIC (Rasmussen & Williams 2006, section 4.2.1), t = |u - v|^2. With gamma =
  * 1 / (2 length^2), as of RBF, which the first two tend to as 3/2, 5/2, 7/2, ... grows: sqrt(3) |u - v| / length =
  * sqrt(6 gamma t), sqrt(5) |u - v| / length = sqrt(10 gamma t), and with alpha = 1 of the last 1 / (1 + gamma t). */
+
+/* x[k] = min(x[k], 700): what exp(-x) is multiplied by must not grow where that no longer falls. */
+SVMX_INLINE void at_most_far(int64_t n, double *x)
+{
+    for (int64_t k = 0; k < n; ++k)
+        x[k] = x[k] < SVMX_FAR ? x[k] : SVMX_FAR;
+}
+
 static void matern32_values(int64_t n, const svmx_kernel *kernel, double *t)
 {
     const double factor = 6.0 * kernel->gamma;
     for (int64_t k = 0; k < n; ++k)
         t[k] = factor * t[k];
     take_roots(n, t);
+    at_most_far(n, t);
     for (int64_t k = 0; k < n; ++k)
         t[k] = (1.0 + t[k]) * exp_of_minus(t[k]);
 }
@@ -188,6 +199,7 @@ static void matern52_values(int64_t n, const svmx_kernel *kernel, double *t)
     for (int64_t k = 0; k < n; ++k)
         t[k] = factor * t[k];
     take_roots(n, t);
+    at_most_far(n, t);
     for (int64_t k = 0; k < n; ++k)
         t[k] = (1.0 + t[k] + t[k] * t[k] / 3.0) * exp_of_minus(t[k]);
 }
