@@ -200,6 +200,10 @@ def test_negative_numbers_are_refused(kind):
             call(model, bad)
     with pytest.raises(DataError, match=words):
         libsvmx.cross_validate(bad, targets(X), 3, kernel_type=kind)
+    state = libsvmx.train(X[:N], targets(X[:N]), kernel_type=kind, keep_state=True)
+    for call in (libsvmx.conformal_p_values, libsvmx.influence):
+        with pytest.raises(DataError, match=words):
+            call(state, bad[:N], targets(X[:N]))
     bad[5, 7] = -0.0
     assert libsvmx.train(bad[:N], targets(X[:N]), kernel_type=kind).n_sv
 

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
+from libsvmx.api.arrays import as_matrix
 
 N, M = 120, 25
 rng = np.random.default_rng(3)
@@ -529,3 +530,22 @@ def test_arrays_of_other_packages_keep_their_type():
     plain_model = libsvmx.train(X, Y[:100], kernel=lambda A, B: A @ B.T)
     found = libsvmx.decision_values(model, Boxed(X[:9]))
     np.testing.assert_allclose(found, libsvmx.decision_values(plain_model, X[:9]), rtol=1e-9, atol=1e-9)
+
+
+def test_a_matrix_with_an_index_0_is_rows_like_any_other():
+    """As LIBSVM's loader makes it where a file has a feature 0: the kernel is asked about it."""
+    kernel = lambda A, B: (A @ B.T).toarray()  # noqa: E731
+    dicts = [{0: a, 3: b} for a, b in np.random.default_rng(4).normal(size=(100, 2))]
+    X = as_matrix(dicts)
+    assert X.first_index == 0
+    y = Y[:100]
+    state = libsvmx.train(X, y, kernel=kernel, keep_state=True, C=0.1)
+    values = X.toarray()
+    plain_state = libsvmx.train(values, y, kernel="linear", keep_state=True, C=0.1)
+    new, table = as_matrix(dicts[:7]), values[:7]
+    for found, expected in (
+        (state.decision_values(new), plain_state.decision_values(table)),
+        (libsvmx.predict(state.model, new), libsvmx.predict(plain_state.model, table)),
+        (libsvmx.influence(state, new, y[:7]).loss, libsvmx.influence(plain_state, table, y[:7]).loss),
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-6)

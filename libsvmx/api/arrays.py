@@ -524,9 +524,9 @@ def tests_of(model: Model, X: Any) -> CsrMatrix:
 
 
 def to_predict(model: Model, X: Any) -> tuple[Model, CsrMatrix]:
-    """A model and test rows as they are predicted: by a kernel of the caller, unless the rows are its values with all
-    training rows. Raises DataError as ``tests_of``."""
-    if model.own_kernel is None or (isinstance(X, CsrMatrix) and X.first_index == 0):
+    """A model and test rows as they are predicted: by a kernel of the caller, whatever rows those are. Raises DataError
+    as ``tests_of``."""
+    if model.own_kernel is None:
         return model, tests_of(model, X)
     found: tuple[Model, CsrMatrix] = model.own_kernel.to_predict(model, X)
     return found
@@ -633,6 +633,10 @@ def decision_values(model: Model | Fitted, X: Any, *, threads: int = 0) -> Float
     ((60, 1), True)
     """
     most = threads_of(threads)
-    model, tests = to_predict(model_of(model), X)
-    values = prediction.decision_values(model, tests, ramp(tests.n_rows), threads=most)
+    return values_of_tests(*to_predict(model_of(model), X), most)
+
+
+def values_of_tests(model: Model, tests: CsrMatrix, threads: int) -> FloatArray:
+    """``decision_values`` of rows that are there: of a kernel of the caller they are values with all training rows."""
+    values = prediction.decision_values(model, tests, ramp(tests.n_rows), threads=threads)
     return np.asarray(values).reshape(tests.n_rows, len(model.offsets))

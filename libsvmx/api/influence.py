@@ -13,7 +13,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.prediction import labels_of
 from libsvmx._train.updating.binary_problem import errors_of_a_path
 from libsvmx._train.updating.influence import NO_RESULT, left_out
-from libsvmx.api.arrays import decision_values, targets_of, threads_of
+from libsvmx.api.arrays import targets_of, threads_of, values_of_tests
 from libsvmx.api.state import State
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
@@ -106,7 +106,7 @@ def influence(
     model = state.model
     tests = state.tests(X)
     loss_of = loss_function(model, np.asarray(targets_of(y, tests.n_rows)), loss)
-    base = decision_values(model, tests, threads=threads)
+    base = values_of_tests(model, tests, most)
     rows, changes, _ = left_out(state, tests, thread_count(most), observer, "influence")
     base_loss, ids = loss_of(base), state.ids
     found = np.zeros(len(ids))

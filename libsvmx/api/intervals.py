@@ -21,7 +21,6 @@ from libsvmx._train.updating.joined import each_joining
 from libsvmx._train.validation.fold_values import fold_values
 from libsvmx._train.zero_weights import rows_of_state
 from libsvmx.api.arrays import (
-    decision_values,
     folds_of,
     new_rows,
     parameter_of,
@@ -29,6 +28,7 @@ from libsvmx.api.arrays import (
     rand_of,
     targets_of,
     threads_of,
+    values_of_tests,
 )
 from libsvmx.api.kernels import asked_for, called
 from libsvmx.api.state import State
@@ -181,7 +181,7 @@ def of_state(
     alpha, state, most = alpha_of(alpha), own_copy(state), threads_of(threads)
     observer = limited(observer or Observer(), state.param.time_limit)
     tests = state.tests(X)
-    base = decision_values(state.model, tests, threads=threads)
+    base = values_of_tests(state.model, tests, most)
     rows, changes, own = left_out(state, tests, thread_count(most), observer, "jackknife_plus")
     group = np.zeros(len(state), dtype=np.int64)
     group[rows] = 1 + np.arange(len(rows))
@@ -317,7 +317,7 @@ def full_conformal(
         return LabelSets(labels=np.array(labels.labels, dtype=np.int32), p_values=share, alpha=alpha)
     ends, k = np.tile([-np.inf, np.inf], (tests.n_rows, 1)), rank_of(alpha, len(state))
     if k:
-        base, targets = decision_values(state.model, tests, threads=threads)[:, 0].tolist(), TargetTrials(state, k)
+        base, targets = values_of_tests(state.model, tests, most)[:, 0].tolist(), TargetTrials(state, k)
         found = each_joining(*call, lambda joiner, t: targets.ends(joiner, t, base[t]), "full_conformal")
         ends[:] = np.array(list(found)).reshape(-1, 2)
         if (ends[:, 0] > ends[:, 1]).any():

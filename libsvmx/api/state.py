@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from libsvmx._core.arrays import ramp
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
+from libsvmx._train.checks import check_signs
 from libsvmx._train.model import columns_of
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating import state
@@ -72,14 +74,17 @@ class State(state.State):
             return model if self._known is None else self._known.in_model(model)
 
     def tests(self, X: Any) -> CsrMatrix:
-        """Rows to predict, with kernel values with all rows of the state where those are given; for this package.
+        """Rows to predict, with kernel values with all rows of the state where those are given, or a kernel of the
+        caller has them; for this package.
 
         Raises DataError as ``predict``.
         """
         model, known = self.model, self._known
-        if known is None or (isinstance(X, CsrMatrix) and X.first_index == 0):
-            return tests_of(model, X)
-        return known.only(self.ids).tests(X, model.n_features)
+        if known is not None:
+            return known.only(self.ids).tests(X, model.n_features)
+        tests = tests_of(model, X)
+        check_signs(tests, ramp(tests.n_rows), model.param.kernel_type)
+        return tests
 
     @classmethod
     def from_model(
