@@ -303,3 +303,29 @@ def test_threads_that_share_a_row(kind, form):
     size = np.abs(two.sv_coef).sum() * max(1.0, np.abs(known).max())
     found = np.ravel(libsvmx.decision_values(two, X[n:], threads=2))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * size)
+
+
+@pytest.mark.parametrize("kind", [KernelType.MATERN32, KernelType.MATERN52])
+@pytest.mark.parametrize("far", [1e5, 1e150, 1e160])
+def test_rows_that_are_far_from_all_others(kind, far, tmp_path):
+    """Their values are 0, where the polynomial of the distance alone is infinite: the decision is -rho."""
+    X = rows_of(kind, "dense")[:N]
+    model = libsvmx.train(X, targets(X), kernel_type=kind, gamma=0.17)
+    new = np.full((3, 40), far)
+    assert np.array_equal(np.ravel(libsvmx.decision_values(model, new)), [-model.rho[0]] * 3)
+    libsvmx.export(model, tmp_path / "model.c")
+    values = Program(tmp_path / "model.c", model).decision_values(new)
+    assert np.array_equal(np.ravel(values), [-model.rho[0]] * 3)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-90, 1e70])
+def test_cosine_is_that_of_the_directions(scale, tmp_path):
+    """Where the product of two squares is too small or too large for a double."""
+    X = rows_of(KernelType.COSINE, "dense")
+    options = {"kernel_type": "cosine", "C": 1.0}
+    model = libsvmx.train(X[:N], targets(X[:N]), **options)
+    expected = libsvmx.decision_values(model, X[N:])
+    small = libsvmx.train(min(scale, 1.0) * X[:N], targets(X[:N]), **options)
+    np.testing.assert_allclose(libsvmx.decision_values(small, scale * X[N:]), expected, atol=1e-6)
+    libsvmx.export(small, tmp_path / "model.c")
+    np.testing.assert_allclose(Program(tmp_path / "model.c", small).decision_values(scale * X[N:]), expected, atol=1e-6)

@@ -157,17 +157,19 @@ KERNELS = {
     KernelType.RBF: "    return exp@_OF_REAL@(-@GAMMA@ * sum);\n",
     KernelType.SIGMOID: "    return tanh@_OF_REAL@(@GAMMA@ * sum + @COEF0@);\n",
     KernelType.LAPLACIAN: "    return exp@_OF_REAL@(-@GAMMA@ * sum);\n",
-    KernelType.COSINE: "    return xx > 0 && zz > 0 ? sum / sqrt@_OF_REAL@(xx * zz) : 0;\n",
+    KernelType.COSINE: "    return xx > 0 && zz > 0 ? sum / (sqrt@_OF_REAL@(xx) * sqrt@_OF_REAL@(zz)) : 0;\n",
     KernelType.TANIMOTO: "    return xx + zz - sum > 0 ? sum / (xx + zz - sum) : 1;\n",
     KernelType.INTERSECTION: "    return sum;\n",
     KernelType.CHI2: "    return exp@_OF_REAL@(-@GAMMA@ * sum);\n",
     KernelType.ADDITIVE_CHI2: "    return -sum;\n",
     KernelType.MATERN32: """\
-    const real s = sqrt@_OF_REAL@(6 * @GAMMA@ * sum);
+    real s = sqrt@_OF_REAL@(6 * @GAMMA@ * sum);
+    s = s < 700 ? s : 700;
     return (1 + s) * exp@_OF_REAL@(-s);
 """,
     KernelType.MATERN52: """\
-    const real s = sqrt@_OF_REAL@(10 * @GAMMA@ * sum);
+    real s = sqrt@_OF_REAL@(10 * @GAMMA@ * sum);
+    s = s < 700 ? s : 700;
     return (1 + s + s * s / 3) * exp@_OF_REAL@(-s);
 """,
     KernelType.RATIONAL_QUADRATIC: "    return 1 / (1 + @GAMMA@ * sum);\n",

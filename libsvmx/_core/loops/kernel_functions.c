@@ -3,6 +3,8 @@
  * Loops are plain C that the compiler vectorises: lanes are different values, so no width changes a bit. What is LIBSVM's
  * keeps LIBSVM's order of operations and libm's functions.
  */
+#include <float.h>
+
 #include "exp.h"
 #include "simd.h"
 
@@ -258,9 +260,16 @@ static void arguments(int64_t n, int argument, const double *SVMX_RESTRICT dots,
                       const double *SVMX_RESTRICT squares, double square, double *SVMX_RESTRICT t)
 {
     if (argument == SVMX_COSINE) {
-        for (int64_t k = 0; k < n; ++k)
+        int apart = 0; /* whether a product of squares leaves what a double holds */
+        for (int64_t k = 0; k < n; ++k) {
             t[k] = square * squares[k];
-        take_roots(n, t);
+            apart |= !(t[k] >= DBL_MIN && t[k] <= DBL_MAX);
+        }
+        take_roots(n, t); /* one root of u = v is |u|^2 to the bit, the product of two is not */
+        if (apart)
+            for (int64_t k = 0; k < n; ++k)
+                if (!(square * squares[k] >= DBL_MIN && square * squares[k] <= DBL_MAX))
+                    t[k] = sqrt(square) * sqrt(squares[k]);
         for (int64_t k = 0; k < n; ++k)
             t[k] = quotient(dots[k], t[k], 0.0);
         return;
