@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
 from libsvmx.api.arrays import as_matrix
+from libsvmx.api.kernels import all_rows
 
 N, M = 120, 25
 rng = np.random.default_rng(3)
@@ -549,3 +550,21 @@ def test_a_matrix_with_an_index_0_is_rows_like_any_other():
         (libsvmx.influence(state, new, y[:7]).loss, libsvmx.influence(plain_state, table, y[:7]).loss),
     ):
         np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_frames_join_a_state(package):
+    frames = pytest.importorskip(package)
+    table = np.random.default_rng(4).normal(size=(100, 3))
+    X = frames.DataFrame({name: table[:, f] for f, name in enumerate("abc")})
+    kernel = lambda A, B: np.asarray(A[["a", "b", "c"]]) @ np.asarray(B[["a", "b", "c"]]).T  # noqa: E731
+    state = libsvmx.train(X[:80], Y[:80], kernel=kernel, keep_state=True, C=0.1)
+    state.add(X[80:], Y[80:100])
+    expected = libsvmx.train(table, Y[:100], kernel="linear", keep_state=True, C=0.1)
+    np.testing.assert_allclose(state.decision_values(X[:9]), expected.decision_values(table[:9]), atol=1e-6)
+
+
+def test_rows_of_two_kinds_do_not_join():
+    words = [Boxed(np.ones(3))] * 3
+    with pytest.raises(DataError, match="these are in a list, those in a Boxed"):
+        all_rows(Boxed(np.ones((2, 3))), words)

@@ -428,9 +428,18 @@ def all_rows(A: Any, B: Any) -> Any:
         return vstack([A, B], format="csr")
     if isinstance(A, np.ndarray):
         return np.concatenate([A, np.asarray(B, dtype=object if A.dtype == object else None)])
+    if hasattr(A, "iloc") and hasattr(B, "iloc"):
+        from pandas import concat
+
+        return concat([A, B])
+    if is_of_polars(A) and is_of_polars(B):
+        return A.vstack(B)
     if isinstance(A, list | tuple):
         return type(A)([*A, *B])
-    raise DataError(f"rows that join must be in an array, a sparse matrix or a list, not a {type(B).__name__}")
+    raise DataError(
+        "rows that join must be of the kind of those that are there, an array, a sparse matrix, a frame or a list: "
+        f"these are in a {type(B).__name__}, those in a {type(A).__name__}"
+    )
 
 
 def values_of(kernel: Callable[[Any, Any], Any], A: Any, B: Any) -> FloatArray:
@@ -461,9 +470,7 @@ def make_symmetric(values: FloatArray, begin: int, diagonal: FloatArray) -> None
     own[:] = np.triu(own) + np.triu(own, 1).T
 
 
-def check_same(
-    found: FloatArray, known: FloatArray, diagonal: FloatArray, i: Ids, j: Ids, *seen: FloatArray
-) -> None:
+def check_same(found: FloatArray, known: FloatArray, diagonal: FloatArray, i: Ids, j: Ids, *seen: FloatArray) -> None:
     """Raise DataError where K(i, j), which is ``found``, is not what is ``known`` of it but for rounding, as the values
     ``seen`` have it: a kernel of distances is 0 on the diagonal, but for what is left of sums that cancel."""
     size = np.sqrt(np.abs(diagonal[i])) * np.sqrt(np.abs(diagonal[j]))
