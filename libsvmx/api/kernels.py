@@ -464,7 +464,7 @@ def make_symmetric(values: FloatArray, begin: int, diagonal: FloatArray) -> None
     """Give rows from ``begin`` on below the diagonal the values above it: a kernel in float rounds, and of each two one
     has to count. Raises DataError where they differ by more."""
     lower, upper = values[begin:], values[:, begin:].T
-    check_same(lower, upper, diagonal, np.arange(begin, len(values))[:, None], np.arange(len(values)), values)
+    check_same(lower, upper, diagonal, np.arange(begin, len(values))[:, None], np.arange(len(values)), lower)
     lower[:, :begin] = upper[:, :begin]
     own = lower[:, begin:]
     own[:] = np.triu(own) + np.triu(own, 1).T
@@ -474,7 +474,7 @@ def check_same(found: FloatArray, known: FloatArray, diagonal: FloatArray, i: Id
     """Raise DataError where K(i, j), which is ``found``, is not what is ``known`` of it but for rounding, as the values
     ``seen`` have it: a kernel of distances is 0 on the diagonal, but for what is left of sums that cancel."""
     size = np.sqrt(np.abs(diagonal[i])) * np.sqrt(np.abs(diagonal[j]))
-    noise = NOISE * max(float(np.abs(values).max(initial=0.0)) for values in seen)
+    noise = NOISE * max(float(max(values.max(initial=0.0), -values.min(initial=0.0))) for values in seen)
     with np.errstate(over="ignore"):
         apart = np.argwhere(np.abs(found - known) > noise + APART * np.maximum(size, np.abs(known)))
     for place in map(tuple, apart[:1]):
