@@ -10,6 +10,7 @@ from libsvmx._core.process import Token
 from libsvmx._solvers.linear.row_passes import ChosenRows, Losses
 from libsvmx._solvers.linear.solver import LinearPolicy, solve
 from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import Stopped
 
 WAYS = {
     "cholesky": LinearPolicy(most_features=1000),
@@ -128,6 +129,34 @@ def test_a_token_ends_it_with_the_best_point(way):
     assert np.isfinite(found.objective)
     assert found.objective <= len(y)  # that of w = 0
     assert found.gap <= found.objective
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared hinge"])
+def test_few_passes_of_descent_are_kept(loss):
+    """Where no Newton step follows, what the passes have found is the result."""
+    many = np.random.default_rng(1).normal(size=(80, 300))
+    rows, losses = ChosenRows(many, np.arange(80), 1.0), losses_of(loss, 100.0)
+    found = solve(rows, losses, 1e-12, 5, policy=WAYS["descent"])
+    assert (found.iterations, found.status) == (5, SolveStatus.ITERATION_LIMIT)
+    assert found.objective < 0.5 * losses.primal(np.zeros(80))  # that of w = 0
+
+
+def test_passes_shorter_than_a_piece_ask():
+    class Stopping(Token):
+        """Stops after so many questions that tell of work."""
+
+        left = 30
+
+        def ask(self, amount):
+            self.left -= amount > 0
+            if self.left < 0:
+                raise Stopped(SolveStatus.TIME_LIMIT)
+
+    rows, losses = ChosenRows(X, np.arange(80), 1.0), losses_of("hinge", 1e4)
+    found = solve(rows, losses, 1e-14, 100_000, Stopping(), policy=WAYS["descent"])
+    assert found.status == SolveStatus.TIME_LIMIT
+    assert 0 < found.iterations <= 30
+    assert found.beta.any()
 
 
 def test_no_features_but_the_constant_one():

@@ -181,21 +181,28 @@ class LinearSolver:
             self.rows.squares(squares, begin, end)
         beta, w = self.beta.copy(), self.gathered(self.beta)
         descent = Descent(self.rows, self.losses, squares, beta, w)
-        for _ in range(self.policy.passes):
-            if not self.goes_on:
-                return
-            try:
-                while not descent.go_on(PIECE):
-                    self.asking.ask(PIECE)
-            except Stopped:
-                self.keep_at_the_end(beta)
-                raise
-            self.iterations += 1
-            # over the active rows, as each was met: a hint when to look at all of them
-            if descent.gap <= self.tol * (self.losses.dual(beta) - 0.5 * float(w @ w)):
-                w[:] = self.take_dual(beta)
-                descent.unshrink()
-        self.take_dual(beta)
+        try:
+            for _ in range(self.policy.passes):
+                if not self.goes_on:
+                    break
+                self.whole_pass(descent)
+                self.iterations += 1
+                # over the active rows, as each was met: a hint when to look at all of them
+                if descent.gap <= self.tol * (self.losses.dual(beta) - 0.5 * float(w @ w)):
+                    w[:] = self.take_dual(beta)
+                    descent.unshrink()
+            if not self.is_solved:
+                self.take_dual(beta)
+        except Stopped:
+            self.keep_at_the_end(beta)
+            raise
+
+    def whole_pass(self, descent: Descent) -> None:
+        """A pass of coordinate descent, and a question after each piece of it, however short it is."""
+        ended = False
+        while not ended:
+            ended = descent.go_on(PIECE)
+            self.asking.ask(min(PIECE, descent.n_active * self.rows.row_work))
 
     def keep_at_the_end(self, beta: FloatArray) -> None:
         """``take_dual`` once the end has come: nobody is asked any more."""
