@@ -46,6 +46,10 @@ if TYPE_CHECKING:
 FORMULATIONS = (SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.QUANTILE_SVR)
 # Of the largest importance: what is nearer to another one is equal, but for rounding.
 EQUAL = 1e-10
+# So many times what is left, and the rounding of what has been summed and taken away counts.
+SMALL = 1e4
+# Exponents up to which a kernel value can be divided by that of a feature.
+FAR = 300.0
 
 
 class Remaining:
@@ -60,11 +64,14 @@ class Remaining:
     def __init__(self, X: FloatArray, distances: bool) -> None:
         self.X, self.distances = X, distances
         self.features: IntArray = np.arange(X.shape[1], dtype=np.int32)
+        # distances of centred rows are the same, and have less rounding
+        self.summands = X - X.mean(axis=0) if distances else X
+        self.squares: FloatArray = np.square(self.summands).sum(axis=0)
         self.fresh()
 
     def fresh(self) -> None:
         """Sum over the features that are left, without the rounding of what has been taken away."""
-        rows = self.X[:, self.features]
+        rows = self.summands[:, self.features]
         table = rows @ rows.T
         if self.distances:
             squares = table.diagonal().copy()
@@ -74,13 +81,14 @@ class Remaining:
             np.maximum(table, 0.0, out=table)
             np.fill_diagonal(table, 0.0)
         self.table: FloatArray = table
-        self.summed = len(self.features)
+        self.summed, self.square = len(self.features), float(self.squares[self.features].sum())
 
     def leave_out(self, places: IntArray) -> None:
         """The features at these places of ``features`` are left no more."""
-        gone = self.X[:, self.features[places]]
+        gone = self.summands[:, self.features[places]]
         self.features = np.delete(self.features, places)
-        if 2 * len(self.features) <= self.summed:  # in all less than twice the work of the first time
+        few = 2 * len(self.features) <= self.summed  # in all less than twice the work of the first time
+        if few or self.square > SMALL * self.squares[self.features].sum():
             self.fresh()
         elif self.distances:
             for column in gone.T:
@@ -98,9 +106,16 @@ class Remaining:
         X = self.X[np.ix_(rows, self.features)]
         if not self.distances:
             return np.square(betas @ X).sum(axis=0)
-        products = K[np.ix_(rows, rows)] * (betas.T @ betas)
+        weights, distances = betas.T @ betas, self.table[np.ix_(rows, rows)]
+        products = K[np.ix_(rows, rows)] * weights
+        # far rows may have the kernel value 0 with a feature, and another one without it: only a sum of exponents is right
+        is_near = gamma * distances.max(initial=0.0) < FAR
         whole, found = products.sum(), np.empty(len(self.features))
         for f, column in enumerate(X.T):
+            if not is_near:
+                others = np.maximum(distances - np.square(column[:, None] - column), 0.0)
+                found[f] = abs(whole - (weights * np.exp(-gamma * others)).sum())
+                continue
             values, place = np.unique(column, return_inverse=True)
             if 4 * len(values) < len(column):  # as of counts and codes: sums of each pair of values
                 part = np.zeros((len(values), len(column)))

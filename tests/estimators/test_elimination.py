@@ -8,6 +8,7 @@ from support.optional import optional
 
 import libsvmx
 from libsvmx import SVC, SVMRFE, SVMRFECV, SVR, NuSVC, QuantileSVR
+from libsvmx.sklearn.elimination import Remaining
 
 base = optional("sklearn.base")
 feature_selection = optional("sklearn.feature_selection")
@@ -81,6 +82,37 @@ def test_an_rbf_kernel_ranks_as_refits(gamma, X, y):
     np.testing.assert_array_equal(
         SVMRFE(estimator, n_features_to_select=1).fit(X, y).ranking_, ranking_of_refits(estimator, X, y)
     )
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])  # of exponents that can be divided by one, and that cannot
+def test_rbf_rows_that_are_far_from_each_other(scale):
+    rows = scale * X[:60] + np.where(np.arange(13) == 3, 300.0 * (np.arange(60)[:, None] % 2), 0.0)
+    betas = np.random.default_rng(0).normal(size=(1, 60))
+    left = Remaining(rows, True)
+    found = left.importances(left.kernel(0.01), 0.01, np.arange(60), betas)
+
+    def square(rows):
+        return float((betas @ np.exp(-0.01 * np.square(rows[:, None] - rows).sum(axis=2)) @ betas.T)[0, 0])
+
+    wanted = [abs(square(rows) - square(np.delete(rows, f, axis=1))) for f in range(13)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_what_a_large_feature_has_rounded_is_not_left():
+    draw = np.random.default_rng(0)
+    rows = draw.normal(size=(80, 8))
+    labels = rows @ draw.normal(size=8) + 0.3 * draw.normal(size=80) > 0
+    offset = np.full(80, 1e8)
+    found, theirs = (
+        kind(SVC(kernel="linear"), n_features_to_select=3).fit(np.column_stack([rows, offset]), labels)
+        for kind in (SVMRFE, feature_selection.RFE)
+    )
+    np.testing.assert_array_equal(found.ranking_, theirs.ranking_)
+    # distances do not know of an offset
+    offset += 1e-3 * draw.normal(size=80)
+    found = SVMRFE(SVC(gamma=0.1), n_features_to_select=3).fit(np.column_stack([rows, offset]), labels)
+    expected = SVMRFE(SVC(gamma=0.1), n_features_to_select=3).fit(rows, labels)
+    np.testing.assert_array_equal(found.ranking_, [*expected.ranking_, 7])
 
 
 def test_weights_of_rows():
