@@ -31,7 +31,7 @@ from libsvmx._solvers.linear import solver
 from libsvmx._solvers.linear.row_passes import ChosenRows, Losses
 from libsvmx._train.parameter import MAX_THREADS
 from libsvmx.enums import SolveStatus
-from libsvmx.exceptions import ParameterError, warn_caller
+from libsvmx.exceptions import DataError, ParameterError, warn_caller
 from libsvmx.sklearn.input_checks import training_data
 from libsvmx.sklearn.rows import weights_of
 
@@ -90,14 +90,22 @@ class LinearTraining:
         """Those of a function."""
         target, cost = self.functions[k]
         bound = np.full(len(target), np.inf) if self.is_squared else C * cost
+        smallest = C * cost.min(initial=np.inf)
+        if not C * cost.max(initial=0.0) < np.inf or (self.is_squared and not smallest > 1e-300):
+            raise ParameterError(f"C={C:g} times the weights of rows is too large or too small a number to train with")
         ridge = 0.5 / (C * cost) if self.is_squared else np.zeros(len(target))
         if self.tube is not None:
             return Losses(target, -bound, bound, ridge, float(self.tube))
         return Losses(target, np.where(target > 0, 0.0, -bound), np.where(target > 0, bound, 0.0), ridge, 0.0)
 
     def solve(self, k: int, C: float, asking: Token, start: FloatArray | None = None) -> LinearSolution:
-        """One function; ``start``: beta that are feasible at this C."""
-        return solver.solve(self.rows, self.losses(k, C), self.tol, self.max_iter, asking, start)
+        """One function; ``start``: beta that are feasible at this C. Raises ParameterError, DataError."""
+        losses = self.losses(k, C)
+        if losses.primal(np.zeros(losses.m)) < np.inf:
+            found = solver.solve(self.rows, losses, self.tol, self.max_iter, asking, start)
+            if np.isfinite(found.objective) and np.isfinite(found.gap):
+                return found
+        raise DataError("the objective is too large for a number: scale the rows and targets, or take a smaller C")
 
 
 def one_against_rest(
@@ -329,8 +337,8 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
 
     def _training(self, rows: Any, y: Any, chosen: Any, weights: FloatArray | None) -> LinearTraining:
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        return classifier_training(self, rows, chosen, codes[chosen], weights)
+        self.classes_, codes = np.unique(y[chosen], return_inverse=True)  # as in SVC, of the rows that count
+        return classifier_training(self, rows, chosen, codes, weights)
 
 
 def classifier_training(
@@ -341,12 +349,16 @@ def classifier_training(
     Raises ValueError.
     """
     classes = estimator.classes_
+    if not len(codes):
+        raise ParameterError("at least two classes are needed, but no row counts")
     if len(np.unique(codes)) < 2:
         raise ParameterError(
             f"at least two classes are needed, but all rows that count are of one class: {classes[codes[0]]!r}"
         )
     known = {"sample_weight": np.ones(len(codes)) if weights is None else weights} if WEIGHTS_BALANCE else {}
     class_weight = compute_class_weight(estimator.class_weight, classes=classes, y=classes[codes], **known)
+    if not ((class_weight > 0) & (class_weight < np.inf)).all():
+        raise ParameterError("weights of classes must be > 0; leave out the rows of a class that is not to count")
     return LinearTraining(estimator, rows, chosen, one_against_rest(codes, len(classes), class_weight, weights))
 
 

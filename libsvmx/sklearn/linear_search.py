@@ -110,6 +110,12 @@ class LinearSVCCV(ClassifierMixin, BaseSearch):
         found: int = at_once(self).best_estimator_.n_iter_
         return found
 
+    def _costs(self) -> list[float]:
+        costs = super()._costs()
+        if not np.isfinite(costs).all():  # SVC has a hard margin, LinearSVC has none
+            raise ValueError(f"Cs must be finite numbers, not {costs}")
+        return costs
+
     def decision_function(self, X: Any) -> Any:
         """Decision values of rows by the best model, as of ``LinearSVC``."""
         best, X = self._best(X)
@@ -158,11 +164,10 @@ class LinearSearch:
         """Score the points of one fold. Raises ValueError, IndexError."""
         train, test = (numbers_of(rows, len(self.y)) for rows in self.splits[f])
         estimator = clone(self.estimator)
-        estimator.classes_, codes = np.unique(self.y[train], return_inverse=True)
-        counts = self.counts[train]
-        chosen = train[counts]
+        chosen = train[self.counts[train]]
+        estimator.classes_, codes = np.unique(self.y[chosen], return_inverse=True)
         weights = None if self.weights is None else self.weights[chosen]
-        training = classifier_training(estimator, self.rows, chosen, codes[counts], weights)
+        training = classifier_training(estimator, self.rows, chosen, codes, weights)
         starts: list[FloatArray | None] = [None] * len(training.functions)
         before = 0.0
         estimator.n_features_in_ = self.X.shape[1]

@@ -98,6 +98,7 @@ def test_rbf_rows_that_are_far_from_each_other(scale):
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:Solver terminated early")  # of RFE's first training
 def test_what_a_large_feature_has_rounded_is_not_left():
     draw = np.random.default_rng(0)
     rows = draw.normal(size=(80, 8))

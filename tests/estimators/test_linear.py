@@ -258,6 +258,40 @@ def test_one_class_is_not_enough():
         libsvmx.LinearSVC().fit(X, y, (y > 0).astype(float))
 
 
+def test_weights_of_classes_are_positive():
+    X, y = IRIS
+    for weight in (0.0, -1.0, np.nan, np.inf):
+        for loss in CLASSIFIED:
+            with pytest.raises(libsvmx.ParameterError, match="weights of classes must be > 0"):
+                libsvmx.LinearSVC(class_weight={2: weight}, loss=loss).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", CLASSIFIED)
+def test_a_class_without_rows_that_count_is_none(loss):
+    X, y = IRIS
+    for class_weight in (None, "balanced"):
+        estimator = libsvmx.LinearSVC(class_weight=class_weight, loss=loss)
+        found = estimator.fit(X, y, (y != 2).astype(float))
+        assert found.classes_.tolist() == [1, 3]
+        coef = found.coef_
+        assert (coef == estimator.fit(X[y != 2], y[y != 2]).coef_).all()
+    search = libsvmx.LinearSVCCV(Cs=[1.0], cv=3, class_weight="balanced").fit(X, y, (y != 2).astype(float))
+    assert search.classes_.tolist() == [1, 3]
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_numbers_that_are_too_large_or_too_small():
+    X, y = HEART
+    with pytest.raises(libsvmx.ParameterError, match="too small"):
+        libsvmx.LinearSVC(C=1e-310).fit(X, y)
+    with pytest.raises(libsvmx.ParameterError, match="too large"):
+        libsvmx.LinearSVR(C=1e300).fit(X, y, np.full(len(y), 1e300))
+    with pytest.raises(libsvmx.DataError, match="objective is too large"):
+        libsvmx.LinearSVC(C=1e307, loss="hinge").fit(X, y)
+    with pytest.raises(ValueError, match="Cs must be finite"):
+        libsvmx.LinearSVCCV(Cs=[1, np.inf]).fit(X, y)
+
+
 # ---- LinearSVCCV -----------------------------------------------------------------------------------
 
 COSTS = [0.01, 1.0, 0.1, 10.0]

@@ -129,7 +129,7 @@ class LinearSolver:
 
     @property
     def is_solved(self) -> bool:
-        return self.gap <= self.tol * self.objective
+        return self.gap <= self.tol * self.objective < np.inf
 
     @property
     def goes_on(self) -> bool:
