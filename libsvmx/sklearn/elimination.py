@@ -17,22 +17,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import _fit_context, clone, is_classifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from libsvmx._core.copy_and_swap import built_apart
+from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._train.folds import Rand
 from libsvmx._train.gamma import gamma_of
+from libsvmx._train.limits import limited
 from libsvmx._train.model import by_function
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_counting
 from libsvmx._train.warm_start import KnownOptima, WarmStart
 from libsvmx.api.arrays import kernel_table
-from libsvmx.enums import KernelType, SvmType
+from libsvmx.enums import KernelType, SolveStatus, SvmType
+from libsvmx.exceptions import ParameterError, StoppedEarly, warn_caller
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.input_checks import training_data
@@ -130,6 +134,41 @@ class Remaining:
         return found
 
 
+class Trainings:
+    """Trainings(seconds): what the trainings on the way of one call share: its time, 0 without limit, and how they end.
+
+    Attributes
+    ----------
+    observer : Observer       of all of them
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.observer = limited(Observer(), seconds)
+        self.early: SolveStatus | None = None
+
+    def check(self, model: Model) -> None:
+        """Look how a training ended. Raises StoppedEarly."""
+        for status in model.statuses:
+            if status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
+                raise StoppedEarly(status, "too few features have been left out; there is no result")
+            if status not in (SolveStatus.CONVERGED, SolveStatus.ROUNDING):
+                self.early = status
+
+    def time_left(self) -> float | None:
+        """``max_time`` of an estimator that is trained at the end."""
+        deadline = self.observer.limits.deadline if self.observer.limits else 0.0
+        return max(deadline - machine.monotonic(), 1e-9) if deadline else None
+
+    def warn(self) -> None:
+        """Tell the caller if a training ended before its tolerance was reached."""
+        if self.early is not None:
+            warn_caller(
+                f"Solver terminated early in trainings on the way: {self.early}. Features may have been left out in "
+                "another order.  Consider pre-processing your data with StandardScaler or MinMaxScaler.",
+                ConvergenceWarning,
+            )
+
+
 class Step(NamedTuple):
     """One training on the way: the features, the kernel values of all rows, the model, and what each feature counts."""
 
@@ -145,7 +184,8 @@ class SVMRFE(RFE):
 
     The features whose loss changes the margin least are left out, and the SVM is trained on the others, until as many
     are left as are wanted. Of a linear kernel these are the features, and the ranking, of RFE. No kernel value is
-    computed twice, and each training starts from the last one.
+    computed twice, and each training starts from the last one. ``max_time`` of the estimator is for the whole call; once
+    it is over while features are left out, StoppedEarly is raised.
 
     Parameters
     ----------
@@ -210,7 +250,10 @@ class SVMRFE(RFE):
         n, wanted = rows.shape[1], self.n_features_to_select
         if wanted is None:
             wanted = n // 2
-        self._select(rows, y, sample_weight, int(wanted if isinstance(wanted, Integral) else n * wanted))
+        left = int(wanted if isinstance(wanted, Integral) else n * wanted)
+        if left < 1:
+            raise ParameterError(f"n_features_to_select={wanted} of {n} features is less than one")
+        self._select(rows, y, sample_weight, left, self._begun())
 
     def _checked(self, X: Any, y: Any) -> tuple[FloatArray, Any]:
         """Rows as an array, and targets. Raises ValueError."""
@@ -226,16 +269,22 @@ class SVMRFE(RFE):
             raise ValueError(f"Found array with 1 feature(s) (shape={X.shape}) while a minimum of 2 is required.")
         return X.toarray() if issparse(X) else X, y
 
-    def _select(self, X: FloatArray, y: Any, sample_weight: Any, wanted: int) -> None:
+    def _begun(self) -> Trainings:
+        """The trainings on the way of one call, whose time begins now."""
+        return Trainings(self.estimator.max_time or 0.0)
+
+    def _select(self, X: FloatArray, y: Any, sample_weight: Any, wanted: int, trainings: Trainings) -> None:
         """Be fitted, with ``wanted`` features left."""
         support, ranking, self.ties_ = np.ones(X.shape[1], dtype=bool), np.ones(X.shape[1], dtype=int), []
-        for step, gone, ties in eliminated(self.estimator, X, y, sample_weight, self._step_of(X), wanted):
+        for step, gone, ties in eliminated(self.estimator, X, y, sample_weight, self._step_of(X), wanted, trainings):
             support[step.features[gone]] = False
             ranking[~support] += 1
             if len(ties):
                 self.ties_.append(step.features[ties])
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.estimator_ = clone(self.estimator).fit(X[:, support], y, **weights)
+        last = clone(self.estimator).set_params(max_time=trainings.time_left())
+        self.estimator_ = last.fit(X[:, support], y, **weights).set_params(max_time=self.estimator.max_time)
+        trainings.warn()
         self.support_, self.ranking_, self.n_features_ = support, ranking, int(support.sum())
 
     def _step_of(self, X: FloatArray) -> int:
@@ -250,10 +299,13 @@ def eliminated(
     sample_weight: Any,
     step: int,
     wanted: int,
+    trainings: Trainings,
     among: Any = None,
     scored: Callable[[Step], None] | None = None,
 ) -> Iterator[tuple[Step, IntArray, IntArray]]:
     """The trainings on the way to ``wanted`` features, with the places of those that are left out, and of ties.
+
+    Raises StoppedEarly once the time of the call is over.
 
     Parameters
     ----------
@@ -278,7 +330,8 @@ def eliminated(
         K = rest.kernel(gamma)
         problem = Problem(kernel_table(K), given.targets, rows.data, None, given.sample_weight)
         warm = WarmStart(param, known)
-        model = train_counting(problem, param, Rand(), Observer(), warm=warm)
+        model = train_counting(problem, param, Rand(), trainings.observer, warm=warm)
+        trainings.check(model)
         known = KnownOptima({}, warm.found.C, warm.found.optima)  # of another kernel each time
         support = rows[np.asarray(model.row_numbers) - 1]
         betas = by_function(model.sv_coef, model.class_sv)
@@ -364,7 +417,14 @@ class SVMRFECV(SVMRFE):
     def _be_chosen(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """``fit``, of an estimator that nobody uses yet."""
         rows, y = self._checked(X, y)
+        trainings = self._begun()
         scorer, step = check_scoring(self.estimator, self.scoring), self._step_of(rows)
+        response = getattr(scorer, "_response_method", "")
+        if (response if isinstance(response, str) else [*response, ""][0]) == "predict_proba":
+            raise ParameterError(
+                f"scoring={self.scoring!r} needs probabilities, which trainings on the way do not estimate: take a score "
+                "of predictions or of decision values"
+            )
         least = min(self.min_features_to_select, rows.shape[1])
         scores: list[list[float]] = []
         counts: list[int] = []
@@ -380,7 +440,7 @@ class SVMRFECV(SVMRFE):
                 to.append(float(scorer(judged, step.K[test], y[test])))
                 n.append(len(step.features))
 
-            for _ in eliminated(self.estimator, rows, y, sample_weight, step, least, train, scored):
+            for _ in eliminated(self.estimator, rows, y, sample_weight, step, least, trainings, train, scored):
                 pass
             scores.append(of_fold)
         table = np.array(scores)[:, ::-1]
@@ -391,4 +451,4 @@ class SVMRFECV(SVMRFE):
             **{f"split{k}_test_score": of_fold for k, of_fold in enumerate(table)},
             "n_features": np.array(counts[::-1]),
         }
-        self._select(rows, y, sample_weight, counts[::-1][int(means.argmax())])
+        self._select(rows, y, sample_weight, counts[::-1][int(means.argmax())], trainings)

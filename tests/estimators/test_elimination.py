@@ -11,6 +11,7 @@ from libsvmx import SVC, SVMRFE, SVMRFECV, SVR, NuSVC, QuantileSVR
 from libsvmx.sklearn.elimination import Remaining
 
 base = optional("sklearn.base")
+exceptions = optional("sklearn.exceptions")
 feature_selection = optional("sklearn.feature_selection")
 model_selection = optional("sklearn.model_selection")
 estimator_checks = optional("sklearn.utils.estimator_checks")
@@ -171,12 +172,26 @@ def test_a_cross_validation_of_a_regression_and_of_rbf():
         (SVMRFE(QuantileSVR(tau=[0.1, 0.9])), "of one function"),
         (SVMRFE(SVC(kernel="linear", solver="crsvm")), "crsvm"),
         (SVMRFE(SVC(), step=0), "step"),
+        (SVMRFE(SVC(), n_features_to_select=0.05), "n_features_to_select=0.05 of 13 features is less than one"),
+        (SVMRFECV(SVC(probability=True), scoring="neg_log_loss"), "scoring='neg_log_loss' needs probabilities"),
         (SVMRFE(SVC(C=-1.0)), "C"),
     ],
 )
 def test_what_is_refused(model, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [SVMRFE, SVMRFECV])
+def test_trainings_on_the_way_that_end_early(kind):
+    with pytest.warns(exceptions.ConvergenceWarning) as told:
+        kind(SVC(max_iter=3)).fit(X, Y)
+    assert any("trainings on the way: " in str(one.message) for one in told)
+    with pytest.raises(libsvmx.StoppedEarly, match="time limit"):
+        kind(SVC(max_time=1e-9)).fit(X, Y)
+    fitted = kind(SVC(max_time=1e6)).fit(X, Y)
+    assert fitted.estimator_.max_time == 1e6
+    np.testing.assert_array_equal(fitted.ranking_, kind(SVC()).fit(X, Y).ranking_)
 
 
 @pytest.mark.filterwarnings("ignore:Solver terminated early")  # of unscaled rows by a linear kernel
