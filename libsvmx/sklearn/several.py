@@ -195,6 +195,8 @@ class OneVsRestSVC(ClassifierMixin, Several):
         counting = y if chosen is None else y[chosen]
         weight_of = self.class_weight
         if self.multilabel_:
+            if not np.isin(y, (0, 1)).all():
+                raise ValueError(f"a table of labels has to be of 0 and 1, not of {np.unique(y).tolist()}")
             self.classes_, marks = np.arange(y.shape[1]), y.astype(np.int64)
             names = [f"label {j}" for j in range(y.shape[1])]
         else:
@@ -205,6 +207,10 @@ class OneVsRestSVC(ClassifierMixin, Several):
             positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
             marks, names = (y[:, None] == positive).astype(np.int64), [f"class {label}" for label in positive]
             if isinstance(weight_of, dict):
+                if not all(weight_of.get(label, 1.0) > 0 for label in self.classes_.tolist()):
+                    raise ValueError(
+                        "weights of classes must be > 0; leave out the rows of a class that is not to count"
+                    )
                 own = np.array([weight_of.get(label, 1.0) for label in y.tolist()])
                 weights, weight_of = own if weights is None else own * weights, None
         constants = {}
@@ -249,7 +255,9 @@ class OneVsRestSVC(ClassifierMixin, Several):
         return values.ravel() if values.shape[1] == 1 and not self.multilabel_ else values
 
     def predict(self, X: Any) -> Any:
-        """Predict the class whose decision value is largest, or all labels whose decision values are positive.
+        """Predict the class whose decision value is largest, or all labels whose decision values are not negative.
+
+        Of two classes, and of each label, it is what ``SVC.predict`` says, which at 0 is the second class, or the label.
 
         Parameters
         ----------

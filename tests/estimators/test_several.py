@@ -90,6 +90,16 @@ def test_several_labels(form):
     np.testing.assert_array_equal(wrapped.predict(X), several.predict(X))
 
 
+def test_decision_values_of_0_are_predicted_as_by_svc():
+    rows, labels = np.array([[-1.0], [1.0]]), np.array([0, 1])
+    found, alone = OneVsRestSVC(kernel="linear").fit(rows, labels), SVC(kernel="linear").fit(rows, labels)
+    several = OneVsRestSVC(kernel="linear").fit(rows, np.column_stack([labels, 1 - labels]))
+    assert found.decision_function([[0.0]]) == alone.decision_function([[0.0]]) == 0
+    assert found.predict([[0.0]]) == alone.predict([[0.0]])
+    opposite = SVC(kernel="linear").fit(rows, 1 - labels)
+    assert several.predict([[0.0]]).tolist() == [[alone.predict([[0.0]])[0], opposite.predict([[0.0]])[0]]]
+
+
 def test_labels_of_all_rows_and_of_none():
     marks = np.column_stack([MARKS[:, 0], np.ones(200, int), np.zeros(200, int)])
     with pytest.warns(UserWarning, match="label . is of (all rows|no row)") as told:
@@ -187,6 +197,9 @@ def test_a_fit_that_ends_early_says_so():
         (OneVsRestSVC(), TARGETS[:, 0], "continuous"),
         (OneVsRestSVC(), Y[:-1], "inconsistent"),
         (OneVsRestSVC(C=-1), Y, "'C' parameter"),
+        (OneVsRestSVC(), 2 * MARKS - 1, "labels has to be of 0 and 1, not of .-1, 1"),
+        (OneVsRestSVC(), csr_array(2 * MARKS), "labels has to be of 0 and 1, not of .0, 2"),
+        (OneVsRestSVC(class_weight={2: 0.0}), Y, "weights of classes must be > 0"),
         (MultiOutputSVR(), TARGETS[:-1], "inconsistent"),
         (MultiOutputSVR(), np.where(TARGETS > 1, np.nan, TARGETS), "NaN"),
         (MultiOutputSVR(), np.zeros((200, 2, 2)), "dim 3"),
