@@ -17,6 +17,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._base import LinearClassifierMixin, LinearModel, SparseCoefMixin
+from sklearn.svm import _classes
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -276,6 +277,8 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
     }
     # scikit-learn's class, while this one is in its place: it trains what is refused here
     _theirs: ClassVar[Any] = None
+    # Whether it was so where this estimator, or what it was cloned from, was pickled: joblib's workers are not patched
+    _was_patched = False
 
     classes_: Any
 
@@ -326,14 +329,24 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
             )
         if not refused:
             super()._be_fitted(X, y, sample_weight)
-        elif self._theirs is None:
+        elif self._theirs is None and not self._was_patched:
             raise ParameterError(refused)
         else:
-            own = self.get_params(deep=False)
-            theirs = self._theirs(**{name: own[name] for name in signature(self._theirs).parameters})
-            for name in ("dual_gap_", "objective_", "fit_status_"):  # of a fit before, which theirs has not
-                self.__dict__.pop(name, None)
+            own, kind = self.get_params(deep=False), self._theirs or _classes.LinearSVC
+            theirs = kind(**{name: own[name] for name in signature(kind).parameters})
+            for name in [name for name in vars(self) if name.endswith("_")]:  # of a fit before, which theirs has not
+                del self.__dict__[name]
             self.__dict__.update(vars(theirs.fit(X, y, sample_weight)))
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return state if self._theirs is None else {**state, "_was_patched": True}
+
+    def __sklearn_clone__(self) -> Any:
+        made = super().__sklearn_clone__()
+        if self._was_patched:
+            made._was_patched = True
+        return made
 
     def _training(self, rows: Any, y: Any, chosen: Any, weights: FloatArray | None) -> LinearTraining:
         check_classification_targets(y)

@@ -58,6 +58,34 @@ def test_pickles_of_scikit_learn_stay_its_own():
         libsvmx.unpatch_sklearn()
 
 
+WORKER = """\
+import pickle, sys
+from sklearn.base import clone
+estimator = pickle.loads(sys.stdin.buffer.read())
+print(clone(estimator).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[3.0]]))
+"""
+
+
+def test_a_process_that_is_not_patched_trains_what_a_patched_one_has_pickled():
+    libsvmx.patch_sklearn()
+    try:
+        pickled = pickle.dumps(svm.LinearSVC(penalty="l1", dual=False))
+    finally:
+        libsvmx.unpatch_sklearn()
+    done = subprocess.run([sys.executable, "-P", "-c", WORKER], input=pickled, capture_output=True, check=True)
+    assert done.stdout.strip() == b"[1]"
+    with pytest.raises(ValueError, match="penalty='l1'"):
+        pickle.loads(pickle.dumps(libsvmx.LinearSVC(penalty="l1", dual=False))).fit(X, Y)
+
+
+def test_nothing_is_left_of_a_fit_before(patched):
+    frame = optional("pandas").DataFrame(X, columns=["a"])
+    fitted = svm.LinearSVC(dual=False).fit(frame, Y)
+    assert fitted.feature_names_in_ == ["a"]
+    fitted.set_params(penalty="l1").fit(X, Y)
+    assert {"feature_names_in_", "dual_gap_", "fit_status_"}.isdisjoint(vars(fitted))
+
+
 def test_what_is_replaced_is_logged(caplog):
     with caplog.at_level("INFO", logger="libsvmx.sklearn"):
         libsvmx.patch_sklearn()
