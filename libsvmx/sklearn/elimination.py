@@ -112,7 +112,7 @@ class Remaining:
             return np.square(betas @ X).sum(axis=0)
         weights, distances = betas.T @ betas, self.table[np.ix_(rows, rows)]
         products = K[np.ix_(rows, rows)] * weights
-        # far rows may have the kernel value 0 with a feature, and another one without it: only a sum of exponents is right
+        # far rows may have the kernel value 0 with a feature, and another one without it, which no factor finds
         is_near = gamma * distances.max(initial=0.0) < FAR
         whole, found = products.sum(), np.empty(len(self.features))
         for f, column in enumerate(X.T):
@@ -184,8 +184,8 @@ class SVMRFE(RFE):
 
     The features whose loss changes the margin least are left out, and the SVM is trained on the others, until as many
     are left as are wanted. Of a linear kernel these are the features, and the ranking, of RFE. No kernel value is
-    computed twice, and each training starts from the last one. ``max_time`` of the estimator is for the whole call; once
-    it is over while features are left out, StoppedEarly is raised.
+    computed twice, and each training starts from the last one. ``max_time`` of the estimator is for the whole call;
+    once it is over while features are left out, StoppedEarly is raised.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class SVMRFE(RFE):
     >>> from libsvmx import SVC, SVMRFE
     >>> X, y = load_wine(return_X_y=True)
     >>> SVMRFE(SVC(), n_features_to_select=4).fit(scale(X), y).get_support(indices=True)
-    array([ 0,  6,  9, 12])
+    array([1, 2, 6, 7])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -422,8 +422,8 @@ class SVMRFECV(SVMRFE):
         response = getattr(scorer, "_response_method", "")
         if (response if isinstance(response, str) else [*response, ""][0]) == "predict_proba":
             raise ParameterError(
-                f"scoring={self.scoring!r} needs probabilities, which trainings on the way do not estimate: take a score "
-                "of predictions or of decision values"
+                f"scoring={self.scoring!r} needs probabilities, which trainings on the way do not estimate: take a "
+                "score of predictions or of decision values"
             )
         least = min(self.min_features_to_select, rows.shape[1])
         scores: list[list[float]] = []

@@ -63,7 +63,7 @@ class LinearSVCCV(ClassifierMixin, BaseSearch):
     >>> X, y = load_iris(return_X_y=True)
     >>> search = LinearSVCCV(Cs=[0.1, 1, 10]).fit(X, y)
     >>> search.C_, round(search.best_score_, 2)
-    (1.0, 0.97)
+    (10.0, 0.97)
     """
 
     _kind = LinearSVC

@@ -257,7 +257,7 @@ class OneVsRestSVC(ClassifierMixin, Several):
     def predict(self, X: Any) -> Any:
         """Predict the class whose decision value is largest, or all labels whose decision values are not negative.
 
-        Of two classes, and of each label, it is what ``SVC.predict`` says, which at 0 is the second class, or the label.
+        Of two classes, and of each label, it is what ``SVC.predict`` says: at 0 the second class, or the label.
 
         Parameters
         ----------
