@@ -61,11 +61,12 @@ class ChoicePolicy:
     later_looks : floats        then, too; it does not get on if the gap would need more than ``soon`` more steps for
         each variable, and ``soon_in_all``, should it go on falling as it has
     patience : float            after so many steps for each variable another solver goes on in any case
-    smo_gets_on : float         up to this product of the largest bound and the largest kernel value there are no looks
+    smo_gets_on : float         up to this product of the largest bound and the largest kernel value there is no look but that
+        after ``patience``
     linear_gets_on : float      the same with a linear kernel, of up to ``few_rows`` rows, times these: SMO is about as
         fast as CRSVM there, and faster where it solves many such problems at once
-    wide_gets_on : float        instead of it, where there are more features than rows: a plane separates these, and SMO
-        comes to it in as many steps at any larger C
+    wide_gets_on : float        instead of it, where there are more features than rows: a plane separates these, unless
+        features depend on others, and SMO comes to it in as many steps at any larger C
     few_rows : int
     linear_looks : floats       with a linear kernel of few features, SMO is looked at after as many steps as take such
         shares of the time that CRSVM needs; it does not get on if what is left would take longer than CRSVM, should
@@ -124,19 +125,21 @@ class Auto(Solver):
 
         nonzeros, features = nonzeros_of(kernel)
         limit = self.queued_up_to(KernelType(kernel.kind), kernel.n, features)
-        if inf in dual.upper or largest_product(dual, kernel) <= limit:
-            return chosen(SMO().solve(dual, kernel, budget_bytes, control, threads), SMO.name)
-        if not (are_few(features, kernel.n) and dual.is_of_hinges()):
+        if inf in dual.upper:
+            solution = SMO().solve(dual, kernel, budget_bytes, control, threads)
+            return chosen(checked(solution, dual, kernel, control), SMO.name)
+        gets_on_alone = largest_product(dual, kernel) <= limit
+        if gets_on_alone or not (are_few(features, kernel.n) and dual.is_of_hinges()):
             features = 0  # crsvm is not taken
         early = control.part(control.eps, 0, control.tell)
         smo = smo_of(dual, kernel, budget_bytes, early, threads)
         first = first_gap(dual)
-        if not (features or control.max_iter) and looks_hard(self.policy, smo, first, dual, kernel):
+        if not (gets_on_alone or features or control.max_iter) and looks_hard(self.policy, smo, first, dual, kernel):
             exact = along_path(self.policy, dual, kernel, budget_bytes, control, threads)
             if exact:
                 early.read_out()
                 return chosen(exact, "smo, path")
-        looks = looks_of(self.policy, dual)
+        looks = last_look(self.policy, dual) if gets_on_alone else looks_of(self.policy, dual)
         if features:
             density = nonzeros / kernel.matrix.n_rows
             steps = steps_for_features(kernel.n, dual.size, density, features, kernel.binary)
@@ -184,6 +187,11 @@ def looks_of(policy: ChoicePolicy, dual: DualProblem) -> Looks:
     at = (*((count * unit, most) for count, most in early), (policy.most_steps(dual.size), 0.0))
     most_left = max(policy.soon_in_all, policy.soon * dual.size)
     return Looks(at, most_left, policy.most_free, policy.much_worse)
+
+
+def last_look(policy: ChoicePolicy, dual: DualProblem) -> Looks:
+    """That where SMO is expected to get on."""
+    return Looks(((policy.most_steps(dual.size), 0.0),), inf)
 
 
 def linear_looks(policy: ChoicePolicy, steps: float) -> Looks:

@@ -409,6 +409,33 @@ def test_more_features_than_rows_are_left_to_smo():
         assert set(chosen(narrow)) == {"smo, irwls"}
 
 
+def low_rank(n, d, rank):
+    """Rows of more features than there are rows, whose labels no plane separates, since they lie in few dimensions."""
+    r = np.random.default_rng(1)
+    X = r.normal(size=(n, rank)) @ r.normal(size=(rank, d)) / np.sqrt(d)
+    return X, np.where(X[:, 0] + r.normal(size=n) * X[:, 0].std() > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize(("n", "d", "rank", "C"), [(400, 500, 3, 1e4), (60, 100, 2, 1e5)])
+def test_more_features_than_rows_that_no_plane_separates(n, d, rank, C):
+    """SMO alone comes to its own limit, or to where rounding hides the gap."""
+    X, y = low_rank(n, d, rank)
+    model = libsvmx.train(X, y, kernel_type="linear", C=C, solver="auto")
+    assert model.statuses == (SolveStatus.CONVERGED,)
+    assert chosen(model)[0].startswith("smo, ")
+
+
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+def test_a_solution_of_smo_alone_is_checked_in_double():
+    """At a tolerance that float cannot reach, SMO converges in float alone; the others go on in double."""
+    X, y = low_rank(60, 100, 2)
+    solver = Auto(ChoicePolicy(patience=1e5))
+    smo, auto = (libsvmx.train(X, y, kernel_type="linear", C=1e5, solver=one) for one in ("smo", solver))
+    assert smo.statuses == (SolveStatus.ROUNDING,)
+    assert auto.statuses == (SolveStatus.CONVERGED,)
+    assert chosen(auto)[0].startswith("smo, ")
+
+
 @pytest.mark.parametrize(("distance", "names"), [(4.0, "smo"), (0.0, "smo, crsvm")])
 def test_a_linear_kernel_is_solved_by_what_is_less_work(distance, names):
     """Of classes that overlap SMO would need thirty times as many steps as take as long as crsvm. A tenth shows it."""
