@@ -61,8 +61,8 @@ class ChoicePolicy:
     later_looks : floats        then, too; it does not get on if the gap would need more than ``soon`` more steps for
         each variable, and ``soon_in_all``, should it go on falling as it has
     patience : float            after so many steps for each variable another solver goes on in any case
-    smo_gets_on : float         up to this product of the largest bound and the largest kernel value there is no look but that
-        after ``patience``
+    smo_gets_on : float         up to this product of the largest bound and the largest kernel value there is no look
+        but that after ``patience``
     linear_gets_on : float      the same with a linear kernel, of up to ``few_rows`` rows, times these: SMO is about as
         fast as CRSVM there, and faster where it solves many such problems at once
     wide_gets_on : float        instead of it, where there are more features than rows: a plane separates these, unless

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shlex
 import sys
 from contextlib import suppress
@@ -19,7 +20,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 
 from libsvmx._core.machine import machine
 from libsvmx._core.suggestions import did_you_mean
-from libsvmx.cli.ending import Ended, end_workers, ignored, tidy_end
+from libsvmx.cli.ending import Ended, end_workers, ignored, leave_fork, tidy_end
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import begin_again, complain, counted, guarded, note, phase, run, tell, watch
 from libsvmx.cli.scale import write_output
@@ -61,6 +62,9 @@ NAMES += [f"svmx-{name}" for name in ("update", "compress", "export")]
 TRAINING = ("svmx-train", "svmx-grid", "svmx-easy")
 WAIT = "wait"
 OPERATORS = frozenset("|&;<>()")  # of a shell
+# What stands before a comment: words, in which a # is a letter like others, quoted and escaped or not.
+IN_WORD = r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*"|[^\s'"\\]"""
+WORDS = re.compile(rf"(?:\s*(?!#)(?:{IN_WORD})+)*\s*")
 NUMBER, END = Struct("=i"), Struct("=id")  # which command a fork is to do; its exit code and its seconds
 
 
@@ -119,9 +123,10 @@ def read_commands(path: str) -> list[Command]:
     found, stage = [], 0
     for number, line in enumerate(os.fsdecode(read_bytes(path)).split("\n"), 1):
         try:
-            words = shlex.split(line, comments=True)
+            line = without_comment(line)
+            words = shlex.split(line)
             pieces = shlex.shlex(line, posix=True, punctuation_chars="".join(OPERATORS))
-            pieces.whitespace_split = True
+            pieces.whitespace_split, pieces.commenters = True, ""
             operator = next((piece for piece in pieces if piece and OPERATORS.issuperset(piece)), None)
         except ValueError as error:
             raise FormatError(name, number, 0, f"{error}".lower()) from None
@@ -137,6 +142,13 @@ def read_commands(path: str) -> list[Command]:
                 raise FormatError(name, number, 1, f"{base!r} is no command that can stand here{known}")
             found.append(Command(number, words, stage))
     return found
+
+
+def without_comment(line: str) -> str:
+    """The line without what a shell takes for a comment: a # that begins a word, and all behind it."""
+    words = WORDS.match(line)
+    assert words is not None
+    return line[: words.end()] if line.startswith("#", words.end()) else line
 
 
 def load(names: set[str]) -> None:
@@ -292,9 +304,8 @@ def serve(commands: Sequence[Command], jobs: int, printed: Sequence[IO[bytes]], 
     """What a fork does: the commands whose numbers it reads, until there are no more."""
     code = 1
     try:
-        for signum in ending_signals():
-            if not ignored(signum):
-                signal.signal(signum, signal.SIG_DFL)
+        heard = [signum for signum in ending_signals() if not ignored(signum)]
+        begin_again(heard)
         if jobs > 1:
             os.environ.setdefault("OMP_NUM_THREADS", str(max(1, machine.processors() // jobs)))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -304,21 +315,21 @@ def serve(commands: Sequence[Command], jobs: int, printed: Sequence[IO[bytes]], 
         while number := os.read(numbers, NUMBER.size):
             for file in printed:
                 file.seek(0)
-            began = machine.monotonic()
+            began, code = machine.monotonic(), 1
             code = done(commands[NUMBER.unpack(number)[0]].words)
+            begin_again(heard)  # before the end is told: what comes from then on is meant for the next command
             os.write(ends, END.pack(code, machine.monotonic() - began))
         code = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
         end_workers()
-        os._exit(code)
+        leave_fork(code)
 
 
 def done(words: Sequence[str]) -> int:
     """The exit code of a command, which has run as in a process of its own."""
     module = sys.modules[module_of(words[0])]
-    begin_again()
     try:
         return guarded(words[0], module.main, getattr(module, "usage", None) or module.USAGE, list(words[1:]))
     except Exception:  # a fault of ours, of which the report of the command says so

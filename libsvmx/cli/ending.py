@@ -14,6 +14,7 @@ from libsvmx.io.outputs import ending_signals
 if TYPE_CHECKING:
     import signal
     from collections.abc import Iterator
+    from typing import NoReturn
 else:
     import _signal as signal  # as in process.py
 
@@ -27,6 +28,20 @@ def leave(code: int) -> None:
         os._exit(code)
     gc.unfreeze()  # what start.py has set apart
     sys.exit(code)
+
+
+def leave_fork(code: int) -> NoReturn:
+    """End a fork, whose callers are those of another process: with what Python would do first, but without them."""
+    threading = sys.modules.get("threading")
+    try:
+        if threading is not None:
+            threading._shutdown()
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, AttributeError):
+                stream.flush()
+    finally:
+        os._exit(code)
 
 
 def _others_are_waiting() -> bool:

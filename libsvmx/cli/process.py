@@ -227,8 +227,11 @@ def watch(quiet: bool = False, *outputs: str | None) -> None:
         last_words.erase(_watched.progress.erasing)
 
 
-def begin_again() -> None:
-    """In a fork that does another command: it begins now, and nothing is told of the one before."""
+def begin_again(heard: list[int]) -> None:
+    """In a fork that does another command: it begins now, and nothing is told of the one before. The signals ``heard``
+    end it, whatever the command before has made of them: it ignores them once its report is written."""
+    for signum in heard:
+        signal.signal(signum, signal.SIG_DFL)  # also in the place of last words
     _watched.forget()
     _watched.counts_imports = False
     last_words.text = last_words.erasing = b""

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 import pytest
 from support import data
@@ -100,6 +101,15 @@ def test_quoted_operators_are_words(batch):
     assert done.stderr.startswith(b"svmx-train: error: a;b: No such file or directory\n")
 
 
+def test_a_comment_begins_where_a_word_would(batch, tmp_path):
+    (tmp_path / "heart#1").write_bytes((data.DATA / "heart_scale").read_bytes())
+    lines = "svmx-train -q heart#1 m#1 # > o\n  # 'all\nsvmx-train -q \"heart#1\" '# m'\\#\t#\n"
+    done = batch(lines)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert sorted(files(tmp_path)) == ["# m#", "heart#1", "m#1"]
+    assert batch("svmx-train a#b|c\n").stderr.startswith(b"svmx-batch: error: commands:1:15: '|' is for a shell")
+
+
 @pytest.mark.parametrize("jobs", ["0", "x", "-1"])
 def test_at_least_one_command_runs_at_a_time(batch, jobs):
     done = batch(f"svmx-train -q {HEART} m\n", "--jobs", jobs)
@@ -133,23 +143,78 @@ def test_the_exit_code_is_that_of_the_first_line_that_failed(batch):
         os.remove("n")
 
 
+def begun(folder, n, *options):
+    """svmx-batch, and the processes of its first n trainings, which have begun."""
+    before = "import libsvmx.cli.train as train, os, tempfile; own = train.train_problem\n"
+    before += "train.train_problem = lambda *a, **k: "
+    before += "(tempfile.mkstemp(prefix=f'begun.{os.getpid()}.', dir='.'), own(*a, **k))[1]"
+    call = arguments("svmx-batch", *options, "commands", before=before)
+    running = subprocess.Popen(call, cwd=folder, start_new_session=True)
+    while len(list(folder.glob("begun.*"))) < n and running.poll() is None:
+        time.sleep(0.01)
+    return running, {int(path.name.split(".")[1]) for path in folder.glob("begun.*")}
+
+
+def is_over(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_no_command_outlives_it(tmp_path, signum, jobs):
     words = " ".join(endless(tmp_path / "endless"))
     (tmp_path / "commands").write_text(f"svmx-train -q {words} m1\nsvmx-train -q {words} m2\n")
-    begun = "import libsvmx.cli.train as train, os; own = train.train_problem\n"
-    begun += "train.train_problem = lambda *a, **k: (open(f'begun.{os.getpid()}', 'w'), own(*a, **k))[1]"
-    call = arguments("svmx-batch", "--jobs", jobs, "commands", before=begun)
-    running = subprocess.Popen(call, cwd=tmp_path, start_new_session=True)
-    while len(list(tmp_path.glob("begun*"))) < int(jobs) and running.poll() is None:
-        time.sleep(0.01)
+    running, forks = begun(tmp_path, int(jobs), "--jobs", jobs)
     os.killpg(running.pid, signum)
     assert running.wait() == -signum
-    for path in tmp_path.glob("begun*"):
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(path.name.rpartition(".")[2]), 0)
+    assert all(is_over(fork) for fork in forks)
     assert not list(tmp_path.glob("m*"))
+
+
+def test_a_signal_ends_what_comes_after_a_report(tmp_path):
+    """A command ignores signals once its report is written; the next one of the same fork does not."""
+    words = " ".join(endless(tmp_path / "endless"))
+    (tmp_path / "commands").write_text(f"svmx-train -q --report r {HEART} m1\nsvmx-train -q {words} m2\n")
+    running, forks = begun(tmp_path, 2)
+    running.send_signal(signal.SIGTERM)
+    assert running.wait() == -signal.SIGTERM
+    assert all(is_over(fork) for fork in forks)
+    assert {path.name for path in tmp_path.iterdir()} >= {"m1", "r"}
+    assert not (tmp_path / "m2").exists()
+
+
+def test_a_command_says_its_own_last_words_alone(tmp_path):
+    """The first is over before it says that Ctrl-C would do no harm any more."""
+    words = " ".join(endless(tmp_path / "endless"))
+    (tmp_path / "commands").write_text(f"svmx-train -q -s 1 -n 0.9999 {HEART} m1\nsvmx-train -q -v 2 {words}\n")
+    before = "import libsvmx.cli.train as train, os\n"
+    before += "train.cross_validated = lambda *a: (open('begun', 'w'), os.kill(os.getpid(), 2))"
+    done = process("svmx-batch", "commands", before=before, cwd=tmp_path)
+    assert done.returncode == 1
+    assert b"interrupted" not in done.stderr
+    assert b"line 2 ended with 130: " in done.stderr
+
+
+def test_a_command_that_raises_what_it_should_not_has_failed(batch):
+    before = "import libsvmx.cli.train as train\n"
+    before += "train.main = lambda argv: 0 if argv == ['a'] else (_ for _ in ()).throw(SystemExit())"
+    done = batch("svmx-train a\nsvmx-train b\n", before=before)
+    assert done.returncode == 1
+    assert b"line 2 ended with 1: svmx-train b\n" in done.stderr
+
+
+@pytest.mark.skipif(not find_spec("joblib"), reason="needs joblib")
+def test_a_fork_ends_as_python_does(batch):
+    """With what joblib does at the end, else it says that files were left behind."""
+    grid = "svmx-grid --workers 2 -log2c 0,0,1 -log2g 0,0,1 -gnuplot null -out null"
+    done = batch(f"{grid} {HEART}\n")
+    assert (done.returncode, done.stderr) == (0, b"")
+    shown = "import libsvmx.cli.train as train, atexit\ntrain.main = lambda argv: atexit.register(print, 'end') and 0"
+    assert batch("svmx-train a\n", before=shown).stdout == b"end\n"
 
 
 def test_commands_side_by_side_share_the_processors(batch):
