@@ -30,7 +30,7 @@ from libsvmx.cli.process import (
     watch,
     write,
 )
-from libsvmx.enums import KernelType, SvmType
+from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError, TooLittleMemory
 from libsvmx.io import transcript
 from libsvmx.io.files import STANDARD_OUTPUT, same_file
@@ -514,7 +514,9 @@ def main(argv: list[str]) -> int:
     on_interrupt_say("svmx-train", "")  # it may be written when the next Ctrl-C comes
     with phase("writing"), tidy_end():
         save_model(model_file, model)
-    return SAVED_EARLY if printed.flag.raised and job.on_interrupt == SAVE else 0
+    # Ctrl-C in vain, after the last solve, leaves a whole model
+    lacking = SolveStatus.INTERRUPTED in model.statuses or model.param.probability != param.probability
+    return SAVED_EARLY if printed.flag.raised and lacking and job.on_interrupt == SAVE else 0
 
 
 def entry() -> None:

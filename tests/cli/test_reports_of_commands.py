@@ -322,6 +322,21 @@ def test_ctrl_c_that_saves(folder):
     assert (found["status"], found["exit_code"]) == ("interrupted", 3)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+@pytest.mark.parametrize("more", [(), ("-b", "1")])
+def test_ctrl_c_while_a_whole_model_is_written(folder, more):
+    before = (
+        "from libsvmx.cli import train\nsave = train.save_model\n"
+        "def after(*args):\n    __import__('signal').raise_signal(2)\n    return save(*args)\n"
+        "train.save_model = after"
+    )
+    args = ["--report", "report.json", "--on-interrupt", "save", *more, HEART, "new"]
+    done = process("svmx-train", *args, before=before)
+    assert (done.returncode, done.stderr) == (0, b"")
+    found = strict(folder.get("report.json"))
+    assert (found["status"], found["exit_code"]) == ("ok", 0)
+
+
 # ---- where it goes -------------------------------------------------------------------------------
 
 
