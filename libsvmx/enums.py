@@ -78,6 +78,11 @@ class KernelType(IntEnum):
         """What ``-t`` calls it: LIBSVM's number, or a name where LIBSVM has none."""
         return str(self.value) if self.is_libsvms else self.keyword
 
+    @property
+    def is_of_distance(self) -> bool:
+        """Whether it is a function of |u - v|^2, which is |u|^2 + |v|^2 - 2 u'v in rows of it."""
+        return self in (KernelType.RBF, KernelType.MATERN32, KernelType.MATERN52, KernelType.RATIONAL_QUADRATIC)
+
     LINEAR = 0, "linear", (), "linear u'v"
     POLY = 1, "polynomial", ("degree", "gamma", "coef0"), "polynomial (gamma u'v + coef0)^degree"
     RBF = 2, "rbf", ("gamma",), "RBF exp(-gamma |u-v|^2)"

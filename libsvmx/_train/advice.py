@@ -185,7 +185,7 @@ def solver_of(problem: Problem, param: Parameter, largest: int) -> tuple[str, st
     limit = auto_of(param).queued_up_to(param.kernel_type, largest, features)
     if product <= limit:
         return "smo", f"auto takes it where C times the largest kernel value is {limit:g} or less", product
-    if features and are_few(features, largest):
+    if features and are_few(features, largest) and not param.svm_type.has_nu:
         return name, "auto begins with smo; crsvm goes on where that is less work, the features are few", product
     return name, "it begins with smo, and looks early whether irwls or chunked is faster", product
 
@@ -253,8 +253,8 @@ def far_text(table: Table, places: NDArray[np.intp]) -> str:
 
 
 def of_offsets(table: Table, param: Parameter) -> Iterator[Advice]:
-    """Features so far from 0 that the RBF kernel has large rounding errors."""
-    if param.kernel_type != KernelType.RBF:
+    """Features so far from 0 that a kernel of distances has large rounding errors."""
+    if not param.kernel_type.is_of_distance:
         return
     places = far_from_0(table, param.gamma)
     if len(places):

@@ -183,7 +183,7 @@ OFFSET = 4.0  # ranges of a feature from 0 on that are an offset
 
 def is_noise(gamma: float, square: float) -> bool:
     """Whether rounding of squared distances between rows, of which ``square`` is the largest |x|^2, moves values of the
-    RBF kernel by more than 0.001 of them. LIBSVM computes them in double."""
+    RBF kernel by more than 0.001 of them, and of others of distances about as far. LIBSVM computes them in double."""
     return gamma * square * 2.0**-52 > 1e-3
 
 

@@ -87,7 +87,7 @@ def tell_asymmetry(problem: Problem, param: Parameter, observer: Observer) -> No
 
 def tell_offset(problem: Problem, param: Parameter, observer: Observer) -> None:
     """A remark on features so far from 0 that squared distances, |x|^2 + |z|^2 - 2 x'z, have large rounding errors."""
-    if param.kernel_type != KernelType.RBF:
+    if not param.kernel_type.is_of_distance:
         return
     if not is_noise(param.gamma, square_of_offsets(problem.matrix, problem.rows, OFFSET)):
         return

@@ -174,7 +174,6 @@ KERNELS = {
 """,
     KernelType.RATIONAL_QUADRATIC: "    return 1 / (1 + @GAMMA@ * sum);\n",
 }
-OF_DISTANCE = (KernelType.RBF, KernelType.MATERN32, KernelType.MATERN52, KernelType.RATIONAL_QUADRATIC)
 OF_SQUARES = (KernelType.COSINE, KernelType.TANIMOTO)
 
 VALUES = """\
@@ -421,7 +420,7 @@ class CFile:
     def functions(self) -> str:
         p, f = self.model.param, "f" if self.single else ""
         kind = p.kernel_type
-        sums = (DISTANCE if kind in OF_DISTANCE else OF_TERMS if kind in TERMS else PRODUCT)[self.table]
+        sums = (DISTANCE if kind.is_of_distance else OF_TERMS if kind in TERMS else PRODUCT)[self.table]
         kernel = (TERM if kind in TERMS else "") + KERNEL + sums + (SQUARES[self.table] if kind in OF_SQUARES else "")
         predict = REGRESSION if p.svm_type.is_regression else VOTING if self.classify else ONE_CLASS
         text = kernel + KERNELS[kind] + VALUES + predict + (PROBABILITIES if self.estimates else "")

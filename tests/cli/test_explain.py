@@ -278,6 +278,7 @@ def test_solvers_and_their_reasons(rows):
     assert solver(solver="auto") == ("smo", "auto takes it where C times the largest kernel value is 100 or less")
     assert solver(solver="auto", C=1000)[0] == "auto"
     assert "crsvm" in solver(solver="auto", kernel_type="linear", C=1000)[1]
+    assert "or chunked" in solver(solver="auto", kernel_type="linear", C=1e6, svm_type="nu_svr", nu=0.1)[1]
     assert solver(solver="irwls") == ("irwls", "it was asked for")
     assert solver(solver="auto", weights={1: 1000})[0] == "auto"  # the C of that class
     heavy = libsvmx.explain_training(*rows, solver="auto", sample_weight=[1000] + [1] * 59)

@@ -1,4 +1,4 @@
-"""Features far from 0: squared distances of the RBF kernel, |x|^2 + |z|^2 - 2 x'z, are mostly rounding there."""
+"""Features far from 0: squared distances, as of the RBF kernel, |x|^2 + |z|^2 - 2 x'z, are mostly rounding there."""
 
 import numpy as np
 import pytest
@@ -20,6 +20,20 @@ ORDINARY = [
 def test_a_training_warns_of_an_offset():
     with pytest.warns(UserWarning, match=r"feature 1 \(160000000 to 16000000.* is far from 0 for its range"):
         libsvmx.train(X + OFFSET, Y, gamma=0.5, C=10)
+
+
+@pytest.mark.parametrize("kernel", ["matern32", "matern52", "rational_quadratic"])
+def test_so_does_one_by_another_kernel_of_distances(kernel):
+    with pytest.warns(UserWarning, match=r"feature 1 \(160000000 to 16000000.* is far from 0 for its range"):
+        libsvmx.train(X + OFFSET, Y, gamma=0.5, kernel_type=kernel)
+    plan = libsvmx.explain_training(X + OFFSET, Y, gamma=0.5, kernel_type=kernel)
+    assert [one.kind for one in plan.warnings if one.kind == "offset"] == ["offset"]
+
+
+@pytest.mark.parametrize("kernel", ["laplacian", "linear"])
+def test_others_have_no_such_errors(kernel):
+    plan = libsvmx.explain_training(X + OFFSET, Y, gamma=0.5, kernel_type=kernel)
+    assert not [one for one in plan.warnings if one.kind == "offset"]
 
 
 THREE = Y + 2 * (X[:, 2] > 5)
