@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 
 from libsvmx._core.machine import machine
 from libsvmx._core.suggestions import did_you_mean
-from libsvmx.cli.ending import Ended, end_workers, ignored, leave_fork, tidy_end
+from libsvmx.cli.ending import Ended, end_workers, ignored, interrupts, leave_fork, tidy_end
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import begin_again, complain, counted, guarded, note, phase, run, tell, watch
 from libsvmx.cli.scale import write_output
@@ -179,8 +179,8 @@ class Batch:
     def run(self) -> None:
         """Run all. No fork is left when this ends."""
         stage, signum = 0, 0
-        try:
-            with tidy_end():
+        with tidy_end():
+            try:
                 for number, command in enumerate(self.commands):
                     while self.busy() and (len(self.busy()) >= self.jobs or command.stage > stage):
                         self.await_ends()
@@ -190,12 +190,24 @@ class Batch:
                     self.idle().begin(number)
                 while self.busy():
                     self.await_ends()
-        except BaseException as end:
-            signum = end.signum if isinstance(end, Ended) else signal.SIGTERM
-            raise
-        finally:
+            except BaseException as end:
+                signum = end.signum if isinstance(end, Ended) else signal.SIGTERM
+                raise
+            finally:
+                self.end(signum)
+
+    def end(self, signum: int) -> None:
+        """No command goes on, for the reason of a signal or 0. Some save what they have at Ctrl-C: another signal does
+        not wait for them."""
+        try:
             for fork in self.forks:
-                fork.end(signum)
+                fork.hand_on(signum)
+            for fork in self.forks:
+                fork.end()
+        except Ended:
+            for fork in self.forks:
+                fork.hand_on(signal.SIGTERM)
+            raise
 
     def busy(self) -> list[Fork]:
         return [fork for fork in self.forks if fork.number is not None]
@@ -283,18 +295,21 @@ class Fork:
             printed.append(file.read())
             file.truncate(0)
         if self.pid == 0:
-            self.end(0)
+            self.end()
         return code, seconds, (printed[0], printed[1]) if printed else (b"", b"")
 
-    def end(self, signum: int) -> None:
-        """No command goes on. A terminal's Ctrl-C has reached all of them, and some save what they have."""
-        if self.pid and signum not in (0, signal.SIGINT):
+    def hand_on(self, signum: int) -> None:
+        if self.pid and signum:
             with suppress(OSError):
                 os.kill(self.pid, signum)
+
+    def end(self) -> None:
+        """Wait until it has ended; nothing more begins."""
         os.close(self.numbers)  # by which it ends
         if self.pid:
             with suppress(OSError):
                 os.waitpid(self.pid, 0)
+            self.pid = 0
         os.close(self.ends)
         for file in self.printed:
             file.close()
@@ -306,6 +321,7 @@ def serve(commands: Sequence[Command], jobs: int, printed: Sequence[IO[bytes]], 
     try:
         heard = [signum for signum in ending_signals() if not ignored(signum)]
         begin_again(heard)
+        interrupts.handed_on = True
         if jobs > 1:
             os.environ.setdefault("OMP_NUM_THREADS", str(max(1, machine.processors() // jobs)))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -53,6 +53,24 @@ def _others_are_waiting() -> bool:
 SOON = 0.02  # seconds
 
 
+class Interrupts:
+    """What a second Ctrl-C does: it kills, but not in a fork of svmx-batch, which may get the first one twice: from the
+    terminal, and from svmx-batch, which cannot know of that. There a second one for svmx-batch kills."""
+
+    handed_on = False
+
+    def after_first(self) -> None:
+        """The first has been heard."""
+        signal.signal(signal.SIGINT, _nothing if self.handed_on else signal.SIG_DFL)
+
+
+def _nothing(signum: int, frame: object) -> None:
+    """Unlike SIG_IGN it may take the place of a handler whose signal is already there."""
+
+
+interrupts = Interrupts()
+
+
 class Ended(BaseException):
     """Raised where a signal asks the process to end while files are being written."""
 
@@ -72,6 +90,8 @@ def tidy_end() -> Iterator[None]:
 
     def end(signum: int, frame: object) -> None:
         received.append(signum)
+        if signum == signal.SIGINT and interrupts.handed_on:
+            interrupts.after_first()  # also behind the block, where a report is written
         raise Ended(signum)
 
     previous = {}

@@ -14,7 +14,7 @@ from libsvmx._train.parameter import Parameter, changed, kernel_named
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.cli.ending import on_interrupt_say, tidy_end
+from libsvmx.cli.ending import interrupts, on_interrupt_say, tidy_end
 from libsvmx.cli.options import UsageError, cost, count, integer, parse, real, switch
 from libsvmx.cli.process import (
     bytes_read,
@@ -335,7 +335,7 @@ class StopFlag:
 
     def _raise(self, signum: int, frame: object) -> None:
         self.raised = True
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        interrupts.after_first()
 
 
 # What an early end leaves of a model.

@@ -175,6 +175,31 @@ def test_no_command_outlives_it(tmp_path, signum, jobs):
     assert not list(tmp_path.glob("m*"))
 
 
+@pytest.mark.parametrize("more", [(), ("--report", "r")])
+def test_an_interrupt_of_it_alone_is_handed_on(tmp_path, more):
+    words = " ".join([*more, *endless(tmp_path / "endless")])
+    (tmp_path / "commands").write_text(f"svmx-train -q {words} m1\nsvmx-train -q {words} m2\n")
+    running, forks = begun(tmp_path, 1)
+    running.send_signal(signal.SIGINT)
+    assert running.wait() == -signal.SIGINT
+    assert all(is_over(fork) for fork in forks)
+    assert not list(tmp_path.glob("m*"))
+    assert not more or json.loads((tmp_path / "r").read_text())["status"] == "interrupted"
+
+
+@pytest.mark.parametrize("whom", [os.kill, os.killpg])
+def test_what_an_interrupt_saves_is_saved(tmp_path, whom):
+    """Whether it comes once, from svmx-batch, or twice, first from a terminal."""
+    words = " ".join(endless(tmp_path / "endless"))
+    (tmp_path / "commands").write_text(f"svmx-train -q --report r --on-interrupt save {words} m1\n")
+    running, forks = begun(tmp_path, 1)
+    whom(running.pid, signal.SIGINT)
+    assert running.wait() == -signal.SIGINT
+    assert all(is_over(fork) for fork in forks)
+    assert (tmp_path / "m1").exists()
+    assert json.loads((tmp_path / "r").read_text())["exit_code"] == 3
+
+
 def test_a_signal_ends_what_comes_after_a_report(tmp_path):
     """A command ignores signals once its report is written; the next one of the same fork does not."""
     words = " ".join(endless(tmp_path / "endless"))
