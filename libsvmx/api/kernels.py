@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -429,9 +430,8 @@ def all_rows(A: Any, B: Any) -> Any:
     if isinstance(A, np.ndarray):
         return np.concatenate([A, np.asarray(B, dtype=object if A.dtype == object else None)])
     if hasattr(A, "iloc") and hasattr(B, "iloc"):
-        from pandas import concat
-
-        return concat([A, B])
+        pandas: Any = import_module("pandas")
+        return pandas.concat([A, B])
     if is_of_polars(A) and is_of_polars(B):
         return A.vstack(B)
     if isinstance(A, list | tuple):

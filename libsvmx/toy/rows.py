@@ -111,7 +111,7 @@ def of_feature(matrix: CsrMatrix, index: int) -> FloatArray:
 def principal_components(matrix: CsrMatrix) -> FloatArray:
     """Rows by their first two principal components, shape (n, 2): eigenvectors of XX', X centred, times the square
     roots of their eigenvalues. The row that is farthest out along one is on its positive side."""
-    X = matrix.tocsc()
+    X = matrix.tocsr().tocsc()
     used = np.flatnonzero(np.diff(X.indptr))
     K = np.zeros((matrix.n_rows, matrix.n_rows))
     with np.errstate(over="ignore", invalid="ignore"):
