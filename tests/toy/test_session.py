@@ -330,7 +330,7 @@ def test_a_box_is_wide_enough_to_have_places_in_it(first, second):
 
 def test_of_more_features_the_plane_has_principal_components():
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(50, 4)) * [3, 1, 0.1, 0.1] + 5
+    X = rng.normal(size=(50, 4)) * [3, 1, 0.1, 0.1] + [5, 1e6, 0, 0]  # an offset is no part of the products
     text = data_text(as_matrix(X), np.where(X[:, 0] > 5, 1.0, 2.0).data)
     session = begun()
     session.open_data(text, "d")
@@ -352,7 +352,7 @@ def test_of_more_features_the_plane_has_principal_components():
     [
         (b"", "d has no rows"),
         (b"1 1:0.5 2:x\n", "d:1:"),
-        (b"1 1:1e200 3:1\n", "scale them"),
+        (b"1 1:1e200 3:1\n2 1:1\n", "scale them"),
         (b"1.5 1:1 2:1\n", "1.5 is no class"),
         (b"1 1:1e9 2:1\n", "numbers above 1e+06"),
         (b"".join(b"%d 1:1 2:1\n" % k for k in range(7)), "7 classes: the page has colours for 6"),
