@@ -330,7 +330,7 @@ def test_a_box_is_wide_enough_to_have_places_in_it(first, second):
 
 def test_of_more_features_the_plane_has_principal_components():
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(50, 4)) * [3, 1, 0.1, 0.1] + [5, 1e6, 0, 0]  # an offset is no part of the products
+    X = rng.normal(size=(50, 4)) * [3, 1, 0.1, 0.1] + [5, 1e5, 0, 0]  # an offset is no part of the products
     text = data_text(as_matrix(X), np.where(X[:, 0] > 5, 1.0, 2.0).data)
     session = begun()
     session.open_data(text, "d")
