@@ -8,9 +8,9 @@ from support.optional import optional
 
 import libsvmx
 from libsvmx import SVC, SVMRFE, SVMRFECV, SVR, NuSVC, QuantileSVR
-from libsvmx.sklearn.elimination import Remaining
 
 base = optional("sklearn.base")
+elimination = optional("libsvmx.sklearn.elimination")
 exceptions = optional("sklearn.exceptions")
 feature_selection = optional("sklearn.feature_selection")
 model_selection = optional("sklearn.model_selection")
@@ -89,7 +89,7 @@ def test_an_rbf_kernel_ranks_as_refits(gamma, X, y):
 def test_rbf_rows_that_are_far_from_each_other(scale):
     rows = scale * X[:60] + np.where(np.arange(13) == 3, 300.0 * (np.arange(60)[:, None] % 2), 0.0)
     betas = np.random.default_rng(0).normal(size=(1, 60))
-    left = Remaining(rows, True)
+    left = elimination.Remaining(rows, True)
     found = left.importances(left.kernel(0.01), 0.01, np.arange(60), betas)
 
     def square(rows):
