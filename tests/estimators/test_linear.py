@@ -224,6 +224,7 @@ def test_pickles_and_sparse_coefficients():
     ("parameters", "instead"),
     [({"penalty": "l1", "dual": False}, "penalty='l2'"), ({"multi_class": "crammer_singer"}, "multi_class='ovr'")],
 )
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")  # at 1,000 passes, in 1.7
 def test_what_is_refused_is_scikit_learns_where_it_was_patched(parameters, instead):
     X, y = IRIS
     with pytest.raises(libsvmx.ParameterError, match=f"take {instead} here, .*sklearn.svm.LinearSVC"):

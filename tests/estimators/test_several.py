@@ -57,7 +57,9 @@ def test_each_class_is_a_fit_of_its_own(options, weights, form):
     if weights is None:
         wrapped = multiclass.OneVsRestClassifier(SVC(**options)).fit(form(X), Y)
         np.testing.assert_array_equal(found.decision_function(form(X)), wrapped.decision_function(form(X)))
-        np.testing.assert_array_equal(found.predict(form(X)), wrapped.predict(form(X)))
+        first_two = np.sort(values, axis=1)[:, -2:]
+        told = first_two[:, 0] < first_two[:, 1]  # among equal values scikit-learn 1.7 takes the last, 1.9 the first
+        np.testing.assert_array_equal(found.predict(form(X))[told], wrapped.predict(form(X))[told])
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", lambda A, B: A @ B.T])
@@ -206,6 +208,7 @@ def test_a_fit_that_ends_early_says_so():
         (MultiOutputSVR(epsilon=-1), TARGETS, "'epsilon' parameter"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:The number of unique classes")  # of scikit-learn 1.7, on the way
 def test_what_is_refused(model, y, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X, y)
