@@ -88,7 +88,7 @@ class ChoicePolicy:
     smo_gets_on: float = 100.0
     linear_gets_on: float = 5e4
     wide_gets_on: float = 1e8
-    few_rows: int = 1500
+    few_rows: int = 2500
     linear_looks: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0, 2.0)
     most_free: int = 2500
     much_worse: float = 5.0
