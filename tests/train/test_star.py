@@ -182,12 +182,17 @@ def test_an_end_after_the_star_keeps_its_report():
     ids=["nu-svc", "one-class", "epsilon-svr", "nu-svr"],
 )
 def test_auto_in_other_formulations(name, options, n_folds):
-    """A star by avg, or a path; of nu-SVC and regressions with few folds, from nothing."""
+    """A star by avg, or a path; two chains of nu-SVR and of one class with few folds; of others, from nothing."""
     star, plain = (found(name, seeder, n_folds, threads=1, **options) for seeder in ("auto", "none"))
     steps, steps_from_nothing = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
     if options["svm_type"] == SvmType.NU_SVC:  # of which one from nothing is off by eps / r
         plain = found(name, "none", n_folds, **options, **({"eps": 1e-9} if star.scheme else {}))
-    if options["svm_type"] in (1, 3, 4) and n_folds < 20:
+    if options["svm_type"] == 4 or (options["svm_type"] == 2 and n_folds < 30):
+        assert star.scheme == "chain"
+        of_chain = n_folds // max(2, n_folds // 10)
+        assert [f for f, fold in enumerate(star.folds) if fold.seeder == "none"] == list(range(0, n_folds, of_chain))
+        assert steps < (0.95 if options["svm_type"] == 4 else 0.8) * steps_from_nothing
+    elif options["svm_type"] in (1, 3) and n_folds < 20:
         assert (star.scheme, star.full, steps) == ("", None, steps_from_nothing)
     else:
         assert star.scheme == "star"

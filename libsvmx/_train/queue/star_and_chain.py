@@ -83,16 +83,18 @@ class Star:
 
 
 class Chain:
-    """Chain(): each fold starts from the one before it in the same queue, the first from nothing."""
+    """Chain(length): each fold starts from the one before it in the same queue, the first from nothing, and again the
+    first of so many: as many chains can be solved side by side. 0: one chain of all folds."""
 
     chained = True
 
-    def __init__(self) -> None:
-        self.last = PairNumbers()
+    def __init__(self, length: int = 0) -> None:
+        self.length, self.n_folds, self.last = length, 0, PairNumbers()
 
     def prepare(self, queue: SolveQueue) -> None:
-        if queue.n_tasks == 0:
-            self.last = PairNumbers()
+        if queue.n_tasks == 0 or self.n_folds == self.length > 0:
+            self.n_folds, self.last = 0, PairNumbers()
+        self.n_folds += 1
 
     def parents_of(self, labels: Sequence[int]) -> Buffer:
         return self.last.of(labels)

@@ -28,7 +28,7 @@ from libsvmx._train.side_by_side import HandedOn, param_of, side_by_side
 from libsvmx._train.training import predict_fold, shared_kernels, tell_offset, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, by_pairs
-from libsvmx._train.validation.scheme import Seeding, check_seedable, scheme_in_queue, star_from
+from libsvmx._train.validation.scheme import Seeding, chain_length, check_seedable, scheme_in_queue, star_from
 from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds, seeded_inner_folds
 from libsvmx._train.zero_weights import counting_part, nothing_counts
 from libsvmx.exceptions import StoppedEarly
@@ -294,7 +294,7 @@ def queued(
     elif seeding.scheme == "chain":
         from libsvmx._train.queue.star_and_chain import Chain
 
-        known = Chain()
+        known = Chain(chain_length(len(results.drawn[0].each)) if seeding.seeder == "auto" else 0)
     scheme = inner.scheme_in_queue(param) if inner else ""
     for fold in solved_folds(queue, results.drawn, param, observer, kernels, costs_of, known, scheme):
         seeder, seconds = fold.seeder, fold.seeding_seconds

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from libsvmx._core.records import record, replace
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._typing import TYPE_CHECKING
@@ -28,12 +30,24 @@ REGRESSION_STAR_FROM = 20
 NU_STAR_FROM = 30
 # In a queue it pays from so many rows times folds on; solves are so short there that with fewer it takes what it saves.
 LEAST_STAR = 2000
+# In a queue a chain takes less work than a star, or saves much where that does not pay: with so many folds and fewer.
+CHAINED = {SvmType.NU_SVR: (8, inf), SvmType.ONE_CLASS: (8, 30)}
+# Chains are solved side by side: there are two, or one for each so many folds.
+CHAIN_LENGTH = 10
 
 
 def scheme_in_queue(param: Parameter, n_rows: int, n_folds: int) -> str:
-    """Of auto in a queue: 'star', or '' for folds from nothing; a chain cannot be solved side by side."""
+    """Of auto in a queue: 'star', 'chain', or '' for folds from nothing."""
+    fewest, more = CHAINED.get(param.svm_type, (inf, inf))
+    if fewest <= n_folds < more:
+        return "chain"
     least = REGRESSION_STAR_FROM if param.svm_type.is_regression else star_from(param)
     return "star" if n_folds >= least and n_rows * n_folds >= LEAST_STAR else ""
+
+
+def chain_length(n_folds: int) -> int:
+    """How many folds are in each chain of auto in a queue."""
+    return -(-n_folds // max(2, n_folds // CHAIN_LENGTH))
 
 
 def star_from(param: Parameter) -> int:
