@@ -25,16 +25,16 @@ MARKS = {".": ".", "*": "*", "few free": "\nWARNING: using -h 0 may be faster\n"
 
 # on standard error, as "warning: …"
 REMARKS = {
-    Remark.ITERATION_LIMIT: "the iteration limit was reached before the tolerance: the solution is feasible, not optimal",
-    Remark.TIME_LIMIT: "the time limit was reached before the tolerance: the solution is feasible, not optimal",
-    Remark.INTERRUPTED: "interrupted before the tolerance was reached: the solution is feasible, not optimal",
-    Remark.ROUNDING: "rounding hides what is left before the tolerance is reached: the solution is feasible, not optimal",
+    Remark.ITERATION_LIMIT: "the iteration limit was reached before the tolerance: the result is feasible, not optimal",
+    Remark.TIME_LIMIT: "the time limit was reached before the tolerance: the result is feasible, not optimal",
+    Remark.INTERRUPTED: "interrupted before the tolerance was reached: the result is feasible, not optimal",
+    Remark.ROUNDING: "rounding hides what is left before the tolerance is reached: the result is feasible, not optimal",
     Remark.DEGENERATE: (
         "a solution degenerates: its coefficients or its rho are not finite, and predictions from it mean nothing"
     ),
     Remark.UNBOUNDED: (
         "C is infinite, or as good as that, but no function of this kernel separates the classes, as far as single "
-        "precision tells: there is no optimum, and the solution is only feasible; give a finite C"
+        "precision tells: there is no optimum, and the result is only feasible; give a finite C"
     ),
     Remark.HARD_MARGIN: (
         "C is infinite, and no optimum was found: if no function of this kernel {detail}, there is none; "

@@ -241,7 +241,7 @@ def test_fault_78_an_interrupt_may_save_the_model_as_it_is(folder, running, what
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=PATIENCE)
     assert child.returncode == code
-    assert err == b"warning: interrupted before the tolerance was reached: the solution is feasible, not optimal\n"
+    assert err == b"warning: interrupted before the tolerance was reached: the result is feasible, not optimal\n"
     assert b"optimization finished" in out
     folder.accepts("svmx-predict", "-q", "data", "model", "output")
     assert names(folder) == ["data", "model", "output"]
@@ -362,7 +362,7 @@ def test_limits_are_remarked_and_leave_a_usable_model(folder):
     for limit, cause in ((["--max-iter", "50"], "iteration"), (["--time-limit", "0.2"], "time")):
         err, out = folder.accepts("svmx-train", *limit, *args, "model")
         assert err == (
-            f"warning: the {cause} limit was reached before the tolerance: the solution is feasible, not optimal\n"
+            f"warning: the {cause} limit was reached before the tolerance: the result is feasible, not optimal\n"
         )
         assert cause == "time" or "#iter = 50\n" in out
         folder.accepts("svmx-predict", "data", "model", "output")

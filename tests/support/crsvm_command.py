@@ -13,7 +13,7 @@ RBF = [*CRSVM, "-g", "0.1", "--rank", "20"]
 AXES = ["-log2c", "-1,3,2", "-log2g", "null", "-png", "null"]
 HEADER = "iter        mu       gap      dual    primal      |Q|   step"
 LINE = re.compile(r" *(\d+) +([0-9.e+-]+) +([0-9.e+-]+) +([0-9.e+-]+) +([0-9.e+-]+) +(\d+) +([01]\.\d{3})")
-STOPPED = "the solution is feasible, not optimal\n"
+STOPPED = "the result is feasible, not optimal\n"
 
 
 def lines(out):
