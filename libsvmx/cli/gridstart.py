@@ -15,7 +15,7 @@ from math import isfinite
 from typing import Any
 
 from libsvmx._train.validation.cross_validation import FoldWarmStarts
-from libsvmx._train.validation.fold_start import OptimumAtC
+from libsvmx._train.validation.dual_folds import OptimumAtC
 from libsvmx._train.validation.grid import Key
 
 MAGIC = b"libsvmx start 1 "

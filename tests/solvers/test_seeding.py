@@ -9,12 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from libsvmx._solvers.seeding.ato_path import first_line
 from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
-from libsvmx._solvers.seeding.seeders import seed as proposed
 from libsvmx._solvers.seeding.seeders import start_of
 from support import data
 from support.commands import PATIENCE
 from support.examples import examples
-from support.fold_changes import FORMULATIONS, Case, adjusted, box_of, equalised, extremes, groups_of, shared, sums_of
+from support.fold_changes import (
+    FORMULATIONS,
+    Case,
+    adjusted,
+    box_of,
+    equalised,
+    extremes,
+    groups_of,
+    proposed,
+    shared,
+    sums_of,
+)
 from support.labels import costs_of
 
 from libsvmx._core.buffers import filled

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from libsvmx._solvers.seeding.fold_change import adjust, moved_scores
-from libsvmx._solvers.seeding.seeders import seed as proposed
 from support import data
 from support.examples import examples
-from support.fold_changes import FORMULATIONS, Case
+from support.fold_changes import FORMULATIONS, Case, proposed
 
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel_matrix import Kernel
@@ -138,9 +137,11 @@ def test_folds(kind, name):
             known = folds.full if scheme == "star" else folds.last
             solved = folds.solve(filled("i", fold), Seeding(name, scheme))
             small += known.scale > 10
-            assert solved.seeder == ("none" if known.scale > 10 else name)
+            wanted = "none" if known.scale > 10 else name
+            # in a chain there is none after one that did not pay
+            assert solved.seeder == wanted or (scheme, solved.seeder) == ("chain", "none")
             raw = {"objective": solved.report.objective / solved.scale**2, "rho": solved.report.rho / solved.scale}
-            optimum = {"beta": solved.optimum.beta, "scores": solved.optimum.scores, "status": solved.report.status}
+            optimum = {"beta": solved.beta, "scores": solved.scores, "status": solved.report.status}
             check(case, SimpleNamespace(**raw, **optimum), fold, 1e-6)
     assert small < 10
 
@@ -157,10 +158,10 @@ def test_a_fold_that_cannot_be_seeded_starts_cold():
 class Unlimited:
     """A budget of paths that allows each of them."""
 
-    def allowed(self, from_nothing):
+    def most(self, from_nothing):
         return 1e18
 
-    def solved(self, along_path, whole, path_work, solve_work):
+    def note(self, tried, whole, start_work, solve_work):
         pass
 
 
@@ -169,7 +170,7 @@ def test_ato_among_rows_that_come_twice():
     matrix, targets = data.load("splice.xz")
     kernel = Kernel(matrix, filled("i", range(len(targets))), 2, 0, 1 / 60, 0.0)
     folds = DualFolds(kernel, 1e8, Parameter(), filled("d", targets), 1.0, 1.0, Observer())
-    folds.starts.budget = Unlimited()
+    folds.budget = Unlimited()
     order, bounds = stratified_folds(filled("d", targets), 10, Rand(1))
     for begin, end in pairwise(bounds[:7]):
         solved = folds.solve(order[begin:end], Seeding("ato", "chain"))
@@ -186,5 +187,5 @@ def test_all_at_the_bound_stays_there(name):
     folds = DualFolds(kernel, 1e8, Parameter(), targets, 1.0, 1.0, Observer())
     for begin in range(0, n, 40):
         solved = folds.solve(filled("i", range(begin, begin + 40)), Seeding(name, "chain"))
-        assert set(solved.optimum.beta) == {0.0, 1.0, -1.0}
+        assert set(solved.beta) == {0.0, 1.0, -1.0}
         assert solved.report.rho == 0

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 from libsvmx._solvers.seeding.fold_change import FoldChange
+from libsvmx._solvers.seeding.seeders import start_of
 from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
 
 from libsvmx._core.buffers import filled
@@ -95,6 +96,11 @@ class Case:
             filled("i", self.variables(np.setdiff1d(left_out, out_before))),
             filled("i", self.variables(np.setdiff1d(out_before, left_out))),
         )
+
+
+def proposed(change, name):
+    """beta as a seeder proposes it, not feasible yet."""
+    return start_of(change, name, proposed=True)[0]
 
 
 def shared(change, free_only):

@@ -9,7 +9,7 @@ from hashlib import sha256
 from libsvmx._core.buffers import filled
 from libsvmx._train import policy
 from libsvmx._train.validation import grid_search
-from libsvmx._train.validation.fold_start import OptimumAtC
+from libsvmx._train.validation.dual_folds import OptimumAtC
 from libsvmx._train.validation.scheme import Seeding
 from support.data import DATA
 

@@ -8,9 +8,9 @@
                    AdjustAlpha, which makes any start feasible (fold_change)
         ──by──>  Replacement, the least squares of mir;  AtoPath, the path of ato (ato_path)
     ato_path     what moves on the path of ato, and what it may take, for the engine of _solvers/path;
-                 PathBudget: how much work a path is worth
+                 StartBudget: whether the starts of a chain pay
 
-Worker of a queue (_train/queue) and FoldStarts (_train/validation/fold_start.py) both come in by FoldSeeder.make.
+Worker of a queue (_train/queue) and DualFolds (_train/validation/dual_folds.py) both come in by FoldSeeder.make.
 
 Everything is in beta = y alpha, free of labels: lower <= beta <= upper with one of the two 0, and V = linear - K beta.
 """

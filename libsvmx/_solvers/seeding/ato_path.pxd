@@ -1,3 +1,4 @@
+cimport cython
 from libc.stdint cimport int8_t, int32_t
 
 from libsvmx._kernels.gram cimport DoubleRows
@@ -11,13 +12,15 @@ cpdef double most_in_star(double from_nothing) noexcept nogil
 cdef double most_of_auto(double from_nothing, double steps, double m, double margin, double leaving) noexcept nogil
 
 
-cdef class PathBudget:
-    cdef readonly double to_beat    # work of a fold from a start that costs next to nothing, negative: not known yet
+@cython.final
+cdef class StartBudget:
+    cdef bint by_path
+    cdef double to_beat             # work of a fold without such a start, negative: not known yet
     cdef double scale
     cdef int wait, next_wait
     cdef void start(self, double n_folds) noexcept nogil
-    cdef double most(self, double from_nothing) noexcept nogil
-    cdef void note(self, bint along_path, bint whole, double path_work, double solve_work) noexcept nogil
+    cpdef double most(self, double from_nothing) noexcept nogil
+    cpdef void note(self, bint tried, bint whole, double start_work, double solve_work) noexcept nogil
 
 
 cdef class FloatRows(DoubleRows):

@@ -45,6 +45,7 @@ a ridge on K_MM, so that nothing is exchanged; rows that are FAR are always shru
 up; and in a chain the factor of K_MM goes on from fold to fold.
 """
 
+cimport cython
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t
 from libc.string cimport memset
@@ -55,18 +56,16 @@ from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.following cimport WHOLE, append_or_exchange, go, shrink_if_many, unshrink
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState, border_margin
-from libsvmx._solvers.seeding.fold_change cimport ChangeStart, FoldChange, FoldStart, StartRows, add_known, describe
+from libsvmx._solvers.seeding.fold_change cimport ComputedRows, FoldChange, FoldStart, StartRows, add_known, describe
 
 from libsvmx._core.buffers import zeros
 
 
-# ---- How much work a path is worth -----------------------------------------------------------------
+# ---- How much work a start is worth ----------------------------------------------------------------
 #
-# How much work a path of ATO is worth.
-#
-# In a chain, the first fold that is seeded starts as SIR has it, which costs next to nothing: what the solver takes from
-# there is what a path must beat. After a path that did not, one fold, then two, four … start as SIR has it before the next
-# one is tried. So the paths that do not pay are few, and ATO takes little more than SIR where its path is long.
+# In a chain a start has to beat what a fold takes from nothing, by ato what it takes from a start as SIR has it, which costs
+# next to nothing: the first fold that is seeded has one. After a start that did not, one fold, then two, four … go without.
+# So those that do not pay are few, and ATO takes little more than SIR where its path is long.
 
 # Of the work of a solve without it, what a path may take.
 cdef double PATH_SHARE = 0.8
@@ -115,42 +114,39 @@ cdef double most_of_auto(double from_nothing, double steps, double m, double mar
     return most_in_star(from_nothing)
 
 
-cdef class PathBudget:
-    """PathBudget(n_folds): of a chain of about so many folds. Work is in values, as ``Control`` counts it."""
+@cython.final
+cdef class StartBudget:
+    """StartBudget(by_path, n_folds): of a chain of about so many folds; ``by_path``: starts are those of ato. Work is in
+    values, as ``Control`` counts it."""
 
-    def __cinit__(self, double n_folds=MANY_FOLDS):
+    def __cinit__(self, bint by_path, double n_folds=MANY_FOLDS):
+        self.by_path = by_path
         self.start(n_folds)
 
     cdef void start(self, double n_folds) noexcept nogil:
         """A new chain."""
         self.to_beat, self.scale, self.wait, self.next_wait = -1.0, min(1.0, n_folds / MANY_FOLDS), 0, 1
 
-    cdef double most(self, double from_nothing) noexcept nogil:
-        """What the path of the next fold may take; 0: none is to be tried. ``from_nothing``: work of a fold from nothing."""
-        if self.to_beat < 0 or self.wait > 0:
+    cpdef double most(self, double from_nothing) noexcept nogil:
+        """What the start of the next fold may take; 0: it is to go without. ``from_nothing``: work of a fold from nothing."""
+        if self.wait > 0 or (self.by_path and self.to_beat < 0):
             return 0.0
+        if not self.by_path:
+            return from_nothing
         return max(0.0, PATH_SHARE * self.scale * min(self.to_beat, from_nothing) - COST_BESIDES) / COST_OF_A_VALUE
 
-    cdef void note(self, bint along_path, bint whole, double path_work, double solve_work) noexcept nogil:
-        """A fold is solved; ``whole``: its path came to its end."""
-        cdef double work = solve_work + (COST_OF_A_VALUE * path_work + COST_BESIDES if along_path else 0.0)
-        if not along_path:
-            self.to_beat = work if self.to_beat < 0 else 0.5 * (work + self.to_beat)
+    cpdef void note(self, bint tried, bint whole, double start_work, double solve_work) noexcept nogil:
+        """A fold is solved, after a start that has to pay if ``tried``; ``whole``: its path came to its end."""
+        cdef double work = solve_work
+        if tried:
+            work += COST_OF_A_VALUE * start_work + COST_BESIDES if self.by_path else start_work
+        if not tried:
+            self.to_beat = 0.5 * (work + self.to_beat) if self.by_path and self.to_beat >= 0 else work
             self.wait = max(0, self.wait - 1)
-        elif whole and work <= self.to_beat:
+        elif whole and (work <= self.to_beat or self.to_beat < 0):
             self.scale, self.next_wait = min(1.0, 2.0 * self.scale), 1
         else:
             self.wait, self.next_wait = self.next_wait, min(64, 2 * self.next_wait)
-
-    # ---- from Python ---------------------------------------------------------------------------
-
-    def allowed(self, double from_nothing):
-        """As ``most``."""
-        return self.most(from_nothing)
-
-    def solved(self, bint along_path, bint whole, double path_work, double solve_work):
-        """As ``note``."""
-        self.note(along_path, whole, path_work, solve_work)
 
 
 # ---- The path of ATO -------------------------------------------------------------------------------
@@ -431,20 +427,21 @@ cdef class AtoPath:
 def first_line(FoldChange change):
     """(velocity and d beta of all variables, d level of each group, dV, ridge) on the first line of the path; None
     without one. For tests."""
-    cdef ChangeStart start = ChangeStart(change)
+    cdef FoldStart *at = change.begin()
+    cdef ComputedRows rows = change.rows()
     cdef AtoPath path = AtoPath()
     cdef PathState s = path.state
     cdef double[::1] leaving = zeros("d", change.size)
     cdef const float *K
     cdef Py_ssize_t q
     path.reserve(change.size, change.kernel.n)
-    path.bind(start.rows, change.control)
-    describe(&start.at, change.control.eps)
-    start.at.leaving = &leaving[0]
-    for q in range(start.at.n_left):
-        K = start.rows.row(start.at.left_column[q])
-        add_known(&start.at, &K, 1, &start.at.left_beta[q], &leaving[0])
-    if not path.begin(s, &start.at, change.most_work):
+    path.bind(rows, change.control)
+    describe(at, change.control.eps)
+    at.leaving = &leaving[0]
+    for q in range(at.n_left):
+        K = rows.row(at.left_column[q])
+        add_known(at, &K, 1, &at.left_beta[q], &leaving[0])
+    if not path.begin(s, at, change.most_work):
         return None
     moves, dV = [0.0] * change.size, [0.0] * change.size
     path.motion.direction()

@@ -6,25 +6,6 @@ from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._solvers.control cimport Control
 
 
-cdef class FoldChange:
-    cdef readonly Kernel kernel
-    cdef readonly Control control
-    cdef readonly Py_ssize_t size
-    cdef readonly tuple sums
-    cdef readonly object lower
-    cdef readonly object upper
-    cdef readonly object group
-    cdef readonly object row
-    cdef readonly object beta
-    cdef readonly object scores
-    cdef readonly object leaving
-    cdef readonly object entering
-    cdef Targets targets
-    cdef readonly double most_work
-    cdef readonly double path_work
-    cdef readonly bint path_whole
-
-
 cdef class StartRows:
     cdef const float *row(self, int32_t column) except NULL nogil
     cdef int block(self, const int32_t *columns, int count, const float **out) except -1 nogil
@@ -69,23 +50,31 @@ cdef struct FoldStart:
     double missing[2]           # what the sum over the variables that take part lacks in the fold, by group
 
 
+cdef class FoldChange:
+    cdef readonly Kernel kernel
+    cdef readonly Control control
+    cdef readonly Py_ssize_t size
+    cdef readonly tuple sums
+    cdef readonly object lower, upper, group, row, beta, scores, leaving, entering
+    cdef readonly double most_work, path_work
+    cdef readonly bint path_whole
+    cdef Targets targets
+    cdef FoldStart at
+    cdef double[::1] start, left_beta
+    cdef int32_t[::1] left_column
+    cdef int8_t[::1] enters
+    cdef const double[::1] low, high, V
+    cdef const int8_t[::1] group_of
+    cdef const int32_t[::1] column
+    cdef FoldStart *begin(self) except NULL
+    cdef ComputedRows rows(self)
+
+
 # Which variables AdjustAlpha moves.
 cdef enum Movable:
     ENTERING
     FREE
     ALL
-
-
-cdef class ChangeStart:
-    cdef FoldStart at
-    cdef readonly ComputedRows rows
-    cdef FoldChange change
-    cdef double[::1] beta, left_beta
-    cdef int32_t[::1] left_column
-    cdef int8_t[::1] entering
-    cdef const double[::1] lower, upper, V
-    cdef const int8_t[::1] group
-    cdef const int32_t[::1] column
 
 
 cdef int add_rows(const FoldStart *at, const double *old, const double *new, StartRows rows, Control control,

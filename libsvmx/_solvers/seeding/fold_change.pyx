@@ -1,10 +1,9 @@
 """What changes from an optimum that is known to the next fold, and what all starts of a fold share.
 
-    FoldChange                what leaves, what enters: as Python gives it
-    FoldStart, ChangeStart    the same as compiled seeders see it (seeders.pyx)
-    StartRows                 the kernel rows that they ask for
-    make_feasible             AdjustAlpha: the sums of a start become those of the fold
-    move_scores               V at a start
+    FoldChange       what leaves, what enters: as Python gives it;  FoldStart: as compiled seeders see it (seeders.pyx)
+    StartRows        the kernel rows that they ask for
+    make_feasible    AdjustAlpha: the sums of a start become those of the fold
+    move_scores      V at a start
 """
 
 from libc.math cimport HUGE_VAL, fabs
@@ -55,19 +54,46 @@ cdef class FoldChange:
 
     def __init__(self, Kernel kernel, DualProblem problem, sums, beta, scores, leaving, entering, Control control=None,
                  Targets targets=None, double most_work=HUGE_VAL):
+        cdef Py_ssize_t k, v, m = problem.size
+        cdef const double[::1] known = beta
+        cdef const int32_t[::1] old = leaving
         self.targets, self.most_work, self.path_work, self.path_whole = targets, most_work, -1.0, False
         self.control = Control(0.0) if control is None else control
-        self.kernel, self.sums, self.beta, self.scores = kernel, sums, beta, scores
+        self.kernel, self.sums, self.beta, self.scores, self.size = kernel, sums, beta, scores, m
         self.leaving, self.entering = leaving, entering
-        self.size, self.lower, self.upper = problem.size, problem.lower, problem.upper
-        self.group, self.row = problem.group, problem.row
+        self.lower, self.upper, self.group, self.row = problem.lower, problem.upper, problem.group, problem.row
+        self.low, self.high, self.V, self.group_of, self.column = self.lower, self.upper, scores, self.group, self.row
+        self.left_column, self.left_beta = zeros("i", old.shape[0] + 1), zeros("d", old.shape[0] + 1)
+        self.at.m, self.at.groups, self.at.n_entering = m, <int>len(sums), len(entering)
+        self.at.n_rows = kernel.n if m == 2 * kernel.n else m
+        for k in range(self.at.groups):
+            self.at.sum[k] = sums[k]
+        if m == 0:
+            return
+        self.at.lower, self.at.upper, self.at.group = &self.low[0], &self.high[0], &self.group_of[0]
+        self.at.column, self.at.in_order = &self.column[0], True
+        for v in range(self.at.n_rows):
+            self.at.in_order = self.at.in_order and self.column[v] == v
+        self.at.left_column, self.at.left_beta = &self.left_column[0], &self.left_beta[0]
+        for k in range(old.shape[0]):
+            if known[old[k]] != 0:
+                self.left_column[self.at.n_left], self.left_beta[self.at.n_left] = self.column[old[k]], known[old[k]]
+                self.at.n_left += 1
 
-    @property
-    def every_row(self):
-        """All rows of the kernel in their order: Targets."""
-        if self.targets is None:
-            self.targets = self.kernel.targets(ramp(self.kernel.n))
-        return self.targets
+    cdef FoldStart *begin(self) except NULL:
+        """The fold as a seeder finds it; ``start`` is its beta."""
+        cdef const int32_t[::1] new = self.entering
+        cdef Py_ssize_t k
+        self.start, self.enters = self.kept(), zeros("b", self.size)
+        for k in range(new.shape[0]):
+            self.enters[new[k]] = True
+        if self.size:
+            self.at.beta, self.at.entering, self.at.V = &self.start[0], &self.enters[0], &self.V[0]
+        return &self.at
+
+    cdef ComputedRows rows(self):
+        """Kernel rows with all rows of the kernel."""
+        return ComputedRows(self.kernel, self.targets or self.kernel.targets(ramp(self.kernel.n)), self.control)
 
     def tell_of_path(self, double work, bint whole):
         """A path has led to the start."""
@@ -75,12 +101,12 @@ cdef class FoldChange:
 
     def kept(self):
         """The known beta within the new bounds, so 0 for R: where every seeder begins. float64, shape (m,)."""
-        cdef const double[::1] beta = self.beta, lower = self.lower, upper = self.upper
+        cdef const double[::1] beta = self.beta
         cdef Py_ssize_t v
         start_ = zeros("d", self.size)
         cdef double[::1] start = start_
         for v in range(self.size):
-            start[v] = min(max(beta[v], lower[v]), upper[v])
+            start[v] = min(max(beta[v], self.low[v]), self.high[v])
         return start_
 
 
@@ -211,40 +237,7 @@ cdef void add_known(const FoldStart *at, const float **K, int count, const doubl
                 svmx_axpy_at(n, factor[s], K[s], at.column, sums + n)
 
 
-# ---- A fold as compiled seeders see it -------------------------------------------------------------
-
-cdef class ChangeStart:
-    """ChangeStart(change): the FoldStart of a FoldChange, and the memory it points to."""
-
-    def __cinit__(self, FoldChange change):
-        cdef const int32_t[::1] new = change.entering, old = change.leaving
-        cdef const double[::1] known = change.beta
-        cdef Py_ssize_t k, v, m = change.size
-        self.change, self.rows = change, ComputedRows(change.kernel, change.every_row, change.control)
-        self.lower, self.upper, self.V, self.group, self.column = (
-            change.lower, change.upper, change.scores, change.group, change.row)
-        self.beta, self.entering = change.kept(), zeros("b", m)
-        self.left_column, self.left_beta = zeros("i", old.shape[0]), zeros("d", old.shape[0])
-        self.at.m, self.at.groups, self.at.n_left, self.at.n_entering = m, <int>len(change.sums), 0, new.shape[0]
-        self.at.n_rows = change.kernel.n if m == 2 * change.kernel.n else m
-        for k in range(self.at.groups):
-            self.at.sum[k] = change.sums[k]
-        if m == 0:
-            return
-        self.at.lower, self.at.upper, self.at.V = &self.lower[0], &self.upper[0], &self.V[0]
-        self.at.group, self.at.column, self.at.beta = &self.group[0], &self.column[0], &self.beta[0]
-        self.at.entering, self.at.in_order = &self.entering[0], True
-        for v in range(self.at.n_rows):
-            self.at.in_order = self.at.in_order and self.column[v] == v
-        for k in range(new.shape[0]):
-            self.entering[new[k]] = True
-        for k in range(old.shape[0]):
-            if known[old[k]] != 0:
-                self.left_column[self.at.n_left], self.left_beta[self.at.n_left] = self.column[old[k]], known[old[k]]
-                self.at.n_left += 1
-        if self.at.n_left:
-            self.at.left_column, self.at.left_beta = &self.left_column[0], &self.left_beta[0]
-
+# ---- Levels ----------------------------------------------------------------------------------------
 
 cdef void describe(FoldStart *at, double eps) noexcept nogil:
     """The levels, what the sums lack, and which of T are on the wrong side of their level.
@@ -305,17 +298,15 @@ def moved_scores(FoldChange change, start_):
     ------
     Stopped
     """
-    cdef const double[::1] beta = change.beta, start = start_, scores = change.scores
-    cdef ChangeStart of = ChangeStart(change)
-    cdef Py_ssize_t v
+    cdef const double[::1] beta = change.beta, start = start_
+    cdef FoldStart *at = change.begin()
+    cdef ComputedRows rows = change.rows()
     moved_ = zeros("d", change.size)
     cdef double[::1] moved = moved_
-    if change.size == 0:
-        return moved_
-    with nogil:
-        for v in range(change.size):
-            moved[v] = scores[v]
-        add_rows(&of.at, &beta[0], &start[0], of.rows, change.control, &moved[0])
+    if change.size:
+        moved[:] = change.V
+        with nogil:
+            add_rows(at, &beta[0], &start[0], rows, change.control, &moved[0])
     return moved_
 
 
@@ -380,14 +371,13 @@ cdef bint shift(const FoldStart *at, Movable which, int g, const double *known, 
 def adjust(FoldChange change, start):
     """Make ``start`` (buffer of float64, shape (m,)) feasible in place. False if the new fold is infeasible."""
     cdef double[::1] beta = start
-    cdef ChangeStart of = ChangeStart(change)
-    cdef double[::1] known = of.beta
-    cdef int32_t[::1] scratch
+    cdef FoldStart *at = change.begin()
+    cdef double[::1] known = change.start
+    cdef int32_t[::1] scratch = zeros("i", change.size)
     cdef Py_ssize_t v
     if change.size == 0:
         return True
-    scratch = zeros("i", change.size)
     for v in range(change.size):
-        beta[v] = min(max(beta[v], of.lower[v]), of.upper[v])
-    of.at.beta = &beta[0]
-    return make_feasible(&of.at, &known[0], &scratch[0])
+        beta[v] = min(max(beta[v], change.low[v]), change.high[v])
+    at.beta = &beta[0]
+    return make_feasible(at, &known[0], &scratch[0])

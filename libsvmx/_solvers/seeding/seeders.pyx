@@ -18,7 +18,7 @@ from libsvmx._core.vectors cimport svmx_dot
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport AtoPath
 from libsvmx._solvers.seeding.fold_change cimport (
-    FREE, ChangeStart, FoldChange, FoldStart, StartRows, add_known, describe, make_feasible, move_scores, shift)
+    FREE, ComputedRows, FoldChange, FoldStart, StartRows, add_known, describe, make_feasible, move_scores, shift)
 
 from libsvmx._core.buffers import zeros
 from libsvmx._solvers.seeding.registry import SEEDERS
@@ -233,39 +233,27 @@ cpdef str name_of(SeederKind kind):
     return list(SEEDERS)[<int>kind]
 
 
-def start_of(FoldChange change, str name):
+def start_of(FoldChange change, str name, bint proposed=False):
     """(beta, V), float64, shape (m,): a feasible start by a seeder; None if the fold is infeasible. ``change`` is told what
-    a path has worked on. Raises Stopped."""
-    cdef ChangeStart start = ChangeStart(change)
+    a path has worked on. ``proposed``: beta as the seeder proposes it, within its bounds, and no V; for tests. Raises
+    Stopped."""
+    cdef FoldStart *at = change.begin()
+    cdef ComputedRows rows = change.rows()
     cdef FoldSeeder seeder = FoldSeeder()
     cdef SeederKind kind = kind_of(name)
-    cdef bint feasible
-    scores_ = zeros("d", change.size)
-    cdef double[::1] scores = scores_
-    if change.size == 0:
-        return scores_, scores_
-    seeder.reserve(change.size, change.kernel.n, kind)
-    with nogil:
-        feasible = seeder.make(&start.at, start.rows, change.control, kind, change.most_work, &scores[0])
-    if seeder.along_path:
-        change.tell_of_path(seeder.path.work, seeder.path.whole)
-    return (memoryview(start.beta), scores_) if feasible else None
-
-
-def seed(FoldChange change, str name):
-    """beta, float64, shape (m,), as a seeder proposes it: within its bounds, not feasible yet. Raises Stopped."""
-    cdef ChangeStart start = ChangeStart(change)
-    cdef FoldSeeder seeder = FoldSeeder()
-    cdef SeederKind kind = kind_of(name)
+    cdef bint feasible = True
     scores_ = zeros("d", change.size)
     cdef double[::1] scores = scores_
     if change.size:
         seeder.reserve(change.size, change.kernel.n, kind)
         with nogil:
-            seeder.propose(&start.at, start.rows, change.control, kind, change.most_work, &scores[0])
+            if proposed:
+                seeder.propose(at, rows, change.control, kind, change.most_work, &scores[0])
+            else:
+                feasible = seeder.make(at, rows, change.control, kind, change.most_work, &scores[0])
     if seeder.along_path:
         change.tell_of_path(seeder.path.work, seeder.path.whole)
-    return memoryview(start.beta)
+    return (memoryview(change.start), scores_) if feasible else None
 
 
 # ---- MIR -------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from libsvmx._core.tickets cimport svmx_countdown
 from libsvmx._kernels.gram cimport GramRows, KernelValues
 from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.seeding.ato_path cimport PathBudget
+from libsvmx._solvers.seeding.ato_path cimport StartBudget
 from libsvmx._solvers.seeding.fold_change cimport FoldStart, ValueRows
 from libsvmx._solvers.seeding.seeders cimport FoldSeeder, SeederKind
 from libsvmx._train.formulation cimport Formulation, Recovered
@@ -26,8 +26,6 @@ cdef struct Task:
     Py_ssize_t n_left           # rows of the parent that are not its own
     Py_ssize_t n_new            # rows of its own that the parent lacks
     double work_from_nothing    # values that the last of those it follows has worked on that started from nothing
-    int wait                    # of a chain: so many tasks from this one on start from nothing
-    int next_wait               # so many do after the next start that does not pay
     bint keeps                  # its optimum is kept for others
     Py_ssize_t optimum          # in ``kept_beta`` and ``kept_scores``
     double Cp
@@ -105,6 +103,7 @@ cdef struct Fold:
     bint done                   # the decision values are there
 
 
+cpdef double work_of_start(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil
 cpdef double tolerance_of_start(double eps, double r) noexcept nogil
 cpdef bint start_pays(double r) noexcept nogil
 
@@ -198,8 +197,8 @@ cdef class QueueStarts:
     cdef FoldStart at
     cdef ValueRows rows
     cdef FoldSeeder seeder
-    cdef Py_ssize_t last_task       # of whose margin the path has the factor; -1: of none
-    cdef PathBudget budget
+    cdef Py_ssize_t last_task       # that ``budget`` knows of, and whose margin the path has the factor of; -1: none
+    cdef StartBudget budget
     cdef double[::1] V, origin      # of the variables of a task in the optimum from which it starts: V and beta
     cdef double drawn_out           # at another C: by how much
     cdef int8_t[::1] entering
@@ -209,6 +208,6 @@ cdef class QueueStarts:
     cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef int add_new(self, const Task *task, const Dual *dual) except -1 nogil
     cdef bint pays(self, Task *task) noexcept nogil
-    cdef bint pays_in_chain(self, Task *task) noexcept nogil
+    cdef void follow(self, const Task *task) noexcept nogil
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil

@@ -9,7 +9,7 @@ from libsvmx._core.tickets cimport svmx_begin_countdown
 from libsvmx._kernels.gram cimport GramRows
 from libsvmx._problem.dual cimport Dual, grow
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.seeding.ato_path cimport PathBudget, most_in_star, most_of_auto
+from libsvmx._solvers.seeding.ato_path cimport StartBudget, most_in_star, most_of_auto
 from libsvmx._solvers.seeding.fold_change cimport ValueRows
 from libsvmx._solvers.seeding.seeders cimport ATO, AVG, NEAR, SIR, FoldSeeder, kind_of, name_of
 from libsvmx._train.formulation cimport formulation_of
@@ -30,15 +30,16 @@ cpdef double tolerance_of_start(double eps, double r) noexcept nogil:
     return max(eps * min(1.0, max(r, LEAST_R)), min(eps, FINEST))
 
 
-# What a start takes, as steps of SMO work on values: of each row, of each with each that leaves or enters, and besides.
 # Measured on 11,500 folds of 30 to 860 rows.
 cdef double START_OF_A_ROW = 100.0
 cdef double START_OF_A_CHANGE = 2.0
 cdef double START_BESIDES = 8e3
 
 
-cdef double work_of_start(const Task *task) noexcept nogil:
-    return START_BESIDES + task.n * (START_OF_A_ROW + START_OF_A_CHANGE * (task.n_left + task.n_new))
+cpdef double work_of_start(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil:
+    """What a start takes, as steps of SMO work on values: of each row, of each with each that leaves or enters, and
+    besides."""
+    return START_BESIDES + n * (START_OF_A_ROW + START_OF_A_CHANGE * n_changed)
 
 
 cpdef bint start_pays(double r) noexcept nogil:
@@ -615,7 +616,7 @@ cdef class QueueStarts:
         self.V, self.origin, self.entering = zeros("d", m), zeros("d", m), zeros("b", m)
         self.left_column, self.left_beta = zeros("i", 2 * n), zeros("d", 2 * n)
         self.sv_column, self.sv_beta = zeros("i", n), zeros("d", n)
-        self.seeder, self.budget = FoldSeeder(), PathBudget()
+        self.seeder, self.budget = FoldSeeder(), StartBudget(todo.seeder == ATO)
         self.seeder.reserve(m, n, todo.seeder)
         self.seeder.in_a_star = todo.in_a_star
 
@@ -706,20 +707,25 @@ cdef class QueueStarts:
             return True
         if self.todo.divides and not start_pays(self.todo.parent_of(task).task.r):
             return False
-        return not task.chained or task.growth > 0 or self.todo.seeder == ATO or self.pays_in_chain(task)
+        if not task.chained or task.growth > 0 or self.todo.seeder == ATO:
+            return True
+        self.follow(task)
+        return self.budget.most(HUGE_VAL) > 0
 
-    cdef bint pays_in_chain(self, Task *task) noexcept nogil:
-        """The same from how the tasks before went: after a start that took more than nothing would, one task starts from
-        nothing, then two, four, … ATO has a budget of its own, to which other starts are what a path must beat."""
-        cdef const Task *former = self.todo.parent_of(task).task
-        cdef double work
-        task.wait, task.next_wait = max(0, former.wait - 1), max(1, former.next_wait)
-        if has_start(former) and not former.from_nothing:
-            task.wait, task.next_wait = 0, 1
-            work = work_of_steps(former.n, former.iterations) + work_of_start(former)
-            if work > former.work_from_nothing:
-                task.wait, task.next_wait = max(1, former.next_wait), min(64, 2 * max(1, former.next_wait))
-        return task.wait == 0
+    cdef void follow(self, const Task *task) noexcept nogil:
+        """``budget`` as the task finds it that comes next in a chain."""
+        cdef const Task *former = &self.todo.tasks[task.parent]
+        cdef bint by_path = self.todo.seeder == ATO, seeded = has_start(former) and not former.from_nothing
+        cdef double steps = work_of_steps(former.n, former.iterations)
+        if self.last_task != task.parent:
+            self.budget.start(self.todo.n_tasks / <double>self.todo.n_chains)
+            if by_path:
+                self.seeder.path.forget()  # lest a start depends on what else this worker does
+        elif by_path:
+            self.budget.note(former.along_path, self.seeder.path.whole, self.seeder.path.work, steps)
+        if not by_path:
+            self.budget.note(seeded, True, work_of_start(former.n, former.n_left + former.n_new), steps)
+        self.last_task = self.todo.number_of(task)
 
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
         """The start of a task, after ``begin``: beta in ``dual``, feasible, and V there. False if there is none."""
@@ -741,18 +747,11 @@ cdef class QueueStarts:
 
     cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil:
         """How many values a path may work on."""
-        cdef const Task *former
         cdef Py_ssize_t v, n_free = 0
-        if not task.chained or self.last_task != task.parent:
-            self.seeder.path.forget()  # lest a start depends on what else this worker does
-            self.budget.start(self.todo.n_tasks / <double>self.todo.n_chains if task.chained else HUGE_VAL)
-        else:
-            former = &self.todo.tasks[task.parent]
-            self.budget.note(former.along_path, self.seeder.path.whole, self.seeder.path.work,
-                             work_of_steps(former.n, former.iterations))
-        self.last_task = self.todo.number_of(task)
         if task.chained:
+            self.follow(task)
             return self.budget.most(most_work)
+        self.seeder.path.forget()
         if not self.todo.chooses:
             return most_in_star(most_work)
         for v in range(dual.size):

@@ -3,7 +3,7 @@
     scheme            Seeding, what can be asked for: a seeder or none, auto, path; chain or star
     cross_validation  the loop over LIBSVM's folds        leave_one_out   the loop over rows
     problem_folds     ProblemFolds, the folds of all pairs of classes, or of one dual; holds DualFolds
-    dual_folds        DualFolds, the folds of one dual; holds FoldStarts (fold_start) and RemovalPath (removal_path)
+    dual_folds        DualFolds, the folds of one dual: where each starts, and the exact path
     seeded_inner_folds    the folds behind probability estimates, from the optimum over all their rows
     fold_report       FoldReport and its sums
     grid              Point, Grid, Best                   grid_search     Plan, Search; holds a Pool: Alone, or
@@ -14,6 +14,6 @@
     fold_values       values of all rows by the models of folds         calibration   sigmoids of probability="cv"
 
 One fold: cross_validate -> folds.solve(rest, held_out) -> for each dual: held_out closes the boxes of its rows;
-FoldStarts finds beta and V, by a seeder (_solvers/seeding) or from a smaller C; the solver goes on from there; recover
+DualFolds finds beta and V, by a seeder (_solvers/seeding) or from a smaller C; the solver goes on from there; recover
 makes coefficients and the report -> folds.predict reads the decision values of the held-out rows off V.
 """

@@ -2,6 +2,9 @@
 
 A fold is the full problem with 0 alone in the boxes of the rows held out. So one kernel serves all folds, V is
 followed for all rows, and the decision values of the rows held out are there when a fold is solved.
+
+It starts from the optimum over all rows or of the fold before, by a seeder (_solvers/seeding); from its own optimum at
+a smaller C; or from nothing. Along the exact path (_solvers/path) the rows held out leave the optimum over all rows.
 """
 
 from __future__ import annotations
@@ -10,33 +13,60 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from libsvmx._core.arrays import ramp
-from libsvmx._core.buffers import zeros
+from libsvmx._core.arrays import ramp, take_float64
+from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
+from libsvmx._problem.dual import scaled_start
+from libsvmx._solvers.seeding.ato_path import StartBudget, most_in_star
+from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
+from libsvmx._solvers.seeding.seeders import start_of
 from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values, held_out
 from libsvmx._train.limits import control_of
-from libsvmx._train.queue.tasks import start_pays, tolerance_of_start, values_of_steps
+from libsvmx._train.queue.tasks import start_pays, tolerance_of_start, values_of_steps, work_of_start
 from libsvmx._train.solve_dual import recover, solve
-from libsvmx._train.validation.fold_start import FoldStarts, Optimum, OptimumAtC
-from libsvmx._train.validation.removal_path import RemovalPath
 from libsvmx._train.validation.scheme import AUTO
-from libsvmx.enums import SvmType
+from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
-    from libsvmx._kernels.kernel_matrix import Kernel
+    from libsvmx._kernels.kernel_matrix import Kernel, Targets
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
+    from libsvmx._solvers.path.path import Path
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.solve_report import SolveReport
-    from libsvmx._train.validation.fold_start import Start
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._train.warm_start import NumberOfDual, WarmStart
     from libsvmx._typing import Buffer
+
+OF_ROUNDING = 1e-9  # relative to a bound: what may be beyond it
+# Values that the kernel row of a variable is counted for, as ``Control`` counts it.
+WORK_OF_A_ROW = 4.0
+# auto takes the path where a line costs so little, for leave-one-out and alike: SMO takes some dozens of steps of n.
+SHORT_LINE = 3e4
+FEW_LEAVING = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OptimumAtC:
+    """A fold's optimum at ``C``, for a larger one, that can be pickled: beta and V as bytes of float64."""
+
+    C: float
+    beta: bytes
+    scores: bytes
+
+
+class Start(NamedTuple):
+    """A feasible beta, V there, and what made it: 'none', 'C', or a seeder, of which ``change`` tells."""
+
+    beta: Buffer
+    scores: Buffer
+    seeder: str
+    change: FoldChange | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +75,8 @@ class SolvedFold:
 
     Attributes
     ----------
-    optimum : Optimum                 where it ended
+    beta, scores : buffer of float64  where it ended, by variable
+    left_out : buffer of int32        the rows that took no part
     coefficients : buffer of float64  of the rows, shape (l,), in its decision function, whose rho is the report's
     scale : float                     of the decision function relative to the dual's: 1, or 1 / r in nu-SVC
     seeder : str                      what it started from
@@ -53,30 +84,15 @@ class SolvedFold:
     report : SolveReport
     """
 
-    optimum: Optimum
+    beta: Buffer
+    scores: Buffer
+    left_out: Buffer
     coefficients: Buffer
     scale: float
     seeder: str
     seeding_seconds: float
     solving_seconds: float
     report: SolveReport
-
-
-class Effort:
-    """Effort(kernel): seconds and kernel values from now on."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel, self.values_before, self.began = kernel, kernel.values_computed, machine.perf_counter()
-        self.seeding_seconds = 0.0
-
-    def seeded(self) -> None:
-        """The start is made."""
-        self.seeding_seconds = machine.perf_counter() - self.began
-
-    def spent(self) -> tuple[float, int]:
-        """Seconds since then, and kernel values in all."""
-        seconds = machine.perf_counter() - self.began - self.seeding_seconds
-        return seconds, self.kernel.values_computed - self.values_before
 
 
 def optimum_may_stand(param: Parameter) -> bool:
@@ -97,8 +113,10 @@ class DualFolds:
 
     Attributes
     ----------
-    problem : DualProblem                       over all rows
-    full, last : SolvedFold or None             the optimum over all rows, and the last fold; None at first
+    problem : DualProblem             over all rows
+    full, last : SolvedFold or None   the optimum over all rows, and the last fold; None at first
+    budget : StartBudget or None      of a chain, once there is one
+    work_from_nothing : float         values that a solve from nothing works on; inf while there was none
     """
 
     def __init__(
@@ -113,11 +131,12 @@ class DualFolds:
         sample_weight: Buffer | None = None,
     ) -> None:
         self.kernel, self.budget_bytes, self.param, self.targets = kernel, budget_bytes, param, targets
-        self.observer, self.sample_weight = observer, sample_weight
+        self.costs, self.observer, self.sample_weight = (Cp, Cn), observer, sample_weight
         self.problem = build_dual(param, targets, Cp, Cn, sample_weight)
-        self.starts = FoldStarts(kernel, self.problem, param, targets, (Cp, Cn), sample_weight)
         self.full: SolvedFold | None = None
         self.last: SolvedFold | None = None
+        self.budget: StartBudget | None = None
+        self.work_from_nothing = inf
 
     def of_thread(self, at_once: int) -> DualFolds:
         """As ``ProblemFolds.of_thread``."""
@@ -125,33 +144,34 @@ class DualFolds:
         other.param = replace(self.param, threads=1)
         other.kernel = self.kernel.part(ramp(self.kernel.n))
         other.budget_bytes = self.budget_bytes / at_once
-        other.starts = self.starts.over(other.kernel)
-        other.__dict__.pop("removal", None)
+        for of_kernel in ("every_row", "path"):
+            other.__dict__.pop(of_kernel, None)
         return other
 
     def begin(self, observer: Observer) -> None:
         """As ``ProblemFolds.begin``."""
-        self.observer, self.last = observer, None
+        self.observer, self.last, self.budget = observer, None, None
 
-    def train_full(self) -> SolvedFold:
-        """The optimum over all rows, from nothing. Raises Stopped."""
-        effort, control = Effort(self.kernel), self._control()
-        solution = solve(self.param, self.problem, self.kernel, self.budget_bytes, control)
-        if control.stopped:
-            raise Stopped(control.stopped)
-        self.full = self._solved(self.problem, solution, zeros("i", 0), "none", effort)
-        return self.full
+    # ---- solving -------------------------------------------------------------------------------
 
-    def solve_full(self, warm: WarmStart | None, number: NumberOfDual) -> SolvedFold:
-        """The training over all rows as ``train_problem`` has it: what it has reached when it is ended early, and from
-        where ``warm`` says."""
-        effort, control, dual = Effort(self.kernel), self._control(), self.problem
+    def train_full(
+        self, warm: WarmStart | None = None, number: NumberOfDual = (0, 0), unfinished: bool = False
+    ) -> SolvedFold:
+        """The optimum over all rows, from nothing or from where ``warm`` says.
+
+        ``unfinished``: what it has reached is wanted if it is ended early; else that raises Stopped.
+        """
+        began, values = machine.perf_counter(), self.kernel.values_computed
+        control, dual = self._control(), self.problem
         if warm:
             dual = warm.begin(number, dual, self.kernel, control)
         solution = solve(self.param, dual, self.kernel, self.budget_bytes, control)
+        if control.stopped and not unfinished:
+            raise Stopped(control.stopped)
         if warm:
             warm.keep(number, dual, solution)
-        self.full = self._solved(dual, solution, zeros("i", 0), "none", effort)
+        self.full = self._solved(dual, solution, zeros("i", 0), "none", began, 0.0, values)
+        self.work_from_nothing = self._work_of(solution, 0)
         return self.full
 
     def solve(self, left_out: Buffer, seeding: Seeding, warm: OptimumAtC | None = None) -> SolvedFold:
@@ -161,24 +181,28 @@ class DualFolds:
         ------
         Stopped
         """
-        known = self._known(seeding)
-        effort, control = Effort(self.kernel), self._control(known.scale if known else 1.0)
+        known = self.full if seeding.scheme == "star" else self.last
+        if known is not None and known.scale != 1.0 and not start_pays(1 / known.scale):
+            known = None
+        began, values = machine.perf_counter(), self.kernel.values_computed
+        control = self._control(known.scale if known else 1.0)
         lower, upper = held_out(self.problem, left_out)
         fold = self.problem.changed(lower=lower, upper=upper)
         sums = coefficient_sums(self.param, self._weight_without(left_out))
-        solved = None
+        solution, seeder, seeding_seconds = None, "path", 0.0
         if warm is None and self._takes_path(seeding, len(left_out)):
-            solved = self._along_path(fold, sums, left_out, effort)
-        if solved is None:
+            solution = self._along_path(left_out, sums)
+        if solution is None:
             start = self._start(fold, sums, left_out, seeding, warm, known, control)
-            fold = fold.changed(beta=start.beta, scores=start.scores)
-            effort.seeded()
+            fold, seeder = fold.changed(beta=start.beta, scores=start.scores), start.seeder
+            seeding_seconds, start_values = machine.perf_counter() - began, self.kernel.values_computed - values
             solution = solve(self.param, fold, self.kernel, self.budget_bytes, control)
             if control.stopped:
                 raise Stopped(control.stopped)
-            solved = self._solved(fold, solution, left_out, start.seeder, effort)
-        self.last = solved
-        return solved
+            if seeding.scheme == "chain" and warm is None:
+                self._note(start, start_values, self._work_of(solution, len(left_out)))
+        self.last = self._solved(fold, solution, left_out, seeder, began, seeding_seconds, values)
+        return self.last
 
     def _weight_without(self, left_out: Buffer) -> float:
         """What the rows count for that are not left out."""
@@ -187,54 +211,52 @@ class DualFolds:
         gone = set(left_out)
         return float(sum(weight for row, weight in enumerate(self.sample_weight) if row not in gone))
 
-    def for_larger_C(self) -> OptimumAtC:
-        """What the last fold leaves for the same fold at a larger C."""
-        assert self.last is not None
-        optimum = self.last.optimum
-        return OptimumAtC(self.param.C, bytes(optimum.beta), bytes(optimum.scores))
+    def _solved(
+        self,
+        fold: DualProblem,
+        solution: DualSolution,
+        left_out: Buffer,
+        seeder: str,
+        began: float,
+        seeding_seconds: float,
+        values_before: int,
+    ) -> SolvedFold:
+        seconds = machine.perf_counter() - began - seeding_seconds
+        values = self.kernel.values_computed - values_before
+        coefficients, report = recover(
+            self.param, self.targets, fold, solution, self.observer, values, self.sample_weight, seconds
+        )
+        scale = 1.0
+        if self.param.svm_type == SvmType.NU_SVC:
+            scale = 1 / solution.r if solution.r else inf
+        return SolvedFold(
+            beta=solution.beta,
+            scores=solution.scores,
+            left_out=left_out,
+            coefficients=coefficients,
+            scale=scale,
+            seeder=seeder,
+            seeding_seconds=seeding_seconds,
+            solving_seconds=seconds,
+            report=report,
+        )
 
-    def decided(self, rows: Buffer, solved: SolvedFold | None = None) -> Buffer:
-        """Decision values of ``rows`` in a fold, the last by default, from V, which is followed for all rows."""
-        solved = solved or self.last
-        assert solved is not None
-        return decision_values(self.problem, solved.optimum.scores, rows, solved.scale, solved.report.rho)
+    def _work_of(self, solution: DualSolution, n_left_out: int) -> float:
+        """Values that a solve has worked on, as if each kernel row that a step may ask for were computed once. How many
+        a row store computes depends on what rows cost when measured, and no start may."""
+        variables = self.problem.size * (len(self.targets) - n_left_out) // max(1, len(self.targets))
+        rows = min(variables, 2 * solution.iterations)
+        return values_of_steps(variables, solution.iterations) + WORK_OF_A_ROW * rows * variables
 
-    def is_unused(self, row: int) -> bool:
-        """Whether the row has no coefficient in the optimum over all rows."""
-        assert self.full is not None
-        return bool(self.full.coefficients[row] == 0)
+    def _control(self, scale: float = 1.0) -> Control:
+        """``scale``: of the decision function where a solve starts, 1 from nothing. In nu-SVC, where it is 1 / r,
+        decision values may not be farther off by a seeded solve than by one from nothing, which comes from far
+        outside."""
+        if scale == 1.0:
+            return control_of(self.param, self.observer)
+        return control_of(replace(self.param, eps=tolerance_of_start(self.param.eps, 1 / scale)), self.observer)
 
-    @property
-    def rho_width(self) -> float:
-        """Width of the interval in which rho may lie, in the last fold or, wider, over all rows: 0 but where no
-        variable is within its bounds, and the gap negative."""
-        return max([0.0, *(-solved.report.gap for solved in (self.full, self.last) if solved)])
-
-    @cached_property
-    def removal(self) -> RemovalPath:
-        """The exact path on which rows leave the optimum over all of them."""
-        assert self.full is not None
-        return RemovalPath(self.problem, self.kernel, self.budget_bytes, self.full.optimum.beta, self._control)
-
-    def _takes_path(self, seeding: Seeding, n_left_out: int) -> bool:
-        if self.full is None:  # a path begins with all rows
-            return False
-        return seeding.seeder == "path" or (seeding.seeder == "auto" and self.removal.pays(n_left_out))
-
-    def _along_path(
-        self, fold: DualProblem, sums: tuple[float, ...], left_out: Buffer, effort: Effort
-    ) -> SolvedFold | None:
-        """The fold by the exact path, None if that is lost."""
-        if self.removal.path is None:
-            return None
-        effort.seeded()
-        solution = self.removal.solution_without(left_out, sums)
-        return None if solution is None else self._solved(fold, solution, left_out, "path", effort)
-
-    def _known(self, seeding: Seeding) -> SolvedFold | None:
-        """From whose optimum a fold starts, None if there is none, or from nothing is better."""
-        known = self.full if seeding.scheme == "star" else self.last
-        return known if known is None or known.scale == 1.0 or start_pays(1 / known.scale) else None
+    # ---- what a fold starts from ---------------------------------------------------------------
 
     def _start(
         self,
@@ -246,50 +268,175 @@ class DualFolds:
         known: SolvedFold | None,
         control: Control,
     ) -> Start:
-        """Where the solver starts; where a seeder finds nothing feasible, from nothing."""
-        if warm is not None:
-            return self.starts.from_smaller_C(fold, warm) or self.starts.from_nothing(left_out, control)
+        """Where the solver starts; from nothing where a seeder finds nothing feasible, or had better not be asked."""
         start = None
-        if known is not None and seeding.seeder != "none":
-            # auto; and path, where the path has been lost
-            seeder = AUTO[seeding.scheme] if seeding.seeder in ("auto", "path") else seeding.seeder
-            start = self.starts.from_optimum(fold, sums, left_out, seeder, known.optimum, control)
-        return start or self.starts.from_nothing(left_out, control)
+        if warm is not None:
+            start = self._from_smaller_C(fold, warm)
+        elif known is not None and seeding.seeder != "none":
+            start = self._from_optimum(fold, sums, left_out, seeding, known, control)
+        return start or self._from_nothing(left_out, control)
 
-    def _solved(
-        self, fold: DualProblem, solution: DualSolution, left_out: Buffer, seeder: str, effort: Effort
-    ) -> SolvedFold:
-        seconds, values = effort.spent()
-        coefficients, report = recover(
-            self.param, self.targets, fold, solution, self.observer, values, self.sample_weight, seconds
-        )
-        in_star = self.full is not None and len(left_out) > 0  # whose folds threads meet in some order
-        self.starts.solved(self._work_of(report, len(left_out)), in_star)
-        scale = 1.0
-        if self.param.svm_type == SvmType.NU_SVC:
-            scale = 1 / solution.r if solution.r else inf
-        return SolvedFold(
-            optimum=Optimum(solution.beta, solution.scores, left_out),
-            coefficients=coefficients,
-            scale=scale,
-            seeder=seeder,
-            seeding_seconds=effort.seeding_seconds,
-            solving_seconds=seconds,
-            report=report,
-        )
+    def _from_nothing(self, left_out: Buffer, control: Control) -> Start:
+        """LIBSVM's start for the rows that take part."""
+        gone, n_rows = set(left_out), len(self.targets)
+        present = [i for i in range(n_rows) if i not in gone]
+        rest, weights = filled("i", present), self.sample_weight
+        weights = None if weights is None else take_float64(weights, rest)
+        part = build_dual(self.param, take_float64(self.targets, rest), *self.costs, weights)
+        origin, start = zeros("d", self.problem.size), zeros("d", self.problem.size)
+        for beta, v in zip(part.beta, [*present, *(n_rows + i for i in present)], strict=False):
+            start[v] = beta
+        nothing = self._change(self.problem, (0.0, 0.0), origin, self.problem.linear, set(), set(), control)
+        return Start(start, moved_scores(nothing, start), "none")
 
-    def _work_of(self, report: SolveReport, n_left_out: int) -> float:
-        """Values that a solve has worked on, kernel values of a row counted by what ``Control`` takes them for: as if
-        each row that a step may ask for were computed once. How many a row store computes depends on what rows cost
-        when measured, and no start may."""
-        variables = self.problem.size * (len(self.targets) - n_left_out) // max(1, len(self.targets))
-        rows = min(variables, 2 * report.iterations)
-        return values_of_steps(variables, report.iterations) + 4.0 * rows * variables
+    def _from_optimum(
+        self,
+        fold: DualProblem,
+        sums: tuple[float, ...],
+        left_out: Buffer,
+        seeding: Seeding,
+        known: SolvedFold,
+        control: Control,
+    ) -> Start | None:
+        """By a seeder from the optimum of another fold or over all rows; None if it cannot be made feasible, or starts
+        before did not pay. In a star all folds are alike, lest they depend on each other."""
+        # auto; and path, where the path has been lost
+        seeder = AUTO[seeding.scheme] if seeding.seeder in ("auto", "path") else seeding.seeder
+        leaving, entering = set(left_out) - set(known.left_out), set(known.left_out) - set(left_out)
+        most_work = self.work_from_nothing
+        if seeding.scheme == "chain":
+            by_path = seeder == "ato"
+            if self.budget is None:
+                self.budget = StartBudget(by_path, len(self.targets) / max(1, len(left_out)))
+                if not by_path:
+                    self.budget.note(False, True, 0.0, most_work)
+            most_work = self.budget.most(most_work)
+            if most_work == 0 and not by_path:
+                return None
+        elif seeder == "ato":
+            most_work = most_in_star(most_work)
+        change = self._change(fold, sums, known.beta, known.scores, leaving, entering, control, most_work)
+        start = start_of(change, seeder)
+        return None if start is None else Start(start[0], start[1], seeder, change)
 
-    def _control(self, scale: float = 1.0) -> Control:
-        """``scale``: of the decision function where a solve starts, 1 from nothing. In nu-SVC, where it is 1 / r,
-        decision values may not be farther off by a seeded solve than by one from nothing, which comes from far
-        outside."""
-        if scale == 1.0:
-            return control_of(self.param, self.observer)
-        return control_of(replace(self.param, eps=tolerance_of_start(self.param.eps, 1 / scale)), self.observer)
+    def _note(self, start: Start, start_values: int, work: float) -> None:
+        """A fold of a chain is solved that began there; ``start_values``: kernel values that the start has computed,
+        ``work``: values that the solver worked on."""
+        change = start.change
+        if change is None:
+            self.work_from_nothing = work
+        if self.budget is None:  # it begins with the first fold that knows another one
+            return
+        if change is None:
+            self.budget.note(False, True, 0.0, work)
+        elif start.seeder == "ato":
+            self.budget.note(change.path_work >= 0, change.path_whole, change.path_work, work)
+        else:
+            start_work = work_of_start(self.problem.size, start_values // self.kernel.n)
+            self.budget.note(True, True, start_work + WORK_OF_A_ROW * start_values, work)
+
+    def _change(
+        self,
+        fold: DualProblem,
+        sums: tuple[float, ...],
+        beta: Buffer,
+        scores: Buffer,
+        leaving: set[int],
+        entering: set[int],
+        control: Control,
+        most_work: float = inf,
+    ) -> FoldChange:
+        """From what is known to the fold, by rows: each has a variable, two in a regression."""
+        of_rows, n_rows = [], len(self.targets)
+        for rows in (leaving, entering):
+            ordered = sorted(rows)
+            again = (n_rows + i for i in ordered) if self.problem.size > n_rows else ()
+            of_rows.append(filled("i", [*ordered, *again]))
+        return FoldChange(self.kernel, fold, sums, beta, scores, *of_rows, control, self.every_row, most_work)
+
+    @cached_property
+    def every_row(self) -> Targets:
+        """All rows of the kernel, to move the scores of all variables."""
+        return self.kernel.targets(ramp(self.kernel.n))
+
+    # ---- from C to C ---------------------------------------------------------------------------
+
+    def for_larger_C(self) -> OptimumAtC:
+        """What the last fold leaves for the same fold at a larger C."""
+        assert self.last is not None
+        return OptimumAtC(self.param.C, bytes(self.last.beta), bytes(self.last.scores))
+
+    def _from_smaller_C(self, fold: DualProblem, warm: OptimumAtC) -> Start | None:
+        """The same fold's optimum at a smaller C, drawn out in proportion: feasible, and V needs no kernel row.
+
+        None if it is not one of as many variables, or not within its box: it may be read from a file.
+        """
+        if not len(warm.beta) == len(warm.scores) == 8 * fold.size:
+            return None
+        beta, scores = (memoryview(raw).cast("d") for raw in (warm.beta, warm.scores))
+        growth = self.param.C / warm.C if self.param.svm_type.has_cost else 1.0
+        factor = growth * (1 - OF_ROUNDING)
+        if not all(low <= factor * b <= high for b, low, high in zip(beta, fold.lower, fold.upper, strict=True)):
+            return None
+        return Start(*scaled_start(fold, (fold.lower, fold.upper), beta, scores, growth), "C")
+
+    # ---- the exact path ------------------------------------------------------------------------
+
+    def _takes_path(self, seeding: Seeding, n_left_out: int) -> bool:
+        if self.full is None:  # a path begins with all rows
+            return False
+        few = n_left_out <= FEW_LEAVING and seeding.seeder == "auto"
+        return seeding.seeder == "path" or (few and self.work_of_line <= SHORT_LINE)
+
+    @cached_property
+    def work_of_line(self) -> float:
+        """Multiplications in a straight line of the path, about; infinite where there is no path."""
+        full, problem = self.full, self.problem
+        assert full is not None
+        if problem.groups == 2 or self.kernel.kind == KernelType.PRECOMPUTED:
+            return inf
+        free = sum(low < b < high for b, low, high in zip(full.beta, problem.lower, problem.upper, strict=True))
+        return float(free * (self.kernel.n + free))
+
+    @cached_property
+    def path(self) -> Path | None:
+        """The path that starts at the exact optimum over all rows; None if there is none. Raises Stopped."""
+        from libsvmx._solvers.path.path import PathLost, path_of
+
+        assert self.full is not None
+        if self.problem.groups == 2:
+            return None
+        try:
+            return path_of(self.problem, self.kernel, self.budget_bytes, self.full.beta, self._control())
+        except PathLost:
+            return None
+
+    def _along_path(self, left_out: Buffer, sums: tuple[float, ...]) -> DualSolution | None:
+        """The optimum without the rows ``left_out``; None if the path is lost. Raises Stopped."""
+        if self.path is None:
+            return None
+        from libsvmx._solvers.path.path import PathLost, solution_without
+
+        try:
+            return solution_without(self.path, self.problem, left_out, sums, self._control())
+        except PathLost:  # the solver goes on
+            return None
+
+    # ---- what came of it -----------------------------------------------------------------------
+
+    def decided(self, rows: Buffer, solved: SolvedFold | None = None) -> Buffer:
+        """Decision values of ``rows`` in a fold, the last by default, from V, which is followed for all rows."""
+        solved = solved or self.last
+        assert solved is not None
+        return decision_values(self.problem, solved.scores, rows, solved.scale, solved.report.rho)
+
+    def is_unused(self, row: int) -> bool:
+        """Whether the row has no coefficient in the optimum over all rows."""
+        assert self.full is not None
+        return bool(self.full.coefficients[row] == 0)
+
+    @property
+    def rho_width(self) -> float:
+        """Width of the interval in which rho may lie, in the last fold or, wider, over all rows: 0 but where no
+        variable is within its bounds, and the gap negative."""
+        return max([0.0, *(-solved.report.gap for solved in (self.full, self.last) if solved)])

@@ -16,9 +16,8 @@ from libsvmx._train.assembly import assemble_classifier, assemble_single, joined
 from libsvmx._train.limits import ask
 from libsvmx._train.parameter import class_costs
 from libsvmx._train.training import pair_problem, shared_kernels
-from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
+from libsvmx._train.validation.dual_folds import DualFolds, OptimumAtC, optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
-from libsvmx._train.validation.fold_start import OptimumAtC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

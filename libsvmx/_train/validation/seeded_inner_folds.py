@@ -127,7 +127,7 @@ class SeededDual:
     ) -> None:
         self.problem, self.param, self.observer, self.kernels = problem, param, observer, kernels
         self.dual = DualFolds(*kernels.of(problem), param, problem.targets, *costs, observer, problem.sample_weight)
-        solved = self.dual.solve_full(warm, number)
+        solved = self.dual.train_full(warm, number, unfinished=True)
         self.found = Recovered(solved.coefficients, solved.report)
         self.seeding = inner.of_dual
         if param.svm_type.is_regression:
