@@ -6,7 +6,7 @@
         kernel_provider   kernel rows of a problem, shared by pairs and folds; feature_map: features instead
         solve_dual    solve: by Parameter.solver; recover: coefficients and the SolveReport (solve_report) of a solution
         limits        the Control of a solve; observer: Observer
-        probability   sigmoids of pairs, the noise of regressions; inner_folds: what it asks of seeded ones
+        probability   sigmoids of pairs, the noise of regressions
     parameter, problem, model     what goes in and what comes out; checks: what cannot be trained; gamma: the usual one
     option_words      a parameter as options of svmx-train; policy: which way is taken to its results
     prediction        decision values, labels and probabilities of a Model  ──by──>  decision (loops)

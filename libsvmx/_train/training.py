@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
     from libsvmx._train.drawn_folds import Fold, Folds
     from libsvmx._train.folds import Rand
-    from libsvmx._train.inner_folds import DualOptimum, InnerFolds
     from libsvmx._train.observer import Observer
     from libsvmx._train.solve_report import SolveReport
+    from libsvmx._train.validation.seeded_inner_folds import SeededDual, SeededInnerFolds
     from libsvmx._train.warm_start import WarmStart
     from libsvmx._train.zero_weights import CountingPart
     from libsvmx._typing import Buffer
@@ -55,7 +55,7 @@ def train_problem(
     rand: Rand,
     observer: Observer,
     warm: WarmStart | None = None,
-    inner: InnerFolds | None = None,
+    inner: SeededInnerFolds | None = None,
 ) -> Model:
     """Check, then train. ``rand`` draws the inner folds of probability estimates and is moved on; ``warm`` says where
     the dual problems start, those of the folds left out, and keeps their optima; ``inner`` has folds that do not start
@@ -106,7 +106,7 @@ def train_counting(
     observer: Observer,
     kernels: KernelProvider | None = None,
     warm: WarmStart | None = None,
-    inner: InnerFolds | None = None,
+    inner: SeededInnerFolds | None = None,
 ) -> Model:
     """Train on the rows that count. ``kernels``: of these rows and more, if others are to train on them."""
     train = train_classifier if param.svm_type.is_classification else train_single
@@ -173,7 +173,7 @@ def train_single(
     observer: Observer,
     kernels: KernelProvider | None = None,
     warm: WarmStart | None = None,
-    inner: InnerFolds | None = None,
+    inner: SeededInnerFolds | None = None,
 ) -> Model:
     """One-class SVM or regression; all rows count. ``kernels``, ``warm``, ``inner``: as there."""
     kernels = kernels or KernelProvider(problem, param, repeated=param.probability and param.svm_type.is_regression)
@@ -217,7 +217,7 @@ def train_classifier(
     observer: Observer,
     kernels: KernelProvider | None = None,
     warm: WarmStart | None = None,
-    inner: InnerFolds | None = None,
+    inner: SeededInnerFolds | None = None,
 ) -> Model:
     """One against one: a dual problem for each pair of classes; all rows count. ``kernels``, …: as there."""
     labels, start, order = folds.group_classes(problem.targets)
@@ -251,7 +251,7 @@ def pairs_side_by_side(
     observer: Observer,
     kernels: KernelProvider,
     warm: WarmStart | None,
-    inner: InnerFolds | None,
+    inner: SeededInnerFolds | None,
 ) -> Pairs:
     """The solves of a classifier that are in no queue: of each pair the inner folds of its sigmoid, then its own; with
     ``inner`` those of all pairs come first."""
@@ -263,7 +263,7 @@ def pairs_side_by_side(
     n = (n_inner + 1) * len(pairs)
     threads = kernels.at_once_of(n, thread_count(param.threads)) if warm is None else 1
     at_once = 1 if inner and inner.in_turn else threads
-    optima: dict[int, DualOptimum] = {}
+    optima: dict[int, SeededDual] = {}
 
     def inner_fold(k: int, f: int, own: Parameter, observer: Observer) -> Buffer | None:
         (i, j), (inner_order, bounds) = pairs[k], drawn[k]
@@ -449,7 +449,7 @@ def train_all_but(
     rand: Rand,
     observer: Observer,
     kernels: KernelProvider | None = None,
-    inner: InnerFolds | None = None,
+    inner: SeededInnerFolds | None = None,
 ) -> Model:
     """The model of all rows but those held out."""
     return train_counting(problem.take(fold.rest), param, rand, observer, kernels, inner=inner)

@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
-    from libsvmx._train.inner_folds import InnerFolds
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.cross_validation import CrossValidated
     from libsvmx._train.validation.leave_one_out import LeftOneOut
     from libsvmx._train.validation.scheme import Seeding
+    from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds
     from libsvmx._typing import Buffer
     from libsvmx.cli.options import Setter
     from libsvmx.io.svmlight import DataFile
@@ -397,7 +397,7 @@ def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Obse
     return cross_validate(problem, param, job.folds, Rand(), observer, seeding, with_values=False, repeats=repeats)
 
 
-def inner_folds_of(job: Job, param: Parameter) -> InnerFolds | None:
+def inner_folds_of(job: Job, param: Parameter) -> SeededInnerFolds | None:
     """Where the folds behind probability estimates start, if that was asked for."""
     if not job.seeding:
         return None

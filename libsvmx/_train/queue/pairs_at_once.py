@@ -15,27 +15,16 @@ from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Protocol
+    from typing import TypeAlias
 
     from libsvmx._train.assembly import Reports
     from libsvmx._train.folds import Rand
     from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.queue.star_and_chain import Chain, Star
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
-    class KnownOptima(Protocol):
-        """Star or Chain: where the solves of folds start; of pairs of classes, or of that of NO_CLASSES."""
-
-        chained: bool
-
-        def prepare(self, queue: SolveQueue) -> None:
-            """Before solves are added to ``queue``."""
-
-        def parents_of(self, labels: Sequence[int]) -> Buffer:
-            """Of the pairs (0, 1), (0, 2), … of some classes, as of ``TaskList.add_pairs``."""
-
-        def note(self, labels: Sequence[int], first: int) -> None:
-            """Their solves were added, the first of them with that number."""
+    KnownOptima: TypeAlias = Star | Chain
 
 
 # What stands for the classes of a solve that has none.
@@ -79,7 +68,7 @@ class QueuedPairs:
     classes : (labels, start, order), as of ``folds.group_classes``
     costs : list of float          C of each class
     rand : Rand or None            draws the inner folds, in LIBSVM's order; None for no probability estimates
-    known : KnownOptima or None    where the solves start
+    known : Star, Chain or None    where the solves start
     inner : str                    inner folds start from the optimum of their pair: 'star'; from the one before them:
         'chain'; from nothing: ''
     part : (int, int) or None      the numbers of the first pair and the one after the last; None: all of them. Only of

@@ -72,12 +72,15 @@ class Star:
         self.report = queue.summed(0, queue.n_tasks)
 
     def prepare(self, queue: SolveQueue) -> None:
+        """Before solves are added to ``queue``."""
         queue.start_from(self.queue)
 
     def parents_of(self, labels: Sequence[int]) -> Buffer:
+        """Of the pairs (0, 1), (0, 2), … of some classes, or of NO_CLASSES, as of ``TaskList.add_pairs``."""
         return self.solves.of(labels)
 
     def note(self, labels: Sequence[int], first: int) -> None:
+        """Their solves were added, the first of them with that number."""
         if not self.queue.has_run:
             self.solves.put(labels, first)
 

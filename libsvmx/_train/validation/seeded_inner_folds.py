@@ -56,7 +56,10 @@ def seeded_inner_folds(seeding: Seeding, param: Parameter) -> SeededInnerFolds |
 
 
 class SeededInnerFolds:
-    """SeededInnerFolds(seeding, param): an InnerFolds. ``seeding`` is not 'none'; auto is a star here."""
+    """SeededInnerFolds(seeding, param): what a training asks of inner folds that do not start from nothing.
+
+    ``seeding`` is not 'none'; auto is a star here. All rows count.
+    """
 
     def __init__(self, seeding: Seeding, param: Parameter) -> None:
         self.seeding, self.epsilon = seeding, param.svm_type == SvmType.EPSILON_SVR
@@ -79,22 +82,23 @@ class SeededInnerFolds:
 
     @property
     def in_queue(self) -> bool:
-        """As of InnerFolds: all but the exact path."""
+        """Whether a queue does what was asked for: all but the exact path."""
         return self.seeding.seeder != "path"
 
     @property
     def seeder(self) -> str:
-        """As of InnerFolds."""
+        """As of ``TaskList.seed_by``."""
         return self.seeding.seeder
 
     def scheme_in_queue(self, param: Parameter) -> str:
-        """As of InnerFolds. Of nu-SVC auto is from nothing: a start is as far from the optimum."""
+        """How inner folds start there, as of QueuedPairs. Of nu-SVC auto is from nothing: a start is as far from the
+        optimum."""
         usual = self.seeding.seeder == "auto" and not self.seeding.scheme
         return "" if usual and param.svm_type != SvmType.C_SVC else self.of_dual.scheme
 
     @property
     def in_turn(self) -> bool:
-        """As of InnerFolds: in a chain."""
+        """Whether those of a dual problem know of each other: in a chain."""
         return self.of_dual.scheme == "chain"
 
     def optimum(
@@ -107,12 +111,16 @@ class SeededInnerFolds:
         warm: WarmStart | None,
         number: NumberOfDual = (0, 0),
     ) -> SeededDual:
-        """As of InnerFolds."""
+        """The solve of a regression, or of a pair of classes, that is in no queue; as of ``solve_binary``."""
         return SeededDual(self, problem, param, costs, observer, kernels, warm, number)
 
 
 class SeededDual:
-    """SeededDual(inner, problem, param, costs, observer, kernels, warm, number): a DualOptimum; as of ``optimum``."""
+    """SeededDual(inner, problem, param, costs, observer, kernels, warm, number): the optimum of a dual problem, from
+    which its inner folds start; as of ``optimum``.
+
+    ``found``: its coefficients and report.
+    """
 
     def __init__(
         self,
@@ -134,7 +142,9 @@ class SeededDual:
             self.seeding = inner.of_regression(solved.report, len(problem))
 
     def values(self, order: Buffer, bounds: list[int], f: int, observer: Observer, parallel: int) -> Buffer:
-        """As of DualOptimum; constants, as in LIBSVM, if the rest of a pair of classes has but one of them."""
+        """Decision values of the rows order[bounds[f]:bounds[f+1]] by the fold without them; constants, as in LIBSVM,
+        if the rest of a pair of classes has but one of them. ``parallel``: so many folds are solved at a time. Raises
+        Stopped."""
         limits.ask(observer)
         begin, end = bounds[f : f + 2]
         held_out, rest = order[begin:end], folds.all_but(order, begin, end)
@@ -150,7 +160,8 @@ class SeededDual:
         return dual.decided(held_out)
 
     def predicted(self, rand: Rand) -> Buffer:
-        """As of DualOptimum."""
+        """Of a regression, predictions of the rows, each by the inner fold without it, as ``rand`` draws them. Raises
+        Stopped."""
         if self.seeding.seeder == "none":
             own = replace(self.param, probability=False)
             return cross_validate_problem(self.problem, own, INNER_FOLDS, rand, self.observer, self.kernels)
