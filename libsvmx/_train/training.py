@@ -37,7 +37,7 @@ from libsvmx.exceptions import Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
+    from typing import Any, TypeVar
 
     from libsvmx._train.drawn_folds import Fold, Folds
     from libsvmx._train.folds import Rand
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from libsvmx._train.warm_start import WarmStart
     from libsvmx._train.zero_weights import CountingPart
     from libsvmx._typing import Buffer
+
+    Result = TypeVar("Result")
 
 
 def train_problem(
@@ -386,7 +388,10 @@ def cross_validate_problem(
     Folds are LIBSVM's: stratified for classification, plain for the rest and for leave-one-out. ``kernels``: of these
     rows, if there were or will be other solves over them. Raises Stopped.
     """
+    from functools import partial
+
     from libsvmx._train.drawn_folds import draw_repeats
+    from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
 
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
@@ -394,37 +399,40 @@ def cross_validate_problem(
         tell_offset(problem, param, observer)
     (drawn,) = draw_repeats(problem, param, n_folds, 1, rand, observer)
     kernels = kernels or shared_kernels(problem, param, drawn.order)
-    predicted = zeros("d", len(problem))
-    for fold, values in zip(drawn.each, each_fold(drawn, param, observer, kernels), strict=True):
+    queue, predicted = queue_of_folds(problem, param, drawn.n, observer, kernels), zeros("d", len(problem))
+    each: Iterator[Buffer] = each_trained([drawn], param, observer, kernels, predict_fold)
+    if queue:
+        costs_of = partial(class_costs, param=param, observer=observer)
+        each = (fold.predicted for fold in solved_folds(queue, [drawn], param, observer, kernels, costs_of))
+    for fold, values in zip(drawn.each, each, strict=True):
         folds.put_rows(predicted, fold.held_out, values, 1)
     return predicted
 
 
-def each_fold(drawn: Folds, param: Parameter, observer: Observer, kernels: KernelProvider) -> Iterator[Buffer]:
-    """Predictions of one fold after the other: float64, shape (rows held out,). Raises Stopped."""
+def each_trained(
+    drawn: list[Folds],
+    param: Parameter,
+    observer: Observer,
+    kernels: KernelProvider,
+    use: Callable[[Model, Problem, Any], Result],
+    inner: SeededInnerFolds | None = None,
+    told: Callable[[Observer], Observer] | None = None,
+) -> Iterator[Result]:
+    """``use(model, held_out, observer)`` of each fold's model, in their order: trained from nothing, along LIBSVM's
+    path, but ``inner`` folds. ``told``: makes the observer of a fold of that of the call. Raises Stopped."""
     from libsvmx._train.drawn_folds import folds_at_once
-    from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
     from libsvmx._train.side_by_side import param_of, side_by_side
 
-    problem, each = drawn.problem, drawn.each
-    n = len(each)
-    queue = queue_of_folds(problem, param, n, observer, kernels)
-    if queue:
+    problem, each = drawn[0].problem, [fold for own in drawn for fold in own.each]
+    n, (threads, rands) = len(each), folds_at_once(drawn, param, kernels)
 
-        def costs_of(labels: list[int]) -> list[float]:
-            return class_costs(labels, param, observer)
+    def used(f: int, observer: Observer) -> Result:
+        observer = told(observer) if told else observer
+        model = train_all_but(problem, param_of(param, f, n, threads), each[f], rands[f], observer, kernels, inner)
+        limits.ask(observer)  # a fold that was ended early is none
+        return use(model, problem.take(each[f].held_out), observer)
 
-        for found in solved_folds(queue, [drawn], param, observer, kernels, costs_of):
-            yield found.predicted
-        return
-    threads, rands = folds_at_once([drawn], param, kernels)
-
-    def predicted(f: int, observer: Observer) -> Buffer:
-        model = train_all_but(problem, param_of(param, f, n, threads), each[f], rands[f], observer, kernels)
-        limits.ask(observer)
-        return predict_fold(model, problem.take(each[f].held_out), observer)
-
-    yield from side_by_side(predicted, n, threads, observer)
+    yield from side_by_side(used, n, threads, observer)
 
 
 def shared_kernels(problem: Problem, param: Parameter, order: Buffer | None = None) -> KernelProvider:

@@ -19,13 +19,13 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
-from libsvmx._train.drawn_folds import draw_repeats, folds_at_once
+from libsvmx._train.drawn_folds import draw_repeats
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.parameter import class_costs
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
-from libsvmx._train.side_by_side import HandedOn, param_of, side_by_side
-from libsvmx._train.training import predict_fold, shared_kernels, tell_offset, train_all_but
+from libsvmx._train.side_by_side import HandedOn
+from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, by_pairs
 from libsvmx._train.validation.scheme import Seeding, chain_length, check_seedable, scheme_in_queue, star_from
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from libsvmx._train.zero_weights import CountingPart
     from libsvmx._typing import Buffer
 
-    Predictions = tuple[Buffer, Buffer, Buffer | None, Sequence[int] | None]
+    Labels = Sequence[int] | None
+    Predictions = tuple[Buffer, Buffer, Buffer | None, Labels]
 
 # What each fold leaves for a larger C.
 FoldWarmStarts = list[WarmStarts]
@@ -148,9 +149,8 @@ def cross_validate(
             if seeding.scheme == "star" and warm_starts is None:
                 results.full = problem_folds.train_full()
             # in a chain each fold needs the one before
-            at_once = n if seeding.scheme == "star" else 1
-            workers = problem_folds.of_threads(kernels.at_once_of(at_once, thread_count(param.threads)), at_once)
-            seeded(results, part, workers, seeding, warm_starts, left, with_values)
+            threads = kernels.at_once_of(n, thread_count(param.threads)) if seeding.scheme == "star" else 1
+            seeded(results, part, problem_folds, threads, seeding, warm_starts, left, with_values)
     except Stopped as stop:
         consequence = f"the cross-validation has no result; {len(results.reports)} of {n} folds are done"
         raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
@@ -217,7 +217,8 @@ class SeededFold(NamedTuple):
 def seeded(
     results: Results,
     part: CountingPart | None,
-    workers: list[ProblemFolds],
+    whole: ProblemFolds,
+    threads: int,
     seeding: Seeding,
     warm_starts: FoldWarmStarts | HandedOn | None,
     left: Left | None,
@@ -225,21 +226,11 @@ def seeded(
 ) -> None:
     """Folds from what is known; ``left`` takes what they leave for a larger C. Raises Stopped.
 
-    ``workers`` has folds for each thread, which are of ``part``, if there is one; its model predicts the other rows.
+    ``whole`` is of ``part``, if there is one; its model predicts the other rows.
     """
-    problem, threads = results.problem, len(workers)
+    problem = results.problem
 
-    def solved(f: int, observer: Observer) -> SeededFold:
-        ask(observer)
-        problem_folds = workers.pop()
-        try:
-            if threads > 1:
-                problem_folds.begin(observer)
-            return seeded_fold(f, problem_folds, observer)
-        finally:
-            workers.append(problem_folds)
-
-    def seeded_fold(f: int, problem_folds: ProblemFolds, observer: Observer) -> SeededFold:
+    def seeded_fold(problem_folds: ProblemFolds, f: int, observer: Observer) -> SeededFold:
         rest, held_out = results.each[f].rest, results.each[f].held_out
         rows, others = held_out, None
         if part:
@@ -256,7 +247,7 @@ def seeded(
             predictions.append((others, *predicted_by(model, out, observer), model.class_labels))
         return SeededFold(predictions, report, None if left is None else problem_folds.for_larger_C())
 
-    for fold in side_by_side(solved, len(results.each), threads, results.observer):
+    for fold in whole.each(seeded_fold, len(results.each), threads, results.observer):
         for predictions in reversed(fold.predictions):
             results.put(*predictions)
         results.count(fold.report)
@@ -315,36 +306,29 @@ def plain(
     inner: SeededInnerFolds | None,
 ) -> None:
     """LIBSVM's cross-validation: every fold from nothing, along LIBSVM's path, but ``inner`` ones. Raises Stopped."""
-    problem, each, n = results.problem, results.each, len(results.each)
-    threads, rands = folds_at_once(results.drawn, param, kernels)
 
-    def solved(f: int, observer: Observer) -> tuple[Buffer, Buffer | None, FoldReport, Sequence[int] | None]:
-        counting, part = Counting(observer), param_of(param, f, n, threads)
-        began = machine.perf_counter()
-        model = train_all_but(problem, part, each[f], rands[f], counting, kernels, inner)
-        ask(observer)  # a fold that was ended early is none
-        seconds = machine.perf_counter() - began
-        held_out = problem.take(each[f].held_out)
-        values = None
+    def solved(model: Model, held_out: Problem, counting: Counting) -> tuple[Buffer, Buffer | None, FoldReport, Labels]:
+        seconds, values = machine.perf_counter() - counting.began, None
         if with_values:
-            values = prediction.decision_values(model, held_out.matrix, held_out.rows, partial(ask, observer))
+            values = prediction.decision_values(model, held_out.matrix, held_out.rows, partial(ask, counting))
         if values is None or param.probability:
-            predicted = predict_fold(model, held_out, observer)
+            predicted = predict_fold(model, held_out, counting)
         else:
             predicted = prediction.labels_of(model.param, model.class_labels or (), values, len(held_out))
         report = fold_report(counting.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
         return predicted, values, report, model.class_labels
 
-    for fold in side_by_side(solved, n, threads, observer):
+    for fold in each_trained(results.drawn, param, observer, kernels, solved, inner, Counting):
         results.add(*fold)
 
 
 class Counting(Forwarding):
-    """Passes everything on, and sums up what the solves of one fold took."""
+    """Passes everything on, and sums up what the solves of one fold took, which begins now."""
 
     def __init__(self, observer: Observer) -> None:
         super().__init__(observer)
         self.reports: list[SolveReport] = []
+        self.began = machine.perf_counter()
 
     def solved(self, report: SolveReport) -> None:
         self.reports.append(report)

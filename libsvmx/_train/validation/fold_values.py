@@ -12,16 +12,16 @@ from libsvmx._core.arrays import inverse, ramp
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
-from libsvmx._train.drawn_folds import draw_repeats, folds_at_once
+from libsvmx._train.drawn_folds import draw_repeats
 from libsvmx._train.limits import ask, limited
-from libsvmx._train.side_by_side import param_of, side_by_side
-from libsvmx._train.training import shared_kernels, tell_offset, train_all_but
+from libsvmx._train.training import each_trained, shared_kernels, tell_offset
 from libsvmx._train.validation.problem_folds import by_pairs
 from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.folds import Rand
+    from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -65,22 +65,19 @@ def fold_values(
     fold_of = np.repeat(np.arange(k), np.diff(drawn.bounds))[np.asarray(inverse(drawn.order, n))]
     found = FoldValues(fold_of, np.zeros((n, width)), np.zeros((k, tests.n_rows, width)), labels)
 
-    def solved(f: int, observer: Observer) -> tuple[FloatArray, FloatArray]:
-        model = train_all_but(problem, param_of(param, f, k, threads), each[f], rands[f], observer, kernels)
-        ask(observer)  # a fold that was ended early is none
-        both = (problem.matrix, problem.take(each[f].held_out).rows), (tests, ramp(tests.n_rows))
+    def values_by(model: Model, held_out: Problem, observer: Observer) -> list[FloatArray]:
+        both = (problem.matrix, held_out.rows), (tests, ramp(tests.n_rows))
         values = (prediction.decision_values(model, *rows, partial(ask, observer)) for rows in both)
-        own, new = (
+        return [
             np.asarray(by_pairs(part, len(rows), model.class_labels, labels)).reshape(len(rows), width)
             for part, (_, rows) in zip(values, both, strict=True)
-        )
-        return own, new
+        ]
 
     done = 0
     try:
         kernels = shared_kernels(problem, param)
-        threads, rands = folds_at_once([drawn], param, kernels)
-        for fold, (own, new) in zip(each, side_by_side(solved, k, threads, observer), strict=True):
+        trained = each_trained([drawn], param, observer, kernels, values_by)
+        for fold, (own, new) in zip(each, trained, strict=True):
             ask(observer)
             found.own[np.asarray(fold.held_out)], found.new[done] = own, new
             done += 1

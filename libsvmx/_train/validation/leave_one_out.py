@@ -23,7 +23,6 @@ from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.drawn_folds import Fold, draw_folds
 from libsvmx._train.limits import ask, limited
-from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.training import predict_fold, shared_kernels, tell_offset, train_all_but
 from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport
@@ -202,22 +201,19 @@ def each_left_out(
     observer: Observer,
 ) -> Iterator[LeftOut]:
     """``without(folds, row, observer)`` of the rows 0, 1, … n - 1, some at a time by each thread. Raises Stopped."""
-    workers = problem_folds.of_threads(threads, n)
     size = max(1, min(MOST_ROWS, n // (BATCHES_PER_THREAD * threads))) if threads > 1 else 1
 
-    def batch(b: int, observer: Observer) -> tuple[list[LeftOut], Stopped | None]:
-        own, done = workers.pop(), []  # there is one for each thread
+    def batch(own: ProblemFolds, b: int, observer: Observer) -> tuple[list[LeftOut], Stopped | None]:
+        done: list[LeftOut] = []
         try:
             for row in range(b * size, min(n, (b + 1) * size)):
                 ask(observer)
                 done.append(without(own, row, observer))
         except Stopped as stop:
             return done, stop
-        finally:
-            workers.append(own)
         return done, None
 
-    for done, stop in side_by_side(batch, (n + size - 1) // size, threads, observer):
+    for done, stop in problem_folds.each(batch, (n + size - 1) // size, threads, observer):
         yield from done
         if stop is not None:
             raise stop

@@ -15,13 +15,14 @@ from libsvmx._train import folds, prediction
 from libsvmx._train.assembly import assemble_classifier, assemble_single, joined_betas
 from libsvmx._train.limits import ask
 from libsvmx._train.parameter import class_costs
+from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.training import pair_problem, shared_kernels
 from libsvmx._train.validation.dual_folds import DualFolds, OptimumAtC, optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Self
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Self, TypeVar
 
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from libsvmx._train.validation.dual_folds import SolvedFold
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._typing import Buffer
+
+    Result = TypeVar("Result")
 
 # Optima of one fold by pair of classes; of a single dual as that of ``SINGLE``.
 WarmStarts = dict[tuple[int, int], OptimumAtC]
@@ -76,11 +79,25 @@ class ProblemFolds:
         for i, j in combinations(range(len(self.labels)), 2):
             self.duals[i, j] = dual_of(pair_problem(problem, order, start, i, j), costs[i], costs[j])
 
-    def of_threads(self, threads: int, n: int) -> list[Self]:
-        """Those of so many threads that do n solves, whose kernel rows, which share the memory, and ``last`` are their
-        own: itself if there is but one."""
+    def each(
+        self, solve: Callable[[Self, int, Observer], Result], n: int, threads: int, observer: Observer
+    ) -> Iterator[Result]:
+        """``solve(folds, k, observer)`` for k = 0, 1, … n - 1, side by side. Several threads have folds of their own,
+        with kernel rows, which share the memory, and ``last``. Raises Stopped."""
         at_once = min(threads, n)
-        return [self.of_thread(at_once) for _ in range(at_once)] if at_once > 1 else [self]
+        workers = [self.of_thread(at_once) for _ in range(at_once)] if at_once > 1 else [self]
+
+        def solved(k: int, observer: Observer) -> Result:
+            ask(observer)
+            own = workers.pop()  # there is one for each thread
+            try:
+                if at_once > 1:
+                    own.begin(observer)
+                return solve(own, k, observer)
+            finally:
+                workers.append(own)
+
+        return side_by_side(solved, n, at_once, observer)
 
     def of_thread(self, at_once: int) -> Self:
         """Those of one of so many threads."""
