@@ -10,7 +10,7 @@
     grid_pool         Workers                           same_steps      points that need no computing
     fold_column       Column, folds that are given at all C of one gamma: what the searches of sklearn/ hold
     permutations      the same of permuted targets
-    given_folds       predicted_folds: folds that are given, by the path of LIBSVM, in a queue if that pays
+    given_folds       predicted_folds: folds that are given, by the path of LIBSVM: many trainings
     fold_values       values of all rows by the models of folds         calibration   sigmoids of probability="cv"
 
 One fold: cross_validate -> folds.solve(rest, held_out) -> for each dual: held_out closes the boxes of its rows;
