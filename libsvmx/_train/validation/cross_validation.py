@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import not_done, zeros
 from libsvmx._core.machine import machine
@@ -133,12 +133,11 @@ def cross_validate(
     if isinstance(warm_starts, list) and len(warm_starts) != n:
         warm_starts = None  # they are of other folds
     warm_starts = warm_starts or None
-    left = None
+    left: FoldWarmStarts | None = None
     try:
         kernels = kernels or shared_kernels(problem, param, drawn[0].order)
         linked = warm_starts is not None or for_larger_C
         seeding, queue = chosen(seeding, drawn, param, len(results.labels), observer, kernels, linked)
-        left = Left(hand_on) if for_larger_C and seeding.scheme and queue is None else None
         if queue is not None:
             queued(results, queue, param, observer, with_values, kernels, seeding, inner)
         elif not seeding.scheme:
@@ -150,11 +149,13 @@ def cross_validate(
                 results.full = problem_folds.train_full()
             # in a chain each fold needs the one before
             threads = kernels.at_once_of(n, thread_count(param.threads)) if seeding.scheme == "star" else 1
-            seeded(results, part, problem_folds, threads, seeding, warm_starts, left, with_values)
+            left = seeded(
+                results, part, problem_folds, threads, seeding, warm_starts, for_larger_C, hand_on, with_values
+            )
     except Stopped as stop:
         consequence = f"the cross-validation has no result; {len(results.reports)} of {n} folds are done"
         raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
-    return results.result(seeding, left.all if left else None)
+    return results.result(seeding, left)
 
 
 def chosen(
@@ -192,28 +193,6 @@ def chosen(
     return seeding.usual(n_folds, linked, star_from(param)), None
 
 
-class Left:
-    """Left(hand_on): what folds leave for a larger C, fold by fold, and who waits for it."""
-
-    def __init__(self, hand_on: Callable[[WarmStarts], None] | None) -> None:
-        self.all: FoldWarmStarts = []
-        self.hand_on = hand_on
-
-    def add(self, of_fold: WarmStarts) -> None:
-        self.all.append(of_fold)
-        if self.hand_on is not None:
-            self.hand_on(of_fold)
-
-
-class SeededFold(NamedTuple):
-    """A fold: of the rows that are predicted, the predictions, decision values and the classes these are of, and the
-    same of rows that take no part in any fold, if there are any; how it was solved, and what it leaves."""
-
-    predictions: list[Predictions]
-    report: FoldReport
-    left: WarmStarts | None
-
-
 def seeded(
     results: Results,
     part: CountingPart | None,
@@ -221,16 +200,19 @@ def seeded(
     threads: int,
     seeding: Seeding,
     warm_starts: FoldWarmStarts | HandedOn | None,
-    left: Left | None,
+    for_larger_C: bool,
+    hand_on: Callable[[WarmStarts], None] | None,
     with_values: bool,
-) -> None:
-    """Folds from what is known; ``left`` takes what they leave for a larger C. Raises Stopped.
+) -> FoldWarmStarts | None:
+    """Folds from what is known. Returns what they leave for a larger C, if that is wanted. Raises Stopped.
 
     ``whole`` is of ``part``, if there is one; its model predicts the other rows.
     """
-    problem = results.problem
+    problem, left = results.problem, FoldWarmStarts()
 
-    def seeded_fold(problem_folds: ProblemFolds, f: int, observer: Observer) -> SeededFold:
+    def seeded_fold(
+        problem_folds: ProblemFolds, f: int, observer: Observer
+    ) -> tuple[list[Predictions], FoldReport, WarmStarts]:
         rest, held_out = results.each[f].rest, results.each[f].held_out
         rows, others = held_out, None
         if part:
@@ -244,21 +226,19 @@ def seeded(
         ]
         if others is not None and len(others):
             model, out = problem_folds.model_of(rest), problem.take(others)
-            predictions.append((others, *predicted_by(model, out, observer), model.class_labels))
-        return SeededFold(predictions, report, None if left is None else problem_folds.for_larger_C())
+            values = prediction.decision_values(model, out.matrix, out.rows, partial(ask, observer))
+            predicted = prediction.labels_of(model.param, model.class_labels or (), values, len(out))
+            predictions.append((others, predicted, values, model.class_labels))
+        return predictions, report, problem_folds.for_larger_C() if for_larger_C else {}
 
-    for fold in whole.each(seeded_fold, len(results.each), threads, results.observer):
-        for predictions in reversed(fold.predictions):
-            results.put(*predictions)
-        results.count(fold.report)
-        if left is not None and fold.left is not None:
-            left.add(fold.left)
-
-
-def predicted_by(model: Model, problem: Problem, observer: Observer) -> tuple[Buffer, Buffer]:
-    """Predictions and decision values of rows that took no part in any fold. Raises Stopped."""
-    values = prediction.decision_values(model, problem.matrix, problem.rows, partial(ask, observer))
-    return prediction.labels_of(model.param, model.class_labels or (), values, len(problem)), values
+    for predictions, report, of_fold in whole.each(seeded_fold, len(results.each), threads, results.observer):
+        for predicted in reversed(predictions):
+            results.put(*predicted)
+        results.count(report)
+        left.append(of_fold)
+        if hand_on is not None and for_larger_C:
+            hand_on(of_fold)
+    return left if for_larger_C else None
 
 
 def queued(
