@@ -56,7 +56,7 @@ cdef class FoldChange:
     cdef readonly Py_ssize_t size
     cdef readonly tuple sums
     cdef readonly object lower, upper, group, row, beta, scores, leaving, entering
-    cdef readonly double most_work, path_work
+    cdef readonly double most_work, work, path_work
     cdef readonly bint path_whole
     cdef Targets targets
     cdef FoldStart at

@@ -49,6 +49,7 @@ cdef class FoldChange:
     Attributes
     ----------
     size, lower, upper, group, row       those of the problem
+    work : float                         values that least squares have worked on
     path_work, path_whole : float, bool  what the path of a seeder worked on, -1 without one; whether it came to its end
     """
 
@@ -94,10 +95,6 @@ cdef class FoldChange:
     cdef ComputedRows rows(self):
         """Kernel rows with all rows of the kernel."""
         return ComputedRows(self.kernel, self.targets or self.kernel.targets(ramp(self.kernel.n)), self.control)
-
-    def tell_of_path(self, double work, bint whole):
-        """A path has led to the start."""
-        self.path_work, self.path_whole = work, whole
 
     def kept(self):
         """The known beta within the new bounds, so 0 for R: where every seeder begins. float64, shape (m,)."""

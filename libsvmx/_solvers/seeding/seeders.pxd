@@ -28,6 +28,7 @@ cdef class Replacement:
     cdef double[::1] goal, right, column
     cdef double *values             # K of the unknowns with the equations, one unknown after the other
     cdef Py_ssize_t room
+    cdef double work                # values that the last least squares have worked on
     cdef int reserve(self, Py_ssize_t m) except -1
     cdef int replace(self, FoldStart *at, StartRows rows, Control control, double most_work) except -1 nogil
     cdef Py_ssize_t choose_unknowns(self, FoldStart *at, double most_work) noexcept nogil

@@ -76,7 +76,7 @@ cdef class FoldSeeder:
         memcpy(&self.origin[0], at.beta, at.m * sizeof(double))
         memcpy(&self.before[0], at.beta, at.m * sizeof(double))
         memset(&self.leaving[0], 0, at.m * sizeof(double))
-        at.leaving, self.along_path = &self.leaving[0], False
+        at.leaving, self.along_path, self.replacement.work = &self.leaving[0], False, 0.0
         if kind == ATO and not most_work > 0:
             kind = self.cheapest(at)
         if kind == ATO:
@@ -234,8 +234,8 @@ cpdef str name_of(SeederKind kind):
 
 
 def start_of(FoldChange change, str name, bint proposed=False):
-    """(beta, V), float64, shape (m,): a feasible start by a seeder; None if the fold is infeasible. ``change`` is told what
-    a path has worked on. ``proposed``: beta as the seeder proposes it, within its bounds, and no V; for tests. Raises
+    """(beta, V), float64, shape (m,): a feasible start by a seeder; None if the fold is infeasible. ``change`` has what
+    it has worked on. ``proposed``: beta as the seeder proposes it, within its bounds, and no V; for tests. Raises
     Stopped."""
     cdef FoldStart *at = change.begin()
     cdef ComputedRows rows = change.rows()
@@ -251,8 +251,9 @@ def start_of(FoldChange change, str name, bint proposed=False):
                 seeder.propose(at, rows, change.control, kind, change.most_work, &scores[0])
             else:
                 feasible = seeder.make(at, rows, change.control, kind, change.most_work, &scores[0])
+    change.work = seeder.replacement.work
     if seeder.along_path:
-        change.tell_of_path(seeder.path.work, seeder.path.whole)
+        change.path_work, change.path_whole = seeder.path.work, seeder.path.whole
     return (memoryview(change.start), scores_) if feasible else None
 
 
@@ -348,6 +349,7 @@ cdef class Replacement:
                     self.column[u] += 1.0
             diagonal = svmx_dot(n_equations, own, own) + 1.0
             control.asked(k * (n_equations + k) + n_equations)
+            self.work += k * (n_equations + k) + n_equations
             pivot = self.factor.border(&self.column[0], diagonal)
             if not pivot > SINGULAR * diagonal:
                 continue

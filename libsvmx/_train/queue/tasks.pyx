@@ -640,6 +640,7 @@ cdef class QueueStarts:
         self.at.entering = &self.entering[0]
         self.at.sum[0] = self.at.sum[1] = 0.0
         self.at.n_left = self.at.n_entering = 0
+        self.seeder.replacement.work = 0.0
         for v in range(m):
             self.at.sum[dual.group[v]] += dual.beta[v]
             if dual.group[v]:
@@ -724,7 +725,8 @@ cdef class QueueStarts:
         elif by_path:
             self.budget.note(former.along_path, self.seeder.path.whole, self.seeder.path.work, steps)
         if not by_path:
-            self.budget.note(seeded, True, work_of_start(former.n, former.n_left + former.n_new), steps)
+            self.budget.note(seeded, True, work_of_start(former.n, former.n_left + former.n_new) + self.seeder.replacement.work,
+                             steps)
         self.last_task = self.todo.number_of(task)
 
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil:

@@ -334,7 +334,7 @@ class DualFolds:
         elif start.seeder == "ato":
             self.budget.note(change.path_work >= 0, change.path_whole, change.path_work, work)
         else:
-            start_work = work_of_start(self.kernel.n, start_values // self.kernel.n)
+            start_work = work_of_start(self.kernel.n, start_values // self.kernel.n) + change.work
             self.budget.note(True, True, start_work + WORK_IN_BLOCKS * start_values, work)
 
     def _change(
