@@ -1,11 +1,10 @@
 """Kernel values: rows of training, where they are kept, panels of prediction, low-rank factors.
 
-Kernel <- SharedKernel, DoubleGramKernel
-                                K of a problem's rows, without labels; open kernel_matrix.pyx first
+Kernel <- SharedKernel          K of a problem's rows, without labels; open kernel_matrix.pyx first
 Targets                         rows that a row of K is computed against, chosen by Kernel.targets
   <- DotTargets                 holds Products and applies the kernel function (_core/loops/kernel_functions.c)
   <- BitTargets                 rows of 0 and 1, looked up by shared ones
-  <- SharedTargets              gathered from SharedRows, DoubleGramTargets from a DoubleGram
+  <- SharedTargets              gathered from SharedRows
 Products                        dot products of one row with many, chosen by density
   <- PanelProducts, IntegerProducts, PostingProducts, ColumnProducts, GivenValues
 RbfPanels                       RBF values from PanelProducts in one pass (_core/loops/rbf.c)
@@ -18,7 +17,6 @@ KernelRows                      what a solver asks for rows; its positions, acti
 Symmetry                        holds Targets: values that are copied from stored rows
 SharedRows (sharedrows)         holds Targets: rows that folds and pairs of classes share; makes SharedKernels
 DoubleRows (gram)               holds Targets: rows in double, for paths
-DoubleGram (gram)               all values in double, for many paths; makes DoubleGramKernels
 ExpansionShapley (shapley)      Shapley values of a sum of RBF or Laplacian kernel values
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or near them with a bound
   <- CrossTable                 of all pairs of rows, computed once

@@ -50,24 +50,6 @@ cdef class GramRows(KernelRows):
 cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, asking) except -1
 
 
-cdef class DoubleGram:
-    cdef readonly Kernel kernel
-    cdef readonly Py_ssize_t n
-    cdef double *values             # (n, n)
-
-
-cdef class DoubleGramKernel(Kernel):
-    cdef DoubleGram gram
-    cdef const int32_t[::1] origin  # rows of ``gram``
-
-
-cdef class DoubleGramTargets(Targets):
-    cdef DoubleGram gram
-    cdef const int32_t[::1] origin
-    cdef const int32_t[::1] target  # the same of targets
-    cdef bint whole                 # targets are all rows of ``gram``, in their order
-
-
 cdef enum:
     FEW_ROWS = 4    # are computed one by one: to lay out all for more takes as long as four or five of them
 

@@ -1,8 +1,7 @@
-"""All kernel values of a small problem, for many solves over the same few rows: in float, or in double for paths.
+"""Kernel rows for many solves over the same few rows, and for paths.
 
-    Gram          in float, LIBSVM's bits; GramRows are those of a part of the rows
-    DoubleGram    in double, for the paths of folds
-    DoubleRows    rows in double over rows that come and go, computed, or copied from a DoubleGram
+    Gram          all values in float, LIBSVM's bits; GramRows are those of a part of the rows
+    DoubleRows    rows in double over rows that come and go
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -16,9 +15,8 @@ from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.kernel_matrix cimport LONG_NS, Kernel, Targets
 from libsvmx._kernels.rowstore cimport padded
 
-from libsvmx._core.arrays import ramp, take_int32
+from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
-from libsvmx._kernels.kernel_matrix import check_members
 
 
 # ---- All kernel values in float --------------------------------------------------------------------
@@ -235,89 +233,6 @@ cdef class GramRows(KernelRows):
         self.n_swaps += 1
         self.index[a], self.index[b] = self.index[b], self.index[a]
         self.at[a], self.at[b] = self.at[b], self.at[a]
-        return 0
-
-
-# ---- All kernel values in double -------------------------------------------------------------------
-#
-# All kernel values in double, for paths over parts of the same rows.
-#
-# The paths of the folds of a cross-validation ask for the same rows over and over. Where all values fit, they are computed
-# once, and each path copies, or gathers, what it asks for. Written before threads start.
-
-cdef class DoubleGram:
-    """DoubleGram(kernel, asking): K(i, j) of all rows of ``kernel``, float64, shape (n, n).
-
-    Parameters
-    ----------
-    kernel : Kernel          symmetric, not a given one
-    asking : Token          is told of the work
-    """
-
-    def __cinit__(self, Kernel kernel, asking):
-        cdef Py_ssize_t i, j, first
-        cdef Targets targets = kernel.double_targets()
-        cdef double *row
-        if kernel.given:
-            raise ValueError("a given kernel is not shared")
-        self.kernel, self.n = kernel, kernel.n
-        self.values = <double *>malloc(max(self.n * self.n, 1) * sizeof(double))
-        if self.values == NULL:
-            raise MemoryError(f"kernel values of {self.n} rows")
-        for i in range(self.n):
-            row = self.values + i * self.n
-            with nogil:
-                first = i // targets.tile * targets.tile
-                targets.fill_doubles(<int32_t>i, first, self.n, row)
-                for j in range(first):
-                    row[j] = self.values[j * self.n + i]
-            kernel.values_computed += self.n - first
-            asking.ask(4 * self.n)
-
-    def __dealloc__(self):
-        free(self.values)
-
-    def part(self, members):
-        """The kernel of the rows ``members``, a buffer of int32 that is kept."""
-        cdef Kernel whole = self.kernel
-        check_members(members, self.n)
-        cdef DoubleGramKernel part = DoubleGramKernel(whole.matrix, take_int32(whole.rows, members), whole.kind, whole.degree,
-                                                      whole.gamma, whole.coef0, whole, members)
-        part.gram, part.origin = self, members
-        return part
-
-
-cdef class DoubleGramKernel(Kernel):
-    """Kernel of a part of the rows of a DoubleGram, for paths; see DoubleGram.part."""
-
-    def part(self, members):
-        check_members(members, self.n)
-        return self.gram.part(take_int32(self.origin, members))
-
-    def double_targets(self, members=None, bint few=False):
-        return DoubleGramTargets(self, ramp(self.n) if members is None else members)
-
-
-cdef class DoubleGramTargets(Targets):
-    """Values in double that are there."""
-
-    def __cinit__(self, DoubleGramKernel kernel, members):
-        cdef Py_ssize_t k
-        self.kernel, self.gram, self.origin, self.tile = kernel, kernel.gram, kernel.origin, 1
-        self.target = take_int32(kernel.origin, members)
-        self.n = self.target.shape[0]
-        self.whole = self.n == self.gram.n
-        for k in range(self.n):
-            self.whole = self.whole and self.target[k] == k
-
-    cdef int fill_doubles(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        cdef Py_ssize_t k
-        cdef const double *row = self.gram.values + self.origin[i] * self.gram.n
-        if self.whole:
-            memcpy(out + begin, row + begin, (end - begin) * sizeof(double))
-        else:
-            for k in range(begin, end):
-                out[k] = row[self.target[k]]
         return 0
 
 

@@ -20,7 +20,7 @@ from libsvmx._core.process cimport ThreadPool
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, PanelProducts, Products, RbfPanels
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
-from libsvmx._core.buffers import zeros
+from libsvmx._core.buffers import filled, table, zeros
 from libsvmx._kernels.products import GivenValues, StreamedProducts, products_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
@@ -223,6 +223,29 @@ cdef class Kernel:
         """Targets, all the rows by default, that give values in double, by ``fill_doubles``; ``few``: of a few rows, so
         that nothing is laid out for more. The bits are the same."""
         return DotTargets(self, ramp(self.n) if members is None else members, False, None, few)
+
+    def tabulated(self, asking):
+        """The same kernel, which is symmetric, with all its values in double, for many paths over these rows: a given one.
+
+        ``asking`` is told of the work.
+        """
+        cdef Targets targets = self.double_targets()
+        cdef Py_ssize_t i, j, first, n = self.n
+        values_ = table("d", n, n)
+        cdef double[:, ::1] values = values_
+        cdef double *row
+        for i in range(n):
+            row = &values[i, 0]
+            with nogil:
+                first = i // targets.tile * targets.tile
+                targets.fill_doubles(<int32_t>i, first, n, row)
+                for j in range(first):
+                    row[j] = values[j, i]
+            self.values_computed += n - first
+            asking.ask(4 * n)
+        starts = filled("q", range(0, (n + 1) ** 2, n + 1))
+        matrix = CsrMatrix(starts, ramp(n + 1), values_, copy=False, regular=True)
+        return Kernel(matrix, ramp(n), KernelType.PRECOMPUTED, self.degree, self.gamma, self.coef0)
 
     def row(self, Py_ssize_t i):
         """K(i, .) over the whole problem as a buffer of float32, shape (n,)."""

@@ -18,7 +18,6 @@ import numpy as np
 from libsvmx._core import memory
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
-from libsvmx._kernels.gram import DoubleGram
 from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._solvers.path.motion import LINE, MEMBER, SET, Trace
 from libsvmx._train.limits import ask, control_of
@@ -61,12 +60,12 @@ class Ways:
         param, problem = state.param, state.problem
         self.state, self.costs = state, costs_between(param.C, C_max)
         budget, n_bytes = param.cache_bytes, 8.0 * len(problem) ** 2
-        self.kernel: Any = Kernel(
+        self.kernel = Kernel(
             problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0
         )
         fits = n_bytes * (1 + threads) <= param.policy.memory_share * budget
         if fits and param.kernel_type != KernelType.PRECOMPUTED:  # whose state has all values
-            self.kernel = DoubleGram(self.kernel, control_of(param, observer))
+            self.kernel = self.kernel.tabulated(control_of(param, observer))
             budget -= n_bytes
         self.budget_bytes = budget / threads
         self.bounds = {pair: self.bounds_of(pair) for pair in state.binaries}
