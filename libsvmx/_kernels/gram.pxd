@@ -29,7 +29,6 @@ cdef class Gram(KernelValues):
 cdef class GramRows(KernelRows):
     cdef KernelValues values
     cdef int32_t[::1] member        # place in ``values`` of each row of the part
-    cdef int32_t[::1] at            # the same of each position
     cdef Py_ssize_t n_rows          # of the part
     cdef int32_t[::1] run           # first of each stretch of them whose places in ``values`` follow each other
     cdef Py_ssize_t n_runs
@@ -39,12 +38,8 @@ cdef class GramRows(KernelRows):
     cdef int32_t n_slots
     cdef Py_ssize_t stride
     cdef int64_t[::1] synced        # swaps that the slot of a row has seen, -1 if it has none
-    cdef int32_t *swaps             # pairs of positions
-    cdef int64_t n_swaps
-    cdef int64_t room_for_swaps
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil
     cdef void copy(self, const float *row, float *values) noexcept nogil
-    cdef bint sync(self, int32_t i, float *values) noexcept nogil
 
 
 cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, asking) except -1

@@ -13,7 +13,7 @@ from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.slab cimport svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.kernel_matrix cimport LONG_NS, Kernel, Targets
-from libsvmx._kernels.rowstore cimport padded
+from libsvmx._kernels.rowstore cimport SWAP_NS, KernelRows, padded
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
@@ -29,8 +29,8 @@ from libsvmx._core.buffers import zeros
 
 # Rows of a part that follow each other among the values are copied as a run; it pays from this mean length on.
 cdef Py_ssize_t LEAST_RUN = 16
-# Following one swap of positions, in nanoseconds, and gathering a value.
-cdef double SWAP_NS = 2.0, GATHER_NS = 0.5
+# Gathering a value, in nanoseconds.
+cdef double GATHER_NS = 0.5
 # Values of a square that are copied across before its owner is asked again, and rows of one that one thread copies.
 cdef Py_ssize_t COPIED_AT_ONCE = 1 << 16, SHORT = 256
 
@@ -154,14 +154,11 @@ cdef class GramRows(KernelRows):
 
     def __cinit__(self, KernelValues values, Py_ssize_t most_rows, Py_ssize_t most_positions, ThreadPool pool):
         self.values, self.kernel, self.pool, self.whole = values, values.kernel, pool, True
-        self.index, self.at = zeros("i", most_positions), zeros("i", most_positions)
+        self.index, self.place = zeros("i", most_positions), zeros("i", most_positions)
         self.member, self.synced = zeros("i", most_rows), zeros("q", most_rows)
         self.slot_of, self.run = zeros("i", most_rows), zeros("i", most_rows)
         self.slab = Slab(most_rows * padded(most_positions), "kernel rows")
         self.slots = self.slab.values
-
-    def __dealloc__(self):
-        free(self.swaps)
 
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil:
         """A part of n rows of ``values``; a position for each of them, or, ``doubled``, another n for the same rows."""
@@ -177,7 +174,7 @@ cdef class GramRows(KernelRows):
                 self.n_runs += 1
         for p in range(self.size):
             self.index[p] = <int32_t>(p if p < n else p - n)
-            self.at[p] = self.member[self.index[p]]
+            self.place[p] = self.member[self.index[p]]
         self.rows_computed = self.rows_found = self.n_swaps = 0
         self.n_slots, self.stride = 0, padded(self.size)
 
@@ -191,9 +188,11 @@ cdef class GramRows(KernelRows):
         if self.synced[i] < 0 and self.n_runs * LEAST_RUN <= self.n_rows and self.n_swaps * SWAP_NS <= self.size * GATHER_NS:
             self.copy(self.values.at(self.member[i]), values)
             self.synced[i] = 0
-        if self.synced[i] != self.n_swaps and not self.sync(i, values):
-            svmx_gather(self.size, self.values.at(self.member[i]), &self.at[0], values)
-            self.synced[i] = self.n_swaps
+        if self.synced[i] != self.n_swaps and (
+                self.synced[i] < 0
+                or not self.follow(values, <int32_t>self.size, self.synced[i], self.size * GATHER_NS)):
+            svmx_gather(self.size, self.values.at(self.member[i]), &self.place[0], values)
+        self.synced[i] = self.n_swaps
         self.rows_found += 1
         return values
 
@@ -207,33 +206,9 @@ cdef class GramRows(KernelRows):
         if self.size > n:
             memcpy(values + n, values, n * sizeof(float))
 
-    cdef bint sync(self, int32_t i, float *values) noexcept nogil:
-        """Let a row follow the swaps it has missed; False if it had better be gathered again."""
-        cdef int64_t k
-        cdef int32_t a, b
-        if self.synced[i] < 0 or (self.n_swaps - self.synced[i]) * SWAP_NS > self.size * GATHER_NS:
-            return False
-        for k in range(self.synced[i], self.n_swaps):
-            a, b = self.swaps[2 * k], self.swaps[2 * k + 1]
-            values[a], values[b] = values[b], values[a]
-        self.synced[i] = self.n_swaps
-        return True
-
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
-        cdef int64_t room
-        cdef void *grown
-        if self.n_swaps == self.room_for_swaps:
-            room = 2 * self.room_for_swaps + 1024
-            grown = realloc(self.swaps, 2 * room * sizeof(int32_t))
-            if grown == NULL:
-                with gil:
-                    raise MemoryError("swaps of variables")
-            self.swaps, self.room_for_swaps = <int32_t *>grown, room
-        self.swaps[2 * self.n_swaps], self.swaps[2 * self.n_swaps + 1] = <int32_t>a, <int32_t>b
-        self.n_swaps += 1
-        self.index[a], self.index[b] = self.index[b], self.index[a]
-        self.at[a], self.at[b] = self.at[b], self.at[a]
-        return 0
+        KernelRows.swap(self, a, b)
+        return self.note_swap(a, b)
 
 
 # ---- Kernel rows in double over rows that come and go ----------------------------------------------

@@ -9,6 +9,9 @@ cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
     return (n + 15) // 16 * 16
 
 
+cdef double SWAP_NS
+
+
 cdef enum:
     LAID_ROWS = 4  # two that are in use, and the two violators of problems with two groups
 
@@ -25,8 +28,13 @@ cdef class KernelRows:
     cdef readonly bint whole        # row_of has the values of all positions
     cdef bint injective             # no two positions share a row; False where that is not known
     cdef bint by_row                # whole rows are stored by target, each kernel row once, not by position
-    cdef int32_t[::1] place         # by_row: target of a position
-    cdef int32_t[::1] row_of_target # kernel row
+    cdef int32_t[::1] place         # of a position: its target in a RowStore, its row of the values in GramRows
+    cdef int32_t[::1] row_of_target # by_row: kernel row
+    cdef int32_t *swaps             # pairs of positions, see ``note_swap``
+    cdef int64_t n_swaps
+    cdef int64_t room_for_swaps
+    cdef int note_swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
+    cdef bint follow(self, float *values, int32_t length, int64_t since, double spared_ns) noexcept nogil
     cdef const float *row(self, Py_ssize_t position) except NULL nogil
     cdef const float *row_of(self, int32_t i) except NULL nogil
     cdef bint to_compute(self, int32_t i) except -1 nogil
@@ -40,25 +48,6 @@ cdef class KernelRows:
     cdef void shorten(self) noexcept nogil
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
     cdef void resize(self, Py_ssize_t active) noexcept nogil
-
-
-cdef class RowSlots(KernelRows):
-    cdef readonly Py_ssize_t capacity
-    cdef double budget_bytes
-    cdef Py_ssize_t stride          # floats of a slot
-    cdef Py_ssize_t slab_bytes
-    cdef Py_ssize_t per_slab
-    cdef Py_ssize_t n_slabs
-    cdef Py_ssize_t used
-    cdef float **slabs
-    cdef int32_t[::1] slot_of       # a kernel row, -1 for none
-    cdef int32_t[::1] row_in        # a slot
-    cdef int lay_slabs(self, Py_ssize_t length) except -1
-    cdef void empty(self) noexcept nogil
-    cdef void cut(self, Py_ssize_t length) noexcept nogil
-    cdef Py_ssize_t fitting(self) noexcept nogil
-    cdef int32_t unused(self) noexcept nogil
-    cdef float *slot(self, Py_ssize_t s) noexcept nogil
 
 
 cdef class Symmetry:
@@ -76,7 +65,17 @@ cdef class Symmetry:
                            double expected_ns) noexcept nogil
 
 
-cdef class RowStore(RowSlots):
+cdef class RowStore(KernelRows):
+    cdef readonly Py_ssize_t capacity
+    cdef double budget_bytes
+    cdef Py_ssize_t stride          # floats of a slot
+    cdef Py_ssize_t slab_bytes
+    cdef Py_ssize_t per_slab
+    cdef Py_ssize_t n_slabs
+    cdef Py_ssize_t used
+    cdef float **slabs
+    cdef int32_t[::1] slot_of       # a kernel row, -1 for none
+    cdef int32_t[::1] row_in        # a slot
     cdef int64_t rows_taken         # computed or shared; the clock of what was when
     cdef Py_ssize_t extent          # values in a row: of the active positions, or of all if whole
     cdef bint unsettled             # the active part has changed since the last row
@@ -100,9 +99,6 @@ cdef class RowStore(RowSlots):
     cdef int64_t rows_before        # rows_taken when the positions last changed
     cdef int32_t[::1] length        # values in the slot
     cdef int64_t[::1] synced        # swaps the slot has seen
-    cdef int32_t *swaps             # pairs of positions
-    cdef int64_t n_swaps
-    cdef int64_t room_for_swaps
     cdef double credit_ns           # what memory saved, or would have, beyond what was spent on it
     cdef int64_t again              # rows that were computed again in a full store
     cdef int64_t patience           # so many guesses may wait to be used
@@ -116,6 +112,11 @@ cdef class RowStore(RowSlots):
     cdef uint64_t dice
     cdef unsigned char[::1] ahead   # by slot: computed on a guess, with a missing row, and not asked for yet
 
+    cdef int lay_slabs(self, Py_ssize_t length) except -1
+    cdef void cut(self, Py_ssize_t length) noexcept nogil
+    cdef Py_ssize_t fitting(self) noexcept nogil
+    cdef int32_t unused(self) noexcept nogil
+    cdef float *slot(self, Py_ssize_t s) noexcept nogil
     cdef const float *by_position(self, int32_t i, const float *values) noexcept nogil
     cdef void find_moved(self) noexcept nogil
     cdef int prepare_symmetry(self, int n) except -1 nogil

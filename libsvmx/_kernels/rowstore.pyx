@@ -12,11 +12,10 @@ Two variables of a regression share a row. Its values, if they are kept for all 
 the kernel's rows (``by_row``), and laid out by position when the row is asked for. That halves memory, and nothing stored
 follows a swap.
 
-How rows follow the positions stands here; their memory is RowSlots. What is worth keeping, and computing on a guess, is
-decided by counts: of rows that come back, and of the work on a value (``value_ns`` of Targets). So the same training
-computes and keeps the same rows in every run, on a busy machine, too. Memory is bounded by the budget, but touched for the
-first time only if that pays. Values that stored rows have are copied from them (Symmetry). Rows that several solves share
-(sharedrows.pyx) come from there.
+What is worth keeping, and computing on a guess, is decided by counts: of rows that come back, and of the work on a value
+(``value_ns`` of Targets). So the same training computes and keeps the same rows in every run, on a busy machine, too.
+Memory is bounded by the budget, but touched for the first time only if that pays. Values that stored rows have are copied
+from them (Symmetry). Rows that several solves share (sharedrows.pyx) come from there.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -37,6 +36,8 @@ from libsvmx._core.buffers import table, zeros
 #
 # Kernel rows as a solver asks for them, wherever they come from: the base of RowStore and GramRows.
 
+# Catching up with one swap, in nanoseconds.
+cdef double SWAP_NS = 2.0
 
 cdef class KernelRows:
     """Rows K(index[p], index[0..active)) over the active ones of ``size`` positions.
@@ -47,6 +48,9 @@ cdef class KernelRows:
     ----------
     rows_computed, rows_found : int      rows that were asked for and had to be computed, or were there
     """
+
+    def __dealloc__(self):
+        free(self.swaps)
 
     cdef const float *row(self, Py_ssize_t position) except NULL nogil:
         """K of ``position`` with the active positions: ``active`` floats."""
@@ -74,7 +78,42 @@ cdef class KernelRows:
 
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
         """Exchange the variables at two positions; ``resize`` must follow before the next row."""
+        self.index[a], self.index[b] = self.index[b], self.index[a]
+        self.place[a], self.place[b] = self.place[b], self.place[a]
         return 0
+
+    cdef int note_swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
+        """Write it down for the rows that are kept, of which each follows when it is asked for again."""
+        cdef int64_t room
+        cdef void *grown
+        if self.n_swaps == self.room_for_swaps:
+            room = 2 * self.room_for_swaps + 1024
+            grown = realloc(self.swaps, 2 * room * sizeof(int32_t))
+            if grown == NULL:
+                with gil:
+                    raise MemoryError("swaps of variables")
+            self.swaps, self.room_for_swaps = <int32_t *>grown, room
+        self.swaps[2 * self.n_swaps], self.swaps[2 * self.n_swaps + 1] = <int32_t>a, <int32_t>b
+        self.n_swaps += 1
+        return 0
+
+    cdef bint follow(self, float *values, int32_t length, int64_t since, double spared_ns) noexcept nogil:
+        """Let a row, of which so many values were computed, follow the swaps from ``since`` on.
+
+        False, and the values are of no use, if one that was not computed comes in, or if that takes longer than to make
+        the row again, in ``spared_ns``.
+        """
+        cdef int64_t k
+        cdef int32_t a, b
+        if (self.n_swaps - since) * SWAP_NS > spared_ns:
+            return False
+        for k in range(since, self.n_swaps):
+            a, b = self.swaps[2 * k], self.swaps[2 * k + 1]
+            if a < length and b < length:
+                values[a], values[b] = values[b], values[a]
+            elif a < length or b < length:
+                return False
+        return True
 
     cdef void resize(self, Py_ssize_t active) noexcept nogil:
         """The active part is now [0, active), smaller or larger."""
@@ -99,75 +138,6 @@ cdef class KernelRows:
     cdef void shorten(self) noexcept nogil:
         """Rows are ``whole`` no longer."""
         self.whole = False
-
-
-# ---- Memory for kernel rows ------------------------------------------------------------------------
-#
-# Memory for kernel rows: slots in slabs.
-
-cdef class RowSlots(KernelRows):
-    """Base: rows of a kernel in slots of ``stride`` floats, ``used`` of up to ``capacity`` of them so far.
-
-    ``lay_slabs(length)`` comes first, with ``kernel`` and ``budget_bytes`` set. At least three slots fit any budget.
-    """
-
-    def __dealloc__(self):
-        cdef Py_ssize_t s
-        if self.slabs != NULL:
-            for s in range(self.n_slabs):
-                svmx_give_slab(self.slabs[s], self.slab_bytes)
-            free(self.slabs)
-
-    cdef int lay_slabs(self, Py_ssize_t length) except -1:
-        """Room for rows of up to so many values.
-
-        No malloc per row, and memory is touched only as rows come in. Slabs are of SVMX_SLAB bytes or of one longer row, of
-        all positions, or a smaller one holds all there will be.
-        """
-        self.stride = padded(length)
-        self.capacity = self.fitting()
-        self.slab_bytes = max(<Py_ssize_t>SVMX_SLAB, 4 * max(self.stride, padded(self.size)))
-        self.per_slab = max(1, self.slab_bytes // max(4 * self.stride, 1))
-        if self.capacity < self.per_slab:
-            self.per_slab = self.capacity
-            self.slab_bytes = self.per_slab * 4 * self.stride
-        self.n_slabs = (self.capacity + self.per_slab - 1) // self.per_slab
-        self.slabs = <float **>calloc(self.n_slabs, sizeof(float *))
-        if self.slabs == NULL:
-            raise MemoryError("kernel row store")
-        self.slot_of = zeros("i", self.kernel.n)
-        self.row_in = zeros("i", self.kernel.n + 4)
-        return 0
-
-    cdef void empty(self) noexcept nogil:
-        """No slot is used; the memory stays."""
-        cdef Py_ssize_t i
-        for i in range(self.kernel.n):
-            self.slot_of[i] = -1
-        self.used = 0
-
-    cdef void cut(self, Py_ssize_t length) noexcept nogil:
-        """Slots of rows so long from now on."""
-        self.stride = max(padded(length), 16)
-        self.per_slab = self.slab_bytes // (4 * self.stride)
-        self.capacity = min(self.fitting(), self.n_slabs * self.per_slab)
-
-    cdef Py_ssize_t fitting(self) noexcept nogil:
-        """Slots that the budget allows."""
-        return max(3, <Py_ssize_t>min(self.budget_bytes / (4.0 * max(self.stride, 1)), <double>self.kernel.n))
-
-    cdef int32_t unused(self) noexcept nogil:
-        """One slot more; -1 if there is no memory for it."""
-        cdef Py_ssize_t slab = self.used // self.per_slab
-        if self.slabs[slab] == NULL:
-            self.slabs[slab] = <float *>svmx_take_slab(self.slab_bytes)
-        if self.slabs[slab] == NULL:
-            return -1
-        self.used += 1
-        return <int32_t>(self.used - 1)
-
-    cdef float *slot(self, Py_ssize_t s) noexcept nogil:
-        return self.slabs[s // self.per_slab] + (s % self.per_slab) * self.stride
 
 
 # ---- Kernel rows by symmetry -----------------------------------------------------------------------
@@ -301,14 +271,12 @@ cdef double LARGEST_USE = 1e100
 cdef double LEAST_BY_ROW = 6.0
 # Rows are laid out by copying where at most one in so many positions is not where it was at first, else by a gather.
 cdef Py_ssize_t FEW_MOVED = 2
-# Catching up with one swap.
-cdef double SWAP_NS = 2.0
 # Values are copied by symmetry where rows have so many entries in the mean, else they are computed as fast. To lay out a
 # target again takes as long as so many values with it.
 cdef double LEAST_ENTRIES = 64, LAYOUT_VALUES = 20
 
 
-cdef class RowStore(RowSlots):
+cdef class RowStore(KernelRows):
     """RowStore(kernel, budget_bytes, index=None, pool=None, active=None): rows K(index[p], index[0..active)) of position p.
 
     ``row(p)`` is valid until two other rows have been asked for, or the positions change. At least three rows
@@ -346,7 +314,7 @@ cdef class RowStore(RowSlots):
             self.injective &= not self.last_use[given[p]]
             self.last_use[given[p]] = 1
         self.last_use[:] = 0
-        self.length = zeros("i", kernel.n + 4)
+        self.slot_of, self.row_in, self.length = zeros("i", kernel.n), zeros("i", kernel.n + 4), zeros("i", kernel.n + 4)
         self.synced, self.ahead = zeros("q", kernel.n + 4), bytearray(kernel.n + 4)
         self.arrange()
         self.whole = self.extent == self.size and self.targets.again_ns >= CHEAP_NS
@@ -362,7 +330,11 @@ cdef class RowStore(RowSlots):
         self.forget()
 
     def __dealloc__(self):
-        free(self.swaps)
+        cdef Py_ssize_t s
+        if self.slabs != NULL:
+            for s in range(self.n_slabs):
+                svmx_give_slab(self.slabs[s], self.slab_bytes)
+            free(self.slabs)
 
     # ---- rows ------------------------------------------------------------------------------
 
@@ -577,24 +549,10 @@ cdef class RowStore(RowSlots):
 
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
         """Exchange the variables at two positions; ``resize`` must follow before the next row."""
-        cdef int64_t room
-        cdef void *grown
-        self.index[a], self.index[b] = self.index[b], self.index[a]
-        self.place[a], self.place[b] = self.place[b], self.place[a]
+        KernelRows.swap(self, a, b)
         self.in_order, self.twice = False, self.twice and self.by_row
         self.forgo_symmetry()
-        if self.used == 0 or self.by_row:
-            return 0
-        if self.n_swaps == self.room_for_swaps:
-            room = 2 * self.room_for_swaps + 1024
-            grown = realloc(self.swaps, 2 * room * sizeof(int32_t))
-            if grown == NULL:
-                with gil:
-                    raise MemoryError("swaps of variables")
-            self.swaps, self.room_for_swaps = <int32_t *>grown, room
-        self.swaps[2 * self.n_swaps], self.swaps[2 * self.n_swaps + 1] = <int32_t>a, <int32_t>b
-        self.n_swaps += 1
-        return 0
+        return 0 if self.used == 0 or self.by_row else self.note_swap(a, b)
 
     cdef void resize(self, Py_ssize_t active) noexcept nogil:
         """The active part is now [0, active), smaller or larger."""
@@ -628,9 +586,7 @@ cdef class RowStore(RowSlots):
                 with gil:
                     self.arrange()
         if self.extent > self.stride:
-            self.stride = padded(self.size)
-            self.per_slab = self.slab_bytes // (4 * self.stride)
-            self.capacity = min(self.fitting(), self.n_slabs * self.per_slab)
+            self.cut(self.size)
             self.forget()
         elif self.n_swaps > 8 * self.size:
             self.catch_up()
@@ -669,17 +625,8 @@ cdef class RowStore(RowSlots):
 
     cdef bint sync(self, int32_t s) noexcept nogil:
         """Let slot s follow the swaps it has missed; False if the row had better be computed again."""
-        cdef int64_t k
-        cdef int32_t a, b, length = self.length[s]
-        cdef float *values = self.slot(s)
-        if (self.n_swaps - self.synced[s]) * SWAP_NS > self.targets.again_ns * self.extent:
+        if not self.follow(self.slot(s), self.length[s], self.synced[s], self.targets.again_ns * self.extent):
             return False
-        for k in range(self.synced[s], self.n_swaps):
-            a, b = self.swaps[2 * k], self.swaps[2 * k + 1]
-            if a < length and b < length:
-                values[a], values[b] = values[b], values[a]
-            elif a < length or b < length:  # a value that was never computed comes in
-                return False
         self.synced[s] = self.n_swaps
         return True
 
@@ -705,10 +652,54 @@ cdef class RowStore(RowSlots):
 
     cdef void forget(self) noexcept nogil:
         """No row is kept; the memory stays."""
-        self.empty()
-        self.newest, self.n_swaps = -1, 0
+        cdef Py_ssize_t i
+        for i in range(self.kernel.n):
+            self.slot_of[i] = -1
+        self.used, self.newest, self.n_swaps = 0, -1, 0
 
-    # ---- slots -------------------------------------------------------------------------------
+    # ---- slots, in slabs of memory --------------------------------------------------------------
+
+    cdef int lay_slabs(self, Py_ssize_t length) except -1:
+        """Room for rows of up to so many values.
+
+        No malloc per row, and memory is touched only as rows come in. Slabs are of SVMX_SLAB bytes or of one longer row, of
+        all positions, or a smaller one holds all there will be.
+        """
+        self.stride = padded(length)
+        self.capacity = self.fitting()
+        self.slab_bytes = max(<Py_ssize_t>SVMX_SLAB, 4 * max(self.stride, padded(self.size)))
+        self.per_slab = max(1, self.slab_bytes // max(4 * self.stride, 1))
+        if self.capacity < self.per_slab:
+            self.per_slab = self.capacity
+            self.slab_bytes = self.per_slab * 4 * self.stride
+        self.n_slabs = (self.capacity + self.per_slab - 1) // self.per_slab
+        self.slabs = <float **>calloc(self.n_slabs, sizeof(float *))
+        if self.slabs == NULL:
+            raise MemoryError("kernel row store")
+        return 0
+
+    cdef void cut(self, Py_ssize_t length) noexcept nogil:
+        """Slots of rows so long from now on."""
+        self.stride = max(padded(length), 16)
+        self.per_slab = self.slab_bytes // (4 * self.stride)
+        self.capacity = min(self.fitting(), self.n_slabs * self.per_slab)
+
+    cdef Py_ssize_t fitting(self) noexcept nogil:
+        """Slots that the budget allows."""
+        return max(3, <Py_ssize_t>min(self.budget_bytes / (4.0 * max(self.stride, 1)), <double>self.kernel.n))
+
+    cdef int32_t unused(self) noexcept nogil:
+        """One slot more; -1 if there is no memory for it."""
+        cdef Py_ssize_t slab = self.used // self.per_slab
+        if self.slabs[slab] == NULL:
+            self.slabs[slab] = <float *>svmx_take_slab(self.slab_bytes)
+        if self.slabs[slab] == NULL:
+            return -1
+        self.used += 1
+        return <int32_t>(self.used - 1)
+
+    cdef float *slot(self, Py_ssize_t s) noexcept nogil:
+        return self.slabs[s // self.per_slab] + (s % self.per_slab) * self.stride
 
     cdef int32_t slot_for(self, int32_t i) except -1 nogil:
         """A slot for row i: a new one, or that of a row that is little used; -1 if memory has run out and all are in use."""

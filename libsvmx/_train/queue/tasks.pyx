@@ -635,7 +635,7 @@ cdef class QueueStarts:
         cdef int32_t q
         self.at.m, self.at.n_rows, self.at.groups, self.at.in_order = m, n, 1, False
         self.at.lower, self.at.upper, self.at.group = dual.lower, dual.upper, dual.group
-        self.at.column, self.at.V, self.at.beta = &self.kernel_rows.at[0], &self.V[0], dual.beta  # no swap yet
+        self.at.column, self.at.V, self.at.beta = &self.kernel_rows.place[0], &self.V[0], dual.beta  # no swap yet
         self.at.left_column, self.at.left_beta = &self.left_column[0], &self.left_beta[0]
         self.at.entering = &self.entering[0]
         self.at.sum[0] = self.at.sum[1] = 0.0
