@@ -10,12 +10,11 @@ Products                        dot products of one row with many, chosen by den
 RbfPanels                       RBF values from PanelProducts in one pass (_core/loops/rbf.c)
 
 KernelRows                      what a solver asks for rows; its positions, active part and swaps
-  <- GramRows                   of parts of a Gram, which has all values of few rows: for many solves;
-                                or of ClassValues (sharedrows): those of two classes at a time, for each thread
-  <- RowSlots                   memory for rows
-     <- RowStore (rowstore)     holds Targets, Symmetry: rows that are kept if that pays, by counts
+  <- GramRows                   of parts of KernelValues, for many solves
+  <- RowStore (rowstore)        holds Targets, Symmetry: rows that are kept if that pays, by counts
 Symmetry                        holds Targets: values that are copied from stored rows
-SharedRows (sharedrows)         holds Targets: rows that folds and pairs of classes share; makes SharedKernels
+KernelValues <- SharedRows      holds Targets: rows that folds and pairs of classes share; makes SharedKernels. Or all values
+  <- PairValues (sharedrows)    those of two classes at a time, for each thread
 DoubleRows (gram)               holds Targets: rows in double, for paths
 ExpansionShapley (shapley)      Shapley values of a sum of RBF or Laplacian kernel values
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or near them with a bound

@@ -21,11 +21,6 @@ cdef class KernelValues:
     cdef const float *at(self, int32_t place) noexcept nogil
 
 
-cdef class Gram(KernelValues):
-    cdef Slab slab
-    cdef float *values              # (n, n), of ``slab``
-
-
 cdef class GramRows(KernelRows):
     cdef KernelValues values
     cdef int32_t[::1] member        # place in ``values`` of each row of the part

@@ -1,6 +1,6 @@
 """Kernel rows for many solves over the same few rows, and for paths.
 
-    Gram          all values in float, LIBSVM's bits; GramRows are those of a part of the rows
+    GramRows      of one part of KernelValues after the other: all values, or those of pairs of classes (sharedrows.pyx)
     DoubleRows    rows in double over rows that come and go
 """
 
@@ -15,11 +15,10 @@ from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.kernel_matrix cimport LONG_NS, Kernel, Targets
 from libsvmx._kernels.rowstore cimport SWAP_NS, KernelRows, padded
 
-from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 
 
-# ---- All kernel values in float --------------------------------------------------------------------
+# ---- Kernel values that many solves ask for ----------------------------------------------------------
 #
 # All kernel values of a small problem, and rows of parts of it: for many solves over the same few rows.
 #
@@ -49,7 +48,7 @@ cdef class Slab:
 
 
 cdef class KernelValues:
-    """Base: K(i, j) of the n rows of ``kernel``, from which rows of parts are gathered; Gram and ClassValues.
+    """Base: K(i, j) of the n rows of ``kernel``, from which rows of parts are gathered; SharedRows and PairValues.
 
     ``of_thread()``: what a thread uses of it, to itself.
     ``begin(first, last)``: the rows to come are of the classes of these two.
@@ -71,28 +70,6 @@ cdef class KernelValues:
 
     cdef const float *at(self, int32_t place) noexcept nogil:
         return NULL
-
-
-cdef class Gram(KernelValues):
-    """Gram(kernel, pool, asking): K(i, j) of all rows of ``kernel``, float32, shape (n, n).
-
-    Parameters
-    ----------
-    kernel : Kernel          not a given one, which may differ from its transpose
-    pool : ThreadPool        whose threads share the work
-    asking : Token          is told of the work
-    """
-
-    def __cinit__(self, Kernel kernel, ThreadPool pool, asking):
-        if kernel.given:
-            raise ValueError("a given kernel is not shared")
-        self.kernel, self.n, self.diagonal = kernel, kernel.n, kernel.diagonal
-        self.slab = Slab(kernel.n * kernel.n, "kernel values")
-        self.values = self.slab.values
-        fill_square(kernel.targets(ramp(kernel.n)), 0, self.values, pool, asking)
-
-    cdef const float *at(self, int32_t place) noexcept nogil:
-        return self.values + <int64_t>place * self.n
 
 
 cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, asking) except -1:

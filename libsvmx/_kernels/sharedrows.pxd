@@ -6,10 +6,10 @@ from libsvmx._kernels.gram cimport KernelValues, Slab
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 
 
-cdef class SharedRows:
-    cdef readonly Kernel kernel
+cdef class SharedRows(KernelValues):
     cdef readonly bint across
     cdef readonly bint blocks
+    cdef readonly bint for_threads
     cdef readonly double held_bytes
     cdef readonly double most_bytes
     cdef readonly int64_t values_computed
@@ -17,9 +17,11 @@ cdef class SharedRows:
     cdef int64_t[::1] starts
     cdef int32_t[::1] segment_of
     cdef list targets               # of each segment
-    cdef svmx_piece *piece          # of (row, segment) at row * k + segment
+    cdef void **target              # the same
+    cdef svmx_piece *piece          # see ``piece_of``
     cdef ThreadPool alone
-    # memory of the pieces, filled from the front by whoever has the lock
+    cdef Slab own_slab              # pieces of ``keep_own``
+    # memory of the others, filled from the front by whoever has the lock
     cdef svmx_lock lock
     cdef bint locks
     cdef float **slabs
@@ -27,6 +29,7 @@ cdef class SharedRows:
     cdef Py_ssize_t slab_bytes
     cdef Py_ssize_t filling         # slab in use, n_slabs if there is no room left
     cdef int64_t filled             # bytes of it
+    cdef svmx_piece *piece_of(self, int32_t row, int32_t segment) noexcept nogil
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil
     cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, Targets targets, const float **pieces,
                        float *spare, Py_ssize_t stride, ThreadPool pool, double expected_ns) noexcept nogil
@@ -54,23 +57,10 @@ cdef class SharedTargets(Targets):
                         double expected_ns) noexcept nogil
 
 
-cdef class ClassValues(KernelValues):
-    cdef readonly object starts     # list of int: first row of each class, and the end
-    cdef readonly bint for_threads
-    cdef object targets             # the rows of each class, of which ``target`` has the addresses
-    cdef void **target
-    cdef Slab own_slab              # values of each class with itself, or none; ``own`` has their addresses
-    cdef float **own
-    cdef int64_t[::1] start
-    cdef int32_t[::1] class_of
-
-
 cdef class PairValues(KernelValues):
-    cdef ClassValues classes        # keeps what these are:
+    cdef SharedRows shared          # keeps what these are:
     cdef const int64_t *start
     cdef const int32_t *class_of
-    cdef void **target
-    cdef float **own
     cdef Slab slab
     cdef float *values              # (rows of two classes, stride), of ``slab``, in the order in which they are asked for
     cdef int32_t[::1] slot_of       # of each place, -1 if its row was not asked for

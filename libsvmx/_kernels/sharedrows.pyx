@@ -10,6 +10,9 @@ have lost those that are wanted next.
 
 Solves in several threads share them, too. A piece is computed by the first thread that asks for it; one that asks
 meanwhile computes it for itself, which is rare, since solves ask for rows in orders of their own.
+
+For a queue of many small solves the pieces of rows with their own segment are all computed at first, with memory of their
+own: those of a single segment are all values, the Gram matrix; those of classes are what pairs of classes have in common.
 """
 
 from itertools import pairwise
@@ -25,7 +28,7 @@ from libsvmx._core.pieces cimport (
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
-from libsvmx._kernels.gram cimport Slab, fill_square
+from libsvmx._kernels.gram cimport KernelValues, Slab, fill_square
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
 from libsvmx._kernels.rowstore cimport padded
@@ -38,10 +41,11 @@ from libsvmx._kernels.kernel_matrix import check_members
 cdef double GATHER_NS = 0.5
 
 
-cdef class SharedRows:
-    """SharedRows(kernel, budget_bytes, starts=None, across=True): rows of ``kernel``, for solves over parts of it.
+cdef class SharedRows(KernelValues):
+    """SharedRows(kernel, budget_bytes=0.0, starts=None, across=True): rows of ``kernel``, for solves over parts of it.
 
-    Several threads may use them, each by parts of its own.
+    Several threads may use them, each by parts of its own. As KernelValues they are all values, once ``keep_own`` has
+    computed them, of a single segment; of several ones, those of two at a time, for each thread.
 
     Parameters
     ----------
@@ -54,34 +58,41 @@ cdef class SharedRows:
     ----------
     held_bytes, most_bytes : float      memory that pieces and their table take, and may take
     values_computed : int
+    for_threads : bool          rows of wide sparse data are computed in memory that threads would share: False
     """
 
-    def __cinit__(self, Kernel kernel, double budget_bytes, starts=None, bint across=True):
-        cdef Py_ssize_t s, i, longest = 0
+    def __cinit__(self, Kernel kernel, double budget_bytes=0.0, starts=None, bint across=True):
+        cdef Py_ssize_t s, i, n_pieces, longest = 0
         cdef double needed
         if kernel.given:
             raise ValueError("a given kernel is not shared")
-        self.kernel, self.across = kernel, across
+        self.kernel, self.n, self.diagonal, self.across = kernel, kernel.n, kernel.diagonal, across
         self.starts = filled("q", [0, kernel.n] if starts is None else starts)
         self.k = self.starts.shape[0] - 1
+        self.has_groups = self.k > 1
+        n_pieces = kernel.n * (self.k if across else 1)
         self.segment_of = zeros("i", kernel.n)
         self.alone, self.targets = ThreadPool(1), []
         everyone = ramp(kernel.n)
-        self.piece = <svmx_piece *>calloc(kernel.n * self.k, sizeof(svmx_piece))
+        self.piece = <svmx_piece *>calloc(n_pieces, sizeof(svmx_piece))
         self.locks = svmx_lock_begin(&self.lock)
-        if self.piece == NULL or not self.locks:
+        self.target = <void **>calloc(self.k, sizeof(void *))
+        if self.piece == NULL or self.target == NULL or not self.locks:
             raise MemoryError("shared kernel rows")
+        self.for_threads = True
         for s in range(self.k):
             self.targets.append(kernel.targets(everyone[self.starts[s]:self.starts[s + 1]]))
             self.blocks |= (<Targets>self.targets[s]).blocks
+            self.target[s] = <void *>self.targets[s]
+            self.for_threads &= (<Targets>self.targets[s]).tile == TILE
             longest = max(longest, _padded_bytes(self.starts[s + 1] - self.starts[s]))
             for i in range(self.starts[s], self.starts[s + 1]):
                 self.segment_of[i] = <int32_t>s
-        self.held_bytes = kernel.n * self.k * sizeof(float *)
+        self.held_bytes = n_pieces * sizeof(float *)
         budget_bytes = max(0.0, budget_bytes - self.held_bytes)
         needed = all_bytes(list(self.starts), across) - self.held_bytes
         self.slab_bytes = max(longest, <Py_ssize_t>min(needed, budget_bytes, <double>SVMX_SLAB))
-        self.n_slabs = <Py_ssize_t>min(budget_bytes / max(self.slab_bytes, 1), <double>kernel.n * self.k)  # each holds a piece
+        self.n_slabs = <Py_ssize_t>min(budget_bytes / max(self.slab_bytes, 1), <double>n_pieces)  # each holds a piece
         if needed <= self.slab_bytes:
             self.n_slabs = min(self.n_slabs, 1)
         elif longest < self.slab_bytes:  # less than a piece is lost at the end of a slab
@@ -98,6 +109,7 @@ cdef class SharedRows:
                 svmx_give_slab(self.slabs[s], self.slab_bytes)
         free(self.slabs)
         free(self.piece)
+        free(self.target)
         if self.locks:
             svmx_lock_end(&self.lock)
 
@@ -116,7 +128,50 @@ cdef class SharedRows:
         """Nanoseconds that a value takes to compute in a block: an estimate by counts."""
         return max((<Targets>targets).block_ns for targets in self.targets)
 
+    # ---- all values at once --------------------------------------------------------------------
+
+    def keep_own(self, ThreadPool pool, asking):
+        """Compute all pieces of rows with their own segment, by all threads of ``pool``; ``asking`` is told of the work.
+
+        Nobody may have asked for any of them.
+        """
+        cdef Py_ssize_t s, i
+        cdef float *values
+        self.own_slab = Slab(self.own_bytes // sizeof(float), "kernel values")
+        values = self.own_slab.values
+        for s in range(self.k):
+            fill_square(self.targets[s], self.starts[s], values, pool, asking)
+            for i in range(self.starts[s], self.starts[s + 1]):
+                svmx_publish_piece(self.piece_of(<int32_t>i, <int32_t>s), values)
+                values += self.starts[s + 1] - self.starts[s]
+
+    @property
+    def own_bytes(self):
+        """Memory that ``keep_own`` takes."""
+        return sum(4 * (end - begin) ** 2 for begin, end in pairwise(self.starts))
+
+    @property
+    def thread_bytes(self):
+        """Memory that each thread takes for the values of two segments."""
+        return bytes_of_pair(list(self.starts))
+
+    def of_thread(self):
+        return PairValues(self) if self.has_groups else self
+
+    cdef const float *at(self, int32_t place) noexcept nogil:
+        return svmx_piece_there(&self.piece[place])
+
+    cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil:
+        cdef int64_t a = self.segment_of[first], b = self.segment_of[last]
+        return min(a, b) * self.k + max(a, b)
+
     # ---- pieces --------------------------------------------------------------------------------
+
+    cdef svmx_piece *piece_of(self, int32_t row, int32_t segment) noexcept nogil:
+        """NULL: it is one that is not kept."""
+        if self.across:
+            return &self.piece[row * self.k + segment]
+        return &self.piece[row] if self.segment_of[row] == segment else NULL
 
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil:
         """Memory for a piece, NULL if there is no more."""
@@ -152,12 +207,12 @@ cdef class SharedRows:
         cdef Py_ssize_t length = self.starts[segment + 1] - self.starts[segment]
         cdef int64_t computed
         for r in range(count):
-            piece = &self.piece[rows[r] * self.k + segment]
-            pieces[r] = svmx_piece_there(piece)
+            piece = self.piece_of(rows[r], segment)
+            pieces[r] = svmx_piece_there(piece) if piece != NULL else NULL
             if pieces[r] != NULL:
                 continue
             room, claimed[n] = NULL, NULL
-            if (self.across or self.segment_of[rows[r]] == segment) and svmx_claim_piece(piece):
+            if piece != NULL and svmx_claim_piece(piece):
                 room = self.room_for(_padded_bytes(length))
                 if room != NULL:
                     claimed[n] = piece
@@ -248,8 +303,10 @@ cdef class SharedTargets(Targets):
 
     cdef bint has(self, int32_t i) noexcept nogil:
         cdef Py_ssize_t t
+        cdef svmx_piece *piece
         for t in range(self.segments.shape[0]):
-            if svmx_piece_there(&self.shared.piece[self.origin[i] * self.shared.k + self.segments[t]]) == NULL:
+            piece = self.shared.piece_of(self.origin[i], self.segments[t])
+            if piece == NULL or svmx_piece_there(piece) == NULL:
                 return False
         return True
 
@@ -301,7 +358,7 @@ def all_bytes(starts, bint across=True):
     n = float(sum(lengths))
     if across:
         return n * sum(_padded_bytes(m) for m in lengths) + n * len(lengths) * sizeof(float *)
-    return float(sum(m * _padded_bytes(m) for m in lengths)) + n * len(lengths) * sizeof(float *)
+    return float(sum(m * _padded_bytes(m) for m in lengths)) + n * sizeof(float *)
 
 
 cdef Py_ssize_t _padded_bytes(Py_ssize_t n) noexcept nogil:
@@ -311,7 +368,7 @@ cdef Py_ssize_t _padded_bytes(Py_ssize_t n) noexcept nogil:
 
 # ---- Kernel values of pairs of classes -------------------------------------------------------------
 #
-# Kernel values of pairs of classes, for problems whose Gram matrix does not fit.
+# Kernel values of pairs of classes, which are the segments, for problems whose Gram matrix does not fit.
 #
 # One against one solves a problem over the rows of each pair of classes, with probability estimates six over the same rows.
 # Each thread has memory for the values of one pair and computes rows of it as they are asked for; solves over the same pair
@@ -328,79 +385,14 @@ def bytes_of_pair(starts):
     return 4 * m * padded(m)
 
 
-cdef class ClassValues(KernelValues):
-    """ClassValues(kernel, starts): the rows of ``kernel``, class by class; shared by all threads.
-
-    Parameters
-    ----------
-    kernel : Kernel               not a given one
-    starts : list of int          first row of each class, and the end
-
-    Attributes
-    ----------
-    for_threads : bool            rows of wide sparse data are computed in memory that threads would share: False
-    """
-
-    def __cinit__(self, Kernel kernel, starts):
-        cdef Py_ssize_t c, i, k = len(starts) - 1
-        if kernel.given:
-            raise ValueError("a given kernel is not shared")
-        self.kernel, self.n, self.diagonal, self.starts = kernel, kernel.n, kernel.diagonal, starts
-        self.start, self.class_of = filled("q", starts), zeros("i", kernel.n)
-        everyone = ramp(kernel.n)
-        self.targets = [kernel.targets(everyone[starts[c]:starts[c + 1]]) for c in range(k)]
-        self.target, self.own = <void **>calloc(k, sizeof(void *)), <float **>calloc(k, sizeof(float *))
-        if self.target == NULL or self.own == NULL:
-            raise MemoryError("classes of rows")
-        self.for_threads = self.has_groups = True
-        for c in range(k):
-            self.for_threads = self.for_threads and (<Targets>self.targets[c]).tile == TILE
-            self.target[c] = <void *>self.targets[c]
-            for i in range(self.start[c], self.start[c + 1]):
-                self.class_of[i] = <int32_t>c
-
-    def __dealloc__(self):
-        free(self.target)
-        free(self.own)
-
-    def keep_own(self, ThreadPool pool, asking):
-        """Compute all values of each class with itself, by all threads of ``pool``; ``asking`` is told of the work."""
-        cdef Py_ssize_t c
-        cdef float *values
-        self.own_slab = Slab(self.own_bytes // sizeof(float), "kernel values of classes with themselves")
-        values = self.own_slab.values
-        for c in range(len(self.targets)):
-            fill_square(self.targets[c], self.start[c], values, pool, asking)
-            self.own[c] = values
-            values += (<Targets>self.targets[c]).n ** 2
-
-    @property
-    def own_bytes(self):
-        """Memory that ``keep_own`` takes."""
-        return sum(4 * (end - begin) ** 2 for begin, end in pairwise(self.starts))
-
-    @property
-    def thread_bytes(self):
-        """Memory of each thread."""
-        return bytes_of_pair(self.starts)
-
-    def of_thread(self):
-        return PairValues(self)
-
-    cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil:
-        cdef int64_t a = self.class_of[first], b = self.class_of[last]
-        return min(a, b) * self.start.shape[0] + max(a, b)
-
-
 cdef class PairValues(KernelValues):
-    """PairValues(classes): those of one pair after the other, for one thread. Columns are the rows of the one, then those
-    of the other class."""
+    """PairValues(shared): those of one pair of segments after the other, for one thread. Columns are the rows of the one,
+    then those of the other class."""
 
-    def __cinit__(self, ClassValues classes):
-        cdef Py_ssize_t m = rows_of_pair(classes.starts)
-        self.classes, self.kernel, self.n, self.diagonal = classes, classes.kernel, classes.n, classes.diagonal
-        self.start, self.class_of = &classes.start[0], &classes.class_of[0]
-        self.target, self.own = classes.target, classes.own
+    def __cinit__(self, SharedRows shared):
+        cdef Py_ssize_t m = rows_of_pair(list(shared.starts))
+        self.shared, self.kernel, self.n, self.diagonal = shared, shared.kernel, shared.n, shared.diagonal
+        self.start, self.class_of = &shared.starts[0], &shared.segment_of[0]
         self.slot_of, self.a = zeros("i", m), -1
         self.slab = Slab(m * padded(m), "kernel values of two classes")
         self.values = self.slab.values
@@ -436,7 +428,10 @@ cdef class PairValues(KernelValues):
     cdef void fill(self, int32_t row, int32_t c, float *values) noexcept nogil:
         """K of a row with those of class c."""
         cdef Py_ssize_t n = self.start[c + 1] - self.start[c]
-        if self.own[c] != NULL and self.class_of[row] == c:
-            memcpy(values, self.own[c] + (row - self.start[c]) * n, n * sizeof(float))
+        cdef const float *own = NULL
+        if self.class_of[row] == c:
+            own = svmx_piece_there(self.shared.piece_of(row, c))
+        if own != NULL:
+            memcpy(values, own, n * sizeof(float))
         else:
-            (<Targets>self.target[c]).fill(row, 0, n, values)
+            (<Targets>self.shared.target[c]).fill(row, 0, n, values)

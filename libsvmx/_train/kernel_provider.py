@@ -17,8 +17,8 @@ from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._kernels.gram import Gram, KernelValues
-    from libsvmx._kernels.sharedrows import ClassValues, SharedRows
+    from libsvmx._kernels.gram import KernelValues
+    from libsvmx._kernels.sharedrows import SharedRows
     from libsvmx._solvers.control import Control
     from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
@@ -47,8 +47,8 @@ class KernelProvider:
     whole : Kernel                    of all the rows, made with the first part or queue
     prepared : bool                   it is known whether rows are shared
     shared : SharedRows or None
-    gram : Gram or None               all kernel values, once a queue has needed them
-    classes : ClassValues or None     those of pairs of classes, once a queue has needed them
+    gram : SharedRows or None         all kernel values, once a queue has needed them
+    classes : SharedRows or None      those of pairs of classes, once a queue has needed them
     feature_map : FeatureMap or None       what solver crsvm has instead of kernel rows
     budget_bytes : float              for the rows of solves themselves
     at_once : int                     solves that go on at a time, each with its share of these
@@ -78,8 +78,8 @@ class KernelProvider:
         self.prepared = False
         self.shared: SharedRows | None = None
         self.feature_map: FeatureMap | None = None
-        self.gram: Gram | None = None
-        self.classes: ClassValues | None = None
+        self.gram: SharedRows | None = None
+        self.classes: SharedRows | None = None
         self.budget_bytes = param.cache_bytes
         self.at_once, self.lock = 1, allocate_lock()
 
@@ -180,27 +180,29 @@ class KernelProvider:
         starts = groups[0]
         return sum(sorted(end - begin for begin, end in pairwise(starts))[-2:])
 
-    def values_of_all(self, param: Parameter, observer: Observer) -> Gram:
+    def values_of_all(self, param: Parameter, observer: Observer) -> SharedRows:
         """All kernel values."""
         from libsvmx._core.stopping import Leeway
-        from libsvmx._kernels.gram import Gram
+        from libsvmx._kernels.sharedrows import SharedRows
 
         with self.lock:
             if self.gram is None:
                 whole = self.whole or self.make_whole()
                 n_bytes = 4.0 * whole.n**2
                 pool = ThreadPool(1 if n_bytes <= self.policy.small_bytes else thread_count(param.threads))
-                self.gram = Gram(whole, pool, Leeway(control_of(param, observer)))
+                gram = SharedRows(whole)
+                gram.keep_own(pool, Leeway(control_of(param, observer)))
+                self.gram = gram
                 self.budget_bytes -= n_bytes
         return self.gram
 
-    def values_by_class(self, param: Parameter, observer: Observer) -> ClassValues | None:
+    def values_by_class(self, param: Parameter, observer: Observer) -> SharedRows | None:
         """Kernel values by pairs of classes, if there are several, rows are cheap, and those of a pair fit."""
         (problem, _, groups, _), policy = self.request, self.policy
         if not groups or len(groups[0]) < 4 or problem.features.nnz > policy.cheap_row * problem.features.n_rows:
             return None
         from libsvmx._core.stopping import Leeway
-        from libsvmx._kernels.sharedrows import ClassValues, bytes_of_pair
+        from libsvmx._kernels.sharedrows import SharedRows, bytes_of_pair
 
         starts = groups[0]
         with self.lock:
@@ -208,7 +210,7 @@ class KernelProvider:
                 room, of_pair = policy.memory_share * self.budget_bytes, bytes_of_pair(starts)
                 if 2 * of_pair > room:
                     return None
-                classes = ClassValues(self.whole or self.make_whole(), starts)
+                classes = SharedRows(self.whole or self.make_whole(), 0.0, starts, across=False)
                 own, threads, in_pairs = classes.own_bytes, thread_count(param.threads), len(starts) - 2
                 fits = own + 2.0 * threads * of_pair <= room
                 if classes.for_threads and in_pairs >= policy.pairs_of_class and fits:

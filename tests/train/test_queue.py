@@ -7,8 +7,7 @@ import threading
 import numpy as np
 import pytest
 from libsvmx._core.arrays import ramp
-from libsvmx._kernels.gram import Gram
-from libsvmx._kernels.sharedrows import ClassValues
+from libsvmx._kernels.sharedrows import SharedRows
 from libsvmx._train.probability import fit_sigmoid
 from support import data
 from support.data import filled
@@ -72,7 +71,7 @@ def test_given_kernels_have_no_values_by_class():
     given = data.precomputed(matrix)
     kernel = Kernel(given, ramp(len(targets)), 4, 3, 1.0, 0.0)
     with pytest.raises(ValueError, match="given kernel"):
-        ClassValues(kernel, [0, 70, 146, len(targets)])
+        SharedRows(kernel, 0.0, [0, 70, 146, len(targets)], across=False)
 
 
 def test_wide_sparse_rows_of_several_classes_are_solved_in_turn():
@@ -105,7 +104,8 @@ def test_there_may_be_more_memory_than_there_are_numbers(options, policy):
 
 def queue_of(problem, param, observer=None):
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
-    gram = Gram(kernel, ThreadPool(2), NOBODY)
+    gram = SharedRows(kernel)
+    gram.keep_own(ThreadPool(2), NOBODY)
     return SolveQueue(gram, lambda: problem.matrix, None, param, observer or Observer(), 8)
 
 
