@@ -3,6 +3,7 @@
 import pickle
 import signal
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -159,6 +160,31 @@ def test_each_row_is_asked_for_once_whatever_it_is_for(door):
     rows = [a for a, b in kernel.calls if b == N]
     assert 0 < sum(rows) <= N
     assert kernel.values <= N * N + 16 * N  # the diagonal by sixteens
+
+
+@pytest.mark.parametrize("door", ["chunked", "classes", "nu-SVR", "cross_validate", "exact"])
+def test_rows_that_do_not_fit_are_asked_for_again(door):
+    kernel = Shared()
+    found = DOORS[door](WORDS, NEW, {"kernel": kernel, "cache_size": 1e-3})
+    np.testing.assert_allclose(found, DOORS[door](K, K_NEW, GIVEN), rtol=0, atol=0.01)
+    assert sum(a for a, b in kernel.calls if b == N) > 2 * N
+
+
+def test_memory_for_rows_is_bounded():
+    n = 400
+    rows = np.random.default_rng(5).normal(size=(n, 4))
+    labels = np.arange(n) % 2  # nearly all rows become support vectors
+
+    def peak(cache_size):
+        tracemalloc.start()
+        try:
+            libsvmx.train(rows, labels, kernel=lambda A, B: A @ B.T, C=0.001, eps=0.5, cache_size=cache_size)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    roomy = peak(100.0)  # first, with all that a first call loads
+    assert peak(0.25) < 0.5 * 8 * n**2 < roomy
 
 
 def test_a_training_asks_for_few_rows_and_a_prediction_for_support_vectors():

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
+from libsvmx._core.pieces cimport svmx_piece, svmx_piece_there
 from libsvmx._core.numbers cimport svmx_numbers, svmx_numbers_from
 
 
@@ -38,8 +39,11 @@ cdef class CsrMatrix:
     cdef Py_ssize_t row_step        # from a row to the next, in values
     # of a table whose rows are asked for as they are read:
     cdef readonly object source     # a RowSource, else None
-    cdef const double **row_at      # NULL where a row was not asked for yet
+    cdef svmx_piece *row_at         # see ``kept_row``
     cdef list held                  # the memory of those
+    cdef Py_ssize_t n_kept
+    cdef Py_ssize_t most_kept
+    cdef readonly bint keeps_all    # every row that was asked for is there from then on
     cdef const double[::1] nothing  # instead of a row that cannot be had
     cdef const double[::1] diagonal # K(i, i)
     cdef int64_t n_nonzeros, n_used     # values that are not 0, and features that have one, once they are counted
@@ -47,7 +51,8 @@ cdef class CsrMatrix:
     cdef int hold(self, values) except -1
     cdef int hold_table(self, values) except -1
     cdef int hold_source(self, source) except -1
-    cdef int demand(self, const int32_t *rows, int count) noexcept nogil
+    cdef demand(self, const int32_t *rows, int count, const double **at, bint keep)
+    cdef int demand_one(self, int32_t row) noexcept nogil
     cdef take_regular(self, const int32_t[::1] chosen, indptr)
 
     cdef inline const int32_t *features(self, Py_ssize_t i) noexcept nogil:
@@ -69,14 +74,21 @@ cdef class CsrMatrix:
         row = self.given_row(k // self._indices.shape[0])
         return given_value(&row, serial)
 
+    cdef inline const double *kept_row(self, Py_ssize_t i) noexcept nogil:
+        """Row i, one on demand, if it was asked for and is kept, else NULL.
+
+        Whichever thread it was computed by: a pointer that is read here was published by ``demand`` after the values that
+        it leads to (acquire and release, see pieces.h).
+        """
+        return <const double *>svmx_piece_there(&self.row_at[i])
+
     cdef inline GivenRow given_row(self, Py_ssize_t i) noexcept nogil:
-        """Kernel values of row i, one of 0:serial 1:K(row, 1) 2:K(row, 2) …"""
+        """Kernel values of row i, one of 0:serial 1:K(row, 1) 2:K(row, 2) …; one on demand is kept from now on."""
         cdef GivenRow row = self.first_row
-        cdef int32_t asked = <int32_t>i
         if self.row_at != NULL:
-            if self.row_at[i] == NULL:
-                self.demand(&asked, 1)
-            row.in_double, row.step = self.row_at[i], 1
+            if self.kept_row(i) == NULL:
+                self.demand_one(<int32_t>i)
+            row.in_double, row.step = self.kept_row(i), 1
         elif not self.is_table:
             row.in_double, row.step = self.value + self.ptr[i] + 1, 1
         elif row.in_double != NULL:

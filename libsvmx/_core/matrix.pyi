@@ -19,6 +19,8 @@ class CsrMatrix:
     regular: bool
     is_table: bool
     source: Any
+    keeps_all: bool
+    def keep_up_to(self, n_bytes: float) -> None: ...
     values: Buffer
     def __init__(
         self,

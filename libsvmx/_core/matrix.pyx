@@ -11,12 +11,14 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, qsort
 from libc.string cimport memcpy
 
+from libsvmx._core.pieces cimport svmx_piece, svmx_piece_there, svmx_publish_piece
+
 from libsvmx._core.buffers import zeros
 
 
 class RowSource:
-    """What computes rows of a kernel matrix in Python when they are asked for; of which each is asked for once, under
-    ``lock``.
+    """What computes rows of a kernel matrix in Python when they are asked for, under ``lock``; each once, or as often as a
+    row that the matrix did not keep (``keep_up_to``) is wanted again.
 
     ``diagonal()``: all K(i, i), buffer of float64, shape (n,). ``rows(numbers)``: rows of the given list of them, buffer of
     float64 in C order, shape (len(numbers), n), which nobody will change. ``fail(error)`` is told of what this raises, by
@@ -160,40 +162,63 @@ cdef class CsrMatrix:
         if not self.regular or self._indptr.shape[0] != n + 1 or self._indices.shape[0] != n + 1:
             raise ValueError("a kernel matrix has a row and a column for each of its rows")
         self.nothing = zeros("d", n)
-        self.row_at = <const double **>calloc(max(n, 1), sizeof(double *))
+        self.row_at = <svmx_piece *>calloc(max(n, 1), sizeof(svmx_piece))
         if self.row_at == NULL:
             raise MemoryError("rows of a kernel matrix")
+        self.most_kept, self.keeps_all = n, True
         self.nnz = n * (n + 1)
         return 0
 
     def __dealloc__(self):
         free(self.row_at)
 
-    cdef int demand(self, const int32_t *rows, int count) noexcept nogil:
-        """Ask for those of the rows that are not there yet, at once."""
+    def keep_up_to(self, double n_bytes):
+        """Of rows on demand, keep those that come first and fit so many bytes; the others are computed whenever they are wanted."""
+        self.most_kept = <Py_ssize_t>min(n_bytes / (8.0 * max(self.n_rows, 1)), <double>self.n_rows)
+        self.keeps_all = self.most_kept == self.n_rows
+
+    cdef demand(self, const int32_t *rows, int count, const double **at, bint keep):
+        """Ask for those of the rows that are not there, at once; ``at``: where each of them is.
+
+        Those that are not kept for good are there as long as what is returned. ``keep``: all are, whether they fit or not.
+        """
         cdef const double[:, ::1] block
         cdef Py_ssize_t k, n = self.n_rows
-        with gil:
-            missing = []
+        cdef bint kept
+        lent, missing = [], []
+        try:
+            with self.source.lock:
+                missing = [k for k in range(count) if self.kept_row(rows[k]) == NULL]
+                if missing:
+                    values = self.source.rows([rows[k] for k in missing])
+                    block = values
+                    if block.shape[0] != len(missing) or block.shape[1] != n:
+                        raise ValueError(f"{len(missing)} rows of {n} kernel values were asked for")
+                    kept = keep or self.n_kept + len(missing) <= self.most_kept
+                    (self.held if kept else lent).append(values)
+                    for q, k in enumerate(missing):
+                        at[k] = &block[q, 0]
+                        if kept:
+                            self.n_kept += 1
+                            svmx_publish_piece(&self.row_at[rows[k]], <const float *>at[k])
+        except BaseException as error:
+            for k in range(count):
+                if self.kept_row(rows[k]) == NULL:
+                    svmx_publish_piece(&self.row_at[rows[k]], <const float *>&self.nothing[0])
             try:
-                with self.source.lock:
-                    missing = [rows[k] for k in range(count) if self.row_at[rows[k]] == NULL]
-                    if missing:
-                        values = self.source.rows(missing)
-                        block = values
-                        if block.shape[0] != len(missing) or block.shape[1] != n:
-                            raise ValueError(f"{len(missing)} rows of {n} kernel values were asked for")
-                        self.held.append(values)
-                        for k in range(block.shape[0]):
-                            self.row_at[missing[k]] = &block[k, 0]
-            except BaseException as error:
-                for k in range(count):
-                    if self.row_at[rows[k]] == NULL:
-                        self.row_at[rows[k]] = &self.nothing[0]
-                try:
-                    self.source.fail(error)
-                except BaseException as again:  # a second Ctrl-C, say
-                    self.source.fail(again)
+                self.source.fail(error)
+            except BaseException as again:  # a second Ctrl-C, say
+                self.source.fail(again)
+        for k in range(count):
+            if self.kept_row(rows[k]) != NULL:
+                at[k] = self.kept_row(rows[k])
+        return lent
+
+    cdef int demand_one(self, int32_t row) noexcept nogil:
+        """Ask for a row, to be kept."""
+        cdef const double *at
+        with gil:
+            self.demand(&row, 1, &at, True)
         return 0
 
     @property

@@ -13,9 +13,10 @@ KernelRows                      what a solver asks for rows; its positions, acti
   <- GramRows                   of parts of KernelValues, for many solves
   <- RowStore (rowstore)        holds Targets, Symmetry: rows that are kept if that pays, by counts
 Symmetry                        holds Targets: values that are copied from stored rows
-KernelValues <- SharedRows      holds Targets: rows that folds and pairs of classes share; makes SharedKernels. Or all values
-  <- PairValues (sharedrows)    those of two classes at a time, for each thread
-DoubleRows (gram)               holds Targets: rows in double, for paths
+KernelValues (sharedrows)       what GramRows gather from
+  <- SharedRows                 holds Targets: rows that solves share, or all values; makes SharedKernels
+  <- PairValues                 those of two classes at a time, for each thread
+DoubleRows (sharedrows)         holds Targets: rows in double, for paths
 ExpansionShapley (shapley)      Shapley values of a sum of RBF or Laplacian kernel values
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or near them with a bound
   <- CrossTable                 of all pairs of rows, computed once

@@ -174,7 +174,7 @@ cdef class CrossKernel:
 
     cdef void release(self) noexcept:
         """Let go of the rows prepared for, which are the caller's."""
-        self.tests, self.rows = None, NULL
+        self.tests, self.rows, self.lent = None, NULL, None
 
     cdef bint has_table(self, double square) noexcept nogil:
         """Whether there is a table for integers, given the largest |x|^2."""
@@ -203,6 +203,9 @@ cdef class CrossKernel:
         cdef double x
         cdef const int32_t *feature
         self.rows, self.n = rows, n
+        if self.given and self.tests.row_at != NULL and not self.tests.keeps_all:
+            with gil:
+                self.lent = self.tests.demand(rows, <int>n, self.asked_at, False)
         if self.given:
             return 0
         self.clear_slots()
@@ -243,6 +246,11 @@ cdef class CrossKernel:
         """out[(v - begin) * 32 + r] = K(row r of the panel, vector v); lanes without a row are of no use."""
         cdef Py_ssize_t v, r
         cdef GivenRow given
+        if self.given and self.tests.row_at != NULL and not self.tests.keeps_all:
+            for v in range(begin, end):
+                for r in range(self.n):
+                    out[(v - begin) * SVMX_TESTS + r] = self.asked_at[r][self.vectors.serial_of(v) - 1]
+            return 0
         if self.given and self.tests.row_at != NULL:  # of a symmetric kernel, rows of vectors are there already
             for v in range(begin, end):
                 given = self.tests.given_row(self.vectors.serial_of(v) - 1)

@@ -17,11 +17,11 @@ from libsvmx._core.kernel_functions cimport (
     svmx_tanimoto_row)
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.process cimport ThreadPool
-from libsvmx._kernels.products cimport BLOCK_TILE, TILE, PanelProducts, Products, RbfPanels
+from libsvmx._kernels.products cimport BLOCK_TILE, TILE, GivenValues, PanelProducts, Products, RbfPanels
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.buffers import filled, table, zeros
-from libsvmx._kernels.products import GivenValues, StreamedProducts, products_of
+from libsvmx._kernels.products import StreamedProducts, products_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
@@ -47,7 +47,7 @@ cdef Py_ssize_t PARTS_PER_THREAD = 2
 cdef double OF_VALUE = 0.65, OF_BITS = 0.1, OF_ONE = 0.01, OF_QUOTIENT = 1.0, OF_FLOAT_QUOTIENT = 0.2
 cdef double OF_TARGET = 10.0, OF_NONZERO = 1.5
 # Of a kernel in Python, where calls and what they compute take about the same: half of its rows computed ahead must be used.
-# They are shared by all solves, and a value is gathered as from SharedRows.
+# They are shared by all solves where they are kept, and a value is gathered as from SharedRows.
 cdef double OF_PYTHON = 100.0, OF_PYTHON_BLOCK = 50.0, OF_GATHER = 0.5
 cdef double[::1] NO_DOUBLES = zeros("d", 0)
 cdef float[::1] NO_FLOATS = zeros("f", 0)
@@ -385,6 +385,8 @@ cdef class DotTargets(Targets):
         if like is not None:
             self.kernel, self.n, self.products, self.squares = kernel, like.n, like.products, like.squares
             self.panels = like.panels
+            if kernel.matrix.row_at != NULL:  # and rows of its own
+                self.products = GivenValues(kernel.matrix, like.products.rows)
         else:
             self.lay_out(kernel, members, transposed, few)
         self.tile, self.on_demand = self.products.tile, kernel.matrix.row_at != NULL
@@ -392,7 +394,8 @@ cdef class DotTargets(Targets):
         self.value_ns = self.again_ns = OF_VALUE + self.products.value_ns
         self.block_ns = OF_VALUE + self.products.block_ns if self.products.blocks else self.value_ns
         if self.on_demand:
-            self.value_ns, self.block_ns, self.again_ns = OF_PYTHON, OF_PYTHON_BLOCK, OF_GATHER
+            self.value_ns, self.block_ns = OF_PYTHON, OF_PYTHON_BLOCK
+            self.again_ns = OF_GATHER if kernel.matrix.keeps_all else OF_PYTHON
         self.layout_ns = OF_TARGET + OF_NONZERO * self.products.mean_nonzeros()
         self.sources = zeros("d", self.products.width * SVMX_SOURCES) if self.products.blocks else NO_DOUBLES
         self.scratch = zeros("d", self.n) if self.tile > TILE else NO_DOUBLES
@@ -401,7 +404,7 @@ cdef class DotTargets(Targets):
         return DotTargets(self.kernel, None, False, self)
 
     cdef bint has(self, int32_t i) noexcept nogil:
-        return self.on_demand and self.kernel.matrix.row_at[self.kernel.rows[i]] != NULL
+        return self.on_demand and self.kernel.matrix.kept_row(self.kernel.rows[i]) != NULL
 
     cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
                            double expected_ns) noexcept nogil:
@@ -415,7 +418,7 @@ cdef class DotTargets(Targets):
         cdef int s
         for s in range(count):
             rows[s] = self.kernel.rows[sources[s]]
-        self.kernel.matrix.demand(rows, count)
+        (<GivenValues>self.products).demand(rows, count)
 
     cdef int lay_out(self, Kernel kernel, members, bint transposed, bint few) except -1:
         """What all threads read."""

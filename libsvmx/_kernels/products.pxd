@@ -1,5 +1,6 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint64_t
 
+from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.kernel_functions cimport svmx_kernel
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.numbers cimport svmx_numbers
@@ -78,6 +79,12 @@ cdef class PostingMeetings(PostingProducts):
 cdef class GivenValues(Products):
     cdef bint transposed
     cdef int32_t[::1] serial
+    cdef object lent                # of rows on demand, those that were asked for last and are not kept in the matrix
+    cdef int n_asked
+    cdef int32_t asked[SVMX_SOURCES]
+    cdef const double *asked_at[SVMX_SOURCES]
+    cdef int demand(self, const int32_t *rows, int count) noexcept nogil
+    cdef const double *found(self, int32_t row) noexcept nogil
 
 
 cdef class RbfPanels:

@@ -510,10 +510,40 @@ cdef class GivenValues(Products):
         for i in range(self.n):
             self.serial[i] = <int32_t>matrix.serial_of(self.rows[i])
 
+    cdef int demand(self, const int32_t *rows, int count) noexcept nogil:
+        """Have up to SVMX_SOURCES rows on demand computed, those that are not there; ``fill`` finds them until the next call."""
+        cdef int k
+        for k in range(count):
+            if self.found(rows[k]) == NULL:
+                break
+        else:
+            return 0
+        with gil:
+            self.lent = self.matrix.demand(rows, count, self.asked_at, False)
+        for k in range(count):
+            self.asked[k] = rows[k]
+        self.n_asked = count
+        return 0
+
+    cdef const double *found(self, int32_t row) noexcept nogil:
+        """A row on demand that is there, else NULL."""
+        cdef const double *kept = self.matrix.kept_row(row)
+        cdef int k
+        for k in range(self.n_asked if kept == NULL else 0):
+            if self.asked[k] == row:
+                return self.asked_at[k]
+        return kept
+
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        cdef GivenRow given = self.matrix.given_row(row)
+        cdef GivenRow given
+        cdef int32_t asked = <int32_t>row
         cdef int64_t serial = self.matrix.serial_of(row)
         cdef Py_ssize_t j
+        if self.matrix.row_at != NULL:
+            self.demand(&asked, 1)
+            given.in_double, given.in_float, given.step = self.found(asked), NULL, 1
+        else:
+            given = self.matrix.given_row(row)
         if self.transposed:
             for j in range(begin, end):
                 given = self.matrix.given_row(self.rows[j])

@@ -81,6 +81,8 @@ class KernelProvider:
         self.gram: SharedRows | None = None
         self.classes: SharedRows | None = None
         self.budget_bytes = param.cache_bytes
+        if problem.matrix.source is not None:
+            self.budget_bytes -= share_of_source(problem, param)
         self.at_once, self.lock = 1, allocate_lock()
 
     def prepare(self) -> Kernel:
@@ -266,6 +268,15 @@ class KernelProvider:
         members = take_int32(self.number, rows)
         share = self.budget_bytes / self.at_once
         return self.shared.part(members) if self.shared else whole.part(members), share
+
+
+def share_of_source(problem: Problem, param: Parameter) -> float:
+    """Bound what rows of a kernel of the caller take, once they were computed: all of them, if they fit with room for a
+    solve, else half of the memory, and a solve keeps its own in the other half. Returns these bytes."""
+    all_rows = 8.0 * problem.matrix.n_rows**2
+    share = all_rows if all_rows <= param.policy.memory_share * param.cache_bytes else param.cache_bytes / 2
+    problem.matrix.keep_up_to(share)
+    return share
 
 
 def all_bytes(segments: list[int], across: bool) -> float:

@@ -60,9 +60,7 @@ class Ways:
         param, problem = state.param, state.problem
         self.state, self.costs = state, costs_between(param.C, C_max)
         budget, n_bytes = param.cache_bytes, 8.0 * len(problem) ** 2
-        self.kernel = Kernel(
-            problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0
-        )
+        self.kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
         fits = n_bytes * (1 + threads) <= param.policy.memory_share * budget
         if fits and param.kernel_type != KernelType.PRECOMPUTED:  # whose state has all values
             self.kernel = self.kernel.tabulated(control_of(param, observer))
