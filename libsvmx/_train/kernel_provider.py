@@ -17,8 +17,7 @@ from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._kernels.gram import KernelValues
-    from libsvmx._kernels.sharedrows import SharedRows
+    from libsvmx._kernels.sharedrows import KernelValues, SharedRows
     from libsvmx._solvers.control import Control
     from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer

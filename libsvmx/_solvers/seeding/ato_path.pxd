@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int8_t, int32_t
 
-from libsvmx._kernels.gram cimport DoubleRows
+from libsvmx._kernels.sharedrows cimport DoubleRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport PathState

@@ -51,7 +51,7 @@ from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 from libsvmx._core.smo_steps cimport svmx_axpy_at
-from libsvmx._kernels.gram cimport DoubleRows
+from libsvmx._kernels.sharedrows cimport DoubleRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.following cimport WHOLE, append_or_exchange, go, shrink_if_many, unshrink
 from libsvmx._solvers.path.motion cimport Motion

@@ -1,7 +1,7 @@
 from libc.stdint cimport int8_t, int32_t
 
 from libsvmx._core.process cimport ThreadPool
-from libsvmx._kernels.gram cimport KernelValues
+from libsvmx._kernels.sharedrows cimport KernelValues
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._solvers.control cimport Control
 

@@ -13,7 +13,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_axpy_row
-from libsvmx._kernels.gram cimport KernelValues
+from libsvmx._kernels.sharedrows cimport KernelValues
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._problem.dual cimport Certificate, DualProblem, add_variable, begin, level_of, project_chosen
 from libsvmx._solvers.control cimport Control

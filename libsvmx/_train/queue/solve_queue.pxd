@@ -4,7 +4,7 @@ from libsvmx._core.process cimport ThreadPool, svmx_job
 from libsvmx._core.test_panels cimport SVMX_TESTS
 from libsvmx._core.tickets cimport svmx_tickets
 from libsvmx._kernels.cross cimport CrossKernel
-from libsvmx._kernels.gram cimport GramRows
+from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.smo cimport Smo

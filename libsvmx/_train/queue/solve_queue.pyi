@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable
 
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._kernels.gram import KernelValues
+from libsvmx._kernels.sharedrows import KernelValues
 from libsvmx._solvers.control import Control
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter

@@ -1,7 +1,7 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.tickets cimport svmx_countdown
-from libsvmx._kernels.gram cimport GramRows, KernelValues
+from libsvmx._kernels.sharedrows cimport GramRows, KernelValues
 from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport StartBudget

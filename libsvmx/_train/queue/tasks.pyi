@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._kernels.gram import GramRows, KernelValues
+from libsvmx._kernels.sharedrows import GramRows, KernelValues
 from libsvmx._solvers.control import Control
 from libsvmx._train.parameter import Parameter
 from libsvmx._typing import Buffer

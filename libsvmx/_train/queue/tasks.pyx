@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 from libsvmx._core.tickets cimport svmx_begin_countdown
-from libsvmx._kernels.gram cimport GramRows
+from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Dual, grow
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport StartBudget, most_in_star, most_of_auto
