@@ -76,7 +76,19 @@ FITTED = (
 NO_LIMIT = 2**63 - 1
 
 
-class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
+class TakesKernel(BaseEstimator):
+    """Who has a parameter ``kernel``, and so may be given kernel values in the place of rows."""
+
+    kernel: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+
+class BaseSVM(Updating, LibsvmFiles, Pickled, TakesKernel):
     """An estimator whose training is a dual problem for each pair of classes, or one."""
 
     _svm_type: ClassVar[SvmType]
@@ -100,12 +112,23 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         "callback": [callable, None],
     }
 
-    kernel: Any
+    # parameters, most of them of every estimator
+    C: float
+    nu: float
+    tau: Any
+    degree: int
+    coef0: float
+    shrinking: bool
+    tol: float
+    cache_size: float
+    verbose: Any
     max_iter: int
+    solver: Any
+    n_jobs: int | None
+    max_time: float | None
     warm_start: bool
     refine: bool
     keep_rows: bool
-    verbose: Any
     callback: Any
     # what a fit leaves
     support_: IntArray
@@ -118,12 +141,6 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
     optimality_: float
     shape_fit_: tuple[int, ...]
     row_ids_: Any
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        return tags
 
     @classmethod
     def _get_param_names(cls) -> list[str]:

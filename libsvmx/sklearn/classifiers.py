@@ -24,7 +24,7 @@ from libsvmx.enums import SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.transcript import REMARKS
 from libsvmx.sklearn.base import BaseSVM
-from libsvmx.sklearn.input_checks import are_whole
+from libsvmx.sklearn.input_checks import are_whole, keep_parameters
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
 if TYPE_CHECKING:
@@ -304,28 +304,7 @@ class SVC(BaseClassifier):
         keep_rows: bool = False,
         callback: Any = None,
     ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.refine = refine
-        self.keep_rows = keep_rows
-        self.callback = callback
+        keep_parameters(self, locals())
 
 
 class NuSVC(BaseClassifier):
@@ -373,28 +352,7 @@ class NuSVC(BaseClassifier):
         keep_rows: bool = False,
         callback: Any = None,
     ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.refine = refine
-        self.keep_rows = keep_rows
-        self.callback = callback
+        keep_parameters(self, locals())
 
     def _check_targets(self, targets: FloatArray, weights: FloatArray | None, order: IntArray | None) -> None:
         check_nu_of(targets, weights if weights is None or order is None else weights[order], self.nu)

@@ -111,6 +111,11 @@ def defaults_of(kind: type) -> dict[str, Any]:
     return {name: each.default for name, each in signature(kind).parameters.items()}
 
 
+def keep_parameters(estimator: Any, given: dict[str, Any]) -> None:
+    """What ``__init__`` was given, its ``locals()``, as attributes of the same names."""
+    vars(estimator).update({name: value for name, value in given.items() if name != "self"})
+
+
 def check_parameters(estimator: Any) -> None:
     """Check all parameters that are not the defaults of this package. Raises ValueError."""
     kind: Any = type(estimator)

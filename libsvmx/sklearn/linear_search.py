@@ -17,6 +17,7 @@ from libsvmx._core.threads import in_order
 from libsvmx._train.parameter import MAX_THREADS
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import warn_caller
+from libsvmx.sklearn.input_checks import keep_parameters
 from libsvmx.sklearn.linear import LinearSVC, classifier_training, feature_rows
 from libsvmx.sklearn.rows import weights_of
 from libsvmx.sklearn.search import BaseSearch, weights_score
@@ -91,17 +92,7 @@ class LinearSVCCV(ClassifierMixin, BaseSearch):
         class_weight: Any = None,
         max_iter: int = 1000,
     ) -> None:
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.loss = loss
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.max_iter = max_iter
+        keep_parameters(self, locals())
 
     score = BaseSearch.score  # not that of ClassifierMixin
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
+from libsvmx.sklearn.input_checks import keep_parameters
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
 if TYPE_CHECKING:
@@ -68,23 +69,7 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         keep_rows: bool = False,
         callback: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.refine = refine
-        self.keep_rows = keep_rows
-        self.callback = callback
+        keep_parameters(self, locals())
 
     offset_: FloatArray
 

@@ -21,6 +21,7 @@ from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.fitted import FittedModel
+from libsvmx.sklearn.input_checks import keep_parameters
 from libsvmx.sklearn.together import fit_together, predicted_together
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
@@ -101,25 +102,7 @@ class QuantileSVR(RegressorMixin, BaseSVM):
         keep_rows: bool = False,
         callback: Any = None,
     ) -> None:
-        self.tau = tau
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.non_crossing = non_crossing
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.refine = refine
-        self.keep_rows = keep_rows
-        self.callback = callback
+        keep_parameters(self, locals())
 
     partial_fit = OfferedIf(is_of_one_and_may_go_on)(BaseSVM.partial_fit)
     unlearn = OfferedIf(is_of_one)(BaseSVM.unlearn)

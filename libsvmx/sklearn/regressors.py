@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
+from libsvmx.sklearn.input_checks import keep_parameters
 
 
 class SVR(RegressorMixin, BaseSVM):
@@ -87,24 +88,7 @@ class SVR(RegressorMixin, BaseSVM):
         keep_rows: bool = False,
         callback: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.refine = refine
-        self.keep_rows = keep_rows
-        self.callback = callback
+        keep_parameters(self, locals())
 
 
 class NuSVR(RegressorMixin, BaseSVM):
@@ -149,21 +133,4 @@ class NuSVR(RegressorMixin, BaseSVM):
         keep_rows: bool = False,
         callback: Any = None,
     ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.refine = refine
-        self.keep_rows = keep_rows
-        self.callback = callback
+        keep_parameters(self, locals())

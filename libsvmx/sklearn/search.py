@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, check_cv
@@ -23,9 +23,9 @@ from sklearn.utils.validation import check_is_fitted
 from libsvmx._core.copy_and_swap import at_once, built_apart
 from libsvmx._core.machine import machine
 from libsvmx.api.kernels import KernelRows
-from libsvmx.sklearn.base import KERNELS, BaseSVM
+from libsvmx.sklearn.base import KERNELS, BaseSVM, TakesKernel
 from libsvmx.sklearn.classifiers import SVC, gives_probabilities
-from libsvmx.sklearn.input_checks import test_data, training_data
+from libsvmx.sklearn.input_checks import keep_parameters, test_data, training_data
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.search_folds import FoldSearch
 from libsvmx.sklearn.search_results import results_of
@@ -42,7 +42,7 @@ MAX_EXPONENT = 1023  # of a double
 WEIGHTS_SCORES = hasattr(GridSearchCV, "_check_scorers_accept_sample_weight")
 
 
-class BaseSearch(BaseEstimator):
+class BaseSearch(TakesKernel):
     """What SVCCV, SVRCV and LinearSVCCV share. Their parameters are those of ``_kind``, and those of the search."""
 
     _kind: ClassVar[Any]
@@ -59,7 +59,6 @@ class BaseSearch(BaseEstimator):
         "n_jobs": [Integral, None],
     }
 
-    kernel: Any
     Cs: Any
     gammas: Any
     cv: Any
@@ -79,12 +78,6 @@ class BaseSearch(BaseEstimator):
     refit_time_: float
     scorer_: Any
     classes_: Any
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return "best_estimator_" in vars(self)
@@ -385,23 +378,7 @@ class SVCCV(ClassifierMixin, BaseSearch):
         break_ties: bool = False,
         random_state: Any = None,
     ) -> None:
-        self.Cs = Cs
-        self.gammas = gammas
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     score = BaseSearch.score  # not that of ClassifierMixin
 
@@ -470,18 +447,6 @@ class SVRCV(RegressorMixin, BaseSearch):
         cache_size: float = 200,
         epsilon: float = 0.1,
     ) -> None:
-        self.Cs = Cs
-        self.gammas = gammas
-        self.kernel = kernel
-        self.degree = degree
-        self.coef0 = coef0
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.epsilon = epsilon
+        keep_parameters(self, locals())
 
     score = BaseSearch.score  # not that of RegressorMixin

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.metaestimators import available_if
@@ -16,10 +16,10 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from libsvmx._core.copy_and_swap import at_once, built_apart
 from libsvmx.exceptions import warn_caller
-from libsvmx.sklearn.base import BaseSVM
+from libsvmx.sklearn.base import BaseSVM, TakesKernel
 from libsvmx.sklearn.classifiers import SVC, gives_probabilities
 from libsvmx.sklearn.fitted import FittedModel
-from libsvmx.sklearn.input_checks import check_parameters
+from libsvmx.sklearn.input_checks import check_parameters, keep_parameters
 from libsvmx.sklearn.pickling import Pickled
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.rows import weights_of
@@ -32,24 +32,17 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 
-class Several(Pickled, BaseEstimator):
+class Several(Pickled, TakesKernel):
     """What OneVsRestSVC and MultiOutputSVR share. Their parameters are parameters of ``_kind``."""
 
     _kind: ClassVar[type[BaseSVM]]
 
-    kernel: Any
     estimators_: list[Any]
     shape_fit_: tuple[int, ...]
     n_features_in_: int
     n_iter_: Any
     fit_status_: int
     optimality_: float
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.sparse = self.kernel != "precomputed"
-        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return "estimators_" in vars(self)
@@ -162,23 +155,7 @@ class OneVsRestSVC(ClassifierMixin, Several):
         max_time: float | None = None,
         callback: Any = None,
     ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.callback = callback
+        keep_parameters(self, locals())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -365,21 +342,7 @@ class MultiOutputSVR(RegressorMixin, Several):
         max_time: float | None = None,
         callback: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.max_time = max_time
-        self.callback = callback
+        keep_parameters(self, locals())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
