@@ -80,7 +80,9 @@ def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
     shutil.copy(data.DATA / "heart_scale", tmp_path / "data")
-    example = doctest.DocTestParser().get_doctest(text_of(name), {}, name, None, 0)
+    owner = name.partition(".")[0]
+    before = text_of(owner) + "\n\n" if name in METHODS else ""  # which the examples of methods go on from
+    example = doctest.DocTestParser().get_doctest(before + text_of(name), {}, name, None, 0)
     told = []
     failed, tried = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example, out=told.append)
     assert (failed, tried > 0) == (0, True), "".join(told)

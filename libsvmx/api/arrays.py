@@ -590,8 +590,7 @@ def predict(model: Model | Fitted, X: Any, *, threads: int = 0) -> FloatArray:
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> model = libsvmx.train(X, y, C=10, gamma=0.5)
     >>> libsvmx.predict(model, [[1.0, 1.0], [-1.0, -1.0]])
@@ -624,8 +623,7 @@ def decision_values(model: Model | Fitted, X: Any, *, threads: int = 0) -> Float
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> model = libsvmx.train(X, y, C=10, gamma=0.5)
     >>> values = libsvmx.decision_values(model, X)

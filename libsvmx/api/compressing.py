@@ -89,8 +89,7 @@ def compress(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> found = libsvmx.compress(libsvmx.train(X, y, gamma=0.5), max_sv=8)
     >>> found.n_before, found.model.n_sv, found.bounds.shape

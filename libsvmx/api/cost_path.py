@@ -39,6 +39,18 @@ class CostPath:
     ----------
     C : ndarray of float64, shape (m,)         breakpoints, ascending, the ends included; between two of them all
         coefficients, rho and decision values are linear in C; it cannot be written to
+
+    Examples
+    --------
+    Those of its methods go on from this one.
+
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
+    >>> path.C_min, path.C_max
+    (0.1, 100.0)
     """
 
     C: FloatArray
@@ -71,12 +83,6 @@ class CostPath:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
         >>> path.model(3.7).param.C
         3.7
         """
@@ -90,12 +96,6 @@ class CostPath:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
         >>> path.decision_values(X[:3], C=3.7).shape
         (3, 1)
         """
@@ -106,12 +106,6 @@ class CostPath:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
         >>> path.n_support(0.1) > path.n_support(100)
         True
         """
@@ -127,12 +121,6 @@ class CostPath:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
         >>> path.cv_error([1, 10]).shape, path.cv_error(path.best_C) == path.best_error
         ((2,), True)
         """
@@ -166,12 +154,6 @@ class CostPath:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
         >>> path.plot().figure.savefig("curve.png")
         """
         from libsvmx.plot.curves import path
@@ -241,8 +223,7 @@ def c_path(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> path = libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5)
     >>> path.model(3.7).param.C

@@ -86,8 +86,7 @@ def explain(model: Model | Fitted, X: Any, background: Any, *, threads: int = 0)
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> model = libsvmx.train(X, y, C=10, gamma=0.5)
     >>> found = libsvmx.explain(model, X[:3], X[:20])

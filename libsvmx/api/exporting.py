@@ -55,8 +55,7 @@ def export(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> model = libsvmx.train(X, y, gamma=0.5)
     >>> libsvmx.export(model, "half.c", name="half")

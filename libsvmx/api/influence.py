@@ -91,8 +91,7 @@ def influence(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> state = libsvmx.train(X, y, C=10, gamma=0.5, keep_state=True)
     >>> found = libsvmx.influence(state, X[:10], y[:10])

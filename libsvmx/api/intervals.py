@@ -145,8 +145,7 @@ def jackknife_plus(*args: Any, **options: Any) -> Intervals | LabelSets:
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = X[:, 0] - X[:, 1]
     >>> found = libsvmx.jackknife_plus(X, y, X[:3], 0.2, svm_type="epsilon_svr", C=10)
     >>> bool((found.lower < found.upper).all())
@@ -240,8 +239,7 @@ def cv_plus(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = X[:, 0] - X[:, 1]
     >>> found = libsvmx.cv_plus(X, y, X[:3], 10, 0.2, svm_type="epsilon_svr", C=10)
     >>> bool((found.lower < found.upper).all())
@@ -299,8 +297,7 @@ def full_conformal(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> state = libsvmx.train(X, y, C=10, gamma=0.5, keep_state=True)
     >>> libsvmx.full_conformal(state, [[2.0, 2.0]], 0.1).contains
@@ -353,8 +350,7 @@ def conformal_p_values(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> state = libsvmx.train(X, y, C=10, gamma=0.5, keep_state=True)
     >>> libsvmx.conformal_p_values(state, [[2.0, 2.0], [2.0, 2.0]], [1, -1]).round(3)

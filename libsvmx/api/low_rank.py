@@ -111,8 +111,7 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> kernel = libsvmx.low_rank(X, gamma=0.1, rank=20)
     >>> kernel.rank, kernel.features_of(X[:3]).shape
     (20, (3, 20))

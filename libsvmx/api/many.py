@@ -67,8 +67,7 @@ def fit_many(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> models = libsvmx.fit_many(X, np.column_stack([y, X[:, 0] > 0]), C=10, gamma=0.5)
     >>> [model.n_sv for model in models]

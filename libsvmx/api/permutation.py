@@ -130,8 +130,7 @@ def permutation_test(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> found = libsvmx.permutation_test(X, y, n=99, n_folds=5, C=10, gamma=0.5)
     >>> found.score, found.p_value

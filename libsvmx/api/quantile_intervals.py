@@ -76,8 +76,7 @@ def quantile_intervals(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = X[:, 0] - X[:, 1]
     >>> found = libsvmx.quantile_intervals(X, y, X[:3], 10, 0.2, C=10)
     >>> bool((found.lower <= found.upper).all())

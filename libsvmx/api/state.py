@@ -114,11 +114,6 @@ class State(state.State):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
         >>> model = libsvmx.train(X, y, C=10, gamma=0.5)
         >>> state = libsvmx.State.from_model(X, y, model)
         >>> state.remove([0])
@@ -148,12 +143,6 @@ class State(state.State):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
         >>> state.save("half.state")
         >>> libsvmx.State.load("half.state").predict(X[50:53])
         array([ 1., -1., -1.])
@@ -167,12 +156,6 @@ class State(state.State):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
         >>> state.save("half.state")
         >>> libsvmx.State.load("half.state").model.n_sv == state.model.n_sv
         True
@@ -197,12 +180,6 @@ class State(state.State):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
         >>> state.add(X[50:], y[50:])
         array([50, 51, 52, 53, 54, 55, 56, 57, 58, 59])
         """
@@ -218,12 +195,6 @@ class State(state.State):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
         >>> state.remove([3, 7])
         >>> state.ids[:8]
         array([0, 1, 2, 4, 5, 6, 8, 9])
@@ -247,12 +218,6 @@ class State(state.State):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
         >>> state.update(add=(X[50:52], y[50:52]), remove=[0, 1])
         array([50, 51])
         """
@@ -304,12 +269,6 @@ class State(state.State):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
         >>> state.predict(X[50:53])
         array([ 1., -1., -1.])
         """
@@ -320,12 +279,6 @@ class State(state.State):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
         >>> state.decision_values(X[50:53]).shape
         (3, 1)
         """

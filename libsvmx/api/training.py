@@ -127,8 +127,7 @@ def train(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> model = libsvmx.train(X, y, C=10, kernel_type="linear")
     >>> model.labels, model.n_sv
@@ -198,8 +197,7 @@ def predict_probability(model: Model | Fitted, X: Any, *, threads: int = 0) -> t
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> model = libsvmx.train(X, y, C=10, gamma=0.5, probability=True)
     >>> labels, probabilities = libsvmx.predict_probability(model, X[:2])
@@ -265,8 +263,7 @@ def load_model(path: FilePath) -> Model:
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> libsvmx.save_model("half.model", libsvmx.train(X, y))
     >>> libsvmx.predict(libsvmx.load_model("half.model"), [[1.0, 1.0], [-1.0, -1.0]])
@@ -291,8 +288,7 @@ def save_model(path: FilePath, model: Model | Fitted) -> None:
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> libsvmx.save_model("half.model", libsvmx.train(X, y))
     >>> with open("half.model") as file:

@@ -154,8 +154,7 @@ def cross_validate(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> found = libsvmx.cross_validate(X, y, 5, C=10, gamma=0.5)
     >>> found.accuracy
@@ -233,8 +232,7 @@ def leave_one_out(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> found = libsvmx.leave_one_out(X, y, C=10, gamma=0.5)
     >>> found.accuracy, len(found.retrained)

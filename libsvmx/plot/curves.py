@@ -61,8 +61,7 @@ def convergence(
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> import libsvmx.plot
     >>> steps, observer = [], libsvmx.Observer()
@@ -148,8 +147,7 @@ def calibration(outcomes: Any, probabilities: Any, *, n_bins: int = 10, ax: Any 
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> import libsvmx.plot
     >>> model = libsvmx.train(X, y, gamma=0.5, probability=True)
@@ -225,8 +223,7 @@ def path(cost_path: Any, *, ax: Any = None) -> Any:
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> import libsvmx.plot
     >>> axes = libsvmx.plot.path(libsvmx.c_path(X, y, 0.1, 100, n_folds=5, gamma=0.5))

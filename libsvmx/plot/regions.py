@@ -65,8 +65,7 @@ def boundary(model: Model | Fitted, X: Any = None, y: Any = None, *, resolution:
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> import libsvmx.plot
     >>> axes = libsvmx.plot.boundary(libsvmx.train(X, y, C=10, gamma=0.5), X, y)

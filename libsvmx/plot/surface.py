@@ -46,8 +46,7 @@ def grid(search: GridSearch | Any, *, ax: Any = None) -> Any:
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> import libsvmx.plot
     >>> found = libsvmx.grid_search(X, y, log2c=(-1, 3, 2), log2g=(-3, 1, 2))

@@ -63,21 +63,17 @@ class State:
     the training are 0, 1, … in their order, rows that join get the next ones, and ids are never given twice. Of a
     precomputed kernel column j of an array is the row with id j, and models have the serial numbers ids + 1. Every
     change is made whole or, if it raises an error or is interrupted, not at all. States can be used from several
-    threads: changes follow one another.
+    threads: changes follow one another. The examples of its methods go on from this one.
 
     Examples
     --------
     >>> import numpy as np
     >>> import libsvmx
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 2))
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
     >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
-    >>> state.add(X[50:], y[50:])
-    array([50, 51, 52, 53, 54, 55, 56, 57, 58, 59])
-    >>> state.set_cost(20)
-    >>> state.model.param.C
-    20.0
+    >>> state
+    <State of 50 rows, C_SVC, RBF kernel>
     """
 
     def __init__(self, version: Version) -> None:
@@ -256,12 +252,6 @@ class State:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
-        >>> state = libsvmx.train(X[:50], y[:50], C=10, gamma=0.5, keep_state=True)
         >>> state.set_cost(100)
         >>> state.model.param.C
         100.0
@@ -295,11 +285,6 @@ class State:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> import libsvmx
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(60, 2))
-        >>> y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
         >>> state = libsvmx.train(X, y, svm_type="nu_svc", nu=0.3, gamma=0.5, keep_state=True)
         >>> state.set_nu(0.4)
         >>> state.model.param.nu
