@@ -138,19 +138,15 @@ def test_labels_and_targets_that_cannot_be_tried():
         libsvmx.conformal_p_values(state, new[:2], [1, 7])
     with pytest.raises(DataError, match="X has 2 rows, but y has shape"):
         libsvmx.conformal_p_values(state, new[:2], [1])
-    with pytest.raises(TypeError, match="a State is needed"):
-        libsvmx.conformal_p_values(state.model, new[:2], [1, 1])
     options, X, y, new = REGRESSIONS["rbf"]
     with pytest.raises(DataError, match="row 0: the target inf is not finite"):
         libsvmx.conformal_p_values(state_of(options, X, y), new[:2], [inf, 1])
 
 
 @pytest.mark.parametrize("name", ["jackknife_plus", "full_conformal"])
-def test_what_is_no_state(name):
+def test_alpha_and_rows_that_cannot_be(name):
     call = getattr(libsvmx, name)
     options, X, y, new = CLASSES["two"]
-    with pytest.raises(TypeError, match="a State is needed, train"):
-        call(libsvmx.train(X, y, **options), new)
     state = state_of(options, X, y)
     for alpha in (0, 1, -0.1, 1.5):
         with pytest.raises(ParameterError, match="alpha must be between 0 and 1"):
@@ -158,23 +154,8 @@ def test_what_is_no_state(name):
     for alpha in ("much", None, float("nan")):
         with pytest.raises(ParameterError, match="alpha"):
             call(state, new, alpha)
-    with pytest.raises(DataError, match="columns"):
-        call(state, np.ones((1, 14)))
     with pytest.raises(DataError, match="not finite"):
         call(state, np.full((1, 13), np.nan))
-    with pytest.raises(ParameterError, match="threads"):
-        call(state, new, threads=-1)
-    one_class = libsvmx.train(X, y, svm_type="ONE_CLASS", keep_state=True)
-    with pytest.raises(ParameterError, match="one-class predicts neither"):
-        call(one_class, new)
-    for nu_kind in ("NU_SVC", "NU_SVR"):
-        with pytest.raises(ParameterError, match="changes the sums that all others have a part in"):
-            call(libsvmx.train(X, y, svm_type=nu_kind, nu=0.3, keep_state=True), new)
-    with pytest.raises(DataError, match="a state of one class"):
-        call(state_of(options, X, np.ones(len(X))), new)
-    weighted = libsvmx.train(X, y, sample_weight=np.r_[2.0, np.ones(len(y) - 1)], keep_state=True)
-    with pytest.raises(ParameterError, match="rows are exchangeable only if they count alike"):
-        call(weighted, new)
     with pytest.raises(ParameterError, match="a class of weight 0"):
         call(state_of({"weights": {1: 0.0}}, FLOWERS, SPECIES), FLOWERS)
 

@@ -97,6 +97,7 @@ def test_no_more_memory_than_there_is():
             r"row 0: column 2 of Y: class label 1.5 is not an integer",
         ),
         ({"Y": TWO * [1, np.nan, 1, 1, 1], "svm_type": "nu_svr"}, DataError, "column 1 of Y: target nan is not finite"),
+        ({"Y": TWO * [1, np.nan, 1, 1, 1]}, DataError, "column 1 of Y: class label nan"),
         ({"Y": [["a"] * 2] * 270}, DataError, "Y"),
         ({"Y": np.stack([LABELS, [1.0] * 269 + [2.0]], 1), "svm_type": "nu_svc"}, ParameterError, "column 1 of Y: nu"),
         ({"svm_type": "one_class"}, ParameterError, "one-class does not look at labels"),

@@ -1,11 +1,10 @@
 """compress(): no decision value of any row changes by more than its bound, by NumPy's sums and distances."""
 
 import numpy as np
-import pytest
 from support import optima, oracle
 
 import libsvmx
-from libsvmx import KernelType, ParameterError
+from libsvmx import KernelType
 
 from .table import IN_LIBSVM, LIBSVMS, Case, each
 from .test_training import THREADS
@@ -96,19 +95,3 @@ def test_probabilities_stay():
     found = libsvmx.compress(model, tol=1e-4).model
     before, after = (libsvmx.predict_probability(m, case.tests())[1] for m in (model, found))
     np.testing.assert_allclose(after, before, atol=1e-3)
-
-
-def test_what_is_refused():
-    model = Case("smo", "two classes", "rbf").train()
-    for how in ({}, {"max_sv": 3, "tol": 0.1}):
-        with pytest.raises(ParameterError, match="either max_sv or tol"):
-            libsvmx.compress(model, **how)
-    for how in ({"max_sv": 0}, {"max_sv": 2.5}, {"tol": -0.1}, {"tol": float("nan")}, {"max_sv": 3, "threads": -1}):
-        with pytest.raises(ParameterError):
-            libsvmx.compress(model, **how)
-    with pytest.raises(TypeError):
-        libsvmx.compress("model", tol=0.1)
-    with pytest.raises(ParameterError, match=r"not POLY with coef0 -1$"):
-        libsvmx.compress(Case("smo", "two classes", "cubic", coef0=-1.0).train(), tol=0.1)
-    with pytest.raises(ParameterError, match="at least 3, not 2"):
-        libsvmx.compress(Case("smo", "three classes", "linear").train(), max_sv=2)

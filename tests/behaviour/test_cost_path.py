@@ -1,13 +1,10 @@
 """c_path(): at every C the exact optimum, by NumPy's judgement, and the errors of exact optima without each fold."""
 
-import pickle
-
 import numpy as np
 import pytest
 from support import optima
 
 import libsvmx
-from libsvmx import DataError, ParameterError
 
 from .table import Case, each
 from .test_training import THREADS
@@ -87,36 +84,3 @@ def test_no_number_of_threads_changes_a_bit(solver, task, kernel, mechanism):
         assert np.array_equal(other.C, one.C) and np.array_equal(other.cv_C, one.cv_C)
         assert (other.best_C, other.best_interval) == (one.best_C, one.best_interval)
         assert np.array_equal(other.model(1.0).sv_coef, one.model(1.0).sv_coef)
-
-
-def test_what_is_asked_of_a_path():
-    case = Case("smo", "two classes", "rbf")
-    path = followed(case)
-    for ask in (path.model, path.n_support, lambda C: path.decision_values(case.X(), C)):
-        for C in (path.C_min * 0.9, path.C_max * 1.1, float("nan"), "much"):
-            with pytest.raises(ParameterError, match="C"):
-                ask(C)
-    for name in ("best_C", "best_error", "best_interval", "cv_C"):
-        with pytest.raises(ParameterError, match="no cross-validation"):
-            getattr(path, name)
-    with pytest.raises(ValueError, match="read-only"):
-        path.C[0] = 5
-    with pytest.raises(TypeError, match="take its model at the C that is wanted"):
-        pickle.dumps(path)
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "words"),
-    [
-        ({"C_min": 0}, ParameterError, "C_min must be positive"),
-        ({"C_min": 2, "C_max": 1}, ParameterError, "C_min must be at most C_max, but 2 > 1"),
-        ({"C_max": float("inf")}, ParameterError, "C_max must be finite"),
-        ({"cv": 1}, ParameterError, "at least 2 folds"),
-        ({"probability": True}, ParameterError, "no probability estimates"),
-        ({"y": np.ones(60)}, DataError, "of one class"),
-    ],
-)
-def test_what_is_refused(given, error, words):
-    case = Case("smo", "two classes", "rbf")
-    with pytest.raises(error, match=words):
-        libsvmx.c_path(**{"X": case.X(), "y": case.y(), **given})

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import libsvmx
-from libsvmx import DataError
 
 from .table import Case, each
 from .test_training import THREADS
@@ -64,20 +63,6 @@ def test_values_add_up_whatever_the_threads(solver, task, kernel, mechanism):
     assert np.array_equal(libsvmx.explain(model, case.matrix(case.new[:6]), case.matrix(case.rows[:9])).data, X) or (
         not X[:, -1].any()  # rows without columns: the last one is the last feature that a row has
     )
-
-
-def test_what_cannot_be_explained():
-    case = Case("smo", "two classes", "rbf")
-    model = case.train()
-    with pytest.raises(DataError, match="the background has no rows"):
-        libsvmx.explain(model, case.tests(), case.X()[:0])
-    with pytest.raises(DataError, match="columns"):
-        libsvmx.explain(model, np.ones((1, 14)), case.X())
-    with pytest.raises(DataError):
-        libsvmx.explain(model, case.tests(), np.full((1, 13), np.nan))
-    with pytest.raises(TypeError):
-        libsvmx.explain("model", case.tests(), case.X())
-    assert libsvmx.explain(model, case.tests()[:0], case.X()).values.shape == (0, 13)
 
 
 # ---- explain_training ----------------------------------------------------------------------------------

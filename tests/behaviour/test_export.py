@@ -5,7 +5,6 @@ import pytest
 from support.exported import Program, decision_values_of_json
 
 import libsvmx
-from libsvmx import ParameterError
 
 from .table import LIBSVMS, NOT_LIBSVMS, Case, each
 
@@ -57,21 +56,3 @@ def test_onnx_predicts_the_same(solver, task, kernel, dtype, tmp_path):
     atol = (1e-13 if dtype == "float64" else 2e-5) * size
     np.testing.assert_allclose(values, libsvmx.decision_values(model, case.tests()), rtol=0, atol=atol)
     assert predicted.shape == (len(case.new),)
-
-
-def test_what_is_refused(tmp_path):
-    model = Case("smo", "two classes", "rbf").train()
-    for how, words in (
-        ({"format": "cpp"}, "unknown format 'cpp': choose one of c, json, onnx"),
-        ({"dtype": "float16"}, "unknown dtype"),
-        ({"format": "json", "dtype": "float32"}, "decimal numbers"),
-        ({"name": "a b"}, "functions of C"),
-        ({"n_features": 12}, "between 13"),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            libsvmx.export(model, tmp_path / "m", **how)
-    with pytest.raises(TypeError):
-        libsvmx.export("model", tmp_path / "m")
-    with pytest.raises(OSError, match="No such file"):
-        libsvmx.export(model, tmp_path / "no" / "m")
-    assert list(tmp_path.iterdir()) == []

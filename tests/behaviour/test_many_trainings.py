@@ -7,7 +7,7 @@ import pytest
 from support.drawn import Rand
 
 import libsvmx
-from libsvmx import DataError, ParameterError, PermutationTest
+from libsvmx import ParameterError, PermutationTest
 
 from .table import Case, each
 from .test_training import THREADS, file_of
@@ -69,22 +69,6 @@ def test_tasks_with_different_classes(mechanism, tmp_path):
     for form in (Y, Y.tolist(), np.asfortranarray(Y), Y.astype(np.int8)):
         assert [file_of(model, tmp_path) for model in fit_many(case, form)] == expected
     assert fit_many(case, Y[:, :0]) == []
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        (lambda Y: Y[:, 0], DataError, r"a column for each training, but its shape is \(60,\)"),
-        (lambda Y: Y[:-1], DataError, r"X has 60 rows, but Y has shape \(59, 3\)"),
-        (lambda Y: Y + np.array([0, 0.5, 0]), DataError, "row 0: column 1 of Y: class label .* is not an integer"),
-        (lambda Y: Y * [1, 1, np.nan], DataError, "column 2 of Y: class label nan"),
-        (lambda Y: [["a"] * 2] * 60, DataError, "Y"),
-    ],
-)
-def test_what_fit_many_refuses(change, error, words):
-    case = Case("smo", "two classes", "rbf")
-    with pytest.raises(error, match=words):
-        fit_many(case, change(columns_of(case)))
 
 
 # ---- permutation_test ----------------------------------------------------------------------------------
@@ -175,20 +159,3 @@ def test_the_p_value_and_its_error():
         found = result(1.0, [2.0] * as_good + [0.0] * (20 - as_good))
         expected = binomtest(as_good, 20).proportion_ci(0.95, "exact")
         np.testing.assert_allclose(found.interval(), (expected.low, expected.high), rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"n": 0}, ParameterError, "n must be at least 1, not 0"),
-        ({"cv": 1}, ParameterError, "at least 2 folds"),
-        ({"cv": 61}, ParameterError, "61 folds of 60 rows"),
-        ({"scoring": "f1"}, ParameterError, "'accuracy' or 'balanced_accuracy', not 'f1'"),
-        ({"seeder": "no such"}, ParameterError, "no such"),
-    ],
-)
-def test_what_permutation_test_refuses(options, error, words):
-    with pytest.raises(error, match=words):
-        outcome(Case("smo", "two classes", "rbf"), **options)
-    with pytest.raises(DataError, match="all rows are of one class"):
-        libsvmx.permutation_test(np.eye(6), np.ones(6), 3, 3)

@@ -9,7 +9,7 @@ from support import optima
 from support.oracle import Oracle, load, predict
 
 import libsvmx
-from libsvmx import DataError, ParameterError, SvmType
+from libsvmx import SvmType
 
 from .table import IN_LIBSVM, LIBSVMS, Case, combinations_of, each
 
@@ -225,19 +225,3 @@ def test_a_start_leads_to_the_same_optimum(solver, task, kernel, form, change, m
         one.check_to(eps)
     if not change:
         assert sum(report.iterations for report in found.reports) <= 0.25 * iterations + 20
-
-
-def test_what_cannot_be_a_start():
-    case = Case("smo", "two classes", "rbf")
-    model, n = case.train(), len(case.rows)
-    wrong = [
-        (np.zeros(n - 1), {}, DataError, r"start must have shape \(1, 60\)"),
-        (np.full(n, np.nan), {}, DataError, "row 0: its coefficient in start is not finite"),
-        (-case.y(), {}, DataError, "row 1: its coefficient in start is .*, but must be"),
-        (Case("smo", "three classes", "rbf").train(), {}, DataError, "is a class of"),
-        (model, {"svm_type": "epsilon_svr"}, DataError, "start is a model of C_SVC, but EPSILON_SVR is trained"),
-        (model, {"keep_state": True}, ParameterError, "start= and keep_state= do not go together"),
-    ]
-    for start, options, error, words in wrong:
-        with pytest.raises(error, match=words):
-            case.train(start=start, **options)

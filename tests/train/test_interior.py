@@ -279,32 +279,10 @@ def test_an_observer_that_stops():
         libsvmx.train(X, y, solver="crsvm", kernel_type=0, observer=Raises())
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"svm_type": 1}, "solver crsvm solves C_SVC, EPSILON_SVR and QUANTILE_SVR, not NU_SVC"),
-        ({"svm_type": 4}, "solver crsvm solves C_SVC, EPSILON_SVR and QUANTILE_SVR, not NU_SVR"),
-        ({"reduction": "some"}, "unknown reduction 'some'"),
-        ({"reduction_rule": "some"}, "unknown reduction_rule 'some'"),
-        ({"most_rows": -1}, "^most_rows must be"),
-        ({"tolerance": 0.0}, "^tolerance must be"),
-        ({"balanced": 2}, "^balanced must be True or False"),
-        ({"predict_with": "factor"}, "predict_with 'factor' needs a low-rank factor"),
-        ({"predict_with": "both"}, "unknown predict_with 'both'"),
-        ({"low_rank": "qr", "rank": 5}, "unknown low_rank 'qr'"),
-    ],
-)
-def test_what_is_refused(options, message):
-    with pytest.raises(ParameterError, match=message):
-        changed(Parameter(), {"solver": "crsvm", "kernel_type": 0, **options})
-
-
-@pytest.mark.parametrize(
-    "options", [{"kernel_type": 2}, {"kernel_type": 1, "degree": 3}, {"kernel_type": 1, "degree": 2, "coef0": -1.0}]
-)
-def test_kernels_without_explicit_features(options):
-    with pytest.raises(ParameterError, match="solver crsvm needs explicit features"):
-        train(*blobs(1), gamma=0.5, **options)
+def test_balanced_is_true_or_false():
+    """What else is refused: tests/cli/test_interior_options.py."""
+    with pytest.raises(ParameterError, match=r"^balanced must be True or False"):
+        changed(Parameter(), {"solver": "crsvm", "kernel_type": 0, "balanced": 2})
 
 
 def test_one_row_of_each_class_and_no_features():
