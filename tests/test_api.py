@@ -29,80 +29,11 @@ def heart():
     return X, dense, y
 
 
-def forms(dense):
-    """The same rows in every form that is accepted."""
-    rows = dense.tolist()
-    yield "ndarray", dense
-    yield "float32 would round, so integers and Fortran order", np.asfortranarray(dense)
-    yield "read-only", np.frombuffer(dense.tobytes()).reshape(dense.shape)
-    yield "lists", rows
-    yield "mappings", [{j + 1: v for j, v in enumerate(row) if v} for row in rows]
-    yield "csr", scipy.sparse.csr_array(dense)
-    yield "csc", scipy.sparse.csc_matrix(dense)
-    yield "coo with duplicates", duplicated(dense)
-    wide = scipy.sparse.csr_array(dense)
-    wide.indices = wide.indices.astype(np.int64)
-    wide.indptr = wide.indptr.astype(np.int64)
-    yield "int64 indices", wide
-
-
-def duplicated(dense):
-    coo = scipy.sparse.coo_array(dense)
-    half = np.concatenate([coo.data / 2, coo.data / 2])
-    return scipy.sparse.coo_array((half, (np.tile(coo.row, 2), np.tile(coo.col, 2))), shape=dense.shape)
-
-
-def test_every_form_gives_the_model_of_the_file(heart):
-    X, dense, y = heart
-    expected = model_text(libsvmx.train(X, y, C=3.0))
-    for name, form in forms(dense):
-        assert model_text(libsvmx.train(form, y, C=3.0)) == expected, name
-        model = libsvmx.train(form, y, C=3.0)
-        assert np.array_equal(libsvmx.predict(model, form), libsvmx.predict(model, X)), name
-
-
 def test_explicit_zeros_are_left_out(heart):
     _, dense, y = heart
     csr = scipy.sparse.csr_array(dense)
     csr.data[:3] = 0.0
     assert model_text(libsvmx.train(csr, y)) == model_text(libsvmx.train(csr.toarray(), y))
-
-
-def test_precomputed(heart):
-    _, dense, y = heart
-    K = dense @ dense.T
-    model = libsvmx.train(K, y, kernel_type=4)
-    linear = libsvmx.train(dense, y, kernel_type=0)
-    assert libsvmx.decision_values(model, K) == pytest.approx(libsvmx.decision_values(linear, dense), abs=1e-2)
-    assert libsvmx.predict(model, K[:7]).shape == (7,)
-
-
-def test_shapes_and_consistency():
-    iris, labels = libsvmx.read_problem(str(data.DATA / "iris.scale"))
-    model = libsvmx.train(iris, labels, probability=True)
-    values = libsvmx.decision_values(model, iris)
-    predicted, p = libsvmx.predict_probability(model, iris)
-    assert values.shape == (150, 3)
-    assert p.shape == (150, 3)
-    assert p.sum(axis=1) == pytest.approx(np.ones(150))
-    assert np.array_equal(model.labels[p.argmax(axis=1)], predicted)
-    assert model.sv_coef.shape == (2, model.n_sv)
-    assert model.rho.shape == (3,)
-    assert model.support_vectors.shape == (model.n_sv, 4)
-    assert model.sv_indices.min() >= 1
-    assert (libsvmx.predict(model, iris) == labels).mean() > 0.9
-
-
-def test_cross_validation(heart):
-    X, dense, y = heart
-    result = libsvmx.cross_validate(dense, y, 5)
-    again = libsvmx.cross_validate(X, y, 5)
-    other = libsvmx.cross_validate(X, y, 5, random_state=2)
-    assert np.array_equal(result.predictions, again.predictions)
-    assert result.accuracy == 100 * (result.predictions == y).mean()
-    assert not np.array_equal(result.predictions, other.predictions)
-    assert result.mean_squared_error == pytest.approx(((result.predictions - y) ** 2).mean())
-    assert result.squared_correlation == pytest.approx(np.corrcoef(result.predictions, y)[0, 1] ** 2)
 
 
 def test_files_are_named_by_paths_too(heart, tmp_path):
@@ -151,15 +82,6 @@ def test_pickles_of_another_version_are_refused(heart):
         restore(version, state | {"offsets": ("d", bytes(16))})
 
 
-def test_the_model_owns_its_data(heart):
-    _, dense, y = heart
-    mine = dense.copy()
-    model = libsvmx.train(mine, y)
-    before = model_text(model)
-    mine[:] = 7.0
-    assert model_text(model) == before
-
-
 @pytest.mark.parametrize(
     ("X", "y", "options", "message"),
     [
@@ -184,19 +106,6 @@ def test_the_model_owns_its_data(heart):
 def test_bad_input(X, y, options, message):
     with pytest.raises(libsvmx.SvmxError, match=message):
         libsvmx.train(X, y, **options)
-
-
-def test_probabilities_need_a_model_that_has_them(heart):
-    X, _, y = heart
-    with pytest.raises(libsvmx.DataError, match="probability=True"):
-        libsvmx.predict_probability(libsvmx.train(X, y), X)
-
-
-def test_weight_zero_leaves_the_class_out():
-    iris, labels = libsvmx.read_problem(str(data.DATA / "iris.scale"))
-    model = libsvmx.train(iris, labels, weights=((2, 0.0),))
-    assert model.class_labels == (1, 3)
-    assert {labels[i - 1] for i in model.sv_indices} == {1.0, 3.0}
 
 
 def test_commands_import_no_numpy():

@@ -39,14 +39,6 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("call", [name for name in CALLS if name != "keep_state"])
-def test_an_iteration_limit_warns_once(call: str) -> None:
-    with pytest.warns(ConvergenceWarning, match="iteration limit.*What helps: scale the data") as caught:
-        CALLS[call](max_iter=3)
-    assert len(caught) == 1
-    assert Path(caught[0].filename) == Path(__file__), "the warning points at the caller"
-
-
 @pytest.mark.parametrize("call", [name for name in CALLS if name != "leave_one_out"])
 def test_no_warning_at_an_optimum(call: str) -> None:
     with warnings.catch_warnings():

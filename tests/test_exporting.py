@@ -27,7 +27,6 @@ MODELS = {
     "polynomial": (DATA / "wine.scale", {"kernel_type": "polynomial", "degree": 5, "coef0": 0.5}),
     "sigmoid": (HEART, {"kernel_type": "sigmoid", "gamma": 0.02, "coef0": -0.1}),
 }
-CLASSIFIERS = ("two classes", "eleven classes", "three classes")
 made = {}
 
 
@@ -42,25 +41,6 @@ def size_of(model, X):
     p, square = model.param, (X * X).sum(axis=1).max()
     largest = {0: square, 1: (p.gamma * square + p.coef0) ** p.degree}.get(p.kernel_type, 1.0)
     return abs(model.sv_coef).sum() * largest
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_c_has_the_bits_of_the_model(name, tmp_path):
-    model, X = model_of(name)
-    libsvmx.export(model, str(tmp_path / "model.c"))
-    program = Program(tmp_path / "model.c", model)
-    assert (program.predict(X) == libsvmx.predict(model, X)).all()
-    assert (program.decision_values(X) == libsvmx.decision_values(model, X)).all()
-
-
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_c_has_the_bits_of_probabilities(name, tmp_path):
-    model, X = model_of(name)
-    libsvmx.export(model, str(tmp_path / "model.c"))
-    labels, estimates = Program(tmp_path / "model.c", model).predict_probability(X)
-    expected, theirs = libsvmx.predict_probability(model, X)
-    assert (labels == expected).all()
-    assert (estimates == theirs).all()
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -72,13 +72,6 @@ def test_progress_and_an_early_end(options):
         libsvmx.fit_many(ROWS, TWO, time_limit=1e-9, probability=True, **options)
 
 
-def test_one_warning_for_all():
-    with pytest.warns(libsvmx.ConvergenceWarning, match="iteration limit") as caught:
-        models = libsvmx.fit_many(ROWS, TWO, max_iter=3)
-    assert len(caught) == 1
-    assert len(models) == 5
-
-
 def test_no_more_memory_than_there_is():
     with too_little_memory(60_000, "5 models needs about"):
         libsvmx.fit_many(ROWS, TWO)

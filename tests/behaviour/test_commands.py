@@ -126,7 +126,7 @@ def test_seeded_cross_validation_prints_the_same(solver, task, kernel, seeding, 
     assert float(first.split()[-1].rstrip("%")) == pytest.approx(expected, rel=1e-5)
 
 
-@each("leave_one_out", strength=1, solver=["smo"])
+@each("leave_one_out", strength=1, solver=["smo", "irwls"])
 def test_leave_one_out_prints_the_figures_of_the_function(solver, task, kernel, folder):
     case = Case(solver, task, kernel)
     _, out = folder.accepts("svmx-train", "-q", "--loo", *words(case), written(folder, "rows", case))

@@ -40,18 +40,6 @@ def reference(path, options):
     return oracle.Oracle(file.matrix, file.targets, options)
 
 
-@pytest.mark.parametrize(
-    ("path", "options"), [(HEART, ""), (IRIS, "-b 1"), (PYRIM, "-s 3 -c 4 -b 1"), (HEART, "-s 2 -n 0.3 -b 1")]
-)
-def test_train_prints_and_writes_what_libsvm_does(path, options, command, tmp_path):
-    libsvm = reference(path, options).train()
-    code, out, err = command("svmx-train", *options.split(), path)
-    assert (code, err) == (0, "")
-    assert out == libsvm.transcript
-    name = path.rpartition("/")[2]
-    assert (tmp_path / f"{name}.model").read_bytes() == libsvm.model_bytes(tmp_path)
-
-
 def test_quiet_prints_nothing(command):
     assert command("svmx-train", "-q", HEART, "m") == (0, "", "")
     assert command("svmx-predict", "-q", HEART, "m", "o") == (0, "", "")

@@ -7,17 +7,15 @@ import pytest
 from support import data
 from support.commands import process
 from support.crsvm_command import AXES, CRSVM, GLASS, HEADER, HEART, IRIS, LINEAR, RBF, lines, numbers
-from support.oracle import Oracle
 from support.oracle import load as load_in_libsvm
 from support.oracle import predict as predict_by_libsvm
-from support.selection import quick_first
 
 from libsvmx import decision_values
 from libsvmx._solvers.interior_point.solver import CRSVM as CRSVM_SETTINGS
 from libsvmx.cli import train
 from libsvmx.cli.solveroptions import option_settings
 from libsvmx.io.modelfile import load_model
-from libsvmx.io.svmlight import read_data, write_data
+from libsvmx.io.svmlight import read_data
 
 # ---- options ------------------------------------------------------------------------------------
 
@@ -116,66 +114,6 @@ def test_usage_names_them():
 
 # ---- svmx-train ---------------------------------------------------------------------------------
 
-TRAININGS = {
-    "two classes": ("-t 0 -c 4", "heart_scale"),
-    "weights": ("-t 0 -w1 3 -w-1 0.5", "heart_scale"),
-    "classes": ("-t 0 -c 8", "glass.scale"),
-    "small C, no free rows": ("-t 0 -c 1e-4", "iris.scale"),
-    "second order": ("-t 1 -d 2 -g 0.3 -r 0.5", "heart_scale"),
-    "second order, homogeneous": ("-t 1 -d 2 -g 0.5", "iris.scale"),
-    "sparse": ("-t 0 -c 0.5", "a1a.xz"),
-    "separable": ("-t 0 -c 100", "mushrooms.xz"),
-}
-
-
-@pytest.mark.parametrize("name", TRAININGS)
-def test_the_optimum_is_libsvms(name, folder):
-    options, file = TRAININGS[name]
-    path = str(data.DATA / file)
-    oracle = Oracle(*data.load(file), f"{options} -e 1e-7").train()
-    remarks, out = folder.accepts("svmx-train", *options.split(), *CRSVM, path, "model")
-    assert "optimal" not in remarks
-    expected = [float(v) for v in re.findall(r"obj = (\S+),", oracle.transcript)]
-    assert [float(v) for v in re.findall(r"obj = (\S+),", out)] == pytest.approx(expected, rel=1e-6, abs=1e-6)
-    model, rows = load_model("model"), read_data(path).matrix
-    values = np.array(oracle.predict(rows)[1])
-    if name != "small C, no free rows":  # where rho need not be unique
-        np.testing.assert_allclose(decision_values(model, rows), values, rtol=0, atol=2e-4 * max(1, abs(values).max()))
-    folder.accepts("svmx-predict", "-q", path, "model", "out")
-    assert len(folder.get("out").split()) == rows.n_rows
-
-
-def test_a_class_of_weight_0_is_left_out(folder):
-    remarks = []
-    for name, options in (("usual", ["-e", "1e-7"]), ("model", CRSVM)):
-        remarks.append(folder.accepts("svmx-train", "-t", "0", "-w2", "0", *options, IRIS, name)[0])
-    assert remarks == ["warning: class 2 has weight 0 and is left out\n"] * 2
-    usual, model = load_model("usual"), load_model("model")
-    assert model.class_labels == usual.class_labels == (1, 3)
-    np.testing.assert_allclose(model.w, usual.w, rtol=0, atol=1e-5)
-
-
-VARIANTS = {
-    "fixed": ["--reduction", "fixed", "--most-rows", "100"],
-    "none": ["--reduction", "none"],
-    "distance": ["--reduction-rule", "distance"],
-    "unbalanced": ["--unbalanced"],
-    "few": ["--most-rows", "60", "--random-state", "7"],
-    "all of them": ["--reduction=fixed", "--reduction-rule=distance", "--most-rows=90", "--unbalanced"],
-}
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_every_variant_ends_at_the_same_model(name, folder):
-    folder.accepts("svmx-train", "-q", *LINEAR, HEART, "usual")
-    _, out = folder.accepts("svmx-train", *LINEAR, *VARIANTS[name], HEART, "other")
-    usual, other = load_model("usual"), load_model("other")
-    assert other.n_sv == usual.n_sv
-    np.testing.assert_allclose(other.w, usual.w, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(other.rho, usual.rho, rtol=0, atol=1e-9)
-    if name == "none":
-        assert {line[5] for line in lines(out)[0][1:]} == {270}
-
 
 def test_the_log(folder):
     _, out = folder.accepts("svmx-train", *LINEAR, "--most-rows", "269", HEART, "model")  # so few would all be taken
@@ -209,30 +147,6 @@ def test_quiet_is_quiet(folder):
         assert folder.accepts("svmx-train", "-q", *options, HEART, "model") == ("", "")
 
 
-@pytest.mark.parametrize("n", quick_first([90, 270]))
-def test_validation(n, folder):
-    matrix, y = data.load("heart_scale", n)
-    write_data("rows", matrix, np.array(y))
-    for n_folds in (5, n):  # as many folds as rows are as many trainings
-        expected = Oracle(matrix, y, "-t 0 -e 1e-6").cross_validate(n_folds)
-        _, out = folder.accepts("svmx-train", *LINEAR, "-v", n_folds, "rows")
-        assert out.count("optimization finished") == n_folds
-        rate = float(out.rpartition(" = ")[2].rstrip("%\n"))
-        assert rate == pytest.approx(100 * np.mean(np.array(expected) == y), abs=100 * 1.5 / len(y))
-
-
-def test_probability(folder):
-    for options, path in ((["-t", "0"], HEART), (["-t", "0"], IRIS), (["-g", "0.1", "--rank", "40"], HEART)):
-        plain = [word for word in options if word not in ("--rank", "40")]
-        folder.accepts("svmx-train", "-q", "-b", "1", "-e", "1e-5", *plain, path, "usual")
-        folder.accepts("svmx-train", "-q", "-b", "1", *CRSVM, *options, path, "model")
-        usual, model = load_model("usual"), load_model("model")
-        # the folds behind the estimates are the same
-        np.testing.assert_allclose(model.sigmoid_a, usual.sigmoid_a, rtol=0.01 if options == plain else 0.2)
-        folder.accepts("svmx-predict", "-q", "-b", "1", path, "model", "out")
-        assert folder.get("out").startswith(b"labels ")
-
-
 # ---- low rank -----------------------------------------------------------------------------------
 
 
@@ -258,14 +172,6 @@ def test_rank_alone_is_cholesky(folder):
     found = re.match(r"low-rank kernel: rank = (\d+), relative trace error = (\S+)\n", out)
     assert int(found[1]) < 270
     assert float(found[2]) <= 0.05
-
-
-def test_a_rank_that_is_full_gives_the_kernel_itself(folder):
-    folder.accepts("svmx-train", "-q", *CRSVM, "--rank-error", "1e-13", "-g", "0.1", "-c", "2", HEART, "model")
-    oracle = Oracle(*data.load("heart_scale"), "-g 0.1 -c 2 -e 1e-7").train()
-    rows = read_data(HEART).matrix
-    values = decision_values(load_model("model"), rows)
-    np.testing.assert_allclose(values, oracle.predict(rows)[1], rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("path", [HEART, IRIS, GLASS])

@@ -1,12 +1,9 @@
 """--solver and its options at every command that trains: what they print, what they predict, what they refuse."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 from support import data
 from support.commands import process
-from support.oracle import Oracle
 
 from libsvmx._solvers.registry import solver_classes
 from libsvmx.cli import grid, train, update
@@ -82,38 +79,22 @@ def test_usage_names_them(module):
 # ---- svmx-train ---------------------------------------------------------------------------------
 
 
-def test_usual_models_are_libsvms_bytes(folder):
-    for name in ("heart_scale", "iris.scale"):
-        matrix, y = data.load(name)
-        expected = Oracle(matrix, y, "-c 4").train().model_bytes(folder.path)
-        for options in ([], ["--solver", "smo"]):
-            folder.accepts("svmx-train", "-q", "-c", "4", *options, str(data.DATA / name), "model")
-            assert folder.get("model") == expected
-
-
-# LIBSVM's options, and the set. Where nu l / 2 is whole, rho need not be unique.
+# LIBSVM's options, and the set.
 TRAININGS = {
-    "c-svc": ("-c 4", "heart_scale"),
-    "weights": ("-c 4 -w1 3 -w-1 0.5", "heart_scale"),
-    "classes": ("-c 8 -g 0.5", "glass.scale"),
-    "linear": ("-t 0 -c 0.5", "heart_scale"),
-    "polynomial": ("-t 1 -g 0.3 -r 0.5", "heart_scale"),
-    "sigmoid": ("-t 3 -g 0.02 -r -0.1", "heart_scale"),
-    "nu-svc": ("-s 1 -n 0.413", "heart_scale"),
-    "one-class": ("-s 2 -n 0.313", "heart_scale"),
-    "epsilon-svr": ("-s 3 -c 10 -g 0.001 -p 0.5", "mpg"),
-    "nu-svr": ("-s 4 -c 10 -g 0.001 -n 0.413", "mpg"),
-    "no shrinking": ("-c 4 -h 0", "heart_scale"),
-    "little memory": ("-c 4 -m 0.01", "heart_scale"),
-    "a class of weight 0": ("-w2 0", "iris.scale"),
+    "weights": ("-c 4 -w1 3 -w-1 0.5", HEART),
+    "classes": ("-c 8 -g 0.5", GLASS),
+    "nu-svc": ("-s 1 -n 0.413", HEART),
+    "one-class": ("-s 2 -n 0.313", HEART),
+    "epsilon-svr": ("-s 3 -c 10 -g 0.001 -p 0.5", MPG),
+    "a class of weight 0": ("-w2 0", IRIS),
 }
 
 
 @pytest.mark.parametrize("name", TRAININGS)
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_models_predict_as_libsvms(name, solver, folder):
-    options, file = TRAININGS[name]
-    path = str(data.DATA / file)
+def test_what_is_printed_is_libsvms_but_for_numbers(name, solver, folder):
+    """The models are those of the functions: tests/behaviour/test_commands.py."""
+    options, path = TRAININGS[name]
     command = ["svmx-train", *options.split(), "-e", "1e-5"]
     remarks, exact = folder.accepts(*command, path, "exact")
     other_remarks, other = folder.accepts(*command, *solver, path, "other")
@@ -123,29 +104,6 @@ def test_models_predict_as_libsvms(name, solver, folder):
     assert second["obj"] == pytest.approx(first["obj"], rel=1e-5)
     assert second["rho"] == pytest.approx(first["rho"], abs=1e-3)
     assert second["#iter"] > 0
-    predictions = []
-    for model in ("exact", "other"):
-        folder.accepts("svmx-predict", "-q", path, model, "out")
-        predictions.append(np.array(folder.get("out").split(), dtype=float))
-    regression = name.endswith("svr")
-    if regression:
-        np.testing.assert_allclose(predictions[1], predictions[0], rtol=0, atol=1e-3)
-    else:
-        # free rows of one-class are all on the border
-        assert np.mean(predictions[1] != predictions[0]) <= (0.1 if name == "one-class" else 0.01)
-    assert load_model("other").n_sv == pytest.approx(load_model("exact").n_sv, rel=0.05)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_a_precomputed_kernel(solver, folder):
-    matrix, y = data.load("ionosphere_scale.xz", 117)
-    table = data.precomputed(matrix)
-    rows = (f"{label:g} " + " ".join(f"{j}:{v:.17g}" for j, v in table.row(i)) for i, label in enumerate(y))
-    folder.put("kernel", "\n".join(rows) + "\n")
-    for model, options in (("exact", []), ("other", solver)):
-        folder.accepts("svmx-train", "-q", "-t", "4", "-c", "0.3", "-e", "1e-5", *options, "kernel", model)
-        folder.accepts("svmx-predict", "-q", "kernel", model, f"{model}.out")
-    assert folder.get("other.out") == folder.get("exact.out")
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -154,21 +112,6 @@ def test_the_same_command_writes_the_same_model(solver, folder):
         done = process("svmx-train", "-c", "8", *solver, *options, HEART, model, cwd=folder.path)
         assert done.returncode == 0, done.stderr
     assert folder.get("a") == folder.get("b") != folder.get("c")
-
-
-@pytest.mark.parametrize("options", [["-s", "0"], ["-s", "1", "-n", "0.413"], ["-s", "2", "-n", "0.313"]])
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_probability_estimates(solver, options, folder):
-    tables = []
-    for model, more in (("exact", []), ("other", solver)):
-        folder.accepts("svmx-train", "-q", "-b", "1", "-e", "1e-5", *options, *more, HEART, model)
-        folder.accepts("svmx-predict", "-q", "-b", "1", HEART, model, "out")
-        rows = folder.get("out").split(b"\n")[1:-1]
-        tables.append(np.array([row.split()[1:] for row in rows], dtype=float))
-    assert tables[0].shape == (270, 2)
-    # those of one-class are steps of 0.1
-    np.testing.assert_allclose(tables[1], tables[0], rtol=0, atol=0.11 if options[1] == "2" else 0.02)
-    assert np.abs(tables[1] - tables[0]).mean() < 0.01
 
 
 def test_limits_end_it(folder):
@@ -180,35 +123,6 @@ def test_limits_end_it(folder):
 # ---- validation ---------------------------------------------------------------------------------
 
 
-def rates(text):
-    return [float(line.split()[-1].rstrip("%")) for line in text.splitlines() if line.startswith("Cross")]
-
-
-@cache
-def rate_of_libsvm(n_folds):
-    matrix, y = data.load("heart_scale")
-    return 100 * np.mean(np.array(Oracle(matrix, y, "-c 4 -e 1e-5").cross_validate(n_folds)) == y)
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        ["-v", "5"],
-        ["-v", "5", "--seeder", "auto"],
-        ["-v", "5", "--seeder", "sir", "--seeder-scheme", "chain"],
-        pytest.param(["-v", "270"], marks=pytest.mark.exhaustive),
-        ["--loo"],
-        ["--loo", "--seeder", "top"],
-    ],
-)
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_rates_are_libsvms_but_for_rows_on_the_border(solver, asked, folder):
-    _, out = folder.accepts("svmx-train", "-q", "-c", "4", "-e", "1e-5", *solver, *asked, HEART)
-    right = rate_of_libsvm(int(asked[1]) if asked[0] == "-v" else 270)
-    assert rates(out)[0] == pytest.approx(right, abs=100 * 1.5 / 270)
-    assert folder.snapshot() == {}
-
-
 def test_as_many_folds_as_rows_are_as_many_trainings(folder):
     """Only along LIBSVM's path may leave-one-out take their place."""
     matrix, y = data.load("heart_scale", 45)
@@ -217,17 +131,6 @@ def test_as_many_folds_as_rows_are_as_many_trainings(folder):
     _, exact = folder.accepts("svmx-train", "-v", "45", "few")
     _, other = folder.accepts("svmx-train", "-v", "45", *CHUNKED, "few")
     assert exact.count("optimization finished") < 45 == other.count("optimization finished")
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_regression(solver, folder):
-    found = []
-    for options in ([], solver):
-        _, out = folder.accepts(
-            "svmx-train", "-q", *TRAININGS["epsilon-svr"][0].split(), "-e", "1e-5", "-v", "5", *options, MPG
-        )
-        found.append(rates(out))
-    assert found[1] == pytest.approx(found[0], rel=1e-3)
 
 
 # ---- svmx-grid, svmx-easy, svmx-update ----------------------------------------------------------

@@ -217,37 +217,6 @@ def test_more_features_than_rows():
         assert objective == pytest.approx(state.objective, rel=1e-9)
 
 
-def test_several_classes():
-    X, y = blobs(4, 200, k=4)
-    model, recorder = train(X, y, C=3.0)
-    tight = libsvmx.train(X, y, kernel_type=0, C=3.0, eps=1e-8)
-    assert len(recorder.reports) == 6
-    assert all(report.status == "converged" and report.gap <= 1e-7 for report in recorder.reports)
-    assert tuple(model.labels) == tuple(tight.labels)
-    np.testing.assert_allclose(libsvmx.decision_values(model, X), libsvmx.decision_values(tight, X), atol=1e-4)
-    np.testing.assert_array_equal(libsvmx.predict(model, X), libsvmx.predict(tight, X))
-
-
-def test_probability_estimates_and_cross_validation():
-    X, y = blobs(5, 120, k=3)
-    model, _ = train(X, y, C=1.0, probability=True)
-    tight = libsvmx.train(X, y, kernel_type=0, C=1.0, probability=True, eps=1e-7)
-    ours, theirs = (libsvmx.predict_probability(m, X) for m in (model, tight))
-    np.testing.assert_allclose(
-        ours[1] if isinstance(ours, tuple) else ours, theirs[1] if isinstance(theirs, tuple) else theirs, atol=1e-4
-    )
-    found = libsvmx.cross_validate(X, y, 5, solver="crsvm", kernel_type=0)
-    expected = libsvmx.cross_validate(X, y, 5, kernel_type=0, eps=1e-7)
-    np.testing.assert_array_equal(found.predictions, expected.predictions)
-    np.testing.assert_allclose(found.decision_values, expected.decision_values, atol=1e-4)
-
-
-def test_the_bits_do_not_depend_on_threads():
-    matrix, targets = two_classes("a1a.xz")
-    models = [train(matrix, targets, threads=threads)[0] for threads in (1, 2, 1)]
-    assert len({(bytes(m.coef), bytes(m.rho)) for m in models}) == 1
-
-
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("options", [{"max_iter": 3}, {"time_limit": 1e-9}])
 def test_limits(options):

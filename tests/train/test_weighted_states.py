@@ -83,22 +83,6 @@ def test_a_class_without_weight_is_gone_until_a_row_of_weight_joins():
     assert len(state) == 60
 
 
-@pytest.mark.parametrize(("kind", "classes"), KINDS)
-def test_a_file_keeps_the_weights(tmp_path, kind, classes):
-    X, labels, values, w = random_rows(36, 80, classes)
-    y, options = targets_of(kind, labels, values), options_of(kind)
-    state = train(X[:60], y[:60], sample_weight=w[:60], keep_state=True, **options)
-    path = str(tmp_path / "state")
-    state.save(path)
-    loaded = State.load(path)
-    np.testing.assert_array_equal(loaded.sample_weight, w[:60])
-    np.testing.assert_allclose(without_rho(loaded.model, X), without_rho(state.model, X), rtol=0, atol=1e-12)
-    for each in (state, loaded, state.copy()):
-        each.update(add=(X[60:], y[60:]), remove=[3, 5], sample_weight=w[60:])
-        rows = np.delete(np.arange(80), [3, 5])
-        same_optimum(each, X[rows], y[rows], w[rows], X, **options)
-
-
 def test_a_file_holds_weights_if_rows_have_any():
     X, y, _, w = random_rows(37)
     plain, ones, weighted = (
@@ -137,16 +121,6 @@ def test_a_state_of_a_model_and_its_weights(tmp_path, kind, classes):
         w, options = 2 * w, options | {"nu": 1.1 * options["nu"]}
     with pytest.raises(DataError, match=r"exceeds C|add up|is a class of|is not among|do not allow nu"):
         State.from_model(X, y, libsvmx.load_model(path), sample_weight=w / 2, **options)
-
-
-def test_bad_weights_change_nothing():
-    X, y, _, w = random_rows(40)
-    state = train(X, y, sample_weight=w, keep_state=True)
-    content = state_bytes(state)
-    for bad in (np.full(3, -1.0), np.full(2, 1.0), np.full(3, np.nan)):
-        with pytest.raises(DataError, match="sample_weight"):
-            state.add(X[:3], y[:3], sample_weight=bad)
-    assert state_bytes(state) == content
 
 
 @pytest.mark.parametrize(("C", "weight", "cause"), [(1e200, 1e200, "not finite"), (1e-10, 1e-320, "less than any")])

@@ -45,15 +45,6 @@ def test_a_weight_is_how_often_a_row_is_there_for_random_problems(seed, kind, n,
         np.testing.assert_allclose(*sums, rtol=0, atol=NEAR)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_weights_of_classes_and_rows_multiply(solver):
-    X, y, _, w = random_rows(4, 80, 3)
-    options = options_of(SvmType.C_SVC, solver, eps=1e-3)
-    both = train(X, y, sample_weight=w, weights={4: 2.0}, **options)
-    rows = train(X, y, sample_weight=np.where(y == 4, 2 * w, w), **options)
-    assert model_text(both) == model_text(rows)
-
-
 @pytest.mark.parametrize("kind", [SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.NU_SVR])
 def test_a_weight_of_all_rows_is_a_factor_of_C(kind):
     X, labels, values, _ = random_rows(5)
