@@ -278,6 +278,7 @@ def test_a_state_from_a_model(solver, task, kernel, form, mechanism, tmp_path):
     followed = Followed(case)
     expected = followed.values()
     followed.state = State.from_model(case.X(), case.y(), model, **given)
+    assert followed.state.report.retrained == 0
     followed.check()
     size = max(1, np.abs(expected).max())
     np.testing.assert_allclose(followed.values(), expected, rtol=0, atol=1e-7 * size)

@@ -22,51 +22,6 @@ def distance(a, b):
     return np.abs(a - b).max() / np.abs(b).max()
 
 
-CASES = [
-    (HEART, {}, "-c 10", {"C": 10}),
-    (
-        HEART,
-        {"relabel": ((1.0, -1.0), (-1.0, 1.0))},
-        "-c 10",
-        {"C": 10},
-    ),  # the first row is -1: LIBSVM swaps the classes
-    (HEART, {"relabel": ((1.0, 7.0), (-1.0, 3.0))}, "-t 0 -w7 0.5", {"weights": {7: 0.5}}),
-    (HEART, {}, "-t 1 -r 1 -d 2 -g 0.1 -c 3", {"C": 3}),
-    (IRIS, {}, "-c 5 -b 1", {"C": 5}),
-    (GLASS, {}, "-c 100 -g 0.5 -w2 3", {"C": 100, "weights": {2: 3}}),
-    (MPG, {"factor": 0.01}, "-s 3 -c 20 -p 1 -g 0.1", {"C": 20, "p": 1}),
-    (HEART, {}, "-s 2 -n 0.3", {"nu": 0.3}),
-    (HEART, {"relabel": FLIPPED[0]}, "-s 1 -n 0.3", {"nu": 0.3}),
-    (IRIS, {}, "-s 1 -n 0.2 -g 0.5", {"nu": 0.2}),
-    (MPG, {"factor": 0.01}, "-s 4 -n 0.4 -c 20 -g 0.1", {"C": 20, "nu": 0.4}),
-]
-
-
-@pytest.mark.parametrize("name, how, text, options", CASES)
-def test_the_optimum_that_the_model_is_near(name, how, text, options, tmp_path):
-    """And updates from there lead where a training of the other rows leads."""
-    matrix, targets = data.load(name, **how)
-    model = libsvm_model(tmp_path, matrix, targets, text)
-    state = State.from_model(matrix, targets, model, **options)
-    kernel = {f: getattr(model.param, f) for f in ("svm_type", "kernel_type", "degree", "gamma", "coef0")}
-    fresh = libsvmx.train(matrix, targets, keep_state=True, **kernel, **options)
-    assert distance(state.decision_values(matrix), fresh.decision_values(matrix)) < 1e-9
-    # the model is a start near its optimum, not a training from nothing: LIBSVM's own tolerance is in between
-    assert 0 < distance(libsvmx.decision_values(model, matrix), fresh.decision_values(matrix)) < 0.02
-    assert state.report.retrained == 0
-    assert state.gap < 1e-9 * max(1.0, np.abs(targets).max())
-    gone = list(range(1, len(targets), 7))
-    state.update(add=(matrix.take(memoryview(np.arange(3, dtype=np.int32))), targets[:3]), remove=gone)
-    kept = [*np.setdiff1d(np.arange(len(targets)), gone).tolist(), 0, 1, 2]
-    rest = matrix.take(memoryview(np.array(kept, dtype=np.int32)))
-    trained = libsvmx.train(rest, [targets[i] for i in kept], eps=1e-8, **kernel, **options)
-    # a kernel in float, whose roundings C multiplies
-    rounding = 1e-4 if options.get("C") == 100 else 2e-6
-    assert distance(state.decision_values(matrix), libsvmx.decision_values(trained, matrix)) < rounding
-    again = libsvmx.train(rest, [targets[i] for i in kept], keep_state=True, **kernel, **options)
-    assert distance(state.decision_values(matrix), again.decision_values(matrix)) < 1e-9
-
-
 def test_the_classes_of_one_pair_are_in_libsvms_order(tmp_path):
     """-1 comes first in the data, +1 in LIBSVM's model: coefficients must not end up at the other class."""
     matrix, targets = data.load(HEART, relabel=FLIPPED[0])

@@ -11,7 +11,6 @@ from libsvmx import ParameterError
 from libsvmx._kernels.featurerows import DenseRows, TwiceRows
 from libsvmx._solvers.interior_point.solver import CRSVM, InteriorPolicy
 from libsvmx._train.parameter import Parameter, changed
-from libsvmx.cli import train
 
 SETS = {"mpg": None, "pyrim": None, "abalone_scale.xz": 900}
 REGRESSION = {"svm_type": "epsilon_svr", "kernel_type": "linear", "solver": "crsvm"}
@@ -141,14 +140,6 @@ def test_targets_of_any_exponent_do_not_crash(scale):
             assert "not finite" in str(error)
 
 
-def test_weights_of_rows_are_copies():
-    X, y = rows_of("pyrim")
-    times = np.random.default_rng(0).integers(0, 4, len(y))
-    model = libsvmx.train(X, y, **REGRESSION, p=0.05, sample_weight=times.astype(float))
-    copies = libsvmx.train(np.repeat(X, times, axis=0), np.repeat(y, times), **REGRESSION, p=0.05)
-    np.testing.assert_allclose(libsvmx.predict(model, X), libsvmx.predict(copies, X), atol=1e-7)
-
-
 def test_threads_change_no_bit():
     solver = CRSVM(
         policy=InteriorPolicy(block_rows=101)
@@ -157,18 +148,6 @@ def test_threads_change_no_bit():
     one, *others = (libsvmx.train(X, y, **{**REGRESSION, "solver": solver}, threads=threads) for threads in (1, 2, 3))
     assert all(bytes(other.coef) == bytes(one.coef) and other.rho == one.rho for other in others)
     assert judged(one, X, y, C=1.0, p=0.1)[1] <= 1e-7
-
-
-def test_folds_and_probability_estimates():
-    X, y = rows_of("mpg")
-    found = libsvmx.cross_validate(X, y, 5, **REGRESSION)
-    other = libsvmx.cross_validate(X, y, 5, **{**REGRESSION, "solver": "smo"}, eps=1e-5)
-    np.testing.assert_allclose(found.predictions, other.predictions, atol=1e-3)
-    scales = [
-        libsvmx.train(X, y, **{**REGRESSION, "solver": solver}, eps=1e-5, probability=True).sigmoid_a[0]
-        for solver in ("crsvm", "smo")
-    ]
-    assert scales[0] == pytest.approx(scales[1], rel=1e-4)
 
 
 @pytest.mark.parametrize("reduction", [{"most_rows": 300}, {"reduction": "none"}, {"reduction_rule": "distance"}])
@@ -190,21 +169,6 @@ def test_a_training_that_is_ended_is_feasible(limit):
     model = libsvmx.train(X, y, **REGRESSION, **limit)
     assert model.statuses != ("converged",)
     assert judged(model, X, y, C=1.0, p=0.1)[0] <= 0
-
-
-def test_the_command(tmp_path):
-    X, y = rows_of("pyrim")
-    libsvmx.save_model(tmp_path / "model", libsvmx.train(X, y, **REGRESSION))
-    rows = [
-        " ".join([repr(t), *(f"{j + 1}:{v!r}" for j, v in enumerate(row) if v)])
-        for t, row in zip(y.tolist(), X.tolist(), strict=True)
-    ]
-    (tmp_path / "rows").write_text("\n".join(rows) + "\n")
-    assert (
-        train.main(["-q", "-s", "3", "-t", "0", "--solver", "crsvm", str(tmp_path / "rows"), str(tmp_path / "other")])
-        == 0
-    )
-    assert (tmp_path / "other").read_bytes() == (tmp_path / "model").read_bytes()
 
 
 def test_rows_that_are_there_twice():

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.data import load as rows_of_file
 from support.exact import Twin, blobs, come_and_go, fingerprint, load, shaped, unchanged
 from support.examples import examples
-from support.oracle import Oracle
 from support.paths import Along, Followed, Lost, Short
 
 import libsvmx
@@ -19,64 +17,6 @@ from libsvmx._train.updating.left_out import values_left_out
 
 LINEAR, POLY, RBF = KernelType.LINEAR, KernelType.POLY, KernelType.RBF
 NU_SVC, NU_SVR = SvmType.NU_SVC, SvmType.NU_SVR
-
-# A set of data/ and how many of its rows; LIBSVM's options; the same ones.
-CASES = {
-    "heart": (("heart_scale",), "-s 1 -n 0.3 -g 0.1", {"nu": 0.3, "gamma": 0.1}),
-    "heart, large nu": (("heart_scale",), "-s 1 -n 0.7 -g 0.05", {"nu": 0.7, "gamma": 0.05}),
-    "heart, linear": (("heart_scale",), "-s 1 -n 0.5 -t 0", {"nu": 0.5, "kernel_type": LINEAR}),
-    "iris": (("iris.scale",), "-s 1 -n 0.2 -g 0.5", {"nu": 0.2, "gamma": 0.5}),
-    "iris, poly": (
-        ("iris.scale",),
-        "-s 1 -n 0.3 -t 1 -g 0.5 -r 1",
-        {"nu": 0.3, "kernel_type": POLY, "gamma": 0.5, "coef0": 1.0},
-    ),
-    "glass": (("glass.scale",), "-s 1 -n 0.08 -g 0.5", {"nu": 0.08, "gamma": 0.5}),
-    "a1a": (("a1a.xz", 300), "-s 1 -n 0.2 -g 0.05 -m 0.01", {"nu": 0.2, "gamma": 0.05, "cache_size": 0.01}),
-    "pyrim": (("pyrim",), "-s 4 -n 0.4 -c 10 -g 0.1", {"svm_type": NU_SVR, "nu": 0.4, "C": 10.0, "gamma": 0.1}),
-    "pyrim, large nu": (("pyrim",), "-s 4 -n 1 -g 0.2", {"svm_type": NU_SVR, "nu": 1.0, "gamma": 0.2}),
-    "mpg": (("mpg", 250), "-s 4 -n 0.1 -g 0.001 -c 5", {"svm_type": NU_SVR, "nu": 0.1, "gamma": 1e-3, "C": 5.0}),
-}
-
-
-def options_of(options):
-    return {"svm_type": NU_SVC, **options}
-
-
-@pytest.mark.parametrize("paths", [True, False], ids=["paths", "trainings"])
-@pytest.mark.parametrize("name", CASES)
-def test_rows_come_and_go(name, paths):
-    """After each change the model is that of a training, to 1e-8; labels are LIBSVM's, but near 0."""
-    arguments, asked, options = CASES[name]
-    X, y = load(*arguments)
-    rng = np.random.default_rng(3)
-    order = rng.permutation(len(y))
-    n = len(y) // 2
-    twin = Along(Followed if paths else Short, X[order[:n]], y[order[:n]], **options_of(options))
-    waiting, breakpoints, trained = order[n:], 0, 0
-    kept = order[:n]
-    for count, gone in ((1, 0), (0, 1), (20, 10), (0, n // 4), (n // 3, 5)):
-        come, waiting = waiting[:count], waiting[count:]
-        leaving = rng.permutation(len(kept))[:gone]
-        twin.update(X[come], y[come], twin.ids[leaving])
-        kept = np.concatenate([np.delete(kept, leaving), come])
-        twin.check()
-        report = twin.state.report
-        breakpoints, trained = breakpoints + report.breakpoints, trained + report.retrained
-        assert report.gap_before < 1e-9
-    assert twin.state.check() < 1e-9
-    twin.check_against_fresh(1e-9)
-    assert trained == 0 if paths else sum(binary.path.trained for binary in twin.state.binaries.values()) == trained > 0
-    assert breakpoints > 30 or not paths
-    matrix, targets = rows_of_file(*arguments)
-    theirs = Oracle(matrix.take(kept.astype(np.int32)), np.array(targets)[kept].tolist(), asked + " -e 1e-8").train()
-    expected, values = (np.array(part) for part in theirs.predict(matrix))
-    ours = twin.state.decision_values(matrix)
-    np.testing.assert_allclose(ours, values.reshape(ours.shape), rtol=0, atol=2e-3 * max(1, np.abs(values).max()))
-    if options_of(options)["svm_type"] == NU_SVC:
-        sure = np.abs(ours).min(axis=1) > 1e-2
-        assert sure.mean() > 0.9
-        np.testing.assert_array_equal(twin.state.predict(matrix)[sure], expected[sure])
 
 
 @given(
