@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import optima
-from support.data import load
+from support.data import dense_rows
 from support.examples import examples
 from support.machine import too_little_memory
 
@@ -17,10 +17,8 @@ import libsvmx
 from libsvmx import DataError, KernelType, ParameterError
 from libsvmx.api.arrays import as_matrix
 
-HEART, LABELS = load("heart_scale")
-ROWS = np.asarray(HEART.toarray())
-IRIS, SPECIES = load("iris.scale")
-FLOWERS = np.asarray(IRIS.toarray())
+ROWS, LABELS = dense_rows("heart_scale")
+FLOWERS, SPECIES = dense_rows("iris.scale")
 KINDS = {
     "C_SVC": (ROWS, LABELS),
     "NU_SVC": (ROWS, LABELS),

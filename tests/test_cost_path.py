@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from support.data import load
+from support.data import dense_rows, load
 from support.interrupts import ctrl_c
 from support.machine import too_little_memory
 
@@ -12,12 +12,9 @@ import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
 from libsvmx._train.updating.cost_curve import Curve
 
-HEART, LABELS = load("heart_scale")
-ROWS, LABELS = np.asarray(HEART.toarray()), np.asarray(LABELS)
-IRIS, SPECIES = load("iris.scale")
-FLOWERS, SPECIES = np.asarray(IRIS.toarray()), np.asarray(SPECIES)
-GLASS, KINDS_OF_GLASS = load("glass.scale")
-PANES, KINDS_OF_GLASS = np.asarray(GLASS.toarray()), np.asarray(KINDS_OF_GLASS)
+ROWS, LABELS = dense_rows("heart_scale")
+FLOWERS, SPECIES = dense_rows("iris.scale")
+PANES, KINDS_OF_GLASS = dense_rows("glass.scale")
 BALANCED = np.concatenate([np.flatnonzero(LABELS > 0)[:40], np.flatnonzero(LABELS < 0)[:40]])
 WEIGHTS = np.random.default_rng(3).uniform(0, 2, len(LABELS)) * (np.arange(len(LABELS)) > 10)
 TWICE = np.concatenate([np.arange(50), np.arange(50), np.arange(50)])

@@ -15,11 +15,7 @@ SETS = ["heart_scale", "iris.scale", "glass.scale", "a1a.xz"]
 def table(name):
     """(dense rows, labels): feature j in column j - 1."""
     X, y = libsvmx.read_problem(str(data.DATA / name))
-    dense = np.zeros((X.n_rows, X.max_index))
-    for i in range(X.n_rows):
-        for j, v in X.row(i):
-            dense[i, j - 1] = v
-    return dense, y
+    return X.toarray(), y
 
 
 # ---- Model.w ------------------------------------------------------------------------------------

@@ -5,17 +5,15 @@ from math import isnan
 
 import numpy as np
 import pytest
-from support.data import load
+from support.data import dense_rows, load
 from support.interrupts import ctrl_c
 from support.machine import too_little_memory
 
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
 
-HEART, LABELS = load("heart_scale")
-ROWS, LABELS = np.asarray(HEART.toarray()), np.asarray(LABELS)
-IRIS, SPECIES = load("iris.scale")
-FLOWERS, SPECIES = np.asarray(IRIS.toarray()), np.asarray(SPECIES)
+ROWS, LABELS = dense_rows("heart_scale")
+FLOWERS, SPECIES = dense_rows("iris.scale")
 SVR = {"svm_type": "EPSILON_SVR", "C": 2, "gamma": 0.1}
 KINDS = {
     "two classes": ({"C": 1, "gamma": 0.1}, ROWS[:90], LABELS[:90], ROWS[90:], LABELS[90:]),

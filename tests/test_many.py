@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.data import load
+from support.data import dense_rows, load
 from support.machine import too_little_memory
 from support.policies import KernelPolicy
 
@@ -10,8 +10,7 @@ import libsvmx
 from libsvmx import DataError, Observer, ParameterError, StoppedEarly
 from libsvmx.io.modelfile import model_text
 
-HEART, LABELS = load("heart_scale")
-ROWS = np.asarray(HEART.toarray())
+ROWS, LABELS = dense_rows("heart_scale")
 VOWEL, VOWELS = load("vowel.scale.xz", 250)
 DRAWN = np.random.default_rng(3)
 TWO = np.stack([LABELS, *(DRAWN.permutation(LABELS) for _ in range(4))], axis=1)

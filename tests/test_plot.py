@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from support.data import load
+from support.data import dense_rows, load
 from support.optional import optional
 
 import libsvmx
@@ -16,8 +16,7 @@ from libsvmx.plot import regions, surface
 matplotlib = optional("matplotlib")
 figure = optional("matplotlib.figure")
 
-HEART, LABELS = load("heart_scale")
-HEART, LABELS = np.asarray(HEART.toarray()), np.asarray(LABELS)
+HEART, LABELS = dense_rows("heart_scale")
 IRIS, KINDS = load("iris.scale")
 PETALS, KINDS = np.asarray(IRIS.toarray())[:, 2:], np.asarray(KINDS)
 PAIR = KINDS > 1

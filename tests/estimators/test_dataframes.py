@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.data import load
+from support.data import dense_rows
 from support.optional import optional
 
 import libsvmx
@@ -18,16 +18,8 @@ def frames(request):
     return pytest.importorskip(request.param)
 
 
-def rows_of(n=120):
-    matrix, targets = load("heart_scale", n)
-    X = np.zeros((n, matrix.max_index))
-    for i in range(n):
-        for j, value in matrix.row(i):
-            X[i, j - 1] = value
-    return np.ascontiguousarray(X[:, [0, 3, 4]]), np.array(targets)
-
-
-X, Y = rows_of()
+X, Y = dense_rows("heart_scale", 120)
+X = np.ascontiguousarray(X[:, [0, 3, 4]])
 
 
 def frame(frames, columns=COLUMNS, rows=X):

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
-from support.data import load
+from support.data import sparse_rows
 from support.optional import optional
 
 import libsvmx
@@ -20,13 +20,7 @@ svm = optional("sklearn.svm")
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 
 
-def rows_of(name, n=200):
-    matrix, targets = load(name, n)
-    parts = (np.asarray(matrix.values), np.asarray(matrix.indices) - 1, np.asarray(matrix.indptr))
-    return csr_matrix(parts, shape=(matrix.n_rows, matrix.max_index)), np.array(targets)
-
-
-X, Y = rows_of("heart_scale")
+X, Y = sparse_rows("heart_scale")
 DENSE = X.toarray()
 
 

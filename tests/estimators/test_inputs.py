@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from support.data import load
+from support.data import dense_rows
 from support.optional import optional
 from support.selection import quick_first
 
@@ -15,13 +15,7 @@ joblib = optional("joblib")
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 
 
-def rows_of(n=150):
-    matrix, targets = load("heart_scale", n)
-    parts = (np.asarray(matrix.values), np.asarray(matrix.indices) - 1, np.asarray(matrix.indptr))
-    return sparse.csr_array(parts, shape=(matrix.n_rows, matrix.max_index)).toarray(), np.array(targets)
-
-
-X, Y = rows_of()
+X, Y = dense_rows("heart_scale", 150)
 
 
 def same(found, expected, rows):

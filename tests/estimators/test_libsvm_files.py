@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from support.data import load
+from support.data import sparse_rows
 from support.optional import optional
 
 import libsvmx
@@ -14,20 +14,14 @@ exceptions = optional("sklearn.exceptions")
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 
 
-def rows_of(name, n=200):
-    matrix, targets = load(name, n)
-    parts = (np.asarray(matrix.values), np.asarray(matrix.indices) - 1, np.asarray(matrix.indptr))
-    return csr_matrix(parts, shape=(matrix.n_rows, matrix.max_index)), np.array(targets)
-
-
 def eighths(rows):
     """With values that eight digits hold."""
     return csr_matrix(np.round(rows.toarray() * 8) / 8)
 
 
-X, Y = rows_of("heart_scale")
+X, Y = sparse_rows("heart_scale")
 X = eighths(X)
-GLASS, KINDS = rows_of("glass.scale", 200)
+GLASS, KINDS = sparse_rows("glass.scale", 200)
 GLASS = eighths(GLASS)
 
 

@@ -5,8 +5,7 @@ import pickletools
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
-from support.data import load
+from support.data import sparse_rows
 from support.optional import optional
 
 import libsvmx
@@ -16,13 +15,7 @@ sklearn = optional("sklearn")
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 
 
-def rows_of(name, n=200):
-    matrix, targets = load(name, n)
-    parts = (np.asarray(matrix.values), np.asarray(matrix.indices) - 1, np.asarray(matrix.indptr))
-    return csr_matrix(parts, shape=(matrix.n_rows, matrix.max_index)), np.array(targets)
-
-
-X, Y = rows_of("heart_scale", 100)
+X, Y = sparse_rows("heart_scale", 100)
 
 
 def modules_in(raw):

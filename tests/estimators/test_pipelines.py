@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.data import load
+from support.data import dense_rows
 from support.optional import optional
 
 import libsvmx
@@ -18,16 +18,8 @@ preprocessing = optional("sklearn.preprocessing")
 text = optional("sklearn.feature_extraction.text")
 
 
-def wine():
-    matrix, targets = load("wine.scale")
-    X = np.zeros((matrix.n_rows, matrix.max_index))
-    for i in range(matrix.n_rows):
-        for j, value in matrix.row(i):
-            X[i, j - 1] = value
-    return X, np.array(["red", "white", "rosé"])[np.array(targets).astype(int) - 1]
-
-
-X, Y = wine()
+X, Y = dense_rows("wine.scale")
+Y = np.array(["red", "white", "rosé"])[Y.astype(int) - 1]
 
 
 def both(make):

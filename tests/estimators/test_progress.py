@@ -8,8 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
-from support.data import load
+from support.data import sparse_rows
 from support.optional import optional
 
 import libsvmx
@@ -21,14 +20,8 @@ exceptions = optional("sklearn.exceptions")
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 
 
-def rows_of(name, n=200):
-    matrix, targets = load(name, n)
-    parts = (np.asarray(matrix.values), np.asarray(matrix.indices) - 1, np.asarray(matrix.indptr))
-    return csr_matrix(parts, shape=(matrix.n_rows, matrix.max_index)), np.array(targets)
-
-
-X, Y = rows_of("heart_scale")
-IRIS, SPECIES = rows_of("iris.scale", 150)
+X, Y = sparse_rows("heart_scale")
+IRIS, SPECIES = sparse_rows("iris.scale", 150)
 
 
 def values(model, rows):
@@ -208,7 +201,7 @@ def test_probabilities_of_a_fit_that_was_ended():
 @pytest.mark.parametrize("name", NAMES)
 def test_ctrl_c_leaves_the_estimator_as_it_was(name):
     """The signal is sent from within the fit; the solver lets it in at its next look, without waiting for its end."""
-    rows, targets = rows_of("splice.xz", 400)
+    rows, targets = sparse_rows("splice.xz", 400)
     kind = getattr(libsvmx, name)
     found = kind(gamma=0.5).fit(rows, targets)
     before, seen = values(found, rows), []

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from support.data import load
+from support.data import dense_rows
 from support.optional import optional
 
 import libsvmx
@@ -18,13 +18,9 @@ NAMES = np.array(["alpha", "beta", "gamma", "delta", "epsilon"])
 
 
 def rows_of(name, n=None):
-    matrix, targets = load(name)
-    X = np.zeros((matrix.n_rows, matrix.max_index))
-    for i in range(matrix.n_rows):
-        for j, value in matrix.row(i):
-            X[i, j - 1] = value
-    order = np.random.RandomState(0).permutation(len(targets))[:n]
-    return X[order], np.array(targets)[order]
+    X, y = dense_rows(name)
+    order = np.random.RandomState(0).permutation(len(y))[:n]
+    return X[order], y[order]
 
 
 HEART, IRIS, GLASS, MPG = (

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from support.data import load
+from support.data import dense_rows
 from support.optional import optional
 from support.policies import KernelPolicy
 
@@ -18,8 +18,8 @@ multiclass = optional("sklearn.multiclass")
 multioutput = optional("sklearn.multioutput")
 model_selection = optional("sklearn.model_selection")
 
-VOWEL, VOWELS = load("vowel.scale.xz", 200)
-X, Y = np.asarray(VOWEL.toarray()), np.array(VOWELS, dtype=int)
+X, Y = dense_rows("vowel.scale.xz", 200)
+Y = Y.astype(int)
 RNG = np.random.default_rng(5)
 MARKS = (X @ RNG.normal(size=(X.shape[1], 4)) + 0.3 * RNG.normal(size=(len(X), 4)) > 0.3).astype(int)
 TARGETS = X @ RNG.normal(size=(X.shape[1], 3)) + 0.1 * RNG.normal(size=(len(X), 3))

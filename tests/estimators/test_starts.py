@@ -5,8 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
-from support.data import load
+from support.data import sparse_rows
 from support.injected import put_around
 from support.optional import optional
 
@@ -20,14 +19,8 @@ NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 EXACT = ("SVC", "SVR", "OneClassSVM")
 
 
-def rows_of(name, n=200):
-    matrix, targets = load(name, n)
-    parts = (np.asarray(matrix.values), np.asarray(matrix.indices) - 1, np.asarray(matrix.indptr))
-    return csr_matrix(parts, shape=(matrix.n_rows, matrix.max_index)), np.array(targets)
-
-
-X, Y = rows_of("heart_scale")
-IRIS, SPECIES = rows_of("iris.scale", 150)
+X, Y = sparse_rows("heart_scale")
+IRIS, SPECIES = sparse_rows("iris.scale", 150)
 
 
 def values(model, rows):
@@ -104,7 +97,7 @@ def test_the_same_again_takes_no_iteration():
 
 
 def test_a_path_of_costs_takes_fewer_iterations():
-    rows, targets = rows_of("splice.xz", 400)
+    rows, targets = sparse_rows("splice.xz", 400)
     for costs in (2.0 ** np.arange(0, 10), 2.0 ** np.arange(9, -1, -1)):
         cold = warm = 0
         chain = libsvmx.SVC(warm_start=True, gamma=0.05)

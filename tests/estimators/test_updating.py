@@ -6,8 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
-from support.data import load
+from support.data import sparse_rows
 from support.optional import optional
 
 import libsvmx
@@ -19,16 +18,10 @@ exceptions = optional("sklearn.exceptions")
 NAMES = ("SVC", "SVR", "OneClassSVM", "NuSVC", "NuSVR")
 
 
-def rows_of(name, n=200):
-    matrix, targets = load(name, n)
-    parts = (np.asarray(matrix.values), np.asarray(matrix.indices) - 1, np.asarray(matrix.indptr))
-    return csr_matrix(parts, shape=(matrix.n_rows, matrix.max_index)), np.array(targets)
-
-
-MORE, MORE_Y = rows_of("heart_scale", 202)
+MORE, MORE_Y = sparse_rows("heart_scale", 202)
 X, Y = MORE[:200], MORE_Y[:200]
 DENSE = X.toarray()
-IRIS, SPECIES = rows_of("iris.scale", 150)
+IRIS, SPECIES = sparse_rows("iris.scale", 150)
 NAMED = np.array(["virginica", "setosa", "versicolor"])[SPECIES.astype(int) - 1]
 
 

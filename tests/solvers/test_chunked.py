@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import data, exact
+from support import data
 from support.examples import examples
 from support.oracle import Oracle
 from support.posed import ENGINES, classes, posed
@@ -36,7 +36,7 @@ SETS = {
 def real(name, factor=1.0):
     """(X, targets, formulation) of a set; its first feature times ``factor``."""
     n, positive = SETS[name]
-    X, targets = exact.load(name, n)
+    X, targets = data.dense_rows(name, n)
     X = X * np.where(np.arange(X.shape[1]) == 0, factor, 1.0)
     if positive is None:
         return X, targets, SvmType.EPSILON_SVR
@@ -211,6 +211,6 @@ def test_a_tolerance_below_the_rounding_of_float_rows(kind):
 def test_rows_in_float_are_those_of_libsvm():
     """'float': optimal for the rounded matrix, not for the matrix."""
     matrix, targets = data.load("heart_scale", 135)
-    case = posed(SvmType.C_SVC, exact.dense(matrix), targets, C=1000.0, gamma=0.2)
+    case = posed(SvmType.C_SVC, matrix.toarray(), targets, C=1000.0, gamma=0.2)
     solution = case.solve(1e-4, precision="float")
     case.check(solution, 1e-4, precision="float")

@@ -6,12 +6,10 @@ from math import floor, inf, isinf
 import numpy as np
 
 import libsvmx
-from support.data import load
+from support.data import dense_rows
 
-HEART, LABELS = load("heart_scale")
-ROWS, LABELS = np.asarray(HEART.toarray()), np.asarray(LABELS)
-IRIS, SPECIES = load("iris.scale")
-FLOWERS, SPECIES = np.asarray(IRIS.toarray()), np.asarray(SPECIES)
+ROWS, LABELS = dense_rows("heart_scale")
+FLOWERS, SPECIES = dense_rows("iris.scale")
 SVR = {"svm_type": "EPSILON_SVR", "C": 2, "gamma": 0.1}
 REGRESSIONS = {
     "rbf": (SVR, ROWS[:60, :9], ROWS[:60, 9], ROWS[60:100, :9]),

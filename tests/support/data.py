@@ -45,6 +45,21 @@ def load(name, n=None, relabel=None, only_above=0, factor=1.0):
     return from_rows(rows), targets
 
 
+def dense_rows(*arguments):
+    """``load`` as arrays; column j is index j + 1."""
+    matrix, targets = load(*arguments)
+    return matrix.toarray(), np.array(targets)
+
+
+def sparse_rows(name, n=200):
+    """``load`` as a matrix of SciPy and an array."""
+    from scipy.sparse import csr_matrix
+
+    matrix, targets = load(name, n)
+    parts = (np.asarray(matrix.values), np.asarray(matrix.indices) - 1, np.asarray(matrix.indptr))
+    return csr_matrix(parts, shape=(matrix.n_rows, matrix.max_index)), np.array(targets)
+
+
 def standard_library_text():
     """Real sparse text: word counts of the functions in two packages of Python's standard library."""
     bags, targets = [], []

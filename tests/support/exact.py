@@ -15,21 +15,6 @@ from .judge import kernel_values
 from .optima import Judged, judged
 
 
-def dense(matrix):
-    """ndarray of a CsrMatrix; its column j is index j + 1."""
-    X = np.zeros((matrix.n_rows, matrix.max_index))
-    for i in range(matrix.n_rows):
-        for j, value in matrix.row(i):
-            X[i, j - 1] = value
-    return X
-
-
-def load(*arguments):
-    """(X, y) of support.data.load."""
-    matrix, targets = data.load(*arguments)
-    return dense(matrix), np.array(targets)
-
-
 def judge(model, X, y, both=None):
     """The dual problems of a model of rows X, y: list of Judged; ``both`` as of ``optima.judged``."""
     return judged(model, kernel_values(model.param, X, X), y, both=both)

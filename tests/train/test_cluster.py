@@ -52,14 +52,6 @@ def files_of(folder, matrix, targets, sizes):
     return paths
 
 
-def dense_of(matrix):
-    X = np.zeros((matrix.n_rows, matrix.max_index))
-    for i in range(matrix.n_rows):
-        for index, value in matrix.row(i):
-            X[i, index - 1] = value
-    return X
-
-
 def trace_left(X, pivots, gamma):
     """The trace of K - K[:, P] K[P, P]^-1 K[P, :] of an RBF kernel."""
     width = max(X.shape[1], pivots.shape[1])
@@ -104,7 +96,7 @@ def test_files_give_the_model_of_one_process(client, tmp_path, sizes):
 
 def test_a_cluster_gives_what_one_process_gives(cluster, tmp_path):
     X, y = load("heart_scale", 90)
-    X, y = dense_of(X), np.asarray(y)
+    X, y = X.toarray(), np.asarray(y)
     for options in ({"max_iter": 8}, {"low_rank": "cholesky", "rank": 5, "gamma": 0.1, "max_iter": 3}):
         clients = (cluster, SequentialClient())
         problems = (libsvmx.dask.from_arrays(da.from_array(X, chunks=(40, 7)), y, client) for client in clients)
@@ -128,7 +120,7 @@ def test_a_pattern_of_names(client, tmp_path):
 @pytest.mark.parametrize(("n", "chunks"), [(100, (270, 13)), (100, (97, 5)), (12, (1, 13))])
 def test_arrays_of_any_chunks(client, n, chunks):
     X, y = load("heart_scale")
-    X, y = dense_of(X)[:n], np.asarray(y)[:n]
+    X, y = X.toarray()[:n], np.asarray(y)[:n]
     problem = libsvmx.dask.from_arrays(da.from_array(X, chunks=chunks), da.from_array(y, chunks=max(1, n // 3)), client)
     model, other = libsvmx.dask.train(problem, C=0.5), alone(X, y, kernel_type=KernelType.LINEAR, C=0.5)
     assert_same(model, other, X)
@@ -154,7 +146,7 @@ def test_huge_indices(client, tmp_path):
 def test_sparse_blocks(client):
     sparse = pytest.importorskip("scipy.sparse")
     X, y = load("a1a.xz", n=300)
-    dense = dense_of(X)
+    dense = X.toarray()
     blocks = da.from_array(dense, chunks=(100, -1)).map_blocks(sparse.csr_matrix)
     problem = libsvmx.dask.from_arrays(blocks, np.asarray(y), client)
     assert_same(libsvmx.dask.train(problem), alone(X, y, kernel_type=KernelType.LINEAR), X)
@@ -162,10 +154,10 @@ def test_sparse_blocks(client):
 
 def test_more_classes(client):
     X, y = load("vowel.scale.xz", n=300)
-    problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(150, -1)), np.asarray(y), client)
+    problem = libsvmx.dask.from_arrays(da.from_array(X.toarray(), chunks=(150, -1)), np.asarray(y), client)
     classes = [label for label in problem.labels if label < 3]
     keep = np.isin(y, classes)
-    rows = dense_of(X)[keep], np.asarray(y)[keep]
+    rows = X.toarray()[keep], np.asarray(y)[keep]
     problem = libsvmx.dask.from_arrays(da.from_array(rows[0], chunks=(40, -1)), rows[1], client)
     model, other = libsvmx.dask.train(problem), alone(*rows, kernel_type=KernelType.LINEAR)
     assert_same(model, other, rows[0])
@@ -175,7 +167,7 @@ def test_more_classes(client):
 
 def test_the_model_is_a_libsvm_model(client, tmp_path):
     X, y = load("iris.scale")
-    problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(60, -1)), np.asarray(y), client)
+    problem = libsvmx.dask.from_arrays(da.from_array(X.toarray(), chunks=(60, -1)), np.asarray(y), client)
     model = libsvmx.dask.train(problem)
     libsvmx.save_model(str(tmp_path / "m"), model)
     again = libsvmx.load_model(str(tmp_path / "m"))
@@ -237,7 +229,7 @@ def test_low_rank(client, tmp_path, method, chunks):
     ((rank, error, trace),) = recorder.factors
     assert trace == pytest.approx(1605)
     assert 0 < rank <= 60
-    assert error == pytest.approx(trace_left(dense_of(X), dense_of(model.vectors), 1 / 123), rel=1e-6)
+    assert error == pytest.approx(trace_left(X.toarray(), model.vectors.toarray(), 1 / 123), rel=1e-6)
     assert model.n_sv == rank or method == "nystrom"
     if method == "cholesky":  # the others draw other pivots
         single = Recorder()
@@ -253,7 +245,7 @@ def test_low_rank(client, tmp_path, method, chunks):
 @pytest.mark.parametrize("method", ["cholesky", "rpcholesky"])
 def test_rank_by_error(client, method, wanted):
     X, y = load("heart_scale")
-    problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(90, -1)), np.asarray(y), client)
+    problem = libsvmx.dask.from_arrays(da.from_array(X.toarray(), chunks=(90, -1)), np.asarray(y), client)
     recorder, single = Recorder(), Recorder()
     options = {"low_rank": method, "rank_error": wanted, "gamma": 0.1, "predict_with": "factor"}
     model = libsvmx.dask.train(problem, observer=recorder, **options)
@@ -269,7 +261,7 @@ def test_rank_by_error(client, method, wanted):
 
 def test_duplicates_end_the_factor(client):
     X, y = load("iris.scale")
-    rows = np.tile(dense_of(X)[:20], (5, 1))
+    rows = np.tile(X.toarray()[:20], (5, 1))
     labels = np.tile(np.asarray(y)[:20], 5)
     labels[::20] = labels[0]
     if len(set(labels)) < 2:
@@ -289,7 +281,7 @@ def test_other_formulations_are_refused(client):
 
 def test_limits_and_interrupts(client):
     X, y = load("a1a.xz", n=400)
-    problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(200, -1)), np.asarray(y), client)
+    problem = libsvmx.dask.from_arrays(da.from_array(X.toarray(), chunks=(200, -1)), np.asarray(y), client)
     best = Recorder()
     libsvmx.dask.train(problem, observer=best)
     recorder = Recorder()
@@ -321,7 +313,7 @@ class Once(Recorder):
 
 def test_one_answer_ends_the_whole_call(client):
     X, y = load("iris.scale")
-    problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(60, -1)), np.asarray(y), client)
+    problem = libsvmx.dask.from_arrays(da.from_array(X.toarray(), chunks=(60, -1)), np.asarray(y), client)
     model = libsvmx.dask.train(problem, observer=Once(2))
     assert model.statuses == ("interrupted",) * 3
     for method in ("cholesky", "rpcholesky", "nystrom"):
@@ -335,7 +327,7 @@ def test_one_answer_ends_the_whole_call(client):
 
 def test_errors(client, tmp_path):
     X, y = load("iris.scale")
-    X, y = dense_of(X), np.asarray(y)
+    X, y = X.toarray(), np.asarray(y)
     rows = da.from_array(X, chunks=(60, -1))
     problem = libsvmx.dask.from_arrays(rows, y, client)
     for options, text in [
@@ -402,14 +394,14 @@ def test_weights_of_rows_and_classes(client, tmp_path, options):
     problem = libsvmx.dask.read_problem(paths, client, weight_paths=str(tmp_path / "weights-*"))
     model = libsvmx.dask.train(problem, weights={1: 2.0}, **options)
     assert_same(model, expected, X)
-    dense = da.from_array(dense_of(X), chunks=(500, -1))
+    dense = da.from_array(X.toarray(), chunks=(500, -1))
     problem = libsvmx.dask.from_arrays(dense, np.asarray(y), client, sample_weight=weights)
     assert_same(libsvmx.dask.train(problem, weights={1: 2.0}, **options), expected, X)
 
 
 def test_a_class_of_weight_0_is_left_out(client):
     X, y = load("iris.scale")
-    rows, targets = da.from_array(dense_of(X), chunks=(40, -1)), np.asarray(y)
+    rows, targets = da.from_array(X.toarray(), chunks=(40, -1)), np.asarray(y)
     recorder = Recorder()
     expected = alone(X, y, kernel_type=0, weights={2: 0.0})
     problem = libsvmx.dask.from_arrays(rows, targets, client)

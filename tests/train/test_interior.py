@@ -41,7 +41,7 @@ def two_classes(name):
     matrix, targets = data.load(name, n)
     targets = np.array(targets)
     if name == "breast-cancer.xz":  # whose first feature is a number of 8 digits
-        X = exact.dense(matrix)
+        X = matrix.toarray()
         X /= X.max(axis=0)
         matrix = data.from_rows([[(j + 1, v) for j, v in enumerate(row) if v] for row in X.tolist()])
     positive = targets.max() if positive is None else positive
@@ -75,7 +75,7 @@ def test_the_optimum_of_libsvm(name, C):
     (report,) = recorder.reports
     assert report.status == "converged"
     assert recorder.remarks == []
-    X = exact.dense(matrix)
+    X = matrix.toarray()
     objective, gap = certified(model, X, targets, C)
     assert gap <= 1e-7
     assert report.gap == pytest.approx(gap, abs=1e-10)
@@ -97,7 +97,7 @@ def test_the_optimum_of_the_exact_path(name, C, exhaustive):
     """Whose kernel is in double."""
     matrix, targets = two_classes(name)
     step = 3 if len(targets) > 300 or not exhaustive else 1
-    X, y = exact.dense(matrix)[::step], targets[::step]
+    X, y = matrix.toarray()[::step], targets[::step]
     model, _ = train(X, y, C=C)
     objective, gap = certified(model, X, y, C)
     assert gap <= 1e-7
@@ -190,10 +190,10 @@ def test_the_polynomial_of_degree_2(name, coef0):
     matrix, targets = data.load(name, 120)
     targets = np.array(targets)
     if name == "splice.xz":  # every fifth feature, and most of these missing
-        X = exact.dense(matrix)[:, ::5]
+        X = matrix.toarray()[:, ::5]
         X[np.random.default_rng(0).random(X.shape) < 0.7] = 0
     else:
-        X = exact.dense(matrix)
+        X = matrix.toarray()
     options = {"kernel_type": 1, "degree": 2, "gamma": 0.1, "coef0": coef0, "C": 0.5}
     model, _ = train(X, targets, **options)
     K = (0.1 * X @ X.T + coef0) ** 2
@@ -224,7 +224,7 @@ def test_limits(options):
     model, recorder = train(matrix, targets, **options)
     status = {"max_iter": "iteration limit", "time_limit": "time limit"}[next(iter(options))]
     assert (recorder.reports[0].status, recorder.remarks) == (status, [status])
-    _, gap = certified(model, exact.dense(matrix), targets, 1.0)
+    _, gap = certified(model, matrix.toarray(), targets, 1.0)
     assert recorder.reports[0].gap == pytest.approx(gap, rel=1e-9)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from support import data, exact
+from support import data
 from support.judge import Factor, Judge, kernel_values
 
 import libsvmx
@@ -19,7 +19,7 @@ REGRESSION = {"svm_type": "epsilon_svr", "kernel_type": "linear", "solver": "crs
 def rows_of(name):
     """Rows of mean 0 and deviation 1, and targets."""
     matrix, targets = data.load(name, SETS[name])
-    X = exact.dense(matrix)
+    X = matrix.toarray()
     return (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12), np.array(targets)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.exact import Twin, blobs, come_and_go, load, noisy_quadrants, shaped
+from support.data import dense_rows
+from support.exact import Twin, blobs, come_and_go, noisy_quadrants, shaped
 from support.examples import examples
 
 import libsvmx
@@ -197,7 +198,7 @@ def test_a_state_of_a_large_cost_begins_by_auto(C):
 @pytest.mark.parametrize("kernel_type", [POLY, RBF])
 def test_scores_do_not_depend_on_how_many_rows_join(name, kernel_type):
     """To the last bit, though values of few rows are computed otherwise. These rows are far from the margin."""
-    X, y = load(*name)
+    X, y = dense_rows(*name)
     n = len(y) // 2
     state = libsvmx.train(X[:n], y[:n], kernel_type=kernel_type, C=1.0, gamma=0.05, coef0=1.0, keep_state=True)
     far = n + np.flatnonzero(
@@ -215,7 +216,7 @@ def test_scores_do_not_depend_on_how_many_rows_join(name, kernel_type):
 
 
 def test_the_digest_of_rows_has_their_targets_and_weights():
-    X, y = load("heart_scale")
+    X, y = dense_rows("heart_scale")
     options = {"gamma": 0.1, "keep_state": True}
     kinds = [(y[:60], None), (np.r_[-y[0], y[1:60]], None), (y[:60], np.r_[2.0, np.ones(59)])]
     digests = {libsvmx.train(X[:60], t, sample_weight=w, **options).certificate()["sha256"] for t, w in kinds}

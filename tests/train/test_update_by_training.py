@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.exact import PathTwin, Twin, blobs, come_and_go, load, noisy_quadrants, shaped
+from support.data import dense_rows
+from support.exact import PathTwin, Twin, blobs, come_and_go, noisy_quadrants, shaped
 from support.examples import examples
 from support.paths import Along, Followed, Short, follow_by
 
@@ -35,7 +36,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_rows_come_and_go(name):
     arguments, options = CASES[name]
-    X, y = load(*arguments)
+    X, y = dense_rows(*arguments)
     rng = np.random.default_rng(3)
     order = rng.permutation(len(y))
     X, y = X[order], y[order]
@@ -81,7 +82,7 @@ def interrupted(last=0):
 
 def test_a_training_that_takes_longer_than_the_path():
     """It is given up, the path is followed after all, and the next training is expected to be more work."""
-    X, y = load("heart_scale")
+    X, y = dense_rows("heart_scale")
     twin = Along(interrupted(), X[:200], y[:200], C=10.0, gamma=0.1)
     (binary,) = twin.state.binaries.values()
     iterations = binary.iterations
@@ -158,7 +159,7 @@ def test_where_smo_does_not_get_on_a_path_is_followed():
 
 
 def test_the_next_training_is_expected_to_take_as_long():
-    X, y = load("heart_scale")
+    X, y = dense_rows("heart_scale")
     state = libsvmx.train(X[:200], y[:200], keep_state=True, C=10.0, gamma=0.1)
     follow_by(Short, state)
     expected = [binary.iterations for binary in state.binaries.values()]
@@ -171,7 +172,7 @@ def test_the_next_training_is_expected_to_take_as_long():
 
 def test_a_training_leaves_little_to_the_path():
     """Whatever eps is: it begins without the rows that leave, and ends near the optimum."""
-    X, y = load("heart_scale")
+    X, y = dense_rows("heart_scale")
     state = libsvmx.train(X, y, keep_state=True, C=10.0, gamma=0.1, eps=0.3)
     follow_by(Short, state)
     for add, remove in ((None, range(100)), ((X[:100], y[:100]), ())):
@@ -214,7 +215,7 @@ class LostTwice(Noted):
 
 def test_a_path_that_was_lost_is_not_followed_again():
     """Nor expected to be a long one."""
-    X, y = load("heart_scale")
+    X, y = dense_rows("heart_scale")
     twin = Along(LostTwice, X[:200], y[:200], C=10.0, gamma=0.1)
     (binary,) = twin.state.binaries.values()
     iterations = binary.iterations
@@ -227,7 +228,7 @@ def test_a_path_that_was_lost_is_not_followed_again():
 
 def test_from_an_optimum_to_a_tolerance_there_is_no_start():
     """Of a kernel that is no inner product SMO goes on."""
-    X, y = load("heart_scale")
+    X, y = dense_rows("heart_scale")
     twin = Along(Noted, X[:200], y[:200], C=10.0, gamma=0.1, coef0=-1.0, kernel_type=KernelType.SIGMOID)
     (path,) = [binary.path for binary in twin.state.binaries.values()]
     assert path.state.inexact
@@ -246,7 +247,7 @@ class Asked(Short):
 
 def test_a_stop_within_the_training():
     """The state is as it was."""
-    X, y = load("heart_scale")
+    X, y = dense_rows("heart_scale")
     state = libsvmx.train(X[:200], y[:200], C=10.0, gamma=0.1, keep_state=True)
     follow_by(Asked, state)
     (path,) = [binary.path for binary in state.binaries.values()]

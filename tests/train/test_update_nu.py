@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.exact import Twin, blobs, come_and_go, fingerprint, load, shaped, unchanged
+from support.data import dense_rows
+from support.exact import Twin, blobs, come_and_go, fingerprint, shaped, unchanged
 from support.examples import examples
 from support.paths import Along, Followed, Lost, Short
 
@@ -191,7 +192,7 @@ def test_leave_one_out(kind, k, nu):
 
 def test_a_model_of_a_tube_without_width(tmp_path):
     """Both variables of a row are not 0 then, and the model has their sums alone: whose nu it was, it cannot tell."""
-    X, y = load("pyrim")
+    X, y = dense_rows("pyrim")
     model = libsvmx.train(X, y, svm_type=NU_SVR, nu=1.0, gamma=0.2)
     known = State.from_model(X, y, model)
     libsvmx.save_model(str(tmp_path / "model"), model)
