@@ -84,10 +84,6 @@ class StoppedEarly(SvmxError):
     partial : object           what was finished, of the type that the call returns; None where nothing is
     """
 
-    status: SolveStatus
-    consequence: str
-    partial: Any
-
     def __init__(self, status: SolveStatus, consequence: str, partial: Any = None):
         super().__init__(f"{status}: {consequence}")
         self.status, self.consequence, self.partial = status, consequence, partial

@@ -107,10 +107,6 @@ class svm_problem(Handle):
     ValueError                 lengths that differ, indices outside 0 .. 2^31 - 1, nan or infinite values
     """
 
-    n: int
-    y: list[float]
-    W: list[float]
-
     @overload
     def __init__(self, y: Any, x: Any, isKernel: bool | None = False) -> None: ...
     @overload
@@ -221,7 +217,6 @@ class svm_model(Handle):
         "prob_density_marks": (lambda model: _listed(model.marks), "marks", "d"),
         "sv_indices": (lambda model: _listed(model.row_numbers), "row_numbers", "i"),
     }
-    free_sv: int
 
     def __init__(self, model: Model | None = None, loaded: bool = False, vectors: CsrMatrix | None = None):
         if model is not None and not isinstance(model, Model):

@@ -165,9 +165,6 @@ def lost_by_writing(path: str) -> str:
 class Header:
     """The header lines, each key once, with typed access that names the line of what is wrong."""
 
-    n_lines: int
-    blank_lines: int
-
     def __init__(self, text: bytes, path: str):
         self.path, self.text = path, text
         self.lines: dict[str, tuple[int, list[str]]] = {}

@@ -48,11 +48,6 @@ class KeptRows:
 
     __slots__ = ("given", "kept", "labels", "lock", "saved", "sparse", "standing")
 
-    kept: Problem | None
-    labels: Any
-    sparse: bool
-    given: dict[str, Any]
-
     def __init__(self, problem: Problem | None, labels: Any, sparse: bool, given: dict[str, Any]) -> None:
         self.kept, self.labels, self.sparse, self.given = problem, labels, sparse, given
         self.standing: tuple[State, Version] | None = None

@@ -40,15 +40,6 @@ class Progress(NamedTuple):
 class Watching(Forwarding):
     """Watching(observer, tell, total): passes everything on, and tells of the progress; what is true ends the fit."""
 
-    tell: Callable[[Progress], Any]
-    total: int
-    done: int
-    iterations: int
-    marks: int
-    began: float
-    told: float
-    stopped: bool
-
     def __init__(self, observer: Observer, tell: Callable[[Progress], Any], total: int) -> None:
         super().__init__(observer)
         self.tell, self.total = tell, total

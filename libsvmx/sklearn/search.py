@@ -65,19 +65,6 @@ class BaseSearch(TakesKernel):
     scoring: Any
     refit: Any
     n_jobs: int | None
-    best_estimator_: Any
-    best_index_: int
-    best_params_: dict[str, Any]
-    best_score_: float
-    C_: Any
-    gamma_: Any
-    Cs_: Any
-    gammas_: Any
-    cv_results_: dict[str, Any]
-    n_splits_: int
-    refit_time_: float
-    scorer_: Any
-    classes_: Any
 
     def __sklearn_is_fitted__(self) -> bool:
         return "best_estimator_" in vars(self)

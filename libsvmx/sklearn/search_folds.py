@@ -134,28 +134,6 @@ class FoldSearch:
     Points are counted as ParameterGrid has them: gamma changes first.
     """
 
-    estimator: Any
-    X: Any
-    y: Any
-    sample_weight: Any
-    costs: list[float]
-    gammas: list[Any]
-    scorer: Any
-    n_jobs: int
-    is_classifier: bool
-    labels: Any
-    codes: Any
-    row_weights: FloatArray | None
-    counts: Any
-    score_weights: FloatArray | None
-    folds: list[Fold]
-    scores: Scores
-    over: Token
-    unfinished: bool
-    problem: Problem
-    param: Parameter
-    order: Any
-
     def __init__(
         self,
         estimator: Any,
@@ -386,12 +364,6 @@ class Answers:
     ----------
     values : array, shape (number of functions, number of C, n)
     """
-
-    fold: Fold
-    k: int
-    values: FloatArray
-    winners: IntArray
-    near: Any
 
     def __init__(self, found: ColumnFold, fold: Fold, border: float) -> None:
         self.fold, self.k = fold, len(fold.classes)

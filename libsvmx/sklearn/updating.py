@@ -33,14 +33,13 @@ from libsvmx.sklearn.training import as_trained
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.updating.version import Version
-    from libsvmx._typing import FloatArray, IntArray
+    from libsvmx._typing import FloatArray
     from libsvmx.api.state import State
 
 Found = TypeVar("Found")
@@ -92,35 +91,13 @@ class Updating:
     array([-0.5 ,  0.25])
     """
 
-    max_time: float | None
-    verbose: Any
-    callback: Any
-    n_iter_: Any
     shape_fit_: tuple[int, ...]
-    classes_: Any
-    class_weight_: FloatArray
-    row_ids_: Any
-    support_: IntArray
+    n_features_in_: int
     _fitted: FittedModel
 
-    if TYPE_CHECKING:  # a BaseSVM has them
-        n_features_in_: int
-        class_weight: Any
+    if TYPE_CHECKING:  # what else a BaseSVM has
 
-        @property
-        def _threads(self) -> int: ...
-
-        def _watched(self, what: str) -> AbstractContextManager[Observer]: ...
-
-        def _fit(self, X: Any, y: Any, sample_weight: Any, *, keep: bool, exact: bool) -> Any: ...
-
-        def _forget(self) -> None: ...
-
-        def _read_off(self, model: Model, vectors: Any) -> None: ...
-
-        def _tell_end(self, model: Model) -> None: ...
-
-        def _shaped(self, values: FloatArray) -> FloatArray: ...
+        def __getattr__(self, name: str) -> Any: ...
 
     @OfferedIf(may_go_on)
     @_fit_context(prefer_skip_nested_validation=True)
