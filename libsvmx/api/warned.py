@@ -45,14 +45,23 @@ class EarlyStops(Forwarding):
 
 
 @contextmanager
+def offset_warned(observer: Observer) -> Iterator[EarlyStops]:
+    """The observer to work with; for the caller one UserWarning of features far from 0, whatever is trained on them."""
+    stops = EarlyStops(observer)
+    yield stops
+    if stops.offset:
+        warn_caller(stops.offset)
+
+
+@contextmanager
 def early_stops_warned(observer: Observer | None, of_rows: bool = False) -> Iterator[EarlyStops]:
     """The observer to work with; for the caller of the function that uses this a ConvergenceWarning, a UserWarning of
     features far from 0, and with ``of_rows`` one of classes of too few rows: of a training, not of folds, which lack
     some by chance."""
-    stops = EarlyStops(observer or Observer())
-    yield stops
-    for text in (*(stops.of_rows if of_rows else ()), *filter(None, [stops.offset])):
-        warn_caller(text)
+    with offset_warned(observer or Observer()) as stops:
+        yield stops
+        for text in stops.of_rows if of_rows else ():
+            warn_caller(text)
     kinds = [kind for kind in WHAT_TO_DO if kind in stops.found]
     if kinds:
         text = "; ".join(f"{REMARKS[kind]}. What helps: {WHAT_TO_DO[kind]}" for kind in kinds)

@@ -28,6 +28,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.validation.calibration import calibrated
 from libsvmx._train.warm_start import WarmStart
 from libsvmx.api.kernels import KernelRows, as_kernel, raising
+from libsvmx.api.warned import offset_warned
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.transcript import REMARKS
@@ -40,7 +41,6 @@ from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import matrix_of, weights_of
 from libsvmx.sklearn.training import (
     TrainingData,
-    WarningOfOffset,
     check_exact,
     fingerprint,
     refined,
@@ -197,8 +197,8 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, TakesKernel):
             param = self._parameter()
             if exact:
                 check_exact(param, self.kernel, "refine=True" if self.refine else "partial_fit")
-            with self._watched("fit") as told:
-                observer = limited(WarningOfOffset(told), param.time_limit)
+            with self._watched("fit") as told, offset_warned(told) as heard:
+                observer = limited(heard, param.time_limit)
                 with raising(data.problem.matrix.source, observer):
                     model = self._train(data.problem, param, Rand(seed), observer)
                     if self._by_cv:

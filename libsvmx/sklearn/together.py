@@ -15,8 +15,9 @@ from libsvmx._train.many import Training, train_many
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.calibration import calibrated
 from libsvmx.api.kernels import raising
+from libsvmx.api.warned import offset_warned
 from libsvmx.sklearn.progress import watched
-from libsvmx.sklearn.training import TrainingData, WarningOfOffset, check_exact, train_without_steps
+from libsvmx.sklearn.training import TrainingData, check_exact, train_without_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -67,8 +68,9 @@ def fit_together(
         Training(own.problem, param, name) for own, param, (name, _) in zip(data, params, columns, strict=True)
     ]
     total = sum(one._n_solves for one in ones)
-    with watched(first.verbose, first.callback, f"{type(whole).__name__} fit", total) as told:
-        observer = limited(WarningOfOffset(told), params[0].time_limit)
+    what = f"{type(whole).__name__} fit"
+    with watched(first.verbose, first.callback, what, total) as told, offset_warned(told) as heard:
+        observer = limited(heard, params[0].time_limit)
         with raising(data[0].problem.matrix.source, observer):
             models = list(models_of(first, trainings, Rand(seed), observer))
         for one, model, own, param in zip(ones, models, data, params, strict=True):

@@ -10,12 +10,11 @@ from libsvmx._core.process import Token
 from libsvmx._core.records import replace
 from libsvmx._train import limits
 from libsvmx._train.checks import check_finite, check_problem
-from libsvmx._train.observer import Forwarding, Observer, Remark
+from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import tell_offset, train_classifier, train_problem, train_single
 from libsvmx.enums import SolveStatus, SvmType
-from libsvmx.exceptions import ParameterError, StoppedEarly, warn_caller
-from libsvmx.io.transcript import REMARKS
+from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._train.folds import Rand
@@ -24,20 +23,6 @@ if TYPE_CHECKING:
     from libsvmx._train.warm_start import WarmStart
     from libsvmx._typing import IntArray
     from libsvmx.api.kernels import KernelRows
-
-
-class WarningOfOffset(Forwarding):
-    """WarningOfOffset(observer): a UserWarning of features far from 0, for the caller; the rest is for the observer."""
-
-    def __init__(self, observer: Observer) -> None:
-        super().__init__(observer)
-        self.warned = False
-
-    def remark(self, kind: Remark, detail: str = "") -> None:
-        self.observer.remark(kind, detail)
-        if kind == Remark.OFFSET and not self.warned:  # once, whatever else is trained on these rows
-            self.warned = True
-            warn_caller(REMARKS[kind].format(detail=detail))
 
 
 # whose sums of alpha are fixed by nu
