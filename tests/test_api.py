@@ -1,4 +1,4 @@
-"""Functions over arrays: the same models as the commands, whatever form the rows come in."""
+"""Functions over arrays: what they keep, refuse and warn of; what they compute is in tests/behaviour."""
 
 import copy
 import dataclasses

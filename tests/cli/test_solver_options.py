@@ -1,4 +1,4 @@
-"""--solver and its options at every command that trains: what they print, what they predict, what they refuse."""
+"""--solver and its options at every command that trains: what they print, and what they refuse."""
 
 import numpy as np
 import pytest

@@ -8,18 +8,14 @@ from libsvmx._train.formulation import build_dual
 from support import data
 from support.examples import examples
 from support.judge import Judge
-from support.labels import alpha_of, costs_of, labels_of
+from support.labels import alpha_of, labels_of
 
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._problem.dual import DualProblem, kkt_gap
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.smo import smo
-from libsvmx._train.folds import Rand
-from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.problem import Problem
-from libsvmx._train.training import train_problem
 from libsvmx.enums import SvmType
 
 FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR, SvmType.NU_SVR]
@@ -40,29 +36,6 @@ def recomputed(dual, K, alpha):
     """(scores V, objective) of alpha from the whole kernel matrix."""
     judge, beta = Judge.of(dual, K), labels_of(dual) * alpha
     return judge.scores(beta), judge.objective(beta)
-
-
-@pytest.mark.parametrize("shrinking", [False, True])
-@pytest.mark.parametrize("eps", [1e-3, 1e-8])
-@pytest.mark.parametrize("kind", FORMULATIONS)
-def test_a_looser_tolerance_ends_no_lower(kind, eps, shrinking):
-    dual, kernel, K = build(kind)
-    tight, loose = (smo.solve(dual, kernel, 1e6, Control(e, shrinking)) for e in (eps, 1e-1))
-    _, objective = recomputed(dual, K, alpha_of(dual, tight))
-    assert tight.objective == pytest.approx(objective, rel=1e-9)
-    assert objective <= loose.objective + 1e-12
-
-
-@pytest.mark.parametrize("kind", FORMULATIONS)
-def test_rho_is_the_offset_of_free_variables(kind):
-    dual, kernel, K = build(kind)
-    solution = smo.solve(dual, kernel, 1e6, Control(1e-9))
-    alpha, C, y = alpha_of(dual, solution), costs_of(dual), labels_of(dual)
-    V, _ = recomputed(dual, K, alpha)
-    free = (alpha > 1e-6) & (alpha < C - 1e-6)
-    assert free.any()
-    # V_i = -rho - y_i r at a free variable, r = 0 with one group
-    assert pytest.approx(-solution.rho - y[free] * solution.r, abs=1e-6) == V[free]
 
 
 @pytest.mark.parametrize("kind", FORMULATIONS)
@@ -116,30 +89,6 @@ def test_random_problems(seed, n, C, kernel, duplicated):
     assert objective <= 1e-9  # no worse than the start, alpha = 0
     if solution.status == "converged":
         assert kkt_gap(labels_of(dual) * alpha, V, dual.lower, dual.upper, dual.group) <= 1e-3 + 1e-7 * C * n
-
-
-def test_limits_are_kept_and_reported():
-    dual, kernel, _ = build(SvmType.C_SVC, C=100.0)
-    solution = smo.solve(dual, kernel, 1e6, Control(1e-9, True, max_iter=7))
-    assert (solution.status, solution.iterations) == ("iteration limit", 7)
-    assert np.isfinite(np.asarray(solution.scores)).all()
-
-
-def test_observer_can_stop():
-    matrix, targets = data.load("a1a.xz")
-
-    reports = []
-
-    class Stop(Observer):
-        def should_stop(self):
-            return True
-
-        def solved(self, report):
-            reports.append(report)
-
-    model = train_problem(Problem(matrix, filled("d", targets)), Parameter(gamma=0.5, C=1000.0), Rand(1), Stop())
-    assert model.statuses == ("interrupted",)
-    assert reports[0].gap > 1e-3
 
 
 def test_lengths_must_agree():
