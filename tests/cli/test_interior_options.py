@@ -239,21 +239,8 @@ def test_a_grid(folder):
 
 
 def test_a_grid_of_gamma_factorizes_anew(folder):
-    _, out = folder.accepts(
-        "svmx-grid",
-        "-log2c",
-        "0,0,1",
-        "-log2g",
-        "-3,-5,-2",
-        "-out",
-        "null",
-        "-png",
-        "null",
-        *CRSVM,
-        "--rank",
-        "50",
-        HEART,
-    )
+    axes = ["-log2c", "0,0,1", "-log2g", "-3,-5,-2", "-out", "null", "-png", "null"]
+    _, out = folder.accepts("svmx-grid", *axes, *CRSVM, "--rank", "50", HEART)
     rates = [float(line.split()[3]) for line in out.splitlines() if line.startswith("[local]")]
     assert len(rates) == 2
     assert min(rates) > 75
