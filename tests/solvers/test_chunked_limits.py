@@ -9,9 +9,7 @@ import pytest
 from support.posed import ENGINES, classes, posed
 
 from libsvmx._solvers.control import MARKS, Control
-from libsvmx._solvers.decomposition.solver import Chunked
 from libsvmx.enums import KernelType, SvmType
-from libsvmx.exceptions import ParameterError
 
 FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR, SvmType.NU_SVR]
 
@@ -176,26 +174,6 @@ def test_the_budget_changes_nothing_where_the_working_set_is_given():
 
 
 # ---- settings ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("working_set_rule", "first"),
-        ("precision", "half"),
-        ("working_set", 1),
-        ("working_set", -1),
-        ("working_set", 2**20),
-        ("keep_share", 1.0),
-        ("keep_share", -0.1),
-        ("keep_share", float("nan")),
-        ("random_state", -1),
-        ("random_state", 2**63),
-    ],
-)
-def test_settings_are_checked(name, value):
-    with pytest.raises(ParameterError, match=name):
-        Chunked(**{name: value})
 
 
 def test_the_largest_seed():

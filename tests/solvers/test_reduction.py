@@ -5,7 +5,6 @@ import pytest
 
 from libsvmx._solvers.interior_point.constraint_reduction import EXACT_RANKS, quantile_sketch, quotas, threshold_of
 from libsvmx._solvers.interior_point.solver import CRSVM
-from libsvmx.exceptions import ParameterError
 
 DISTRIBUTIONS = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -129,24 +128,3 @@ def test_quotas_are_those_of_the_paper(size, upper):
 )
 def test_some_quotas(options, share, class_sizes, least, expected):
     assert quotas(CRSVM(**options), share, class_sizes, least) == expected
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"reduction": "some"}, "unknown reduction 'some': choose one of adaptive, fixed, none"),
-        ({"reduction_rule": "nearest"}, "unknown reduction_rule 'nearest': choose one of omega, distance"),
-        ({"most_rows": -1}, r"most_rows must be between 0 and 2\^62 - 1, not -1"),
-        ({"most_rows": 2**62}, "most_rows must be"),
-        ({"tolerance": 0.0}, "tolerance must be >= 1e-14 and < 1, not 0.0"),
-        ({"tolerance": 1.0}, "tolerance must be"),
-        ({"tolerance": float("nan")}, "tolerance must be"),
-        ({"beta": 0.0}, "beta must be > 0, not 0.0"),
-        ({"theta": -1.0}, "theta must be > 0, not -1.0"),
-        ({"random_state": -1}, r"random_state must be between 0 and 2\^63 - 1, not -1"),
-        ({"random_state": 2**63}, "random_state must be"),
-    ],
-)
-def test_settings_that_are_refused(options, message):
-    with pytest.raises(ParameterError, match=message):
-        CRSVM(**options)

@@ -248,12 +248,6 @@ def test_an_observer_that_stops():
         libsvmx.train(X, y, solver="crsvm", kernel_type=0, observer=Raises())
 
 
-def test_balanced_is_true_or_false():
-    """What else is refused: tests/cli/test_interior_options.py."""
-    with pytest.raises(ParameterError, match=r"^balanced must be True or False"):
-        changed(Parameter(), {"solver": "crsvm", "kernel_type": 0, "balanced": 2})
-
-
 def test_one_row_of_each_class_and_no_features():
     X, y = np.array([[1.0, 2.0], [0.0, -1.0]]), np.array([1.0, -1.0])
     model, _ = train(X, y, C=100.0)
