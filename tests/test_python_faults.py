@@ -219,34 +219,6 @@ def test_ids_are_read_before_the_change_of_which_they_are(heart):
     np.testing.assert_allclose(state.decision_values(X), libsvmx.decision_values(fresh, X), atol=1e-6)
 
 
-MISTAKES = {
-    "unknown": (lambda state, X: state.remove([9999]), "there is no row with id 9999"),
-    "negative": (lambda state, X: state.remove([-1]), "there is no row with id -1"),
-    "twice": (lambda state, X: state.remove([1, 1]), "the id 1 is given twice"),
-    "all": (lambda state, X: state.remove(state.ids), "no row would be left"),
-    "fraction": (lambda state, X: state.remove([1.5]), "ids must be whole numbers"),
-    "text": (lambda state, X: state.remove(["a"]), "ids must be whole numbers"),
-    "none": (lambda state, X: state.remove(None), "ids must be whole numbers"),
-    "beyond 64 bits": (lambda state, X: state.remove([2**70]), "ids must be whole numbers"),
-    "nan": (lambda state, X: state.add([[np.nan] * 13], [1]), "not finite"),
-    "label": (lambda state, X: state.add(X[:1], [1.5]), "class label 1.5"),
-    "lengths": (lambda state, X: state.add(X[:1], [1, 2]), "X has 1 rows, but y has shape"),
-    "overflow": (lambda state, X: state.add([[1e300] * 13], [1]), "overflows"),
-    "both": (lambda state, X: state.update(add=(X[:1], [1]), remove=[9999]), "there is no row with id 9999"),
-}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_fault_100_a_mistake_leaves_a_state_as_it_was(heart, mistake):
-    X, y = heart
-    state = libsvmx.train(X, y, **OPTIONS, keep_state=True)
-    ids, text = list(state.ids), model_text(state.model)
-    call, message = MISTAKES[mistake]
-    with pytest.raises(DataError, match=message):
-        call(state, X)
-    assert list(state.ids) == ids and model_text(state.model) == text
-
-
 def test_fault_100_classes_come_and_go(heart):
     X, y = heart
     state = libsvmx.train(X, y, **OPTIONS, keep_state=True)

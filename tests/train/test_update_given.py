@@ -98,29 +98,6 @@ def test_any_changes(seed, kind, k, n, C, sizes):
         pair.check()
 
 
-@pytest.mark.parametrize("options", [{"weights": {1: 3.0, 2: 0.0}}, {"cache_size": 0.001}])
-def test_weights_of_classes_and_little_memory_for_kernel_rows(options):
-    X, y = blobs(4, 120, 3)
-    pair = Pair(X, y, 60, C=5.0, **options)
-    for begin in range(0, 60, 20):
-        pair.update(20, range(begin, begin + 15))
-        pair.check()
-    assert pair.given.check() < 1e-9
-
-
-def test_weights_of_rows():
-    X, y = blobs(4, 80)
-    K, weights = rbf(X, X), np.arange(80) % 3 * 1.0
-    states = [
-        libsvmx.train(rows[:50], y[:50], sample_weight=weights[:50], C=2.0, keep_state=True, **options)
-        for rows, options in ((K[:, :50], {"kernel_type": GIVEN}), (X, {"gamma": GAMMA}))
-    ]
-    for state, rows in zip(states, (K, X), strict=True):
-        state.update((rows[50:], y[50:]), range(10), sample_weight=weights[50:])
-    assert states[0].sample_weight.tolist() == states[1].sample_weight.tolist()
-    assert states[0].decision_values(K) == pytest.approx(states[1].decision_values(X), abs=1e-9)
-
-
 def test_a_window_takes_the_memory_of_its_rows():
     """Slots of rows that have left are used again, whatever number of rows has come."""
     X, y = blobs(8, 400)
