@@ -14,7 +14,7 @@ from support.examples import examples
 from support.statefiles import closed, opened
 
 import libsvmx
-from libsvmx import CsrMatrix, DataError, FormatError, KernelType, ParameterError, StoppedEarly, SvmType
+from libsvmx import CsrMatrix, DataError, FormatError, KernelType, StoppedEarly, SvmType
 from libsvmx._train.observer import Observer
 from libsvmx._train.updating.left_out import values_left_out
 
@@ -324,7 +324,7 @@ def test_certificates_are_of_the_rows_that_are_there():
     assert state.certificate()["sha256"] == digest.hexdigest()
 
 
-def test_leave_one_out_influence_and_intervals():
+def test_values_left_out():
     X, y = blobs(5, 70)
     pair = Pair(X, y, 40, C=2.0)
     pair.update(10, range(7))
@@ -332,21 +332,6 @@ def test_leave_one_out_influence_and_intervals():
     for key, (ids, values) in theirs.items():
         own_ids, own = ours[key]
         assert own[np.argsort(own_ids)] == pytest.approx(values[np.argsort(ids)], abs=1e-9)
-    tests = pair.K[50:, :50]
-    ours, theirs = libsvmx.influence(pair.given, tests, y[50:]), libsvmx.influence(pair.own, X[50:], y[50:])
-    assert ours.loss == pytest.approx(theirs.loss, abs=1e-9)
-    assert ours.decision_values == pytest.approx(theirs.decision_values, abs=1e-9)
-    with pytest.raises(ParameterError, match="not of a precomputed kernel"):
-        libsvmx.conformal_p_values(pair.given, tests, y[50:])
-    pair = Pair(X, X[:, 0], 40, svm_type=SVR)
-    ours, theirs = (
-        libsvmx.jackknife_plus(state, rows, alpha=0.2)
-        for state, rows in ((pair.given, pair.K[40:, :40]), (pair.own, X[40:]))
-    )
-    assert ours.lower == pytest.approx(theirs.lower, abs=1e-9)
-    given = libsvmx.c_path(pair.K[:40, :40], X[:40, 0], C_min=0.1, C_max=10, svm_type=SVR, kernel_type=GIVEN)
-    own = libsvmx.c_path(X[:40], X[:40, 0], C_min=0.1, C_max=10, gamma=GAMMA, svm_type=SVR)
-    assert given.decision_values(pair.K[40:50, :40], 2.0) == pytest.approx(own.decision_values(X[40:50], 2.0), abs=1e-9)
 
 
 def test_threads_that_use_one_state():
