@@ -62,9 +62,9 @@ if TYPE_CHECKING:
         full_conformal,
         jackknife_plus,
     )
-    from libsvmx.api.kernels import Kernel
     from libsvmx.api.low_rank import LowRankKernel, low_rank
     from libsvmx.api.many import fit_many
+    from libsvmx.api.own_kernel import Kernel
     from libsvmx.api.permutation import PermutationTest, permutation_test
     from libsvmx.api.quantile_intervals import quantile_intervals
     from libsvmx.api.state import State
@@ -180,7 +180,7 @@ _HOME = {
     "Influence": "api.influence",
     "Intervals": "api.intervals",
     "Iteration": "_solvers.interior_point.predictor_corrector",
-    "Kernel": "api.kernels",
+    "Kernel": "api.own_kernel",
     "KernelType": "enums",
     "LabelSets": "api.intervals",
     "LeaveOneOut": "api.validation",

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
 from libsvmx.api.arrays import as_matrix
-from libsvmx.api.kernels import all_rows
+from libsvmx.api.kernel_values import all_rows
 
 N, M = 120, 25
 rng = np.random.default_rng(3)

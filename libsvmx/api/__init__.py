@@ -15,7 +15,8 @@
     intervals    jackknife_plus, cv_plus, full_conformal -> Intervals or LabelSets; conformal_p_values
     quantile_intervals  of the same name: between two curves of quantile regression, with a guarantee
     given_start  a training that starts from given coefficients
-    kernels      Kernel: kernels of the caller, whose rows are asked for as they are needed
+    own_kernel   Kernel: what a kernel of the caller is; kernel_values: what it is given and returns
+    kernels      trainings by one, whose rows are asked for as they are needed
     advice       explain_training: what a training would be; configuration: show_config
     warned       warnings of a call, whatever it solved
     arrays       what all of them begin with: arrays to sparse rows, keywords to a Parameter; predict, decision_values

@@ -27,7 +27,8 @@ from libsvmx._train.parameter import MAX_THREADS, Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.calibration import calibrated
 from libsvmx._train.warm_start import WarmStart
-from libsvmx.api.kernels import KernelRows, as_kernel, raising
+from libsvmx.api.kernels import KernelRows, raising
+from libsvmx.api.own_kernel import as_kernel
 from libsvmx.api.warned import offset_warned
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import warn_caller

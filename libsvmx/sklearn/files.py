@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx._core.records import replace
 from libsvmx._train.model import Model
-from libsvmx.api.kernels import KernelRows, as_kernel
+from libsvmx.api.kernels import KernelRows
+from libsvmx.api.own_kernel import as_kernel
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.modelfile import load_model, save_model

@@ -9,7 +9,8 @@ import numpy as np
 from libsvmx._core.arrays import ramp
 from libsvmx._train import probability
 from libsvmx._train.prediction import predictor_of
-from libsvmx.api.kernels import chosen_rows, of_columns
+from libsvmx.api.kernel_values import chosen_rows
+from libsvmx.api.kernels import of_columns
 from libsvmx.enums import KernelType
 from libsvmx.sklearn.class_order import pairs_sorted
 

@@ -1,0 +1,128 @@
+"""Rows of any kind, as kernels of the caller take them, and the checks of the values that those return.
+
+Rows are arrays, object arrays, sparse matrices, frames, or lists, of strings or graphs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core.interchange import in_shape
+from libsvmx.api.arrays import is_of_polars, real_array
+from libsvmx.exceptions import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from libsvmx._typing import FloatArray, Ids
+
+# K(i, j) and K(j, i) of a symmetric kernel may differ by this share of sqrt(K(i, i) K(j, j)): sums in float.
+APART = 1e-4
+# What they may differ by beside it, where those are 0: this share of the largest value of the rows, for sums in float.
+NOISE = 1e-6
+
+
+def n_rows_of(X: Any) -> int:
+    """How many rows there are. Raises DataError for what has none."""
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return int(shape[0])
+    if isinstance(X, str | bytes) or not hasattr(X, "__len__") or shape == ():
+        raise DataError(f"rows must be an array, a matrix, a frame or a list, not {type(X).__name__}")
+    return len(X)
+
+
+def chosen_rows(X: Any, numbers: Any) -> Any:
+    """Rows of data of any kind, as data of that kind, in memory of their own."""
+    chosen = np.asarray(numbers, dtype=np.intp)
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[chosen]
+    if hasattr(X, "iloc"):
+        return X.iloc[chosen]
+    if isinstance(X, np.ndarray) or is_of_polars(X):
+        return X[chosen]
+    if isinstance(getattr(X, "shape", None), tuple):  # arrays of other packages
+        return X[chosen]
+    some = [X[i] for i in chosen.tolist()]
+    return tuple(some) if isinstance(X, tuple) else some
+
+
+def all_rows(A: Any, B: Any) -> Any:
+    """Rows of A, then of B, as data of the kind of A. Raises DataError."""
+    if not n_rows_of(B):
+        return A
+    if hasattr(A, "tocsr") and hasattr(B, "tocsr"):
+        from scipy.sparse import vstack
+
+        return vstack([A, B], format="csr")
+    if isinstance(A, np.ndarray):
+        return np.concatenate([A, np.asarray(B, dtype=object if A.dtype == object else None)])
+    if hasattr(A, "iloc") and hasattr(B, "iloc"):
+        pandas: Any = import_module("pandas")
+        return pandas.concat([A, B])
+    if is_of_polars(A) and is_of_polars(B):
+        return A.vstack(B)
+    if isinstance(A, list | tuple):
+        return type(A)([*A, *B])
+    raise DataError(
+        "rows that join must be of the kind of those that are there, an array, a sparse matrix, a frame or a list: "
+        f"these are in a {type(B).__name__}, those in a {type(A).__name__}"
+    )
+
+
+def values_of(kernel: Callable[[Any, Any], Any], A: Any, B: Any) -> FloatArray:
+    """What a kernel says of all pairs of rows, in C order and memory of its own; of no pair it is not asked.
+
+    Raises DataError.
+    """
+    shape = n_rows_of(A), n_rows_of(B)
+    if not all(shape):
+        return np.empty(shape)
+    values = plain_array(kernel(A, B))
+    if values.shape != shape:
+        raise DataError(
+            f"the kernel was called with {shape[0]} and {shape[1]} rows and must return an array of shape {shape}, "
+            f"but its shape is {values.shape}"
+        )
+    check_finite(values)
+    return values
+
+
+def make_symmetric(values: FloatArray, begin: int, diagonal: FloatArray) -> None:
+    """Give rows from ``begin`` on below the diagonal the values above it: a kernel in float rounds, and of each two one
+    has to count. Raises DataError where they differ by more."""
+    lower, upper = values[begin:], values[:, begin:].T
+    check_same(lower, upper, diagonal, np.arange(begin, len(values))[:, None], np.arange(len(values)), lower)
+    lower[:, :begin] = upper[:, :begin]
+    own = lower[:, begin:]
+    own[:] = np.triu(own) + np.triu(own, 1).T
+
+
+def check_same(found: FloatArray, known: FloatArray, diagonal: FloatArray, i: Ids, j: Ids, *seen: FloatArray) -> None:
+    """Raise DataError where K(i, j), which is ``found``, is not what is ``known`` of it but for rounding, as the values
+    ``seen`` have it: a kernel of distances is 0 on the diagonal, but for what is left of sums that cancel."""
+    size = np.sqrt(np.abs(diagonal[i])) * np.sqrt(np.abs(diagonal[j]))
+    noise = NOISE * max(float(max(values.max(initial=0.0), -values.min(initial=0.0))) for values in seen)
+    with np.errstate(over="ignore"):
+        apart = np.argwhere(np.abs(found - known) > noise + APART * np.maximum(size, np.abs(known)))
+    for place in map(tuple, apart[:1]):
+        a, b = (np.broadcast_to(row, found.shape)[place] for row in (i, j))
+        raise DataError(
+            f"the kernel contradicts itself: of rows {a} and {b} its value is {found[place]:.9g}, and was "
+            f"{known[place]:.9g}. It must have one value for two rows, in either order, each time; one that is not "
+            "symmetric says so: symmetric = False of a libsvmx.Kernel"
+        )
+
+
+def plain_array(K: Any) -> FloatArray:
+    """Numbers that a kernel has returned: a copy in float64, in C order. Raises DataError."""
+    dense = in_shape(K).toarray() if hasattr(K, "tocsr") else K
+    return np.array(real_array(dense, "the kernel"), dtype=np.float64, order="C")
+
+
+def check_finite(values: FloatArray) -> None:
+    if not np.isfinite(values).all():
+        raise DataError("the kernel must return finite values, but one is NaN or infinite")
