@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     )
     from libsvmx.api.low_rank import LowRankKernel, low_rank
     from libsvmx.api.many import fit_many
-    from libsvmx.api.own_kernel import Kernel
+    from libsvmx.api.own_kernel import Kernel, Product, Sum
     from libsvmx.api.permutation import PermutationTest, permutation_test
     from libsvmx.api.quantile_intervals import quantile_intervals
     from libsvmx.api.state import State
@@ -127,9 +127,11 @@ __all__ = [
     "Parameter",
     "ParameterError",
     "PermutationTest",
+    "Product",
     "SolveReport",
     "State",
     "StoppedEarly",
+    "Sum",
     "SvmType",
     "SvmxError",
     "TrainingPlan",
@@ -190,11 +192,13 @@ _HOME = {
     "Parameter": "_train.parameter",
     "ParameterError": "exceptions",
     "PermutationTest": "api.permutation",
+    "Product": "api.own_kernel",
     "SMO": "_solvers.smo.solver",
     "SEEDERS": "_solvers.seeding.registry",
     "SolveReport": "_train.solve_report",
     "State": "api.state",
     "StoppedEarly": "exceptions",
+    "Sum": "api.own_kernel",
     "SvmType": "enums",
     "SvmxError": "exceptions",
     "TrainingPlan": "_train.advice",

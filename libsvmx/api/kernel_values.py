@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.interchange import in_shape
-from libsvmx.api.arrays import is_of_polars, real_array
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx.api.arrays import as_matrix, is_of_polars, real_array
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -23,6 +24,20 @@ if TYPE_CHECKING:
 APART = 1e-4
 # What they may differ by beside it, where those are 0: this share of the largest value of the rows, for sums in float.
 NOISE = 1e-6
+
+
+class PartRows:
+    """PartRows(parts): rows, each part of which is in a form of its own."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (n_rows_of(self.parts[0]),)
+
+    def __getitem__(self, numbers: Any) -> PartRows:
+        return PartRows([chosen_rows(part, numbers) for part in self.parts])
 
 
 def n_rows_of(X: Any) -> int:
@@ -38,7 +53,7 @@ def n_rows_of(X: Any) -> int:
 def chosen_rows(X: Any, numbers: Any) -> Any:
     """Rows of data of any kind, as data of that kind, in memory of their own."""
     chosen = np.asarray(numbers, dtype=np.intp)
-    if hasattr(X, "tocsr"):
+    if hasattr(X, "tocsr") and not isinstance(X, CsrMatrix):
         return X.tocsr()[chosen]
     if hasattr(X, "iloc"):
         return X.iloc[chosen]
@@ -54,6 +69,10 @@ def all_rows(A: Any, B: Any) -> Any:
     """Rows of A, then of B, as data of the kind of A. Raises DataError."""
     if not n_rows_of(B):
         return A
+    if isinstance(A, PartRows):
+        return PartRows([all_rows(*own) for own in zip(A.parts, B.parts, strict=True)])
+    if isinstance(A, CsrMatrix):
+        return as_matrix(all_rows(A.tocsr(), B.tocsr()))
     if hasattr(A, "tocsr") and hasattr(B, "tocsr"):
         from scipy.sparse import vstack
 

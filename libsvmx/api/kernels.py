@@ -23,17 +23,15 @@ from libsvmx._train.updating.binary_problem import NO_STATE, errors_of_a_path
 from libsvmx.api.arrays import kernel_table
 from libsvmx.api.kernel_values import (
     all_rows,
-    check_finite,
     check_same,
     chosen_rows,
     make_symmetric,
     n_rows_of,
-    plain_array,
     values_of,
 )
-from libsvmx.api.own_kernel import Function, as_kernel
+from libsvmx.api.own_kernel import Function, as_kernel, diagonal_of, prepared
 from libsvmx.enums import KernelType, SolveStatus
-from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -163,14 +161,6 @@ class StateRows:
         return StateRows(KernelRows(kernel, all_rows(self.known.rows, rows)), ids), values
 
 
-def prepared(kernel: Kernel, X: Any) -> Any:
-    """``kernel.prepare(X)``. Raises DataError where that has not the rows of X."""
-    n, rows = n_rows_of(X), kernel.prepare(X.tocsr() if hasattr(X, "tocsr") else X)
-    if n_rows_of(rows) != n:
-        raise DataError(f"the kernel was to prepare {n} rows, but has returned {n_rows_of(rows)}")
-    return rows
-
-
 class CalledRows(RowSource):
     """CalledRows(known): rows of the kernel matrix of a KernelRows, as they are asked for.
 
@@ -189,12 +179,8 @@ class CalledRows(RowSource):
         self.first: tuple[Ids, FloatArray] | None = None  # numbers of the rows that came first, and the rows
 
     def diagonal(self) -> Buffer:
-        values = plain_array(self.known.kernel.diagonal(self.known.rows))
-        if values.shape != (self.n,):
-            raise DataError(f"the diagonal of the kernel must have shape {(self.n,)}, but its shape is {values.shape}")
-        check_finite(values)
-        self.own = values
-        return values.data
+        self.own = diagonal_of(self.known.kernel, self.known.rows)
+        return self.own.data
 
     def rows(self, numbers: list[int]) -> Buffer:
         self.check()

@@ -1,16 +1,32 @@
-"""What a kernel of the caller is: ``Kernel``, which is subclassed; a plain function is the least of them."""
+"""What a kernel of the caller is.
+
+Kernel          what a caller subclasses
+Function        a plain function as one
+Named           one of those that libsvmx computes: Kernel.named
+Sum, Product    of several: w * k, k + k, k * k
+"""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx.api.kernel_values import chosen_rows, n_rows_of, values_of
-from libsvmx.exceptions import ParameterError
+from libsvmx._core.arrays import ramp
+from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal
+from libsvmx._train.checks import check_signs
+from libsvmx._train.parameter import Parameter
+from libsvmx.api.arrays import as_matrix
+from libsvmx.api.kernel_values import PartRows, check_finite, chosen_rows, n_rows_of, plain_array, values_of
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import FloatArray
 
 # Rows whose values with each other are computed for the sake of those with themselves.
 ROWS_OF_DIAGONAL = 16
@@ -47,6 +63,15 @@ class Kernel:
 
     symmetric: bool = True
     normalized: bool = False
+    __array_ufunc__ = None  # a number of NumPy times a kernel is a kernel
+
+    @staticmethod
+    def named(kernel_type: Any, *, gamma: float = 0.0, degree: int = 3, coef0: float = 0.0) -> Kernel:
+        """One of the kernels that libsvmx computes, as a part of a ``Sum`` or a ``Product``.
+
+        Raises ParameterError for one that is not known, or whose gamma is not given.
+        """
+        return Named(Parameter(kernel_type=kernel_type, gamma=gamma, degree=degree, coef0=coef0))
 
     def __call__(self, A: Any, B: Any) -> Any:
         """K(a, b) of all pairs: real and finite numbers, shape (len(A), len(B)); an array, or what NumPy makes one of.
@@ -83,6 +108,16 @@ class Kernel:
             values[begin : begin + ROWS_OF_DIAGONAL] = values_of(self, some, some).diagonal()
         return values
 
+    def __add__(self, other: Any) -> Kernel:
+        return Sum(self, other) if callable(other) else NotImplemented
+
+    def __mul__(self, other: Any) -> Kernel:
+        if isinstance(other, Real):
+            return Sum(self).times(float(other))
+        return Product(self, other) if callable(other) else NotImplemented
+
+    __rmul__ = __mul__
+
 
 class Function(Kernel):
     """Function(kernel): a plain function as a Kernel."""
@@ -94,8 +129,159 @@ class Function(Kernel):
         return self.kernel(A, B)
 
 
+class Named(Kernel):
+    """Named(param): a kernel of libsvmx's table, of rows as ``train`` takes them."""
+
+    def __init__(self, param: Parameter) -> None:
+        kind = param.kernel_type
+        if kind == KernelType.PRECOMPUTED:
+            raise ParameterError("a precomputed kernel has values, not rows: it cannot be a part of another one")
+        if "gamma" in kind.uses and not param.gamma > 0:
+            raise ParameterError(f"kernel {kind.keyword} needs gamma > 0")
+        self.spec = KernelSpec(kind, param.degree, param.gamma, param.coef0)
+
+    def prepare(self, X: Any) -> CsrMatrix:
+        rows = as_matrix(X)
+        check_signs(rows, ramp(rows.n_rows), KernelType(self.spec.kind))
+        return rows
+
+    def __call__(self, A: CsrMatrix, B: CsrMatrix) -> FloatArray:
+        if A.n_columns != B.n_columns:
+            raise DataError(f"there are rows with {A.n_columns} columns and rows with {B.n_columns}")
+        return kernel_columns(A, B, self.spec)
+
+    def diagonal(self, X: CsrMatrix) -> FloatArray:
+        return kernel_diagonal(X, self.spec)
+
+
+class Combined(Kernel):
+    """Combined(parts): a function of the values of other kernels, each of which has the rows in its own form.
+
+    Attributes
+    ----------
+    parts : tuple of Kernel
+    """
+
+    def __init__(self, *parts: Any) -> None:
+        if not parts:
+            raise ParameterError(f"{type(self).__name__} needs at least one kernel")
+        self.parts = tuple(as_kernel(part) for part in parts)
+        self.symmetric = all(part.symmetric for part in self.parts)
+
+    def prepare(self, X: Any) -> PartRows:
+        return PartRows([prepared(part, X) for part in self.parts])
+
+    def __call__(self, A: PartRows, B: PartRows) -> Any:
+        return self.combined(lambda i: values_of(self.parts[i], A.parts[i], B.parts[i]))
+
+    def rows(self, some: PartRows, X: PartRows) -> Any:
+        return self.combined(lambda i: values_of(self.parts[i].rows, some.parts[i], X.parts[i]))
+
+    def cross(self, X: PartRows, vectors: PartRows) -> Any:
+        return self.combined(lambda i: values_of(self.parts[i].cross, X.parts[i], vectors.parts[i]))
+
+    def diagonal(self, X: PartRows) -> Any:
+        return self.combined(lambda i: diagonal_of(self.parts[i], X.parts[i]))
+
+    def combined(self, values: Callable[[int], FloatArray]) -> Any:
+        """What part i has ``values(i)`` of, all together."""
+        raise NotImplementedError
+
+
+class Sum(Combined):
+    """Sum(w1 * k1, w2 * k2, ...): the sum of kernels, each times a weight >= 0, or 1.
+
+    Parameters
+    ----------
+    *terms : Kernel, a number times one, or a function of (A, B)      of a Sum its terms
+
+    Attributes
+    ----------
+    parts : tuple of Kernel
+    weights : ndarray of float64, shape (len(parts),)      one of weight 0 is not asked
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> near, smooth = libsvmx.Kernel.named("laplacian", gamma=0.3), libsvmx.Kernel.named("rbf", gamma=0.1)
+    >>> model = libsvmx.train(X, y, kernel=libsvmx.Sum(0.3 * near, 0.7 * smooth))
+    >>> float(np.mean(model.predict(X) == y))
+    0.85
+    """
+
+    def __init__(self, *terms: Any) -> None:
+        own = [(part, weight) for term in terms for part, weight in terms_of(as_kernel(term))]
+        super().__init__(*(part for part, _ in own))
+        self.weights = np.array([weight for _, weight in own])
+
+    def times(self, factor: float) -> Sum:
+        """Raises ParameterError for a factor that is negative or not finite."""
+        if not 0 <= factor < np.inf:
+            raise ParameterError(f"the weight of a kernel must be finite and >= 0, not {factor:g}")
+        found = Sum(self)
+        found.weights = self.weights * factor
+        return found
+
+    def combined(self, values: Callable[[int], FloatArray]) -> Any:
+        used: list[int] = np.flatnonzero(self.weights).tolist() or [0]
+        return sum(self.weights[i] * values(i) for i in used)
+
+
+class Product(Combined):
+    """Product(k1, k2, ...): the product of kernels.
+
+    Parameters
+    ----------
+    *factors : Kernel, or function of (A, B)
+
+    Attributes
+    ----------
+    parts : tuple of Kernel
+
+    Examples
+    --------
+    >>> import libsvmx
+    >>> kernel = libsvmx.Product(libsvmx.Kernel.named("rbf", gamma=0.1), libsvmx.Kernel.named("cosine"))
+    >>> libsvmx.train([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [1, 2, 2], C=10, kernel=kernel).predict([[0.1, 0.9]])
+    array([1.])
+    """
+
+    def combined(self, values: Callable[[int], FloatArray]) -> Any:
+        found = values(0)
+        for i in range(1, len(self.parts)):
+            found = found * values(i)
+        return found
+
+
+def terms_of(kernel: Kernel) -> Iterator[tuple[Kernel, float]]:
+    """Kernels and weights of which it is the sum."""
+    return zip(kernel.parts, kernel.weights.tolist(), strict=True) if isinstance(kernel, Sum) else iter([(kernel, 1.0)])
+
+
 def as_kernel(given: Any) -> Kernel:
     """What a caller has given. Raises ParameterError for a class in the place of an instance."""
     if isinstance(given, type):
         raise ParameterError(f"a kernel must be an instance or a function: give {given.__name__}(), not the class")
+    if not callable(given):
+        raise ParameterError(f"a kernel must be a function of two sets of rows, or a libsvmx.Kernel, not {given!r}")
     return given if isinstance(given, Kernel) else Function(given)
+
+
+def prepared(kernel: Kernel, X: Any) -> Any:
+    """``kernel.prepare(X)``. Raises DataError where that has not the rows of X."""
+    n, rows = n_rows_of(X), kernel.prepare(X.tocsr() if hasattr(X, "tocsr") else X)
+    if n_rows_of(rows) != n:
+        raise DataError(f"the kernel was to prepare {n} rows, but has returned {n_rows_of(rows)}")
+    return rows
+
+
+def diagonal_of(kernel: Kernel, rows: Any) -> FloatArray:
+    """K(x, x) of each row, as ``prepared`` has it. Raises DataError."""
+    values, shape = plain_array(kernel.diagonal(rows)), (n_rows_of(rows),)
+    if values.shape != shape:
+        raise DataError(f"the diagonal of the kernel must have shape {shape}, but its shape is {values.shape}")
+    check_finite(values)
+    return values

@@ -1,0 +1,191 @@
+"""Sums and products of kernels: what is found by one is what is found by the values added up, or multiplied."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from support.judge import kernel_values
+
+import libsvmx
+from libsvmx import DataError, Kernel, Parameter, ParameterError, Product, Sum, SvmType
+
+N, M = 130, 20
+rng = np.random.default_rng(5)
+X = np.abs(rng.normal(size=(N + M, 6)))
+Y = np.where(X[:, 0] * X[:, 1] > 0.4, 1, 2)
+TARGETS = X[:, 0] + np.sin(3 * X[:, 1])
+OPTIONS = {
+    SvmType.C_SVC: {"C": 2.0},
+    SvmType.NU_SVC: {"nu": 0.3},
+    SvmType.ONE_CLASS: {"nu": 0.3},
+    SvmType.EPSILON_SVR: {"C": 2.0, "p": 0.1},
+    SvmType.NU_SVR: {"C": 2.0, "nu": 0.4},
+    SvmType.QUANTILE_SVR: {"C": 2.0, "tau": 0.3},
+}
+GIVEN = {"kernel_type": "precomputed"}
+
+
+class Squares(Kernel):
+    """(u'v / 8)^2, which counts what it is asked."""
+
+    def __init__(self):
+        self.calls = []
+
+    def prepare(self, X):
+        return [row / np.sqrt(8) for row in X]
+
+    def __call__(self, A, B):
+        self.calls.append((len(A), len(B)))
+        return (np.array(A) @ np.array(B).T) ** 2
+
+
+def minima(A, B):
+    return np.minimum(A[:, None], B[None]).sum(axis=2) / 8
+
+
+def known(name, **options):
+    return kernel_values(Parameter(kernel_type=name, **options), X, X)
+
+
+RBF, LAPLACIAN = known("rbf", gamma=0.3), known("laplacian", gamma=0.2)
+SQUARES, MINIMA = (X @ X.T / 8) ** 2, minima(X, X)
+# A kernel of each kind, made anew for each test, and its values.
+KERNELS = {
+    "named": (lambda: Kernel.named("rbf", gamma=0.3), RBF),
+    "polynomial": (
+        lambda: Kernel.named("poly", gamma=0.1, degree=2, coef0=1.0),
+        known("poly", gamma=0.1, degree=2, coef0=1.0),
+    ),
+    "sum": (
+        lambda: Sum(0.25 * Kernel.named("rbf", gamma=0.3), Squares() * np.float64(0.5), minima),
+        0.25 * RBF + 0.5 * SQUARES + MINIMA,
+    ),
+    "product": (lambda: Product(Kernel.named("laplacian", gamma=0.2), minima), LAPLACIAN * MINIMA),
+    "both": (lambda: 2 * (Squares() * minima + 0.5 * Kernel.named("chi2", gamma=0.2)) + Squares(),
+             2 * SQUARES * MINIMA + known("chi2", gamma=0.2) + SQUARES),
+}  # fmt: skip
+
+
+def close(found, expected):
+    """From floats that may be rounded to their neighbours."""
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * max(1, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("svm_type", SvmType)
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_training_is_that_of_the_values(name, svm_type):
+    made, values = KERNELS[name]
+    y = TARGETS if svm_type.is_regression else Y
+    options = {"svm_type": svm_type, "eps": 1e-5, **OPTIONS[svm_type]}
+    model = libsvmx.train(X[:N], y[:N], kernel=made(), **options)
+    given = libsvmx.train(values[:N, :N], y[:N], **options, **GIVEN)
+    close(model.decision_function(X[N:]), given.decision_function(values[N:, :N]))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("rows", [np.asarray, csr_array], ids=["dense", "sparse"])
+def test_a_state_that_rows_join_and_leave(name, rows):
+    made, values = KERNELS[name]
+    if rows is csr_array and name != "named":
+        made, values = (lambda: Kernel.named("rbf", gamma=0.3) * Kernel.named("laplacian", gamma=0.2), RBF * LAPLACIAN)
+    state = libsvmx.train(rows(X[:100]), Y[:100], kernel=made(), keep_state=True)
+    state.update(add=(rows(X[100:N]), Y[100:N]), remove=[3, 50])
+    left = np.delete(np.arange(N), [3, 50])
+    given = libsvmx.train(values[np.ix_(left, left)], Y[left], keep_state=True, **GIVEN)
+    close(state.decision_values(rows(X[N:])), given.decision_values(values[N:][:, left]))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_folds_leave_one_out_and_paths(name):
+    made, values = KERNELS[name]
+    rows, table, y = X[:N], values[:N, :N], Y[:N]
+    for find in (
+        lambda data, **how: libsvmx.cross_validate(data, y, 4, eps=1e-5, **how).decision_values,
+        lambda data, **how: libsvmx.cross_validate(data, y, 4, eps=1e-5, seeder="auto", **how).decision_values,
+        lambda data, **how: libsvmx.leave_one_out(data, y, seeder="path", **how).decision_values,
+        lambda data, **how: libsvmx.c_path(data, y, 0.1, 1.0, 3, **how).cv_error([0.1, 0.3, 1.0]),
+    ):
+        close(find(rows, kernel=made()), find(table, **GIVEN))
+
+
+def test_parts_are_asked_for_no_more_than_alone():
+    alone, part, spared = Squares(), Squares(), Squares()
+    libsvmx.train(X, Y, kernel=alone)
+    model = libsvmx.train(X, Y, kernel=part + 0 * spared)
+    assert part.calls == alone.calls
+    assert not spared.calls
+    part.calls.clear()
+    model.predict(X[:7])
+    assert part.calls == [(7, model.n_sv)]
+
+
+def test_terms_of_sums_are_those_of_their_parts():
+    a, b = Squares(), Squares()
+    kernel = 2 * (0.5 * a + b) + Sum(minima)
+    assert kernel.parts[:2] == (a, b)
+    assert kernel.weights.tolist() == [1.0, 2.0, 1.0]
+
+
+def test_a_part_that_is_not_symmetric():
+    class Tilted(Squares):
+        symmetric = False
+
+        def __call__(self, A, B):
+            return super().__call__(A, B) + 0.01 * np.array([[a[0] - b[1] for b in B] for a in A])
+
+    part = Tilted()
+    libsvmx.train(X, Y, kernel=Sum(part, minima))
+    assert part.calls == [(len(X), len(X))]
+
+
+def test_estimators_and_pickles():
+    kernel = 0.5 * Kernel.named("rbf", gamma=0.3) * Kernel.named("cosine") + Kernel.named("intersection")
+    expected = libsvmx.train(X[:N], Y[:N], kernel=kernel).predict(X[N:])
+    pytest.importorskip("sklearn")
+    for found in (libsvmx.SVC(kernel=kernel).fit(X[:N], Y[:N]), libsvmx.train(X[:N], Y[:N], kernel=kernel)):
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).predict(X[N:]), expected)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: -1 * Squares(), "must be finite and >= 0, not -1"),
+        (lambda: Squares() * np.inf, "must be finite and >= 0, not inf"),
+        (lambda: float("nan") * Squares(), "must be finite and >= 0, not nan"),
+        (Sum, "Sum needs at least one kernel"),
+        (Product, "Product needs at least one kernel"),
+        (lambda: Sum(Squares), "give Squares()"),
+        (lambda: Kernel.named("rbf"), "kernel rbf needs gamma > 0"),
+        (lambda: Kernel.named("gaussian", gamma=1.0), "gaussian"),
+        (lambda: Kernel.named("precomputed"), "a precomputed kernel has values, not rows"),
+        (lambda: Kernel.named("rbf", gamma=-1.0), "gamma"),
+    ],
+)
+def test_what_cannot_be_a_kernel(make, says):
+    with pytest.raises(ParameterError) as error:
+        make()
+    assert says in str(error.value)
+
+
+def test_what_is_no_kernel_at_all():
+    for wrong in (lambda: Squares() + 1, lambda: Squares() * "2", lambda: np.ones(3) * Squares()):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(ParameterError, match="a kernel must be a function"):
+        Sum(Squares(), 2.0)
+
+
+def test_rows_that_do_not_fit():
+    kernel = Kernel.named("rbf", gamma=0.3) + Squares()
+    model = libsvmx.train(X, Y, kernel=kernel)
+    with pytest.raises(DataError, match="rows with 5 columns and rows with 6"):
+        model.predict(X[:, :5])
+    with pytest.raises(DataError, match="takes no negative numbers"):
+        libsvmx.train(-X, Y, kernel=Kernel.named("chi2", gamma=0.3))
+
+    def short(A, B):
+        return np.ones((len(A), len(B) - 1))
+
+    with pytest.raises(DataError, match="must return an array of shape"):
+        libsvmx.train(X, Y, kernel=Sum(Squares(), short))
