@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from libsvmx._train.validation.fold_report import FoldReport
     from libsvmx._version import VERSION as __version__
     from libsvmx.api.advice import explain_training
+    from libsvmx.api.alignment import alignment_weights
     from libsvmx.api.arrays import decision_values, predict
     from libsvmx.api.compressing import Compression, compress
     from libsvmx.api.configuration import show_config
@@ -137,6 +138,7 @@ __all__ = [
     "TrainingPlan",
     "UpdateReport",
     "__version__",
+    "alignment_weights",
     "c_path",
     "compress",
     "conformal_p_values",
@@ -203,6 +205,7 @@ _HOME = {
     "SvmxError": "exceptions",
     "TrainingPlan": "_train.advice",
     "UpdateReport": "_train.updating.transaction",
+    "alignment_weights": "api.alignment",
     "c_path": "api.cost_path",
     "compress": "api.compressing",
     "conformal_p_values": "api.intervals",

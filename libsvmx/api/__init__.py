@@ -16,6 +16,7 @@
     quantile_intervals  of the same name: between two curves of quantile regression, with a guarantee
     given_start  a training that starts from given coefficients
     own_kernel   Kernel: what a kernel of the caller is; kernel_values: what it is given and returns
+    alignment    alignment_weights: weights of kernels in a sum
     kernels      trainings by one, whose rows are asked for as they are needed
     advice       explain_training: what a training would be; configuration: show_config
     warned       warnings of a call, whatever it solved
