@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.interchange import in_shape
-from libsvmx._core.matrix import CsrMatrix
+from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns
+from libsvmx._kernels.cross import CrossKernel, CrossRow
 from libsvmx.api.arrays import as_matrix, is_of_polars, real_array
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import FloatArray, Ids
 
 # K(i, j) and K(j, i) of a symmetric kernel may differ by this share of sqrt(K(i, i) K(j, j)): sums in float.
@@ -39,6 +41,47 @@ class PartRows:
     def __getitem__(self, numbers: Any) -> PartRows:
         return PartRows([chosen_rows(part, numbers) for part in self.parts])
 
+    def joined(self, others: PartRows) -> PartRows:
+        return PartRows([all_rows(*own) for own in zip(self.parts, others.parts, strict=True)])
+
+
+class NamedRows:
+    """NamedRows(matrix): rows that a kernel of libsvmx's table is computed of."""
+
+    def __init__(self, matrix: CsrMatrix) -> None:
+        self.matrix = matrix
+        self.with_all: CrossRow | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NamedRows, (self.matrix,)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.matrix.shape
+
+    def __getitem__(self, numbers: Any) -> NamedRows:
+        return NamedRows(self.matrix[numbers])
+
+    def joined(self, others: NamedRows) -> NamedRows:
+        return NamedRows(as_matrix(all_rows(self.matrix.tocsr(), others.matrix.tocsr())))
+
+    def check_width(self, others: NamedRows) -> None:
+        """Raise DataError unless there are as many columns as others have."""
+        if self.shape[1] != others.shape[1]:
+            raise DataError(f"there are rows with {self.shape[1]} columns and rows with {others.shape[1]}")
+
+    def columns(self, others: NamedRows, spec: KernelSpec) -> FloatArray:
+        """Kernel values with others, shape (n, number of others)."""
+        self.check_width(others)
+        return kernel_columns(self.matrix, others.matrix, spec)
+
+    def rows(self, others: NamedRows, spec: KernelSpec) -> FloatArray:
+        """The transpose, for the few others that are asked for at a time again and again."""
+        self.check_width(others)
+        if self.with_all is None:
+            self.with_all = CrossRow(CrossKernel(self.matrix, spec.kind, spec.degree, spec.gamma, spec.coef0))
+        return np.array([self.with_all.values(others.matrix, i) for i in range(others.shape[0])])
+
 
 def n_rows_of(X: Any) -> int:
     """How many rows there are. Raises DataError for what has none."""
@@ -53,7 +96,7 @@ def n_rows_of(X: Any) -> int:
 def chosen_rows(X: Any, numbers: Any) -> Any:
     """Rows of data of any kind, as data of that kind, in memory of their own."""
     chosen = np.asarray(numbers, dtype=np.intp)
-    if hasattr(X, "tocsr") and not isinstance(X, CsrMatrix):
+    if hasattr(X, "tocsr"):
         return X.tocsr()[chosen]
     if hasattr(X, "iloc"):
         return X.iloc[chosen]
@@ -69,10 +112,8 @@ def all_rows(A: Any, B: Any) -> Any:
     """Rows of A, then of B, as data of the kind of A. Raises DataError."""
     if not n_rows_of(B):
         return A
-    if isinstance(A, PartRows):
-        return PartRows([all_rows(*own) for own in zip(A.parts, B.parts, strict=True)])
-    if isinstance(A, CsrMatrix):
-        return as_matrix(all_rows(A.tocsr(), B.tocsr()))
+    if isinstance(A, PartRows | NamedRows):
+        return A.joined(B)
     if hasattr(A, "tocsr") and hasattr(B, "tocsr"):
         from scipy.sparse import vstack
 

@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.arrays import ramp
-from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal
+from libsvmx._kernels.block_kernel import KernelSpec, kernel_diagonal
 from libsvmx._train.checks import check_signs
 from libsvmx._train.parameter import Parameter
 from libsvmx.api.arrays import as_matrix
-from libsvmx.api.kernel_values import PartRows, check_finite, chosen_rows, n_rows_of, plain_array, values_of
+from libsvmx.api.kernel_values import NamedRows, PartRows, check_finite, chosen_rows, n_rows_of, plain_array, values_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import FloatArray
 
 # Rows whose values with each other are computed for the sake of those with themselves.
@@ -140,18 +139,19 @@ class Named(Kernel):
             raise ParameterError(f"kernel {kind.keyword} needs gamma > 0")
         self.spec = KernelSpec(kind, param.degree, param.gamma, param.coef0)
 
-    def prepare(self, X: Any) -> CsrMatrix:
-        rows = as_matrix(X)
-        check_signs(rows, ramp(rows.n_rows), KernelType(self.spec.kind))
-        return rows
+    def prepare(self, X: Any) -> NamedRows:
+        matrix = as_matrix(X)
+        check_signs(matrix, ramp(matrix.n_rows), KernelType(self.spec.kind))
+        return NamedRows(matrix)
 
-    def __call__(self, A: CsrMatrix, B: CsrMatrix) -> FloatArray:
-        if A.n_columns != B.n_columns:
-            raise DataError(f"there are rows with {A.n_columns} columns and rows with {B.n_columns}")
-        return kernel_columns(A, B, self.spec)
+    def __call__(self, A: NamedRows, B: NamedRows) -> FloatArray:
+        return A.columns(B, self.spec)
 
-    def diagonal(self, X: CsrMatrix) -> FloatArray:
-        return kernel_diagonal(X, self.spec)
+    def rows(self, some: NamedRows, X: NamedRows) -> FloatArray:
+        return X.rows(some, self.spec)
+
+    def diagonal(self, X: NamedRows) -> FloatArray:
+        return kernel_diagonal(X.matrix, self.spec)
 
 
 class Combined(Kernel):
