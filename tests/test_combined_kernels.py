@@ -147,6 +147,36 @@ def test_estimators_and_pickles():
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).predict(X[N:]), expected)
 
 
+GAMMAS = np.array([0.5, 0.0, 0.02, 0.3, 1.0, 0.1])
+SCALED = X * np.sqrt(GAMMAS)
+OF_SCALED = {  # the formula of each with a gamma for each feature
+    "rbf": kernel_values(Parameter(kernel_type="rbf", gamma=1.0), SCALED, SCALED),
+    "poly": (X * GAMMAS @ X.T) ** 3,
+    "laplacian": np.exp(-(np.abs(X[:, None] - X) * GAMMAS).sum(axis=2)),
+    "chi2": np.exp(-((X[:, None] - X) ** 2 / (X[:, None] + X) * GAMMAS).sum(axis=2)),
+    "rational_quadratic": 1 / (1 + ((X[:, None] - X) ** 2 * GAMMAS).sum(axis=2)),
+}
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", OF_SCALED)
+def test_a_gamma_for_each_feature(name, form):
+    kernel, values = Kernel.named(name, gamma=GAMMAS), OF_SCALED[name]
+    rows = kernel.prepare(form(X))
+    np.testing.assert_allclose(kernel(rows, rows), values, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(kernel.rows(rows[[3, 1]], rows), values[[3, 1]], rtol=1e-12, atol=1e-12)
+    model = libsvmx.train(form(X[:N]), Y[:N], kernel=kernel)
+    given = libsvmx.train(values[:N, :N], Y[:N], **GIVEN)
+    close(model.decision_function(form(X[N:])), given.decision_function(values[N:, :N]))
+    with pytest.raises(DataError, match="6 gammas, but rows with 5 columns"):
+        model.predict(form(X[:, :5]))
+
+
+def test_a_gamma_for_each_feature_is_a_kernel():
+    with pytest.raises(ParameterError, match="one for each feature is libsvmx"):
+        libsvmx.train(X, Y, gamma=GAMMAS)
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -160,6 +190,10 @@ def test_estimators_and_pickles():
         (lambda: Kernel.named("gaussian", gamma=1.0), "gaussian"),
         (lambda: Kernel.named("precomputed"), "a precomputed kernel has values, not rows"),
         (lambda: Kernel.named("rbf", gamma=-1.0), "gamma"),
+        (lambda: Kernel.named("rbf", gamma=[1.0, -1.0]), "finite and >= 0"),
+        (lambda: Kernel.named("rbf", gamma=[1.0, np.nan]), "finite and >= 0"),
+        (lambda: Kernel.named("rbf", gamma=[[1.0, 2.0]]), "one for each feature"),
+        (lambda: Kernel.named("cosine", gamma=[1.0, 2.0]), "kernel cosine has no gamma"),
     ],
 )
 def test_what_cannot_be_a_kernel(make, says):

@@ -352,6 +352,10 @@ def parameter_of(
         raise ParameterError(
             "this needs a kernel that libsvmx computes, or kernel values as a precomputed one, not a kernel of your own"
         )
+    if np.ndim(options.get("gamma", 0.0)):
+        raise ParameterError(
+            "gamma must be one number; a kernel with one for each feature is libsvmx.Kernel.named('rbf', gamma=[...])"
+        )
     if X is not None and isinstance(options.get("gamma"), str):
         options = {**options, "gamma": gamma_by_name(options["gamma"], X)}
     found = changed(param or Parameter(), own_words(options))

@@ -16,8 +16,9 @@ import numpy as np
 from libsvmx._core.arrays import ramp
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_diagonal
 from libsvmx._train.checks import check_signs
+from libsvmx._train.gamma import with_values
 from libsvmx._train.parameter import Parameter
-from libsvmx.api.arrays import as_matrix
+from libsvmx.api.arrays import as_matrix, numbers_of
 from libsvmx.api.kernel_values import NamedRows, PartRows, check_finite, chosen_rows, n_rows_of, plain_array, values_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
@@ -65,12 +66,24 @@ class Kernel:
     __array_ufunc__ = None  # a number of NumPy times a kernel is a kernel
 
     @staticmethod
-    def named(kernel_type: Any, *, gamma: float = 0.0, degree: int = 3, coef0: float = 0.0) -> Kernel:
-        """One of the kernels that libsvmx computes, as a part of a ``Sum`` or a ``Product``.
+    def named(kernel_type: Any, *, gamma: Any = 0.0, degree: int = 3, coef0: float = 0.0) -> Kernel:
+        """One of the kernels that libsvmx computes: as a part of a ``Sum`` or a ``Product``, or with a gamma for each
+        feature.
 
-        Raises ParameterError for one that is not known, or whose gamma is not given.
+        Parameters
+        ----------
+        kernel_type, degree, coef0        as of a Parameter
+        gamma : float, or array of float, shape (n_features,)      of an array each is the factor of its own feature's
+            part of the distance or of u'v, >= 0; a feature with gamma 0 does not count
+
+        Raises
+        ------
+        ParameterError       a kernel that is not known, or a gamma that is missing or does not fit
         """
-        return Named(Parameter(kernel_type=kernel_type, gamma=gamma, degree=degree, coef0=coef0))
+        if not np.ndim(gamma):
+            return Named(Parameter(kernel_type=kernel_type, gamma=gamma, degree=degree, coef0=coef0))
+        param = Parameter(kernel_type=kernel_type, gamma=1.0, degree=degree, coef0=coef0)
+        return Named(param, factors_of(gamma, param.kernel_type))
 
     def __call__(self, A: Any, B: Any) -> Any:
         """K(a, b) of all pairs: real and finite numbers, shape (len(A), len(B)); an array, or what NumPy makes one of.
@@ -129,19 +142,24 @@ class Function(Kernel):
 
 
 class Named(Kernel):
-    """Named(param): a kernel of libsvmx's table, of rows as ``train`` takes them."""
+    """Named(param, factors=None): a kernel of libsvmx's table, whose features are multiplied by factors."""
 
-    def __init__(self, param: Parameter) -> None:
+    def __init__(self, param: Parameter, factors: FloatArray | None = None) -> None:
         kind = param.kernel_type
         if kind == KernelType.PRECOMPUTED:
             raise ParameterError("a precomputed kernel has values, not rows: it cannot be a part of another one")
         if "gamma" in kind.uses and not param.gamma > 0:
             raise ParameterError(f"kernel {kind.keyword} needs gamma > 0")
-        self.spec = KernelSpec(kind, param.degree, param.gamma, param.coef0)
+        self.spec, self.factors = KernelSpec(kind, param.degree, param.gamma, param.coef0), factors
 
     def prepare(self, X: Any) -> NamedRows:
         matrix = as_matrix(X)
         check_signs(matrix, ramp(matrix.n_rows), KernelType(self.spec.kind))
+        if self.factors is not None:
+            if matrix.n_columns != len(self.factors):
+                raise DataError(f"there are {len(self.factors)} gammas, but rows with {matrix.n_columns} columns")
+            csr = matrix.tocsr()
+            matrix = as_matrix(with_values(csr, csr.data * self.factors[csr.indices]))
         return NamedRows(matrix)
 
     def __call__(self, A: NamedRows, B: NamedRows) -> FloatArray:
@@ -152,6 +170,17 @@ class Named(Kernel):
 
     def diagonal(self, X: NamedRows) -> FloatArray:
         return kernel_diagonal(X.matrix, self.spec)
+
+
+def factors_of(gamma: Any, kind: KernelType) -> FloatArray:
+    """What features are multiplied by, so that the kernel with gamma = 1 has these gammas. Raises ParameterError."""
+    gammas = np.array(numbers_of(gamma, "gamma"))
+    if "gamma" not in kind.uses:
+        raise ParameterError(f"kernel {kind.keyword} has no gamma")
+    if gammas.ndim != 1 or not np.isfinite(gammas).all() or (gammas < 0).any():
+        raise ParameterError("gamma must be a number, or one for each feature, finite and >= 0")
+    # |u - v|_1 and (u - v)^2 / (u + v) grow as the features do, the other arguments as their squares
+    return gammas if kind in (KernelType.LAPLACIAN, KernelType.CHI2) else np.sqrt(gammas)
 
 
 class Combined(Kernel):
