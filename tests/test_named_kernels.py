@@ -186,6 +186,28 @@ def test_exported_c_predicts_the_same(kind, form, tmp_path):
         libsvmx.export(model, tmp_path / "model.onnx", "onnx")
 
 
+@pytest.mark.parametrize("form", ["dense", "0 and 1"])
+@pytest.mark.parametrize("kind", OWN)
+def test_compressed_models_keep_their_bounds(kind, form):
+    X = rows_of(kind, form)
+    model = libsvmx.train(X[:N], targets(X[:N]), kernel_type=kind, gamma=0.1)
+    if kind in (KernelType.LAPLACIAN, KernelType.CHI2, KernelType.ADDITIVE_CHI2):
+        with pytest.raises(ParameterError, match=f"not {kind.name}$"):
+            libsvmx.compress(model, max_sv=9)
+        return
+    found = libsvmx.compress(model, max_sv=model.n_sv // 2)
+    scaled = X * 10.0 ** np.random.default_rng(4).uniform(-3, 3, size=(len(X), 1))
+    for rows in (X, scaled):
+        own = kernel_values(Parameter(kernel_type=kind, gamma=0.1), rows, rows).diagonal()[:, None]
+        change = np.abs(libsvmx.decision_values(found.model, rows) - libsvmx.decision_values(model, rows))
+        assert np.all(change <= found.bounds * np.sqrt(own) + 2.0**-52 * np.abs(model.rho))
+    beta = np.zeros(N)
+    for sign, one in ((1, found.model), (-1, model)):
+        beta[one.sv_indices - 1] += sign * one.sv_coef[0]
+    K = kernel_values(Parameter(kernel_type=kind, gamma=0.1), X[:N], X[:N])
+    assert found.bounds[0] <= np.sqrt(max(beta @ K @ beta, 0.0)) + 1e-6 * np.abs(model.sv_coef).sum() * K.max()
+
+
 @pytest.mark.parametrize("kind", NONNEGATIVE)
 def test_negative_numbers_are_refused(kind):
     X = rows_of(kind, "sparse")

@@ -109,6 +109,14 @@ class Rounding:
         RBF       e = 2 (m + 8) u, twice what is derived at rbf_about_error in kernel_functions.c
         POLY      e = 2 p (m + 5) u, twice: gamma x'z + coef0 is off by less than (m + 2) u (gamma |x| |z| + coef0), its
                   power by p times that and 2 p u more, and (gamma |x| |z| + coef0)^p <= sqrt(K(x, x) K(z, z))
+        MATERN32, MATERN52, RATIONAL_QUADRATIC
+                  e = 2 (m + 8) u, twice: t = |x - z|^2 is off by (m + 3) u t, |t K'(t)| < 1/3, and K <= 1 by less
+                  than 6 u
+        INTERSECTION
+                  e = 2 (m + 8) u: minima are exact, and a sum of m numbers >= 0 is off by less than m u of it
+        COSINE    e = 2 (2 m + 8) u, twice: x'z is off by m u |x| |z|, and |x| |z| by (m + 2) u of it
+        TANIMOTO  e = 2 (4 m + 10) u, twice: d = x'z is off by m u d, and s = x'x + z'z - d by (m + 3) u (s + 2 d),
+                  where d <= s, as 2 d <= x'x + z'z
     """
 
     def __init__(self, spec: KernelSpec, vectors: CsrMatrix, diagonal: FloatArray, n_features: int):
@@ -119,7 +127,11 @@ class Rounding:
 
     @staticmethod
     def kernel_error(spec: KernelSpec, m: int) -> float:
-        return 2 * UNIT * (m + 8 if spec.kind == KernelType.RBF else spec.degree * (m + 5))
+        if spec.kind == KernelType.POLY:
+            return 2 * UNIT * spec.degree * (m + 5)
+        if spec.kind == KernelType.TANIMOTO:
+            return 2 * UNIT * (4 * m + 10)
+        return 2 * UNIT * (2 * m + 8 if spec.kind == KernelType.COSINE else m + 8)
 
     def distance(self, K: FloatArray, beta: FloatArray, lengths: FloatArray) -> float:
         """|w| of w = sum_i beta_i phi(z_i), or more: sqrt(beta' K beta) and all that rounding may have taken from it.

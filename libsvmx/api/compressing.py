@@ -31,6 +31,17 @@ if TYPE_CHECKING:
 
 # Of a vector in a model file.
 DIGITS = 8
+# Whose rounding is bounded for rows of any length, and LINEAR; of LAPLACIAN and CHI2 it grows with |x|.
+KERNELS = (
+    KernelType.RBF,
+    KernelType.POLY,
+    KernelType.MATERN32,
+    KernelType.MATERN52,
+    KernelType.RATIONAL_QUADRATIC,
+    KernelType.COSINE,
+    KernelType.TANIMOTO,
+    KernelType.INTERSECTION,
+)
 TOO_LARGE = "a kernel value of the support vectors, or a sum of them, is too large for a double"
 
 
@@ -42,7 +53,7 @@ class Compression:
     ----------
     model : Model
     bounds : ndarray of float64, shape (n_functions,)      no decision value of a row x changes by more than
-        bounds * sqrt(K(x, x)), which is bounds for the RBF kernel
+        bounds * sqrt(K(x, x)), which is bounds for kernels with K(x, x) = 1, such as RBF
     n_before : int                                         support vectors that there were; ``model.n_sv`` are left
     """
 
@@ -64,7 +75,7 @@ def compress(
 
     Parameters
     ----------
-    model : Model          kernel RBF, linear, or polynomial with coef0 >= 0
+    model : Model          any kernel but sigmoid, precomputed, Laplacian and the two chi2; polynomial with coef0 >= 0
     max_sv : int           keep at most so many vectors, 1 or more
     tol : float            or: keep as few vectors as bring all bounds down to it, >= 0
     threads : int          as of ``predict``; the result does not depend on it
@@ -106,9 +117,10 @@ def compress(
     most = thread_count(threads_of(threads))
     kernel = param.kernel_type
     negative = kernel == KernelType.POLY and param.coef0 < 0
-    if kernel not in (KernelType.RBF, KernelType.LINEAR, KernelType.POLY) or negative:
+    if kernel not in (KernelType.LINEAR, *KERNELS) or negative:
         what = f"{kernel.name} with coef0 {param.coef0:g}" if negative else kernel.name
-        raise ParameterError(f"compress takes models with kernel RBF, LINEAR, or POLY with coef0 >= 0, not {what}")
+        others = ", ".join(known.name for known in KERNELS if known != KernelType.POLY)
+        raise ParameterError(f"compress takes models with kernel LINEAR, {others}, or POLY with coef0 >= 0, not {what}")
     same = Compression(model, np.zeros(len(model.offsets)), model.n_sv)
     if max_sv is not None and model.n_sv <= max_sv:
         return same

@@ -311,8 +311,8 @@ REFUSALS = (
     Refusal(("permutation_test",), {"svm_type": (ONE_CLASS,)}, "one-class does not look at labels"),
     Refusal(
         ("compress",),
-        {"kernel": ("sigmoid", "precomputed", *NOT_LIBSVMS)},
-        "compress takes models with kernel RBF, LINEAR",
+        {"kernel": ("sigmoid", "precomputed", "laplacian", "chi2")},
+        "compress takes models with kernel LINEAR, RBF",
     ),
     Refusal(("explain",), {"kernel": NO_PRODUCT}, "explain takes models with kernel RBF, LAPLACIAN or LINEAR, not"),
     Refusal(("export",), {"kernel": ("precomputed",)}, "precomputed"),

@@ -13,7 +13,7 @@ from .test_training import THREADS
 def lengths(param, X):
     """sqrt(K(x, x)) of each row, shape (n, 1)."""
     squares = (X * X).sum(axis=1)[:, None]
-    if param.kernel_type == KernelType.RBF:
+    if param.kernel_type in (KernelType.RBF, KernelType.MATERN32, KernelType.TANIMOTO):
         return np.ones_like(squares)
     of_poly = (param.gamma * squares + param.coef0) ** param.degree
     return np.sqrt(squares if param.kernel_type == KernelType.LINEAR else of_poly)
@@ -40,6 +40,8 @@ def test_no_value_changes_by_more_than_its_bound(solver, task, kernel, how, mech
         assert found.model.n_sv == min(len(model.rho), model.n_sv)
     drawn = np.random.default_rng(1)
     near = drawn.uniform(-1, 1, size=(100, case.features.shape[1]))
+    if model.param.kernel_type.nonnegative:
+        near = np.abs(near)
     far = near * 10.0 ** drawn.uniform(-3, 3, size=(100, 1))
     for rows in (case.X(), case.tests(), near, far):
         check_bounds(model, found, rows)
