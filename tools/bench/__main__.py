@@ -13,6 +13,7 @@ python -m tools.bench interior        the interior-point method, beside itself u
 python -m tools.bench distributed     rows on a Dask cluster: equal results, memory, cost of an iteration
 python -m tools.bench estimators      estimators and searches beside scikit-learn and scikit-learn-intelex
 python -m tools.bench intervals       jackknife+ and CV+ beside MAPIE
+python -m tools.bench kernels         a kernel by name, as a function and as a matrix, beside scikit-learn
 python -m tools.bench growth          training by number of rows, beside scikit-learn and oneDAL; --saved draws again
 python -m tools.bench latencies       how soon Ctrl-C, SIGTERM and a time limit end each command
 """
@@ -43,6 +44,7 @@ JOBS = (
     "distributed",
     "estimators",
     "intervals",
+    "kernels",
     "growth",
     "latencies",
 )

@@ -1,0 +1,25 @@
+"""The benchmark of kernels: every form of both, what they tell, and what is wrong."""
+
+import pytest
+from support.bench import options
+
+from tools.bench.__main__ import job_of
+from tools.bench.cases import Case
+from tools.bench.turns import Run
+
+JOB = job_of("kernels")
+
+
+def test_every_form(tmp_path):
+    found = JOB.run(Case("tanimoto 60", "mushrooms", "-c 1", 60, part="tanimoto"), options(tmp_path))
+    assert [run.name for run in found.runs if run.cannot] == ["by name, sklearn"]
+    for run in found.runs:
+        if run.results:
+            assert run.last["right"] > 0.9
+            assert run.seconds == pytest.approx(sum(run.last[call] for call in ("fit", "predict", "search")))
+            assert (run.last["asked"] is not None) == run.name.startswith("function")
+    assert found.last("function, sklearn")["asked"] == 1
+    assert not JOB.wrong(found)
+    assert "sklearn / run, fit" in JOB.table(found).text()
+    found.runs.append(Run("other", None, [{"right": 0.5}]))
+    assert len(JOB.wrong(found)) == 1

@@ -1,0 +1,133 @@
+"""One kernel in every form, beside scikit-learn: by name, as a function of the caller, as a matrix of its values."""
+
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+import libsvmx
+from tools.bench import datasets
+from tools.bench.cases import Case
+from tools.bench.measure import Unavailable, measure, peak_bytes, reset_peak, resident_bytes, timed
+from tools.bench.protocol import Found, Job, remarks, rows_of
+from tools.bench.report import MEGABYTE, Table, short, text
+from tools.bench.turns import Run, take_turns
+
+OURS, THEIRS = "libsvmx", "sklearn"
+NAMED, CALLED, MATRICES = "by name", "function", ("float32", "float64")
+COSTS, FOLDS = [2.0**c for c in range(-4, 6)], 5
+APART = 0.01  # by so much the shares of rows that are right may differ, of values rounded in another way
+COLUMNS = {
+    **{
+        f"{call} s": lambda found, run, call=call: text(run.median(call), "") and short(run.median(call))
+        for call in ("fit", "predict", "search")
+    },
+    "sklearn / run, fit": lambda found, run: text(times(found, run, "fit"), ".1f"),
+    "search": lambda found, run: text(times(found, run, "search"), ".1f"),
+    "+MB": lambda found, run: f"{run.median('more_bytes') / MEGABYTE:,.0f}",
+    "values, fit": lambda found, run: text(run.last["asked"], ".0%"),
+    "right": lambda found, run: f"{run.last['right']:.2%}",
+}
+
+
+class Kernels(Job):
+    name = "kernels"
+    explained = f"""\
+CPU seconds of one thread: fit, predict of the same rows, and GridSearchCV over {len(COSTS)} values of C and {FOLDS}
+folds without a last fit. +MB: what fit added to the peak, the given matrix not counted. values: those that fit asked
+a function for, as a share of the matrix. A matrix is there before the clock starts."""
+    parts: ClassVar[dict[str, str]] = {
+        "rbf": "RBF",
+        "tanimoto": "Tanimoto, rows of 0 and 1",
+        "large": "20,000 rows",
+    }
+    usual = ("rbf", "tanimoto")
+    repeat, max_seconds_once = 3, 20.0
+
+    def every_case(self, options):
+        return [
+            *(Case(f"rbf {n}", "covtype-like", "-g 0.2 -c 1", n, part="rbf") for n in (1000, 5000)),
+            *(Case(f"tanimoto {n}", "mushrooms", "-c 1", n, part="tanimoto") for n in (1000, 5000)),
+            Case("rbf 20000", "covtype-like", "-g 0.2 -c 1", 20000, part="large"),
+            Case("tanimoto 20000", "a9a", "-c 1", 20000, part="large"),
+        ]
+
+    def run(self, case, options):
+        npz = datasets.prepare(case, options.data, options.cache)
+        dataset = datasets.load(npz)
+        found = Found(case, "", len(dataset.targets), int(dataset.indices.max(initial=1)))
+        job = {"call": "jobs.kernels:calls", "npz": str(npz), "options": case.options, "kernel": case.name.split()[0]}
+        for form in (NAMED, CALLED, *MATRICES):
+            for way in (OURS, THEIRS):
+                once = partial(measure, {**job, "way": way, "form": form}, 1, options.timeout)
+                found.runs.append(Run(f"{form}, {way}", once, about={"way": way, "form": form}))
+        take_turns(found.runs, options.repeat, options.max_seconds_once)
+        return found
+
+    def table(self, found):
+        return Table(found.title(), rows_of(found, COLUMNS), remarks(self, found))
+
+    def wrong(self, found):
+        shares = {run.name: run.last["right"] for run in found.runs if run.results}
+        usual = next(iter(shares.values()), 0.0)
+        return [
+            f"{name}: {share:.2%} are right: DIFFERS" for name, share in shares.items() if abs(share - usual) > APART
+        ]
+
+
+def times(found, run, call):
+    """scikit-learn's time in the same form as a multiple of the run's."""
+    theirs = found.run(f"{run.about['form']}, {THEIRS}")
+    known, own = theirs and theirs.median(call), run.median(call)
+    return known / own if known and own else None
+
+
+# ---- in a child ----------------------------------------------------------------------------------
+
+
+class Function:
+    """A kernel as a caller writes it, which counts the values that it is asked for."""
+
+    def __init__(self, kernel, gamma):
+        self.kernel, self.gamma, self.asked = kernel, gamma, 0
+
+    def __call__(self, A, B):
+        self.asked += len(A) * len(B)
+        dots = A @ B.T
+        a, b = (np.einsum("ij,ij->i", rows, rows) for rows in (A, B))
+        if self.kernel == "tanimoto":
+            return dots / (a[:, None] + b - dots)
+        return np.exp(-self.gamma * np.maximum(a[:, None] + b - 2 * dots, 0.0))
+
+
+def calls(job):
+    """{way, form, kernel, npz, options}: seconds of fit, predict and a search."""
+    try:
+        from sklearn import svm
+        from sklearn.model_selection import GridSearchCV
+    except ImportError as reason:
+        raise Unavailable(f"scikit-learn is not installed: {reason}") from None
+    dataset, name, form = datasets.load(job["npz"]), job["kernel"], job["form"]
+    if (form, job["way"], name) == (NAMED, THEIRS, "tanimoto"):
+        raise Unavailable("scikit-learn has no such kernel")
+    X, y = datasets.scipy_matrix(dataset).toarray(), dataset.targets
+    param = datasets.parameter(job["options"], X.shape[1])
+    function = Function(name, param.gamma)
+    kernel = {NAMED: name, CALLED: function}.get(form, "precomputed")
+    rows = function(X, X).astype(form) if form in MATRICES else X
+    estimator = (libsvmx if job["way"] == OURS else svm).SVC(C=param.C, gamma=param.gamma, kernel=kernel)
+    few = np.r_[np.flatnonzero(y == y[0])[:10], np.flatnonzero(y != y[0])[:10]]
+    first = rows[np.ix_(few, few)] if form in MATRICES else rows[few]
+    estimator.fit(first, y[few]).predict(first)  # what is loaded at the first call
+    function.asked, before = 0, resident_bytes()
+    reset_peak()
+    fit = timed(partial(estimator.fit, rows, y))
+    told = {"fit": fit, "more_bytes": max(peak_bytes() - before, 0)}
+    told["asked"] = function.asked / len(y) ** 2 if form == CALLED else None
+    told["right"] = float(np.mean(estimator.predict(rows) == y))
+    told["predict"] = timed(partial(estimator.predict, rows))
+    told["search"] = timed(partial(GridSearchCV(estimator, {"C": COSTS}, cv=FOLDS, refit=False).fit, rows, y))
+    return {"seconds": fit + told["predict"] + told["search"], **told}
+
+
+JOBS = {"kernels": Kernels()}
