@@ -127,6 +127,14 @@ def test_terms_of_sums_are_those_of_their_parts():
     assert kernel.weights.tolist() == [1.0, 2.0, 1.0]
 
 
+def test_what_a_search_shows_of_a_kernel():
+    shown = 0.5 * Kernel.named("rbf", gamma=0.3) + Kernel.named("poly", gamma=[1.0, 2.0]) * minima
+    assert repr(shown) == (
+        "Sum(0.5 * Kernel.named('rbf', gamma=0.3), 1 * Product("
+        f"Kernel.named('polynomial', degree=3, gamma=1, coef0=0) of 2 scaled features, {minima!r}))"
+    )
+
+
 def test_a_part_that_is_not_symmetric():
     class Tilted(Squares):
         symmetric = False

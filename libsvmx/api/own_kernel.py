@@ -140,6 +140,9 @@ class Function(Kernel):
     def __call__(self, A: Any, B: Any) -> Any:
         return self.kernel(A, B)
 
+    def __repr__(self) -> str:
+        return repr(self.kernel)
+
 
 class Named(Kernel):
     """Named(param, factors=None): a kernel of libsvmx's table, whose features are multiplied by factors."""
@@ -151,6 +154,13 @@ class Named(Kernel):
         if "gamma" in kind.uses and not param.gamma > 0:
             raise ParameterError(f"kernel {kind.keyword} needs gamma > 0")
         self.spec, self.factors = KernelSpec(kind, param.degree, param.gamma, param.coef0), factors
+
+    def __repr__(self) -> str:
+        """As a search shows it."""
+        kind = KernelType(self.spec.kind)
+        told = [repr(kind.keyword), *(f"{name}={getattr(self.spec, name):g}" for name in kind.uses)]
+        scaled = "" if self.factors is None else f" of {len(self.factors)} scaled features"
+        return f"Kernel.named({', '.join(told)}){scaled}"
 
     def prepare(self, X: Any) -> NamedRows:
         matrix = as_matrix(X)
@@ -254,6 +264,10 @@ class Sum(Combined):
         found.weights = self.weights * factor
         return found
 
+    def __repr__(self) -> str:
+        terms = zip(self.weights.tolist(), self.parts, strict=True)
+        return f"Sum({', '.join(f'{weight:g} * {part!r}' for weight, part in terms)})"
+
     def combined(self, values: Callable[[int], FloatArray]) -> Any:
         used: list[int] = np.flatnonzero(self.weights).tolist() or [0]
         return sum(self.weights[i] * values(i) for i in used)
@@ -277,6 +291,9 @@ class Product(Combined):
     >>> libsvmx.train([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [1, 2, 2], C=10, kernel=kernel).predict([[0.1, 0.9]])
     array([1.])
     """
+
+    def __repr__(self) -> str:
+        return f"Product({', '.join(map(repr, self.parts))})"
 
     def combined(self, values: Callable[[int], FloatArray]) -> Any:
         found = values(0)
