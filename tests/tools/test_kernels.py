@@ -20,6 +20,9 @@ def test_every_form(tmp_path):
             assert (run.last["asked"] is not None) == run.name.startswith("function")
     assert found.last("function, sklearn")["asked"] == 1
     assert not JOB.wrong(found)
-    assert "sklearn / run, fit" in JOB.table(found).text()
+    assert "right" in JOB.table(found).text()
+    (beside,) = JOB.tables([found])
+    assert [len(row) for row in beside.rows] == [11] * 5
+    assert beside.rows[1][7:] == ("",) * 4  # scikit-learn has no Tanimoto
     found.runs.append(Run("other", None, [{"right": 0.5}]))
     assert len(JOB.wrong(found)) == 1

@@ -17,17 +17,13 @@ OURS, THEIRS = "libsvmx", "sklearn"
 NAMED, CALLED, MATRICES = "by name", "function", ("float32", "float64")
 COSTS, FOLDS = [2.0**c for c in range(-4, 6)], 5
 APART = 0.01  # by so much the shares of rows that are right may differ, of values rounded in another way
+CALLS = ("fit", "predict", "search")
 COLUMNS = {
-    **{
-        f"{call} s": lambda found, run, call=call: text(run.median(call), "") and short(run.median(call))
-        for call in ("fit", "predict", "search")
-    },
-    "sklearn / run, fit": lambda found, run: text(times(found, run, "fit"), ".1f"),
-    "search": lambda found, run: text(times(found, run, "search"), ".1f"),
+    **{f"{call} s": lambda found, run, call=call: short(run.median(call)) for call in CALLS},
     "+MB": lambda found, run: f"{run.median('more_bytes') / MEGABYTE:,.0f}",
-    "values, fit": lambda found, run: text(run.last["asked"], ".0%"),
-    "right": lambda found, run: f"{run.last['right']:.2%}",
+    "values": lambda found, run: text(run.last["asked"], ".0%"),
 }
+RIGHT = {"right": lambda found, run: f"{run.last['right']:.2%}"}
 
 
 class Kernels(Job):
@@ -65,7 +61,16 @@ a function for, as a share of the matrix. A matrix is there before the clock sta
         return found
 
     def table(self, found):
-        return Table(found.title(), rows_of(found, COLUMNS), remarks(self, found))
+        return Table(found.title(), rows_of(found, COLUMNS | RIGHT), remarks(self, found))
+
+    def tables(self, results):
+        """libsvmx's numbers and scikit-learn's beside each other."""
+        rows = [("rows", "kernel", *COLUMNS, *(f"sklearn: {name}" for name in COLUMNS if name != "values"))]
+        for found in results:
+            for form in (NAMED, CALLED, *MATRICES):
+                ours, theirs = (cells(found, f"{form}, {way}") for way in (OURS, THEIRS))
+                rows.append((f"{found.n_rows:,}", form, *ours, *theirs[:-1]))
+        return [Table("CPU seconds", rows)] if results else []
 
     def wrong(self, found):
         shares = {run.name: run.last["right"] for run in found.runs if run.results}
@@ -75,11 +80,10 @@ a function for, as a share of the matrix. A matrix is there before the clock sta
         ]
 
 
-def times(found, run, call):
-    """scikit-learn's time in the same form as a multiple of the run's."""
-    theirs = found.run(f"{run.about['form']}, {THEIRS}")
-    known, own = theirs and theirs.median(call), run.median(call)
-    return known / own if known and own else None
+def cells(found, name):
+    """The columns of a run, empty if it was not measured."""
+    run = found.run(name)
+    return [cell(found, run) if run else "" for cell in COLUMNS.values()]
 
 
 # ---- in a child ----------------------------------------------------------------------------------
