@@ -24,5 +24,6 @@ CrossKernel (cross)             test rows with support vectors: LIBSVM's values,
 
 lowrank -> factors, pivoting, eigen -> block_kernel -> CrossKernel        K ~ F F'; approximation: its settings
 Pursuit, Rounding (pursuit)     sums of kernel functions by fewer vectors, and what that changes -> pivoting
+RemainingFeatures (remaining_features)      kernel values while features are left out, and what each one counts
 FeatureRows (featurerows) <- DenseRows -> feature_products <- SparseRows    rows of explicit features
 """

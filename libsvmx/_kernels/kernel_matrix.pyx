@@ -259,6 +259,24 @@ cdef class Kernel:
         return out
 
 
+def values_of_products(const double[:, ::1] products, int kind, double gamma):
+    """Kernel values in double of rows whose products with each other these are: a buffer of shape (n, n), n > 0."""
+    cdef svmx_kernel formula
+    cdef Py_ssize_t i, n = products.shape[0]
+    set_formula(&formula, kind, 0, gamma, 0.0)
+    values, squares_ = table("d", n, n), zeros("d", n)
+    cdef double[:, ::1] out = values
+    cdef double[::1] squares = squares_
+    if products.shape[1] != n:
+        raise ValueError(f"products of {n} rows with {products.shape[1]}")
+    with nogil:
+        for i in range(n):
+            squares[i] = products[i, i]
+        for i in range(n):
+            svmx_kernel_doubles(n, &formula, &products[i, 0], &squares[0], squares[i], &out[i, 0])
+    return values
+
+
 def check_members(members, Py_ssize_t n):
     """Raise IndexError unless all of ``members`` (buffer of int32) are numbers of n rows."""
     cdef const int32_t[::1] chosen = members

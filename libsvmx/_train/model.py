@@ -6,6 +6,7 @@ from _operator import index
 from itertools import accumulate, combinations, pairwise
 
 from libsvmx._core.arrays import take_int32
+from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix, largest_serial, serials_only
 from libsvmx._core.records import fields, record
 from libsvmx._train.parameter import Parameter
@@ -395,12 +396,13 @@ def tube_of(model: Model) -> float | None:
 
 def serials_only_in(vectors: CsrMatrix) -> bool:
     """Whether each row is 0:serial and nothing else."""
-    n = vectors.n_rows
+    n, values = vectors.n_rows, vectors.values
     return (
         len(vectors.indices) == n
-        and all(vectors.indptr[i] == i for i in range(n))
+        and vectors.indptr == filled("q", range(n + 1))
         and not any(vectors.indices)
-        and all(1 <= value < 2**31 and value == int(value) for value in vectors.values)
+        and all(map(float.is_integer, values))
+        and (not n or (min(values) >= 1 and max(values) < 2**31))
     )
 
 

@@ -26,6 +26,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from libsvmx._core.copy_and_swap import built_apart
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
+from libsvmx._kernels.remaining_features import RemainingFeatures
 from libsvmx._train.folds import Rand
 from libsvmx._train.gamma import gamma_of
 from libsvmx._train.limits import limited
@@ -50,88 +51,6 @@ if TYPE_CHECKING:
 FORMULATIONS = (SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.QUANTILE_SVR)
 # Of the largest importance: what is nearer to another one is equal, but for rounding.
 EQUAL = 1e-10
-# So many times what is left, and the rounding of what has been summed and taken away counts.
-SMALL = 1e4
-# Exponents up to which a kernel value can be divided by that of a feature.
-FAR = 300.0
-
-
-class Remaining:
-    """Remaining(X, distances): inner products of all rows, or squared distances, over the features that are left.
-
-    Attributes
-    ----------
-    features : ndarray of int       that are left
-    table : ndarray, shape (n, n)
-    """
-
-    def __init__(self, X: FloatArray, distances: bool) -> None:
-        self.X, self.distances = X, distances
-        self.features: IntArray = np.arange(X.shape[1], dtype=np.int32)
-        # distances of centred rows are the same, and have less rounding
-        self.summands = X - X.mean(axis=0) if distances else X
-        self.squares: FloatArray = np.square(self.summands).sum(axis=0)
-        self.fresh()
-
-    def fresh(self) -> None:
-        """Sum over the features that are left, without the rounding of what has been taken away."""
-        rows = self.summands[:, self.features]
-        table = rows @ rows.T
-        if self.distances:
-            squares = table.diagonal().copy()
-            table *= -2.0
-            table += squares[:, None]
-            table += squares
-            np.maximum(table, 0.0, out=table)
-            np.fill_diagonal(table, 0.0)
-        self.table: FloatArray = table
-        self.summed, self.square = len(self.features), float(self.squares[self.features].sum())
-
-    def leave_out(self, places: IntArray) -> None:
-        """The features at these places of ``features`` are left no more."""
-        gone = self.summands[:, self.features[places]]
-        self.features = np.delete(self.features, places)
-        few = 2 * len(self.features) <= self.summed  # in all less than twice the work of the first time
-        if few or self.square > SMALL * self.squares[self.features].sum():
-            self.fresh()
-        elif self.distances:
-            for column in gone.T:
-                self.table -= np.square(column[:, None] - column)
-            np.maximum(self.table, 0.0, out=self.table)
-        else:
-            self.table -= gone @ gone.T
-
-    def kernel(self, gamma: float) -> FloatArray:
-        """Kernel values of all rows."""
-        return np.exp(-gamma * self.table) if self.distances else self.table
-
-    def importances(self, K: FloatArray, gamma: float, rows: IntArray, betas: FloatArray) -> FloatArray:
-        """What |w|^2 changes by without each feature, the sum over functions of coefficients ``betas`` of ``rows``."""
-        X = self.X[np.ix_(rows, self.features)]
-        if not self.distances:
-            return np.square(betas @ X).sum(axis=0)
-        weights, distances = betas.T @ betas, self.table[np.ix_(rows, rows)]
-        products = K[np.ix_(rows, rows)] * weights
-        # far rows may have the kernel value 0 with a feature, and another one without it, which no factor finds
-        is_near = gamma * distances.max(initial=0.0) < FAR
-        whole, found = products.sum(), np.empty(len(self.features))
-        for f, column in enumerate(X.T):
-            if not is_near:
-                others = np.maximum(distances - np.square(column[:, None] - column), 0.0)
-                found[f] = abs(whole - (weights * np.exp(-gamma * others)).sum())
-                continue
-            values, place = np.unique(column, return_inverse=True)
-            if 4 * len(values) < len(column):  # as of counts and codes: sums of each pair of values
-                part = np.zeros((len(values), len(column)))
-                order = np.argsort(place, kind="stable")
-                begins = np.searchsorted(place[order], np.arange(len(values)))
-                part = np.add.reduceat(products[order], begins, axis=0)
-                sums = np.add.reduceat(part[:, order], begins, axis=1)
-                without = (sums * np.exp(gamma * np.square(values[:, None] - values))).sum()
-            else:
-                without = (products * np.exp(gamma * np.square(column[:, None] - column))).sum()
-            found[f] = abs(whole - without)
-        return found
 
 
 class Trainings:
@@ -170,13 +89,12 @@ class Trainings:
 
 
 class Step(NamedTuple):
-    """One training on the way: the features, the kernel values of all rows, the model, and what each feature counts."""
+    """One training on the way: the features, the kernel values of all rows, and the model."""
 
     features: IntArray
     K: FloatArray
     model: Model
     estimator: Any
-    importances: FloatArray
 
 
 class SVMRFE(RFE):
@@ -275,12 +193,14 @@ class SVMRFE(RFE):
 
     def _select(self, X: FloatArray, y: Any, sample_weight: Any, wanted: int, trainings: Trainings) -> None:
         """Be fitted, with ``wanted`` features left."""
-        support, ranking, self.ties_ = np.ones(X.shape[1], dtype=bool), np.ones(X.shape[1], dtype=int), []
+        ranking, left_out, self.ties_ = np.ones(X.shape[1], dtype=int), [], []
         for step, gone, ties in eliminated(self.estimator, X, y, sample_weight, self._step_of(X), wanted, trainings):
-            support[step.features[gone]] = False
-            ranking[~support] += 1
+            left_out.append(step.features[gone])
             if len(ties):
                 self.ties_.append(step.features[ties])
+        for rank, features in enumerate(reversed(left_out), 2):
+            ranking[features] = rank
+        support = ranking == 1
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         last = clone(self.estimator).set_params(max_time=trainings.time_left())
         self.estimator_ = last.fit(X[:, support], y, **weights).set_params(max_time=self.estimator.max_time)
@@ -290,6 +210,16 @@ class SVMRFE(RFE):
     def _step_of(self, X: FloatArray) -> int:
         """How many features are left out at a time."""
         return int(self.step) if self.step >= 1 else int(max(1, self.step * X.shape[1]))
+
+
+def least(counts: FloatArray, count: int) -> tuple[IntArray, IntArray]:
+    """Places of the ``count`` least values, of equal ones the first; and, if chance decided, of all that are equal."""
+    last, following = np.partition(counts, (count - 1, count))[count - 1 : count + 1]
+    less, same = np.flatnonzero(counts < last), np.flatnonzero(counts == last)
+    near = EQUAL * counts.max()
+    ties = np.flatnonzero(np.abs(counts - last) <= near) if following <= last + near else same[:0]
+    gone = np.concatenate([less, same[: count - len(less)]])
+    return gone.astype(np.int32), ties.astype(np.int32)
 
 
 def eliminated(
@@ -320,12 +250,12 @@ def eliminated(
     rows = train[np.asarray(given.rows)].astype(np.int32)
     param = replace(own._parameter(), kernel_type=KernelType.PRECOMPUTED, probability=False)
     param.solver.require("may_be_seeded")
-    rest, known = Remaining(X, estimator.kernel == "rbf"), None
+    rest, known = RemainingFeatures(X, estimator.kernel == "rbf"), None
     while True:
         n, gamma = len(rest.features), 0.0
         if n <= wanted and scored is None:
             return
-        if rest.distances:
+        if rest.is_rbf:
             gamma = gamma_of(estimator.gamma, np.ascontiguousarray(X[np.ix_(train, rest.features)]))
         K = rest.kernel(gamma)
         problem = Problem(kernel_table(K), given.targets, rows.data, None, given.sample_weight)
@@ -333,19 +263,16 @@ def eliminated(
         model = train_counting(problem, param, Rand(), trainings.observer, warm=warm)
         trainings.check(model)
         known = KnownOptima({}, warm.found.C, warm.found.optima)  # of another kernel each time
-        support = rows[np.asarray(model.row_numbers) - 1]
-        betas = by_function(model.sv_coef, model.class_sv)
-        counts = rest.importances(K, gamma, support, betas) if n > wanted else np.empty(0)
-        now = Step(rest.features, K, model, own, counts)
+        now = Step(rest.features, K, model, own)
         if scored is not None:
             scored(now)
         if n <= wanted:
             return
-        order = np.argsort(counts, kind="stable").astype(np.int32)
-        gone = order[: min(step, n - wanted)]
-        last, near = counts[gone[-1]], EQUAL * counts[order[-1]]
-        decided = len(gone) == n or counts[order[len(gone)]] > last + near
-        yield now, gone, order[:0] if decided else np.flatnonzero(np.abs(counts - last) <= near).astype(np.int32)
+        table = by_function(model.sv_coef, model.class_sv)
+        betas = np.zeros((len(table), len(X)))
+        betas[:, rows[np.asarray(model.row_numbers) - 1]] = table
+        gone, ties = least(rest.importances(K, gamma, betas), min(step, n - wanted))
+        yield now, gone, ties
         rest.leave_out(gone)
 
 

@@ -8,9 +8,9 @@ from support.optional import optional
 
 import libsvmx
 from libsvmx import SVC, SVMRFE, SVMRFECV, SVR, NuSVC, QuantileSVR
+from libsvmx._kernels.remaining_features import RemainingFeatures
 
 base = optional("sklearn.base")
-elimination = optional("libsvmx.sklearn.elimination")
 exceptions = optional("sklearn.exceptions")
 feature_selection = optional("sklearn.feature_selection")
 model_selection = optional("sklearn.model_selection")
@@ -89,8 +89,8 @@ def test_an_rbf_kernel_ranks_as_refits(gamma, X, y):
 def test_rbf_rows_that_are_far_from_each_other(scale):
     rows = scale * X[:60] + np.where(np.arange(13) == 3, 300.0 * (np.arange(60)[:, None] % 2), 0.0)
     betas = np.random.default_rng(0).normal(size=(1, 60))
-    left = elimination.Remaining(rows, True)
-    found = left.importances(left.kernel(0.01), 0.01, np.arange(60), betas)
+    left = RemainingFeatures(rows, True)
+    found = left.importances(left.kernel(0.01), 0.01, betas)
 
     def square(rows):
         return float((betas @ np.exp(-0.01 * np.square(rows[:, None] - rows).sum(axis=2)) @ betas.T)[0, 0])
