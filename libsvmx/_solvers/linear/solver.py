@@ -187,8 +187,10 @@ class LinearSolver:
                     break
                 self.whole_pass(descent)
                 self.iterations += 1
-                # over the active rows, as each was met: a hint when to look at all of them
-                if descent.gap <= self.tol * (self.losses.dual(beta) - 0.5 * float(w @ w)):
+                # over the active rows, as each was met: a hint when to look at all of them. The objective, which is known,
+                # is at least the dual value
+                gap = descent.gap / self.tol
+                if gap <= self.objective and gap <= self.losses.dual(beta) - 0.5 * float(w @ w):
                     w[:] = self.take_dual(beta)
                     descent.unshrink()
             if not self.is_solved:
