@@ -11,7 +11,7 @@
       rows.py         rows, weights and kernels of scikit-learn's kinds, as the lower layers take them
       updating.py     rows that join and leave a fitted estimator, leave-one-out; kept.py: the rows it keeps
       training.py     training along the very path of scikit-learn's LIBSVM, from a known start, to the optimum
-      progress.py     callbacks, bars, the transcript
+      progress.py     callbacks, bars, the transcript; tasks.py: scikit-learn's own callbacks
       files.py        model files of LIBSVM (class_order.py: their classes, sorted); pickling.py: pickles
       fitted.py       the trained model of an estimator, with what predicts by it
     linear.py         LinearSVC, LinearSVR: the problems of LIBLINEAR, by a solver of their own

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from libsvmx._core.arrays import give_back
-from libsvmx._core.copy_and_swap import at_once, built_apart
+from libsvmx._core.copy_and_swap import at_once
 from libsvmx._core.records import replace
 from libsvmx._solvers.solver import Solver
 from libsvmx._train.folds import Rand
@@ -40,6 +40,7 @@ from libsvmx.sklearn.input_checks import check_parameters, test_data, training_d
 from libsvmx.sklearn.pickling import Pickled
 from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import matrix_of, weights_of
+from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart, observed
 from libsvmx.sklearn.training import (
     TrainingData,
     check_exact,
@@ -89,7 +90,7 @@ class TakesKernel(BaseEstimator):
         return tags
 
 
-class BaseSVM(Updating, LibsvmFiles, Pickled, TakesKernel):
+class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel):
     """An estimator whose training is a dual problem for each pair of classes, or one."""
 
     _svm_type: ClassVar[SvmType]
@@ -185,7 +186,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, TakesKernel):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, keep: bool, exact: bool) -> Any:
         """Train; ``keep`` the rows; go on to the ``exact`` optimum. After an error all is as it was."""
-        built_apart(self, lambda made: made._be_fitted(X, y, sample_weight, keep, exact))
+        fitted_apart(self, lambda made: made._be_fitted(X, y, sample_weight, keep, exact), X, y, sample_weight)
         return self
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any, keep: bool, exact: bool) -> None:
@@ -198,7 +199,11 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, TakesKernel):
             param = self._parameter()
             if exact:
                 check_exact(param, self.kernel, "refine=True" if self.refine else "partial_fit")
-            with self._watched("fit") as told, offset_warned(told) as heard:
+            with (
+                self._watched("fit") as shown,
+                observed(self, shown, self._n_solves) as told,
+                offset_warned(told) as heard,
+            ):
                 observer = limited(heard, param.time_limit)
                 with raising(data.problem.matrix.source, observer):
                     model = self._train(data.problem, param, Rand(seed), observer)

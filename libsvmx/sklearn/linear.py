@@ -23,7 +23,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
 from libsvmx._core.blas import one_blas_thread
-from libsvmx._core.copy_and_swap import built_apart
 from libsvmx._core.process import Token
 from libsvmx._core.stopping import Leeway
 from libsvmx._core.threads import in_order
@@ -35,6 +34,7 @@ from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import DataError, ParameterError, warn_caller
 from libsvmx.sklearn.input_checks import training_data
 from libsvmx.sklearn.rows import weights_of
+from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart, told_of_each
 
 if TYPE_CHECKING:
     from libsvmx._solvers.linear.solver import LinearSolution
@@ -124,7 +124,7 @@ def one_against_rest(
     return found
 
 
-class BaseLinear(BaseEstimator):
+class BaseLinear(CallbackSupportMixin, BaseEstimator):
     """What LinearSVC and LinearSVR share."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -178,7 +178,7 @@ class BaseLinear(BaseEstimator):
         ------
         ValueError      data or parameters that cannot be trained on
         """
-        built_apart(self, lambda made: made._be_fitted(X, y, sample_weight))
+        fitted_apart(self, lambda made: made._be_fitted(X, y, sample_weight), X, y, sample_weight)
         return self
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -192,7 +192,8 @@ class BaseLinear(BaseEstimator):
         threads = min(int(effective_n_jobs(self.n_jobs)), MAX_THREADS)
         with one_blas_thread():  # of more threads, sums would depend on how many there are
             # each solve ends by itself, with a result, so who waits for them only lets them know
-            solutions = list(in_order(training.solve, jobs, threads, Leeway(asking)))
+            coming = in_order(training.solve, jobs, threads, Leeway(asking))
+            solutions = list(told_of_each(self, "solve", coming, len(jobs)))
         self._show(solutions)
         self._tell_end(solutions)
 

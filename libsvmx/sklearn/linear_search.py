@@ -22,6 +22,7 @@ from libsvmx.sklearn.linear import LinearSVC, classifier_training, feature_rows
 from libsvmx.sklearn.rows import weights_of
 from libsvmx.sklearn.search import BaseSearch, weights_score
 from libsvmx.sklearn.search_folds import Scores, numbers_of
+from libsvmx.sklearn.tasks import told_of_each
 
 if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
@@ -116,7 +117,7 @@ class LinearSVCCV(ClassifierMixin, BaseSearch):
         self, estimator: Any, X: Any, y: Any, sample_weight: Any, splits: list[tuple[Any, Any]], scorer: Any
     ) -> Scores:
         search = LinearSearch(estimator, X, y, sample_weight, self._costs(), splits, scorer)
-        search.run(min(int(effective_n_jobs(self.n_jobs)), MAX_THREADS))
+        search.run(self, min(int(effective_n_jobs(self.n_jobs)), MAX_THREADS))
         return search.scores
 
 
@@ -142,11 +143,12 @@ class LinearSearch:
         self.scores = Scores((len(costs), len(splits)))
         self.unfinished = False
 
-    def run(self, threads: int) -> None:
-        """Score all points; folds are shared by the threads."""
-        asking = Token()
+    def run(self, whole: LinearSVCCV, threads: int) -> None:
+        """Score all points; folds are shared by the threads, and callbacks of ``whole`` told of each."""
+        asking, jobs = Token(), range(len(self.splits))
         with one_blas_thread():  # of more threads, sums would depend on how many there are
-            for _ in in_order(self.fold, [(f, asking) for f in range(len(self.splits))], threads, asking):
+            coming = in_order(self.fold, [(f, asking) for f in jobs], threads, asking)
+            for _ in told_of_each(whole, "search", coming, len(jobs)):
                 pass
         if self.unfinished:
             warn_caller("Solver terminated early at some points of the search.", ConvergenceWarning)

@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from libsvmx._core.copy_and_swap import at_once, built_apart
+from libsvmx._core.copy_and_swap import at_once
 from libsvmx._core.machine import machine
 from libsvmx.api.kernels import KernelRows
 from libsvmx.sklearn.base import KERNELS, BaseSVM, TakesKernel
@@ -29,6 +29,7 @@ from libsvmx.sklearn.input_checks import keep_parameters, test_data, training_da
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.search_folds import FoldSearch
 from libsvmx.sklearn.search_results import results_of
+from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart, refit_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,7 @@ MAX_EXPONENT = 1023  # of a double
 WEIGHTS_SCORES = hasattr(GridSearchCV, "_check_scorers_accept_sample_weight")
 
 
-class BaseSearch(TakesKernel):
+class BaseSearch(CallbackSupportMixin, TakesKernel):
     """What SVCCV, SVRCV and LinearSVCCV share. Their parameters are those of ``_kind``, and those of the search."""
 
     _kind: ClassVar[Any]
@@ -93,7 +94,8 @@ class BaseSearch(TakesKernel):
         ------
         ValueError      data or parameters that cannot be trained on, also in a single fold
         """
-        built_apart(self, lambda made: made._be_fitted(X, y, sample_weight, groups))
+        n_subtasks = 2 if self.refit else 1
+        fitted_apart(self, lambda made: made._be_fitted(X, y, sample_weight, groups), X, y, sample_weight, n_subtasks)
         return self
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
@@ -142,6 +144,7 @@ class BaseSearch(TakesKernel):
             scorer,
             weights_score(scorer),
             effective_n_jobs(self.n_jobs),
+            self,
         )
         if search.has_columns:
             search.columns()
@@ -164,7 +167,8 @@ class BaseSearch(TakesKernel):
         estimator.set_params(**points[best])
         begun = machine.perf_counter()
         if self.refit:
-            estimator.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+            with refit_task(self, estimator):
+                estimator.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
             self.refit_time_ = machine.perf_counter() - begun
         self.cv_results_, self.best_index_, self.best_params_ = results, best, points[best]
         self.C_ = estimator.C

@@ -33,9 +33,10 @@ from libsvmx.exceptions import warn_caller
 from libsvmx.sklearn.classifiers import SVC
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.rows import matrix_of, weights_of
+from libsvmx.sklearn.tasks import told_of_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.validation.fold_column import ColumnFold
@@ -116,7 +117,7 @@ class Scores:
 
 
 class FoldSearch:
-    """FoldSearch(estimator, X, y, sample_weight, splits, costs, gammas, scorer, score_weights, n_jobs)
+    """FoldSearch(estimator, X, y, sample_weight, splits, costs, gammas, scorer, score_weights, n_jobs, whole)
 
     Parameters
     ----------
@@ -130,6 +131,7 @@ class FoldSearch:
     scorer : callable or None       None: accuracy, or R^2
     score_weights : bool            whether scores know of weights
     n_jobs : int                    threads
+    whole : estimator               whose callbacks are told
 
     Points are counted as ParameterGrid has them: gamma changes first.
     """
@@ -146,9 +148,10 @@ class FoldSearch:
         scorer: Any,
         score_weights: bool,
         n_jobs: int,
+        whole: Any,
     ) -> None:
         self.estimator, self.X, self.y, self.sample_weight = estimator, X, y, sample_weight
-        self.costs, self.gammas, self.scorer, self.n_jobs = costs, gammas, scorer, n_jobs
+        self.costs, self.gammas, self.scorer, self.n_jobs, self.whole = costs, gammas, scorer, n_jobs, whole
         self.is_classifier = isinstance(estimator, SVC)
         self.codes = y
         if self.is_classifier:
@@ -331,12 +334,11 @@ class FoldSearch:
         n = min(self.n_jobs, len(items))
         try:
             if n <= 1:
-                for item in items:
-                    work(item)
+                self.take_all(map(work, items), len(items))
             else:
                 with ThreadPoolExecutor(n) as pool:
                     try:
-                        list(pool.map(work, items))
+                        self.take_all(pool.map(work, items), len(items))
                     except BaseException:
                         self.over.stop(SolveStatus.INTERRUPTED)
                         pool.shutdown(cancel_futures=True)
@@ -348,6 +350,11 @@ class FoldSearch:
                     "StandardScaler or MinMaxScaler.",
                     ConvergenceWarning,
                 )
+
+    def take_all(self, coming: Iterable[None], total: int) -> None:
+        """Wait for all items."""
+        for _ in told_of_each(self.whole, "search", coming, total):
+            pass
 
 
 def numbers_of(rows: Any, n: int) -> IntArray:

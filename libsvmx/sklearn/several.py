@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted
 
-from libsvmx._core.copy_and_swap import at_once, built_apart
+from libsvmx._core.copy_and_swap import at_once
 from libsvmx.exceptions import warn_caller
 from libsvmx.sklearn.base import BaseSVM, TakesKernel
 from libsvmx.sklearn.classifiers import SVC, gives_probabilities
@@ -23,6 +23,7 @@ from libsvmx.sklearn.input_checks import check_parameters, keep_parameters
 from libsvmx.sklearn.pickling import Pickled
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.rows import weights_of
+from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart
 from libsvmx.sklearn.together import fit_together, predicted_together
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 
-class Several(Pickled, TakesKernel):
+class Several(CallbackSupportMixin, Pickled, TakesKernel):
     """What OneVsRestSVC and MultiOutputSVR share. Their parameters are parameters of ``_kind``."""
 
     _kind: ClassVar[type[BaseSVM]]
@@ -72,7 +73,7 @@ class Several(Pickled, TakesKernel):
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        built_apart(self, lambda made: made._be_fitted(X, y, sample_weight))
+        fitted_apart(self, lambda made: made._be_fitted(X, y, sample_weight), X, y, sample_weight)
         return self
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:

@@ -17,6 +17,7 @@ from libsvmx._train.validation.calibration import calibrated
 from libsvmx.api.kernels import raising
 from libsvmx.api.warned import offset_warned
 from libsvmx.sklearn.progress import watched
+from libsvmx.sklearn.tasks import observed
 from libsvmx.sklearn.training import TrainingData, check_exact, train_without_steps
 
 if TYPE_CHECKING:
@@ -69,7 +70,11 @@ def fit_together(
     ]
     total = sum(one._n_solves for one in ones)
     what = f"{type(whole).__name__} fit"
-    with watched(first.verbose, first.callback, what, total) as told, offset_warned(told) as heard:
+    with (
+        watched(first.verbose, first.callback, what, total) as shown,
+        observed(whole, shown, total) as told,
+        offset_warned(told) as heard,
+    ):
         observer = limited(heard, params[0].time_limit)
         with raising(data[0].problem.matrix.source, observer):
             models = list(models_of(first, trainings, Rand(seed), observer))

@@ -306,7 +306,7 @@ def test_a_fold_whose_rows_to_score_count_for_nothing():
     weights = np.r_[np.zeros(60), np.ones(len(HEART[1]) - 60)]
     cv = [(np.arange(60, 270), np.arange(60))]
     with pytest.raises(ValueError, match="rows to score of a fold count for nothing"):
-        FoldSearch(libsvmx.SVC(), *HEART, weights, cv, [1.0], [1.0], None, score_weights=True, n_jobs=1)
+        FoldSearch(libsvmx.SVC(), *HEART, weights, cv, [1.0], [1.0], None, score_weights=True, n_jobs=1, whole=None)
 
 
 def test_a_search_that_trained_no_model_says_so():
@@ -330,6 +330,6 @@ def test_trainings_end_with_the_search():
             return self
 
     split = [(np.arange(100), np.arange(100, 150))]
-    search = FoldSearch(Seen(kernel="sigmoid"), *HEART, None, split, [1.0], [0.1], None, False, 1)
+    search = FoldSearch(Seen(kernel="sigmoid"), *HEART, None, split, [1.0], [0.1], None, False, 1, None)
     search.training(0, 0)
     assert ends == [1]

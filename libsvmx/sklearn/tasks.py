@@ -1,0 +1,117 @@
+"""A fit as the callbacks of scikit-learn, from 1.9 on, see it: a task, and others in it.
+
+    fit                 fitted_apart
+      solve             observed: a task for each dual problem; told_of_each: one for each function
+      search, refit     told_of_each: a task for each training, fold or gamma; refit_task
+
+Without ``set_callbacks``, and of older versions, nobody is told.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from libsvmx._core.copy_and_swap import built_apart
+from libsvmx.sklearn.progress import Watching
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin: ...  # type: ignore[no-redef]
+
+    def with_callbacks(method: Any) -> Any:
+        return method
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from libsvmx._train.observer import Observer
+    from libsvmx.sklearn.progress import Progress
+
+__all__ = ["CallbackSupportMixin", "fitted_apart", "observed", "refit_task", "told_of_each"]
+
+
+def fitted_apart(
+    estimator: Any, fit: Callable[[Any], None], X: Any, y: Any, sample_weight: Any, n_subtasks: int = 1
+) -> None:
+    """``built_apart``, of which callbacks are told; at its end they are given the fitted estimator."""
+    given = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
+
+    def build(made: Any) -> None:
+        if "_skl_callbacks" not in vars(made):
+            fit(made)
+            return
+        context = made._init_callback_context(max_subtasks=n_subtasks)
+        context.call_on_fit_task_begin(estimator=made, **given)
+        fit(made)
+        context.call_on_fit_task_end(estimator=made, reconstruction_attributes={}, **given)
+
+    built_apart(estimator, with_callbacks(build))
+
+
+def _subtask(estimator: Any, name: str, total: int) -> Any:
+    """A task of the fit at hand, of so many others; None if nobody is to be told."""
+    context = vars(estimator).get("_callback_fit_ctx")
+    return None if context is None else context.subcontext(name, max_subtasks=total)
+
+
+def told_of_each(estimator: Any, name: str, results: Iterable[Any], total: int) -> Iterator[Any]:
+    """The ``results``, as they come: each is a task within the task ``name`` of the fit."""
+    task = _subtask(estimator, name, total)
+    if task is None:
+        yield from results
+        return
+    task.call_on_fit_task_begin(estimator=estimator)
+    coming = iter(results)
+    for _ in range(total):
+        one = task.subcontext("training").call_on_fit_task_begin(estimator=estimator)
+        result = next(coming)
+        one.call_on_fit_task_end(estimator=estimator)
+        yield result
+    task.call_on_fit_task_end(estimator=estimator)
+
+
+@contextmanager
+def observed(estimator: Any, observer: Observer, total: int) -> Iterator[Observer]:
+    """The observer of a training of ``total`` dual problems, who tells of each; a callback can end the training."""
+    task = _subtask(estimator, "solve", total)
+    if task is None:
+        yield observer
+        return
+    task.call_on_fit_task_begin(estimator=estimator)
+    told = 0
+
+    def begin() -> Any:
+        return task.subcontext("dual problem").call_on_fit_task_begin(estimator=estimator)
+
+    one = begin()
+
+    def tell(progress: Progress) -> bool:
+        nonlocal told, one
+        ends = False
+        while told < min(progress.done, total):
+            ends |= one.call_on_fit_task_end(estimator=estimator)
+            told += 1
+            one = begin() if told < total else None
+        return ends
+
+    yield Watching(observer, tell, total)
+    if one is not None:  # the training was ended early
+        one.call_on_fit_task_end(estimator=estimator)
+    task.call_on_fit_task_end(estimator=estimator)
+
+
+@contextmanager
+def refit_task(estimator: Any, best: Any) -> Iterator[None]:
+    """Within it, ``best`` is fitted, as a task of the search."""
+    task = _subtask(estimator, "refit", 0)
+    if task is None:
+        yield
+        return
+    with task.propagate_callback_context(best):
+        task.call_on_fit_task_begin(estimator=estimator)  # who is told of by ``best`` is not told twice
+        yield
+    task.call_on_fit_task_end(estimator=estimator)
