@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from libsvmx.api.permutation import PermutationTest, permutation_test
     from libsvmx.api.quantile_intervals import quantile_intervals
     from libsvmx.api.state import State
+    from libsvmx.api.tau_path import TauPath, tau_path
     from libsvmx.api.training import load_model, predict_probability, read_problem, save_model, train
     from libsvmx.api.validation import CrossValidation, LeaveOneOut, cross_validate, leave_one_out
     from libsvmx.enums import KernelType, SvmType
@@ -135,6 +136,7 @@ __all__ = [
     "Sum",
     "SvmType",
     "SvmxError",
+    "TauPath",
     "TrainingPlan",
     "UpdateReport",
     "__version__",
@@ -163,6 +165,7 @@ __all__ = [
     "read_problem",
     "save_model",
     "show_config",
+    "tau_path",
     "train",
 ]
 
@@ -203,6 +206,7 @@ _HOME = {
     "Sum": "api.own_kernel",
     "SvmType": "enums",
     "SvmxError": "exceptions",
+    "TauPath": "api.tau_path",
     "TrainingPlan": "_train.advice",
     "UpdateReport": "_train.updating.transaction",
     "alignment_weights": "api.alignment",
@@ -226,6 +230,7 @@ _HOME = {
     "predict": "api.arrays",
     "quantile_intervals": "api.quantile_intervals",
     "show_config": "api.configuration",
+    "tau_path": "api.tau_path",
 }
 
 # Need scikit-learn, so `import *` does without.

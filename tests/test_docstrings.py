@@ -13,7 +13,7 @@ from support.documents import ROOT
 import libsvmx
 
 # Methods whose docstrings have an example each: those of what users hold on to.
-CLASSES = ("State", "CostPath")
+CLASSES = ("State", "CostPath", "TauPath")
 # What the reference leaves out of a class: of other modules of libsvmx.
 HIDDEN = re.findall(r":exclude-members: (.+)", (ROOT / "docs" / "api" / "updating.rst").read_text(encoding="utf-8"))
 HIDDEN = {name for line in HIDDEN for name in line.split(", ")}

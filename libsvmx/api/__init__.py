@@ -4,7 +4,7 @@
     validation   cross_validate -> CrossValidation, leave_one_out -> LeaveOneOut; both are a Validation
     permutation  permutation_test -> PermutationTest
     many         fit_many
-    cost_path    c_path -> CostPath
+    cost_path    c_path -> CostPath; tau_path: of the same name -> TauPath
     grid         grid_search -> GridSearch
     state        State, a _train.updating.state.State over arrays: add, remove, update, save, load, from_model
     low_rank     low_rank -> LowRankKernel

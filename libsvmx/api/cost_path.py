@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
     from libsvmx._train.updating.cost_curve import Curve
     from libsvmx._typing import FloatArray
 
@@ -86,10 +87,7 @@ class CostPath:
         >>> path.model(3.7).param.C
         3.7
         """
-        if np.ndim(C):
-            raise ParameterError(f"C must be one number, not an array of shape {np.shape(C)}")
-        model = self._costs.model(float(self._checked(C)))
-        return model if self._known is None else self._known.in_model(model)
+        return model_on_the_path(C, "C", self.C, self._costs, self._known)
 
     def decision_values(self, X: Any, C: float, *, threads: int = 0) -> FloatArray:
         """As ``libsvmx.decision_values(path.model(C), X, threads=threads)``.
@@ -115,7 +113,8 @@ class CostPath:
 
     def cv_error(self, C: Any) -> Any:
         """The cross-validated error at C, a number or an array of them: percent of rows that are predicted wrongly by
-        the model that has not seen their fold; of regression the mean squared error. Exact, not interpolated.
+        the model that has not seen their fold; of regression the mean squared error, of quantiles the mean pinball
+        loss. Exact, not interpolated.
 
         Raises ParameterError for a C that is not on the path, and for a path without cross-validation.
 
@@ -130,7 +129,7 @@ class CostPath:
     @property
     def cv_C(self) -> FloatArray:
         """Where ``cv_error`` changes, the ends of the path included: ndarray, shape (k + 1,). Between two of them it is
-        constant with classes, and a parabola in regression."""
+        constant with classes, a parabola in regression, and linear with quantiles."""
         return self._validated.C.copy()
 
     @property
@@ -170,13 +169,35 @@ class CostPath:
 
     def _checked(self, C: Any) -> FloatArray:
         """C as an array. Raises ParameterError where it is not on the path."""
-        try:
-            given = numbers_of(C, "C")
-        except DataError as error:
-            raise ParameterError(str(error)) from None
-        for value in given[~((given >= self.C_min) & (given <= self.C_max))].reshape(-1)[:1].tolist():
-            raise ParameterError(f"C = {value:g} is not on the path, which is from {self.C_min:g} to {self.C_max:g}")
-        return given
+        return on_the_path(C, "C", self.C)
+
+
+def on_the_path(given: Any, name: str, breakpoints: FloatArray) -> FloatArray:
+    """What is given as an array. Raises ParameterError where it is not on the path."""
+    try:
+        values = numbers_of(given, name)
+    except DataError as error:
+        raise ParameterError(str(error)) from None
+    least, most = breakpoints[[0, -1]].tolist()
+    for value in values[~((values >= least) & (values <= most))].reshape(-1)[:1].tolist():
+        raise ParameterError(f"{name} = {value:g} is not on the path, which is from {least:g} to {most:g}")
+    return values
+
+
+def model_on_the_path(given: Any, name: str, breakpoints: FloatArray, costs: Costs, known: KernelRows | None) -> Model:
+    """The model at one point of a path, ``known`` of a kernel of the caller. Raises ParameterError."""
+    if np.ndim(given):
+        raise ParameterError(f"{name} must be one number, not an array of shape {np.shape(given)}")
+    model = costs.model(float(on_the_path(given, name, breakpoints)))
+    return model if known is None else known.in_model(model)
+
+
+def state_to_follow(problem: Problem, known: KernelRows | None, param: Parameter, told: Observer) -> State:
+    """The optimum from which a path begins. Raises DataError, StoppedEarly, …"""
+    try:
+        return train_state(with_all_values(problem, known, told), param, told, State)
+    except StoppedEarly as stop:
+        raise StoppedEarly(stop.status, NO_PATH) from None
 
 
 def c_path(
@@ -201,7 +222,7 @@ def c_path(
 
     Parameters
     ----------
-    X, y : as of ``train``, C-SVC or epsilon-SVR
+    X, y : as of ``train``, C-SVC, epsilon-SVR or quantile regression
     C_min, C_max : float         0 < C_min <= C_max; rows have this C times their weight and that of their class
     n_folds : int or None        folds, those that ``cross_validate`` draws; None: no cross-validation; ``cv`` is
         another name of it
@@ -248,10 +269,7 @@ def c_path(
     check_bounds(problem, largest)
     with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
         told = limited(told, param.time_limit)
-        try:
-            state = train_state(with_all_values(problem, known, told), param, told, State)
-        except StoppedEarly as stop:
-            raise StoppedEarly(stop.status, NO_PATH) from None
+        state = state_to_follow(problem, known, param, told)
         if not state.binaries:
             raise DataError("all rows are of one class: no C makes a difference")
         order, bounds = None, [0]

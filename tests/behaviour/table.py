@@ -272,6 +272,7 @@ INTERIOR = ("crsvm", "crsvm, low rank")
 OF_STATES = (
     "state",
     "c_path",
+    "tau_path",
     "influence",
     "jackknife_plus",
     "full_conformal",
@@ -295,6 +296,11 @@ REFUSALS = (
         "a regression on a low-rank factor predicts",
     ),
     Refusal(("leave_one_out", "start", "seeded"), {"solver": INTERIOR}, CANNOT_START),
+    Refusal(
+        ("tau_path",),
+        {"svm_type": (C_SVC, NU_SVC, ONE_CLASS, EPSILON_SVR, NU_SVR)},
+        "a path along tau is one of quantile regression, not of",
+    ),
     Refusal(OF_STATES, {"solver": INTERIOR}, "choose another solver than crsvm"),
     Refusal(
         (), {"solver": ("crsvm",), "kernel": ("cubic", "rbf", "sigmoid", "precomputed", *NOT_LIBSVMS)}, NEEDS_FEATURES

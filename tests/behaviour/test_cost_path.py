@@ -27,13 +27,21 @@ def some_costs(path, n, seed=0):
     return np.clip(np.concatenate(found), path.C_min, path.C_max)
 
 
+def loss(case, missed):
+    """The sum of what a regression is judged by."""
+    if case.svm_type == libsvmx.SvmType.QUANTILE_SVR:
+        tau = case.options["tau"]
+        return np.maximum(tau * missed, (tau - 1) * missed).sum()
+    return (missed**2).sum()
+
+
 def refitted(case, C, fold_of):
     """The cross-validated error by exact optima of the rows without each fold."""
     missed = 0.0
     for fold in range(fold_of.max() + 1):
         rest, own = case.rows[fold_of != fold], case.rows[fold_of == fold]
         found, y = case.state(rest, C=C).predict(case.tests(own, rest)), case.y(own)
-        missed += ((found - y) ** 2).sum() if case.svm_type.is_regression else 100 * (found != y).sum()
+        missed += loss(case, y - found) if case.svm_type.is_regression else 100 * (found != y).sum()
     return missed / len(fold_of)
 
 

@@ -38,6 +38,7 @@ CALLS = {
     "leave_one_out": over_rows(libsvmx.leave_one_out),
     "grid_search": grid,
     "c_path": lambda case: libsvmx.c_path(case.X(), case.y(), 0.5, 1.0, **case.options),
+    "tau_path": lambda case: libsvmx.tau_path(case.X(), case.y(), 0.4, 0.6, **case.options),
     "fit_many": lambda case: libsvmx.fit_many(case.X(), case.y()[:, None], **case.options),
     "permutation_test": over_rows(libsvmx.permutation_test, 2, 3),
     "influence": lambda case: libsvmx.influence(case.state(), case.tests(), case.y(case.new)),

@@ -8,7 +8,7 @@ import libsvmx
 from libsvmx import DataError, ParameterError, SvmType
 
 from .table import Case, each
-from .test_cost_path import some_costs
+from .test_cost_path import loss, some_costs
 from .test_cross_validation import EPS, near
 from .test_grid_search import axes_of
 from .test_left_out_rows import EXACT, size_of
@@ -310,7 +310,7 @@ def test_paths(solver, task, kernel, mechanism):
     for fold in range(3):
         rest, own = case.rows[fold_of != fold], case.rows[fold_of == fold]
         found, y = case.state(rest, C=C, sample_weight=w[rest]).predict(case.tests(own, rest)), case.y(own)
-        missed += ((found - y) ** 2).sum() if case.svm_type.is_regression else 100 * (found != y).sum()
+        missed += loss(case, y - found) if case.svm_type.is_regression else 100 * (found != y).sum()
     assert path.cv_error(C) == pytest.approx(missed / len(w), rel=1e-7, abs=1e-9)
 
 

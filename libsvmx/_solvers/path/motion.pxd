@@ -12,7 +12,8 @@ cdef struct Pile:       # numbers that become more
 
 cdef class Trace:
     cdef readonly bint keeps            # coefficients, by variable
-    cdef readonly bint squares          # of decision values minus targets
+    cdef readonly bint has_targets      # losses are summed, squares or, with tau >= 0, pinball losses
+    cdef double tau
     cdef readonly Py_ssize_t n_lines
     cdef double first, last             # C at eta = 0 and at eta = 1
     cdef Pile lines, sets, members, crossings

@@ -32,7 +32,7 @@ from libsvmx._core.buffers import filled, zeros
 #
 # Rows that have left, the tests of a fold, have their F up to date on the path: their decision value is F - rho. There are
 # kept where its sign changes, or, for regression, the sum of squares of what it misses of the target: on a line a quadratic
-# function of C, too.
+# function of C, too; or the sum of pinball losses, which bends where a test meets its target.
 
 # Numbers of an entry: C, rho and what follows, see ``line``; variable, beta, beta; line, variable, set; C, test, sign.
 LINE, MEMBER, SET, CROSSING = 11, 3, 3, 3
@@ -46,7 +46,7 @@ cdef double WHOLE = 1.0 - 1e-15
 
 
 cdef class Trace:
-    """Trace(n_tags, keeps=False, tests=None, targets=None)
+    """Trace(n_tags, keeps=False, tests=None, targets=None, tau=None)
 
     Parameters
     ----------
@@ -54,17 +54,19 @@ cdef class Trace:
     keeps : bool                whether coefficients and objectives are kept
     tests : buffer of int32     tags of rows that have left, whose decision values are followed
     targets : buffer of float64, shape (tests,)        of regression; None: signs are followed
+    tau : float or None         of quantile regression: losses are pinball losses, not squares
     """
 
-    def __cinit__(self, Py_ssize_t n_tags, bint keeps=False, tests=None, targets=None):
+    def __cinit__(self, Py_ssize_t n_tags, bint keeps=False, tests=None, targets=None, tau=None):
         cdef const int32_t[::1] chosen = tests if tests is not None else zeros("i", 0)
         cdef Py_ssize_t k
-        self.keeps, self.squares = keeps, targets is not None
+        self.keeps, self.has_targets = keeps, targets is not None
+        self.tau = -1.0 if tau is None else tau
         self.test_of = filled("i", [-1] * n_tags)
         self.position = zeros("i", chosen.shape[0])
         self.positive = filled("b", [-1] * chosen.shape[0])
-        self.target = targets if self.squares else zeros("d", 0)
-        if self.squares and self.target.shape[0] != chosen.shape[0]:
+        self.target = targets if self.has_targets else zeros("d", 0)
+        if self.has_targets and self.target.shape[0] != chosen.shape[0]:
             raise ValueError("tests and targets do not fit together")
         for k in range(chosen.shape[0]):
             if not 0 <= chosen[k] < n_tags:
@@ -87,7 +89,7 @@ cdef class Trace:
 
     def lines_of(self):
         """(C, C at the end, rho, rho at the end, objective, its first and second derivative along the line, from 0 to 1,
-        squares: three coefficients of a polynomial in the same, where the first entry of ``members_of`` is)."""
+        losses: three coefficients of a polynomial in the same, where the first entry of ``members_of`` is)."""
         return of_pile(&self.lines)
 
     def members_of(self):
@@ -99,7 +101,8 @@ cdef class Trace:
         return of_pile(&self.sets)
 
     def crossings_of(self):
-        """(C, test, 1 where its decision value is positive from there on, else 0)."""
+        """(C, test, 1 where its decision value is positive from there on, else 0); of pinball losses (C, line, by how much
+        more they grow from there on, along the whole line)."""
         return of_pile(&self.crossings)
 
     # ---- what a path tells ------------------------------------------------------------------------
@@ -167,13 +170,24 @@ cdef class Trace:
                   double end) except -1 nogil:
         """Decision values of the tests: f at the begin, f + change at the end."""
         cdef Py_ssize_t k, p
-        cdef double f, change, missed
+        cdef double f, change, missed, slope
         cdef bint positive
+        cdef double *bend
         cdef double *entry = self.lines.at + self.lines.size - OF_LINE
         for k in range(self.position.shape[0]):
             p = self.position[k]
             f, change = s.F[p] + begin * dF[p] - rho, length * (dF[p] - drho)
-            if self.squares:
+            if self.has_targets and self.tau >= 0.0:
+                missed = f - self.target[k]
+                slope = 1.0 - self.tau if missed > 0.0 else -self.tau
+                entry[7] += slope * missed
+                entry[8] += slope * change
+                if (missed + change > 0.0) != (missed > 0.0):
+                    bend = more(&self.crossings, OF_OTHERS)
+                    bend[0] = min(C + (end - C) * fabs(missed / change), end)
+                    bend[1], bend[2] = self.n_lines, fabs(change)
+                continue
+            if self.has_targets:
                 missed = f - self.target[k]
                 entry[7] += missed * missed
                 entry[8] += 2.0 * missed * change

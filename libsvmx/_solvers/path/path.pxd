@@ -17,6 +17,7 @@ cdef class Path:
     cdef readonly Motion motion
     cdef int begin(self, Control control) except -1
     cdef int set_joining(self, Py_ssize_t n_fresh) except -1
+    cdef int move_each_with_its_bound(self) except -1
     cdef int move_with_bounds(self, double ratio) except -1
     cdef int restore_sums_at(self, totals) except -1
     cdef int let_go(self) except -1

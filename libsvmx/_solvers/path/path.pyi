@@ -30,7 +30,7 @@ class Path:
         self,
         lower: Buffer,
         upper: Buffer,
-        ratio: float,
+        ratio: float | None,
         control: Control,
         trace: Trace | None = None,
         first: float = ...,

@@ -5,7 +5,7 @@ What can be asked of a path (Karasuyama & Takeuchi 2009), with eta from 0 to 1:
 * ``update``: from the optimum, rows that join (A) grow towards their bounds, and those that leave (R) shrink to 0, all
   together: d beta_A = bound_A - beta_A, d beta_R = -beta_R                                          (eqs. 3, 4)
   With no row on its way, the sums of beta alone move, as they do where nu changes.
-* ``rescale``: bounds move, and take along the beta that rest on them.
+* ``rescale``: bounds move, as with C or tau, and take along the beta that rest on them.
 * ``start``, ``check``: from near the optimum, by a path in the linear term.
 * ``near``: the same from a start that a training has found, where a path would take longer.
 * ``by_smo``: the same by SMO in double, where no path leads on.
@@ -435,12 +435,12 @@ cdef class Path:
                 s.assign(v, JOINING)
         return 0
 
-    def rescale(self, lower, upper, double ratio, Control control, Trace trace=None, double first=1.0,
-                double last=1.0):
+    def rescale(self, lower, upper, ratio, Control control, Trace trace=None, double first=1.0, double last=1.0):
         """The optimum with the bounds ``lower`` and ``upper`` (buffers of float64, shape (per_row * n,)), which are
-        those there are times ``ratio`` > 0 but for rounding, as are the sums. Raises as ``start``.
+        those there are times ``ratio`` > 0 but for rounding, as are the sums; None: bounds move each by itself, and the
+        sums stay. Raises as ``start``.
 
-        ``trace`` writes down the lines of the way, as those from C ``first`` to ``last``.
+        ``trace`` writes down the lines of the way, as those from C, or what else moves them, ``first`` to ``last``.
         """
         cdef PathState s = self.state
         cdef Motion motion = self.motion
@@ -454,7 +454,10 @@ cdef class Path:
         motion.trace = trace
         for v in range(m):
             motion.dlower[v], motion.dupper[v] = final_lower[v] - s.lower[v], final_upper[v] - s.upper[v]
-        self.move_with_bounds(ratio)
+        if ratio is None:
+            self.move_each_with_its_bound()
+        else:
+            self.move_with_bounds(ratio)
         follow(motion)
         motion.bounds_move, motion.trace = False, None
         s.lower[:m], s.upper[:m] = final_lower, final_upper
@@ -474,6 +477,19 @@ cdef class Path:
         s.dbeta[:s.factor.size], motion.dF[:s.n] = 0.0, 0.0
         trace.begin(s, C, C)
         trace.line(s, &motion.velocity[0], &motion.dF[0], 0.0, 0.0, 0.0, -s.level[0], 0.0, False)
+
+    cdef int move_each_with_its_bound(self) except -1:
+        """The moving set are all variables at bounds."""
+        cdef PathState s = self.state
+        cdef Motion motion = self.motion
+        cdef Py_ssize_t v
+        motion.bounds_move = True
+        motion.need_sums()
+        for v in range(s.per_row * s.n):
+            if s.where[v] != MARGIN:
+                motion.start_moving(v, motion.dupper[v] if s.where[v] == AT_UPPER else motion.dlower[v])
+                motion.tick(s.n)
+        return 0
 
     cdef int move_with_bounds(self, double ratio) except -1:
         """The moving set are all variables at bounds but 0."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libsvmx._solvers.path.motion import LINE
+from libsvmx._solvers.path.motion import CROSSING, LINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,8 +79,26 @@ def curve_of_errors(folds: Sequence[FloatArray], n: int, C_min: float, C_max: fl
     return Curve(np.append(places, C_max) if C_max > C_min else places, pieces)
 
 
-def curve_of_squares(folds: Sequence[FloatArray], n: int, C_min: float, C_max: float) -> Curve:
-    """The mean squared error of n rows, from the lines of each fold, entries of a Trace."""
+def bent_lines(lines: FloatArray, bends: FloatArray) -> FloatArray:
+    """Entries of a Trace of pinball losses, cut where a loss bends: it grows by more from there on."""
+    cuts = bends.reshape(-1, CROSSING)
+    cuts = cuts[np.lexsort((cuts[:, 0], cuts[:, 1]))]
+    of = cuts[:, 1].astype(np.intp)
+    has_length = lines[of, 0] < lines[of, 1]
+    cuts, of = cuts[has_length], of[has_length]
+    found = np.insert(lines, of + 1, lines[of], axis=0)
+    at = of + 1 + np.arange(len(of))  # where each cut line goes on
+    more = cuts[:, 2] / (lines[of, 1] - lines[of, 0])
+    for k, C, steeper in zip(at.tolist(), cuts[:, 0].tolist(), more.tolist(), strict=True):
+        begin, end, value, growth = found[k - 1, [0, 1, LINE - 4, LINE - 3]]
+        until = growth * (C - begin) / (end - begin) if end > C else growth
+        found[k - 1, [1, LINE - 3]] = C, until
+        found[k, [0, LINE - 4, LINE - 3]] = C, value + until, growth - until + steeper * (end - C)
+    return found
+
+
+def curve_of_losses(folds: Sequence[FloatArray], n: int, C_min: float, C_max: float) -> Curve:
+    """The mean loss of n rows, from the lines of each fold, entries of a Trace."""
     begins = np.unique(np.concatenate([[C_min], *(lines[:, 0] for lines in folds)]))
     begins = begins[(begins < C_max) | (begins <= C_min)]
     ends = np.append(begins[1:], C_max)

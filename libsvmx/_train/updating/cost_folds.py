@@ -2,7 +2,7 @@
 
 Each fold leaves the optimum over all rows at the smallest C along its path (Karasuyama & Takeuchi 2009), then C grows
 (cost_path.py). Decision values of the rows held out are linear in C between breakpoints, so their predictions change at
-known C, and their squared errors are quadratic there.
+known C, and their squared errors are quadratic there; pinball losses bend at known C.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from libsvmx._train import folds
 from libsvmx._train.limits import ask
 from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.updating.binary_problem import errors_of_a_path
-from libsvmx._train.updating.cost_curve import Curve, curve_of_errors, curve_of_squares
+from libsvmx._train.updating.cost_curve import Curve, bent_lines, curve_of_errors, curve_of_losses
 from libsvmx._train.updating.cost_path import NO_PATH, path_of_all
 from libsvmx._train.zero_weights import nothing_counts, rows_of_state
 
@@ -58,8 +58,8 @@ def followed(
                 observer.counted("fold", k, n_folds)
     if not curves:
         return paths, None
-    curve_of = curve_of_errors if ways.state.param.svm_type.is_classification else curve_of_squares
-    return paths, curve_of(curves, len(order), ways.costs[0], ways.costs[-1])
+    curve_of = curve_of_errors if ways.state.param.svm_type.is_classification else curve_of_losses
+    return paths, curve_of(curves, len(order), ways.ends[0], ways.ends[-1])
 
 
 def fold_curve(ways: Ways, order: Buffer, begin: int, end: int, observer: Observer) -> FloatArray:
@@ -78,7 +78,8 @@ def fold_curve(ways: Ways, order: Buffer, begin: int, end: int, observer: Observ
         raise nothing_counts(problem.sample_weight)
     if not param.svm_type.is_classification:
         trace = trace_without(ways, None, tests, observer, take_float64(problem.targets, tests.data))
-        return np.asarray(trace.lines_of()).reshape(-1, LINE)
+        lines = np.asarray(trace.lines_of()).reshape(-1, LINE)
+        return lines if param.quantile is None else bent_lines(lines, np.asarray(trace.crossings_of()))
     labels = folds.group_classes(take_float64(problem.targets, rest.data))[0]
     crossings = []
     for i, j in combinations(range(len(labels)), 2):
@@ -88,7 +89,7 @@ def fold_curve(ways: Ways, order: Buffer, begin: int, end: int, observer: Observ
         found = np.asarray(trace_without(ways, pair, tests, observer).crossings_of()).reshape(-1, CROSSING)
         for C, test, positive in found.tolist():
             crossings.append((C, int(test), *((i, j) if bool(positive) != turned else (j, i))))
-    return errors_of(crossings, labels, np.asarray(problem.targets)[tests], ways.costs[0])
+    return errors_of(crossings, labels, np.asarray(problem.targets)[tests], ways.ends[0])
 
 
 def trace_without(ways: Ways, pair: Pair, tests: IntArray, observer: Observer, targets: Buffer | None = None) -> Trace:
@@ -104,7 +105,8 @@ def trace_without(ways: Ways, pair: Pair, tests: IntArray, observer: Observer, t
     path.update(0, gone.data, (0.0,), ways.control(observer))
     lower, upper = (bound.copy() for bound in ways.bounds[pair])
     lower[tests] = upper[tests] = 0.0
-    trace = Trace(len(ways.state.problem), tests=filled("i", tests.tolist()), targets=targets)
+    tau = ways.state.param.quantile
+    trace = Trace(len(ways.state.problem), tests=filled("i", tests.tolist()), targets=targets, tau=tau)
     ways.follow(path, (lower, upper), trace, observer)
     return trace
 

@@ -1,9 +1,11 @@
-"""The regularization path: the optimum at every C of an interval, exactly.
+"""The regularization path: the optimum at every C of an interval, exactly; or at every tau of quantile regression.
 
 Hastie, Rosset, Tibshirani & Zhu, The entire regularization path for the support vector machine, JMLR 5, 2004:
 between two breakpoints beta, rho and all decision values are linear in C. The path is the one on which bounds move
 (``Path.rescale``), from the smallest C on, where most rows are at their bound and the margin is small; a Trace writes
-it down. It is led in pieces on which C grows by ``GROWTH``, at whose ends rounding is repaired.
+it down. It is led in pieces on which C grows by ``GROWTH``, at whose ends rounding is repaired. With tau of quantile
+regression both bounds, -C (1 - tau) and C tau, move alike (Takeuchi, Nomura & Kanamori, Nonparametric conditional
+density estimation using piecewise-linear solution path of kernel quantile regression, Neural Computation 21, 2009).
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, Ids
 
 GROWTH = 2.0
+TAU_STEP = 0.1
 AT_UPPER = 1  # a set of a PathState
 # What is told where a call is ended.
 NO_PATH = "there is no path"
@@ -47,18 +50,22 @@ NO_PATH = "there is no path"
 
 
 class Ways:
-    """Ways(state, C_max, threads, observer): what the paths from a state at the smallest C have in common.
+    """Ways(state, last, threads, observer, moved='C'): what the paths from a state at the smallest C have in common.
 
     Kernel values are shared where all of them, and the margins of all threads, fit ``cache_size``.
 
     Attributes
     ----------
-    costs : list of float      C where a piece of the path ends, from the smallest on
+    moved : {'C', 'tau'}       what grows
+    ends : list of float       C where a piece of the path ends, from the smallest on
+    shifts : tuple of float    where lower and upper would be 0
     """
 
-    def __init__(self, state: State, C_max: float, threads: int, observer: Observer) -> None:
+    def __init__(self, state: State, last: float, threads: int, observer: Observer, moved: str = "C") -> None:
         param, problem = state.param, state.problem
-        self.state, self.costs = state, costs_between(param.C, C_max)
+        self.state, self.moved = state, moved
+        self.ends = costs_between(param.C, last) if moved == "C" else taus_between(param.tau, last)
+        self.shifts = (0.0, 0.0) if moved == "C" else (1.0, 0.0)
         budget, n_bytes = param.cache_bytes, 8.0 * len(problem) ** 2
         self.kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
         fits = n_bytes * (1 + threads) <= param.policy.memory_share * budget
@@ -69,12 +76,12 @@ class Ways:
         self.bounds = {pair: self.bounds_of(pair) for pair in state.binaries}
 
     def bounds_of(self, pair: Pair) -> tuple[FloatArray, FloatArray]:
-        """lower and upper for each unit of C: ndarrays, shape (rows of the problem, variables of a row); 0 of a row
-        that is not of the pair."""
-        state = self.state
+        """lower and upper for each unit of C (what they grow by for each of tau): ndarrays, shape (rows of the problem,
+        variables of a row); 0 of a row that is not of the pair."""
+        state, begin = self.state, self.ends[0]
         per_row = state.binaries[pair].state.per_row
         lower, upper = bounds_at(PairIndex(state.param, state.problem, Observer()), pair, state.problem, per_row)
-        return lower / state.param.C, upper / state.param.C
+        return lower / (begin - self.shifts[0]), upper / (begin - self.shifts[1])
 
     def copy_of(self, pair: Pair, observer: Observer) -> Path:
         """The path of a pair, at the smallest C, with a kernel."""
@@ -89,16 +96,24 @@ class Ways:
     def follow(self, path: Path, bounds: tuple[FloatArray, FloatArray], trace: Trace, observer: Observer) -> None:
         """From the smallest C to the largest. Raises PathLost, Stopped, TooLittleMemory."""
         known = 0.0  # to fit
-        if len(self.costs) == 1:
-            path.stand(self.costs[0], trace, self.control(observer))
-        for first, last in pairwise(self.costs):
+        if len(self.ends) == 1:
+            path.stand(self.ends[0], trace, self.control(observer))
+        for first, last in pairwise(self.ends):
             ask(observer)
             rows = np.asarray(path.state.tags)
-            lower, upper = (np.ascontiguousarray(bound[rows] * last).reshape(-1).data for bound in bounds)
-            path.rescale(lower, upper, last / first, self.control(observer), trace, first, last)
+            lower, upper = (
+                (bound[rows] * (last - shift)).reshape(-1).data
+                for bound, shift in zip(bounds, self.shifts, strict=True)
+            )
+            ratio = last / first if self.moved == "C" else None
+            path.rescale(lower, upper, ratio, self.control(observer), trace, first, last)
             if trace.n_bytes > known:
                 known = trace.n_bytes
-                memory.require(known, f"a path of {trace.n_lines} lines so far", "; choose C_max nearer to C_min")
+                memory.require(
+                    known,
+                    f"a path of {trace.n_lines} lines so far",
+                    f"; choose {self.moved}_max nearer to {self.moved}_min",
+                )
 
 
 def costs_between(first: float, last: float) -> list[float]:
@@ -109,6 +124,13 @@ def costs_between(first: float, last: float) -> list[float]:
     n = max(1, ceil(whole / log(GROWTH)))
     inner = [exp(log(first) + whole * k / n) for k in range(1, n)]
     return [first, *(C for C in inner if first < C < last), last]
+
+
+def taus_between(first: float, last: float) -> list[float]:
+    """tau from ``first`` to ``last`` by steps of at most TAU_STEP."""
+    if first == last:
+        return [first]
+    return [float(tau) for tau in np.linspace(first, last, 1 + ceil((last - first) / TAU_STEP))]
 
 
 def bounds_at(index: PairIndex, pair: Pair, problem: Problem, per_row: int) -> tuple[FloatArray, FloatArray]:
@@ -202,22 +224,26 @@ class Costs:
     param : Parameter              with the smallest C
     problem : Problem
     pairs : dict of PairPath
-    C_max : float
+    last : float                   the largest C
+    moved : {'C', 'tau'}           what stands for C
     """
 
     param: Parameter
     problem: Problem
     pairs: dict[Pair, PairPath]
-    C_max: float
+    last: float
+    moved: str = "C"
 
     @property
     def breakpoints(self) -> FloatArray:
         """C from the smallest to the largest, between which all coefficients are linear."""
-        return np.unique(np.concatenate([[self.param.C, self.C_max], *(path.begins for path in self.pairs.values())]))
+        ends = [getattr(self.param, self.moved), self.last]
+        return np.unique(np.concatenate([ends, *(path.begins for path in self.pairs.values())]))
 
     def model(self, C: float) -> Model:
         """The model at C."""
-        param = replace(self.param, C=C)
+        changed: dict[str, Any] = {self.moved: C}
+        param = replace(self.param, **changed)
         index, ids = PairIndex(param, self.problem, Observer()), np.arange(len(self.problem), dtype=np.int64)
         solved = {
             pair: path.at(C, *bounds_at(index, pair, self.problem, path.per_row)) for pair, path in self.pairs.items()

@@ -1,0 +1,167 @@
+"""The quantile curve at every tau of an interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core.records import replace
+from libsvmx._solvers.solver import converted
+from libsvmx._train.limits import limited
+from libsvmx._train.updating.binary_problem import errors_of_a_path
+from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, check_followed, path_of_all
+from libsvmx.api.arrays import decision_values, parameter_of, problem_of
+from libsvmx.api.cost_path import model_on_the_path, on_the_path, state_to_follow
+from libsvmx.api.kernels import KernelRows, asked_for, called
+from libsvmx.api.warned import early_stops_warned
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._typing import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TauPath:
+    """The quantile curve at every tau from ``tau[0]`` to ``tau[-1]``, as ``tau_path`` has found it.
+
+    Attributes
+    ----------
+    tau : ndarray of float64, shape (m,)       breakpoints, ascending, the ends included; between two of them all
+        coefficients, rho and predictions are linear in tau; it cannot be written to
+    """
+
+    tau: FloatArray
+    _costs: Costs
+    _known: KernelRows | None = None  # of a kernel of the caller
+
+    def __repr__(self) -> str:
+        return f"<TauPath, tau from {self.tau[0]:g} to {self.tau[-1]:g}, {len(self.tau)} breakpoints>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a TauPath cannot be pickled: take its model at the tau that is wanted")
+
+    @property
+    def param(self) -> Parameter:
+        """What the path was followed with; its tau is the smallest."""
+        return self._costs.param
+
+    def model(self, tau: float) -> Model:
+        """The model at tau, one as ``train`` gives it. Raises ParameterError for a tau that is not on the path.
+
+        Examples
+        --------
+        >>> import libsvmx
+        >>> path = libsvmx.tau_path([[0.0]] * 9, range(9), 0.1, 0.9)
+        >>> path.model(0.3).predict([[0.0]]).round(6)
+        array([2.])
+        """
+        return model_on_the_path(tau, "tau", self.tau, self._costs, self._known)
+
+    def predict(self, X: Any, tau: Any, *, threads: int = 0) -> FloatArray:
+        """The curves at each tau, a number or an array of them: ndarray, shape (n,) or (n, number of tau).
+
+        Examples
+        --------
+        >>> import libsvmx
+        >>> path = libsvmx.tau_path([[0.0]] * 9, range(9), 0.1, 0.9)
+        >>> path.predict([[0.0]], [0.2, 0.5]).round(6)
+        array([[1., 4.]])
+        """
+        taus = on_the_path(tau, "tau", self.tau)
+        columns = [decision_values(self.model(each), X, threads=threads)[:, 0] for each in taus.reshape(-1).tolist()]
+        return columns[0] if taus.ndim == 0 else np.column_stack(columns)
+
+    def crossing(self, X: Any, tau: Any = None, *, threads: int = 0) -> float:
+        """The share of the rows at which curves cross: one of a larger tau is below one of a smaller tau.
+
+        ``tau``: of these curves; None: at any two tau, for which the breakpoints tell. Exact, but for the tolerance of
+        1e-9 of the largest prediction.
+
+        Examples
+        --------
+        >>> import libsvmx
+        >>> libsvmx.tau_path([[0.0]] * 9, range(9), 0.1, 0.9).crossing([[0.0]])
+        0.0
+        """
+        curves = self.predict(X, self.tau if tau is None else np.sort(np.atleast_1d(tau)), threads=threads)
+        falls = np.diff(curves, axis=1) < -CROSSED * np.abs(curves).max(initial=0.0)
+        return float(falls.any(axis=1).mean()) if len(curves) else 0.0
+
+
+# What a path is exact to, of the largest prediction.
+CROSSED = 1e-9
+
+
+def tau_path(
+    X: Any,
+    y: Any,
+    tau_min: float = 0.05,
+    tau_max: float = 0.95,
+    param: Parameter | None = None,
+    *,
+    sample_weight: Any = None,
+    observer: Observer | None = None,
+    **options: Any,
+) -> TauPath:
+    """The quantile curve at every tau from ``tau_min`` to ``tau_max``: all of them, not some.
+
+    Coefficients are piecewise linear in tau (Takeuchi, Nomura & Kanamori, *Nonparametric conditional density estimation
+    using piecewise-linear solution path of kernel quantile regression*, Neural Computation 21, 2009), so the path is
+    followed from breakpoint to breakpoint, in double, as that of ``c_path`` is.
+
+    Parameters
+    ----------
+    X, y : as of ``train``, a regression
+    tau_min, tau_max : float     0 < tau_min <= tau_max < 1
+    param, sample_weight, observer, **options : as of ``train``, for quantile regression, which ``svm_type`` need not
+        say; tau itself is not looked at
+
+    Returns
+    -------
+    TauPath                      does not depend on the number of threads
+
+    Raises
+    ------
+    ParameterError               also for other formulations and probability estimates, and for a kernel that is not
+        positive semidefinite where the optimum cannot be followed
+    DataError                    as ``train``
+    TooLittleMemory              the path keeps 24 bytes for each row in the margin at each breakpoint
+    StoppedEarly                 ``time_limit``, seconds for the whole call, or the observer has ended it
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import libsvmx
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> y = np.sin(X[:, 0]) + np.random.default_rng(0).normal(scale=0.2, size=50)
+    >>> path = libsvmx.tau_path(X, y, C=10, gamma=1.0)
+    >>> low, middle, high = path.predict(X, [0.1, 0.5, 0.9]).T
+    >>> bool((y < low).mean() <= 0.1), bool((y > high).mean() <= 0.1)
+    (True, True)
+    """
+    tau_min, tau_max = converted("tau_min", tau_min, float), converted("tau_max", tau_max, float)
+    if not 0 < tau_min <= tau_max < 1:
+        raise ParameterError(f"0 < tau_min <= tau_max < 1 is needed, not {tau_min:g} and {tau_max:g}")
+    X, known, options = called(X, options)
+    if param is None:
+        options.setdefault("svm_type", SvmType.QUANTILE_SVR)
+    param = replace(parameter_of(param, options, X=X), tau=tau_min)
+    if param.quantile is None:
+        raise ParameterError(f"a path along tau is one of quantile regression, not of {param.svm_type.name}")
+    check_followed(param)
+    problem, param = problem_of(X, y, param, sample_weight)
+    with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
+        told = limited(told, param.time_limit)
+        state = state_to_follow(problem, known, param, told)
+        with errors_of_a_path(NO_PATH):
+            paths = path_of_all(Ways(state, tau_max, 1, told, "tau"), told)
+        costs = Costs(param, state.problem, paths, tau_max, "tau")
+        breakpoints = costs.breakpoints
+        breakpoints.flags.writeable = False
+        return TauPath(breakpoints, costs, None if known is None else known.copied())
