@@ -7,23 +7,53 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.arrays import ramp
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.records import fields
 from libsvmx._train import probability
+from libsvmx._train.model import BUFFERS, Model
+from libsvmx._train.parameter import Parameter, changed, flat_fields
 from libsvmx._train.prediction import predictor_of
+from libsvmx._train.solve_report import SolveReport
 from libsvmx.api.kernel_values import chosen_rows
 from libsvmx.api.kernels import of_columns
-from libsvmx.enums import KernelType
+from libsvmx.enums import KernelType, SolveStatus
 from libsvmx.sklearn.class_order import pairs_sorted
 
 if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.model import Model
     from libsvmx._typing import Buffer, FloatArray
+
+
+def parts_of_model(model: Model) -> dict[str, Any]:
+    """A model as arrays, numbers and text, of no class of this package: skops lets nothing else pass unasked."""
+    parts = {known.name: getattr(model, known.name) for known in fields(Model)}
+    matrix, arrays = model.vectors, {name: np.asarray(parts[name]) for name in BUFFERS if parts[name] is not None}
+    vectors = [np.asarray(part) for part in (matrix.indptr, matrix.indices, matrix.values)]
+    reports = [{known.name: getattr(report, known.name) for known in fields(report)} for report in model.reports]
+    param = flat_fields(model.param)
+    return {
+        **parts,
+        **arrays,
+        "vectors": (*vectors, matrix.n_columns, matrix.first_index),
+        "reports": reports,
+        "param": param,
+    }
+
+
+def model_of_parts(parts: dict[str, Any]) -> Model:
+    """The model of ``parts_of_model``, checked as any other."""
+    indptr, indices, values, n_columns, first_index = parts["vectors"]
+    vectors = CsrMatrix(indptr.data, indices.data, values.data, n_columns=n_columns, first_index=first_index)
+    reports = [SolveReport(**{**report, "status": SolveStatus(report["status"])}) for report in parts["reports"]]
+    param = changed(Parameter(), parts["param"])
+    buffers = {name: parts[name].data for name in BUFFERS if parts[name] is not None}
+    return Model(**{**parts, **buffers, "vectors": vectors, "reports": reports, "param": param})
 
 
 class FittedModel:
     """FittedModel(model, training_rows=None, vectors=None)
 
-    ``training_rows`` of a callable kernel, or the support vectors among them, as the kernel has prepared them.
+    ``model`` may be given as the parts that it is pickled as. ``training_rows`` of a callable kernel, or the support
+    vectors among them, as the kernel has prepared them.
 
     Attributes
     ----------
@@ -33,7 +63,9 @@ class FittedModel:
 
     __slots__ = ("model", "order", "predicting", "vectors")
 
-    def __init__(self, model: Model, training_rows: Any = None, vectors: Any = None) -> None:
+    def __init__(self, model: Any, training_rows: Any = None, vectors: Any = None) -> None:
+        if isinstance(model, dict):
+            model = model_of_parts(model)
         if training_rows is not None:  # pickles of earlier versions have all of them
             vectors = chosen_rows(training_rows, np.asarray(model.vectors.values).astype(np.intp) - 1)
         self.model: Model = model
@@ -44,7 +76,7 @@ class FittedModel:
         self.order: tuple[Any, Any] | None = None if list(labels) == sorted(labels) else pairs_sorted(labels)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.model, None, self.vectors)
+        return type(self), (parts_of_model(self.model), None, self.vectors)
 
     @property
     def takes_values(self) -> bool:

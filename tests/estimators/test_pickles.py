@@ -46,6 +46,38 @@ def test_nothing_of_scikit_learns_is_inside(name):
         assert again.get_params() == model.get_params()
 
 
+@pytest.mark.parametrize("name", [*NAMES, "QuantileSVR", "LinearSVC", "LinearSVR"])
+def test_skops_needs_two_classes_of_ours(name):
+    io = pytest.importorskip("skops.io")
+    kind = getattr(libsvmx, name)
+    model = kind().fit(X.toarray(), Y)
+    raw = io.dumps(model)
+    classes = [f"{kind.__module__}.{name}", *([] if "Linear" in name else ["libsvmx.sklearn.fitted.FittedModel"])]
+    assert sorted(io.get_untrusted_types(data=raw)) == sorted(classes)
+    again = io.loads(raw, trusted=classes)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.get_params() == model.get_params()
+    if "Linear" not in name:
+        assert again.to_model().reports == model.to_model().reports
+        assert again.to_model().param == model.to_model().param
+
+
+@pytest.mark.parametrize("options", [{"probability": True}, {"solver": "irwls"}, {"kernel": "linear"}, {"C": 1e-9}])
+@pytest.mark.parametrize("name", ["SVC", "SVR"])
+def test_skops_keeps_all_of_a_model(name, options):
+    io = pytest.importorskip("skops.io")
+    if name == "SVR":
+        options = {"epsilon": 9.0, **options}  # no support vector
+        options.pop("probability", None)
+    model = getattr(libsvmx, name)(**options).fit(X, Y)
+    raw = io.dumps(model)
+    again = io.loads(raw, trusted=io.get_untrusted_types(data=raw))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.to_model().reports == model.to_model().reports
+
+
 def test_requested_metadata_survive():
     with sklearn.config_context(enable_metadata_routing=True):
         model = libsvmx.SVC().set_fit_request(sample_weight="weight").set_score_request(sample_weight=True)
