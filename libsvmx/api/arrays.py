@@ -510,11 +510,19 @@ class Fitted(Protocol):
     def to_model(self) -> Model: ...
 
 
+def is_model(model: Any) -> bool:
+    """Whether ``model_of`` takes it."""
+    return isinstance(model, Model) or hasattr(getattr(model, "best_estimator_", model), "to_model")
+
+
 def model_of(model: Any) -> Model:
-    """A Model as it is, of a fitted estimator its ``to_model()``. Raises TypeError for anything else, a State too."""
+    """A Model as it is, of a fitted estimator its ``to_model()``, of a search that of its best estimator.
+
+    Raises TypeError for anything else, a State too.
+    """
     if isinstance(model, Model):
         return model
-    own = None if isinstance(model, type) else getattr(model, "to_model", None)
+    own = None if isinstance(model, type) else getattr(getattr(model, "best_estimator_", model), "to_model", None)
     if own is None:
         hint = "; take its .model" if hasattr(model, "model") else ""
         raise TypeError(f"a Model or a fitted estimator is needed, not a {type(model).__name__}{hint}")

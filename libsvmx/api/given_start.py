@@ -19,7 +19,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.updating.from_model import check_classes, matched_rows
 from libsvmx._train.warm_start import KnownOptima, KnownOptimum, WarmStart
 from libsvmx._train.zero_weights import counting_part
-from libsvmx.api.arrays import model_of, numbers_of
+from libsvmx.api.arrays import is_model, model_of, numbers_of
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError
 
@@ -57,7 +57,7 @@ def warm_start_of(start: Any, problem: Problem, param: Parameter) -> WarmStart:
         labels, bounds, by_class = folds.group_classes(counting.targets)
         order = rows[np.asarray(by_class)]
     shape = (max(len(labels) - 1, 1), len(problem))
-    if isinstance(start, Model) or hasattr(start, "to_model"):
+    if is_model(start):
         table = table_of(model_of(start), problem, counting, param, shape)
     else:
         table = checked_table(start, shape)

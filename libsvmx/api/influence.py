@@ -14,7 +14,7 @@ from libsvmx._train.prediction import labels_of
 from libsvmx._train.updating.binary_problem import errors_of_a_path
 from libsvmx._train.updating.influence import NO_RESULT, left_out
 from libsvmx.api.arrays import targets_of, threads_of, values_of_tests
-from libsvmx.api.state import State
+from libsvmx.api.state import State, check_state
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -98,8 +98,7 @@ def influence(
     >>> int(found.loss.argmax()) in found.rows, found.decision_values.shape == (len(found.rows), 10)
     (True, True)
     """
-    if not isinstance(state, State):
-        raise TypeError(f"a State is needed, train(..., keep_state=True), not a {type(state).__name__}")
+    check_state(state)
     most, state = threads_of(threads), state.copy()
     observer = limited(observer or Observer(), state.param.time_limit)
     model = state.model

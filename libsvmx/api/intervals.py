@@ -31,7 +31,7 @@ from libsvmx.api.arrays import (
     values_of_tests,
 )
 from libsvmx.api.kernels import asked_for, called
-from libsvmx.api.state import State
+from libsvmx.api.state import State, check_state
 from libsvmx.api.training import train
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.enums import SvmType
@@ -396,8 +396,7 @@ def check_kind(param: Parameter) -> None:
 
 def own_copy(state: Any) -> State:
     """A copy of a state whose rows all count alike. Raises TypeError, ParameterError, DataError."""
-    if not isinstance(state, State):
-        raise TypeError(f"a State is needed, train(..., keep_state=True), not a {type(state).__name__}")
+    check_state(state)
     check_kind(state.param)
     if state.param.svm_type.groups > 1:
         raise ParameterError(

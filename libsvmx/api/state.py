@@ -20,6 +20,7 @@ from libsvmx.api.arrays import (
     as_matrix,
     check_width,
     decision_values,
+    is_model,
     is_table,
     model_of,
     parameter_of,
@@ -283,3 +284,10 @@ class State(state.State):
         (3, 1)
         """
         return decision_values(self.model, X, threads=threads)
+
+
+def check_state(given: Any) -> None:
+    """Raise TypeError for what is no State."""
+    if not isinstance(given, State):
+        of_model = ", or State.from_model(X, y, model)" if is_model(given) else ""
+        raise TypeError(f"a State is needed, train(..., keep_state=True){of_model}, not a {type(given).__name__}")

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx._core.records import replace
 from libsvmx._train.model import Model
+from libsvmx.api.arrays import model_of
 from libsvmx.api.kernels import KernelRows
 from libsvmx.api.own_kernel import as_kernel
 from libsvmx.enums import KernelType, SvmType
@@ -168,7 +169,7 @@ class LibsvmFiles:
 
         Parameters
         ----------
-        model : Model
+        model : Model, or fitted estimator
         classes : array of shape (n_classes,), default=None
             The classes in sorted order, of a model with the labels 0, 1, …: label 0 is ``classes[0]``.
         n_features : int, default=None
@@ -191,8 +192,7 @@ class LibsvmFiles:
         >>> libsvmx.SVC.from_model(model).predict([[0.9, 0.2]])
         array([2])
         """
-        if not isinstance(model, Model):
-            raise TypeError(f"a Model is needed, not a {type(model).__name__}")
+        model = model_of(model)
         param = model.param
         if param.svm_type != cls._svm_type:
             raise WrongFormulation(param.svm_type)

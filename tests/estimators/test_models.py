@@ -1,5 +1,7 @@
 """Estimators to and from models, without a file: what functions over arrays and estimators have in common."""
 
+from inspect import isfunction, signature
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -61,9 +63,47 @@ def test_models_of_train_whose_classes_come_in_any_order():
     np.testing.assert_array_equal(rows[made.support_], made.support_vectors_.toarray())
 
 
-def test_every_function_takes_a_fitted_estimator(tmp_path):
+TAKEN = ("compress", "decision_values", "explain", "export", "predict", "predict_probability", "save_model")
+OF_STATES = ("conformal_p_values", "full_conformal", "influence", "jackknife_plus")
+
+
+def test_what_takes_a_model_is_known():
+    """By the names of arguments: what is new is to take a fitted estimator, too, and to be among these."""
+    found = {"model": [], "state": []}
+    for name in libsvmx.__all__:
+        if isfunction(getattr(libsvmx, name)):
+            for argument in signature(getattr(libsvmx, name)).parameters:
+                if argument in found:
+                    found[argument].append(name)
+    assert found["model"] == sorted(TAKEN)
+    assert set(found["state"]) == {*OF_STATES} - {"jackknife_plus"}  # which takes either a state or rows
+
+
+@pytest.mark.parametrize("name", OF_STATES)
+def test_what_takes_a_state_says_how_an_estimator_becomes_one(name):
     fitted = libsvmx.SVC(gamma=0.7).fit(X, CLASSES)
-    model = fitted.to_model()
+    more = (CLASSES[:2],) if name in ("conformal_p_values", "influence") else ()
+    with pytest.raises(TypeError, match=r"or State.from_model\(X, y, model\), not a SVC"):
+        getattr(libsvmx, name)(fitted, X[:2], *more)
+    state = libsvmx.State.from_model(X, CLASSES, fitted, C=1.0)
+    getattr(libsvmx, name)(state, X[:2], *more)
+
+
+@pytest.mark.parametrize(
+    "fitted",
+    [
+        libsvmx.SVC(gamma=0.7, probability=True),
+        libsvmx.SVCCV(Cs=[1.0], gammas=[0.7], probability=True),
+        optional("sklearn.model_selection").GridSearchCV(libsvmx.SVC(gamma=0.7, probability=True), {"C": [1.0]}),
+    ],
+    ids=lambda fitted: type(fitted).__name__,
+)
+def test_every_function_takes_a_fitted_estimator(fitted, tmp_path):
+    fitted.fit(X, CLASSES)
+    model = libsvmx.SVC.from_model(fitted).to_model()
+    for one in (libsvmx.predict, libsvmx.decision_values):
+        np.testing.assert_array_equal(one(fitted, X), one(model, X))
+    np.testing.assert_array_equal(libsvmx.predict_probability(fitted, X)[1], libsvmx.predict_probability(model, X)[1])
     np.testing.assert_array_equal(
         libsvmx.explain(fitted, X[:3], X[3:6]).values, libsvmx.explain(model, X[:3], X[3:6]).values
     )
@@ -72,7 +112,7 @@ def test_every_function_takes_a_fitted_estimator(tmp_path):
     libsvmx.export(model, tmp_path / "same.json")
     assert (tmp_path / "m.json").read_bytes() == (tmp_path / "same.json").read_bytes()
     libsvmx.save_model(tmp_path / "m", fitted)
-    fitted.to_libsvm(tmp_path / "same")
+    libsvmx.save_model(tmp_path / "same", model)
     assert (tmp_path / "m").read_bytes() == (tmp_path / "same").read_bytes()
     state = libsvmx.State.from_model(X, CLASSES, fitted)
     assert sorted(state.model.labels) == sorted(model.labels)
@@ -100,8 +140,8 @@ def test_what_is_no_model():
     with pytest.raises(ValueError, match="codes=True"):
         libsvmx.explain(text, X[:1], X[1:2])
     assert set(libsvmx.predict(text.to_model(codes=True), X)) <= {0.0, 1.0, 2.0}
-    with pytest.raises(TypeError, match="a Model is needed, not a SVC"):
-        libsvmx.SVC.from_model(text)
+    with pytest.raises(TypeError, match="a Model or a fitted estimator is needed, not a list"):
+        libsvmx.SVC.from_model([])
     with pytest.raises(ValueError, match=r"this is a model of EPSILON_SVR$"):
         libsvmx.SVC.from_model(libsvmx.train(X, TARGETS, svm_type="epsilon_svr"))
 
