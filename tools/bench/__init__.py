@@ -5,7 +5,7 @@ Every job is the same three things, a class Job in jobs/: its cases, a run of on
 
     __main__      the command line
     jobs/         training  predicting  reading  seeding (and loo)  grid  updating  chunked  interior  distributed
-                  latencies  estimators  growth;
+                  commands  small  selection  latencies  estimators  growth;
                   ways_to_update, streams: what a process of updating does; trainings: what those that train share
     protocol      Job, and Found: what came of a case
     turns         runs that take turns, and LIBSVM's parts that fit into a time budget

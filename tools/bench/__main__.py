@@ -11,6 +11,9 @@ python -m tools.bench chunked         working sets solved in cache, beside the e
 python -m tools.bench choosing        solver auto beside those that it chooses from
 python -m tools.bench interior        the interior-point method, beside itself unreduced, LIBSVM and LIBLINEAR
 python -m tools.bench distributed     rows on a Dask cluster: equal results, memory, cost of an iteration
+python -m tools.bench commands        whole commands by number of threads and by CPU target
+python -m tools.bench small           svm_train of LIBSVM's Python module and of libsvmx.svmutil on small sets
+python -m tools.bench selection       SVCCV by TorchKM's protocol of model selection, beside its published times
 python -m tools.bench estimators      estimators and searches beside scikit-learn and scikit-learn-intelex
 python -m tools.bench intervals       jackknife+ and CV+ beside MAPIE
 python -m tools.bench kernels         a kernel by name, as a function and as a matrix, beside scikit-learn
@@ -42,6 +45,9 @@ JOBS = (
     "choosing",
     "interior",
     "distributed",
+    "commands",
+    "small",
+    "selection",
     "estimators",
     "intervals",
     "kernels",
@@ -102,8 +108,7 @@ def run(job, options):
             print(job.table(results[-1]).text() if not results[-1].cannot else not_run(results[-1]), flush=True)
             # after each case, so that a long run that is stopped leaves what it has
             if options.json:
-                raw = {"machine": here, "results": [{**found.raw(), "wrong": job.wrong(found)} for found in results]}
-                options.json.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
+                options.json.write_text(raw(job, results), encoding="utf-8")
             if options.markdown:
                 options.markdown.write_text(markdown(job, results), encoding="utf-8")
         for table in job.tables([found for found in results if found.case.part == part and not found.cannot]):
@@ -114,6 +119,12 @@ def run(job, options):
     if any(job.wrong(found) for found in results):
         return 1
     return 0 if any(found.measured() for found in results) else 2
+
+
+def raw(job, results):
+    """JSON, with a line for each case."""
+    lines = ",\n".join(json.dumps({**found.raw(), "wrong": job.wrong(found)}) for found in results)
+    return f'{{"job": "{job.name}",\n"machine": {json.dumps(job.machine)},\n"results": [\n{lines}\n]}}\n'
 
 
 def not_run(found):

@@ -6,6 +6,8 @@ Each is drawn from the seed (n, place in SETS), so it is the same at every run a
     banana        a look-alike of Raetsch's: two crescents that interlock, blurred, columns of mean 0 and deviation 1
     skin-like     three colours of pixels, as in "skin segmentation": skin around one colour, the rest grey with a tint
     covtype-like  ten continuous columns, one of 4 and one of 40 set to 1, classes by a smooth function, with noise
+    mixture-10, mixture-100    as TorchKM's benchmarks draw them: each class N(m, 9 I) around five centres m, of which
+                  those of class -1 are N((2, 0), I), of +1 N((0, 2), I), 2 in one half of the columns; standardized
 """
 
 import numpy as np
@@ -16,6 +18,7 @@ BRIGHTNESS, OWN, TINT = 40.0, 15.0, 35.0  # deviations: of a skin pixel's bright
 BRIGHTEST = 255.0
 CRESCENT_BLUR = 0.3  # as many support vectors as Raetsch's sets have, about a fifth of the rows
 N_AREAS, N_SOILS = 4, 40
+N_CENTRES = 5  # of a class of a mixture
 
 
 def gauss_m(n, random):
@@ -50,6 +53,20 @@ def covtype_like(n, random):
     return np.hstack([Z, np.eye(N_AREAS)[area], np.eye(N_SOILS)[soil]]), noisy(level, random)
 
 
+def mixture(n_columns):
+    def drawn(n, random):
+        y = signs(random.random(n) < 0.5)
+        half = np.arange(n_columns) < n_columns // 2
+        centres = random.standard_normal((2, N_CENTRES, n_columns)) + 2.0 * np.array([half, ~half])[:, None]
+        X = (
+            3.0 * random.standard_normal((n, n_columns))
+            + centres[(y > 0).astype(int), random.integers(N_CENTRES, size=n)]
+        )
+        return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+    return drawn
+
+
 def signs(positive):
     return np.where(positive, 1.0, -1.0)
 
@@ -68,6 +85,7 @@ def noisy(level, random):
 
 
 SETS = {"gauss-m": gauss_m, "banana": banana, "skin-like": skin_like, "covtype-like": covtype_like}
+SETS |= {f"mixture-{n_columns}": mixture(n_columns) for n_columns in (10, 100)}
 
 
 def drawn(name, n):

@@ -1,5 +1,6 @@
-"""What the numbers were measured on and with."""
+"""What the numbers were measured on and with, and when."""
 
+import datetime
 import os
 import platform
 import re
@@ -15,7 +16,7 @@ PACKAGES |= {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex"}
 
 
 def description():
-    """Processor, memory, system and versions; a package that is missing has version None."""
+    """Processor, memory, system, day, load and versions; a package that is missing has version None."""
     info = Path("/proc/cpuinfo")
     found = re.search(r"model name\s*:\s*(.*)", info.read_text()) if info.exists() else None
     names = getattr(os, "sysconf_names", {})
@@ -26,6 +27,7 @@ def description():
         "memory_bytes": pages,
         "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
         "python": platform.python_version(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
         "packages": {name: metadata.version(name) if find_spec(m) else None for name, m in PACKAGES.items()},
     }

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from tools.bench.report import times_range
-from tools.bench.turns import extrapolation, mark, refusals
+from tools.bench.turns import Run, extrapolation, mark, refusals
 
 
 @dataclass
@@ -44,6 +44,12 @@ class Found:
         """Everything, for JSON."""
         kept = {name: getattr(self, name) for name in ("cannot", "n_rows", "n_columns", "note", "told")}
         return {"case": asdict(self.case), **kept, "runs": [run.raw() for run in self.runs]}
+
+    @classmethod
+    def of_raw(cls, raw, case):
+        """What ``raw`` gave of that case."""
+        runs = [Run(run["name"], None, run["results"], run["cannot"], run["about"]) for run in raw["runs"]]
+        return cls(case, **{name: raw[name] for name in ("cannot", "n_rows", "n_columns", "note", "told")}, runs=runs)
 
 
 class Job:

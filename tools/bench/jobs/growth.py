@@ -108,9 +108,7 @@ others one."""
         self.machine = saved["machine"]
         for raw in saved["results"]:
             if (raw["case"]["name"], raw["case"]["part"]) == (case.name, case.part):
-                runs = [Run(run["name"], None, run["results"], run["cannot"], run["about"]) for run in raw["runs"]]
-                kept = {key: raw[key] for key in ("cannot", "n_rows", "n_columns", "note", "told")}
-                return Found(replace(case, rows=raw["case"]["rows"]), runs=runs, **kept)
+                return Found.of_raw(raw, replace(case, rows=raw["case"]["rows"]))
         raise Unavailable(f"{case.name} is not in {path}")
 
     def table(self, found):

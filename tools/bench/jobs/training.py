@@ -25,9 +25,6 @@ WAYS = (
 
 MAIN = (
     Case("a9a-c1", "a9a", "-c 1 -g 0.05 -m 100"),
-    Case("a9a-c1-m2000", "a9a", "-c 1 -g 0.05 -m 2000"),
-    Case("a9a-c100", "a9a", "-c 100 -g 0.5 -m 100"),
-    Case("a9a-c100-m4000", "a9a", "-c 100 -g 0.5 -m 4000"),
     Case("a9a-0.9", "a9a", "-c 1 -g 0.05", factor=0.9),  # no longer 0/1 data, otherwise the same
     Case("w7a", "w7a", "-c 64 -g 7.8125"),
     Case("mnist-parity", "mnist.scale", "-c 10 -g 0.02", rows=10_000, parity=True),
@@ -48,6 +45,9 @@ DEFAULTS = (
 )
 # other formulations, kernels and probability estimates; less memory and more
 SETTINGS = (
+    Case("a9a-c1-m2000", "a9a", "-c 1 -g 0.05 -m 2000"),
+    Case("a9a-c100", "a9a", "-c 100 -g 0.5 -m 100"),
+    Case("a9a-c100-m4000", "a9a", "-c 100 -g 0.5 -m 4000"),
     Case("letter-b1", "letter.scale", "-c 16 -g 2 -b 1"),
     Case("satimage-b1", "satimage.scale", "-c 4 -g 0.5 -b 1"),
     *(Case(f"mnist-parity-m{m}", "mnist.scale", f"-g {1 / 780} -m {m}", rows=10_000, parity=True) for m in (100, 2000)),

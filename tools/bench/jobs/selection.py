@@ -1,0 +1,127 @@
+"""Model selection by the protocol that TorchKM publishes: 50 values of C, 10 folds, then the fit at the best one.
+
+Its scripts sweep lambda, C = 1 / (2 n lambda): 1e-3 to 1e3 over mixtures of normal distributions (table 2), 1e-5 to
+1e-1 over LIBSVM's sets (table 3). gamma is kernlab's sigest of the rows: in table 3 that for ThunderSVM, and twice that
+for TorchKM, whose kernel is exp(-2 sigest d^2). Beside other values of C nothing is claimed. What it publishes was
+measured on an NVIDIA L40S (https://github.com/YikaiZhang95/torchkm, benchmarks/); it leaves out the kernel matrix.
+"""
+
+import time
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from tools.bench import datasets, generated
+from tools.bench.cases import Case
+from tools.bench.measure import Unavailable, measure
+from tools.bench.protocol import TIMES, Found, Job, remarks, rows_of
+from tools.bench.report import Table
+from tools.bench.turns import Run, take_turns
+
+N_COSTS, FOLDS = 50, 10
+LAMBDAS = {"benchmarks": (1e-5, 1e-1), "mixtures": (1e-3, 1e3), "checked": (1e-3, 1e3)}
+# seconds on an L40S; scikit-learn's on a CPU
+PUBLISHED = {
+    "w7a": {"TorchKM": 135.1, "ThunderSVM": 203.1},
+    "a9a-16100": {"TorchKM": 48.5, "ThunderSVM": 108.5},
+    "mixture-10": {"TorchKM": 23.3, "ThunderSVM": 38.0, "scikit-learn": 1131.0},
+    "mixture-100": {"TorchKM": 17.9, "ThunderSVM": 62.7, "scikit-learn": 1975.0},
+}
+OURS, OURS_TWICE, ORACLE = "SVCCV, sigest", "SVCCV, 2 sigest", "GridSearchCV, sigest"
+COLUMNS = {
+    **TIMES,
+    "CPU s": lambda found, run: f"{run.median('cpu'):.2f}",
+    "gamma": lambda found, run: f"{run.last['gamma']:.3g}",
+    "best C": lambda found, run: f"{run.last['best'][0]:.3g}",
+    "score": lambda found, run: f"{run.last['best'][1]:.4f}",
+}
+
+
+class Selection(Job):
+    name = "selection"
+    explained = f"""\
+Seconds by the clock of the whole search on --threads threads: {N_COSTS} values of C, {FOLDS} folds, the last fit.
+Seconds of other programs are those that TorchKM publishes, of an NVIDIA L40S (scikit-learn: a CPU)."""
+    parts: ClassVar = {
+        "benchmarks": "TorchKM's table 3: w7a, and 16,100 rows of a9a in the place of a7a",
+        "mixtures": "TorchKM's table 2: mixtures of 10,000 rows",
+        "checked": "beside GridSearchCV with scikit-learn's SVC",
+    }
+    usual = ("benchmarks", "mixtures")
+
+    def options(self, parser):
+        parser.add_argument("--threads", type=int, default=2, metavar="N", help="(2)")
+
+    def every_case(self, options):
+        return [
+            Case("w7a", "w7a", part="benchmarks"),
+            Case("a9a-16100", "a9a", rows=16_100, part="benchmarks"),
+            Case("mixture-10", "mixture-10", rows=10_000, part="mixtures"),
+            Case("mixture-100", "mixture-100", rows=10_000, part="mixtures"),
+            Case("mixture-10-1500", "mixture-10", rows=1500, part="checked"),
+        ]
+
+    def run(self, case, options):
+        npz = datasets.prepare(case, options.data, options.cache)
+        dataset = datasets.load(npz)
+        found = Found(case, "", len(dataset.targets), int(dataset.indices.max(initial=1)))
+        found.told["published"] = PUBLISHED.get(case.name, {})
+        job = {"call": "jobs.selection:select", "npz": str(npz), "lambdas": LAMBDAS[case.part]}
+        job |= {"dense": case.data in generated.SETS, "threads": options.threads}
+        ways = {OURS: 1.0, OURS_TWICE: 2.0} if case.part != "checked" else {OURS: 1.0, ORACLE: 1.0}
+        for way, factor in ways.items():
+            once = partial(measure, {**job, "way": way, "factor": factor}, options.threads, options.timeout)
+            found.runs.append(Run(way, once, about={"threads": options.threads}))
+        take_turns(found.runs, options.repeat, options.max_seconds_once)
+        ours, theirs = found.last(OURS), found.last(ORACLE)
+        if ours and theirs:
+            apart = np.max(np.abs(np.subtract(ours["scores"], theirs["scores"])))
+            found.told["rows_apart"] = round(float(apart) * found.n_rows)
+        return found
+
+    def table(self, found):
+        notes = [f"{who}: {seconds:,} s, published" for who, seconds in found.told["published"].items()]
+        if "rows_apart" in found.told:
+            notes.append(f"mean scores of all C differ by at most {found.told['rows_apart']} rows")
+        return Table(found.title(), rows_of(found, COLUMNS), [*notes, *remarks(self, found)])
+
+    def wrong(self, found):
+        return ["DIFFER: scores are not those of GridSearchCV"] if found.told.get("rows_apart", 0) > 1 else []
+
+
+def sigest(X):
+    """kernlab's estimate of gamma: the mean of 1 / d^2 at the 10 % and the 90 % quantile of d^2, over n / 2 random
+    pairs of the n rows of X, float64, shape (n, d)."""
+    random, n = np.random.default_rng(1), len(X)
+    squares = ((X[random.integers(n, size=n // 2)] - X[random.integers(n, size=n // 2)]) ** 2).sum(axis=1)
+    return float(np.mean(1.0 / np.quantile(squares[squares > 0], [0.1, 0.9])))
+
+
+def select(job):
+    """In a child: {npz, dense, lambdas, way, factor, threads}"""
+    try:
+        from sklearn.model_selection import GridSearchCV
+        from sklearn.svm import SVC
+
+        from libsvmx import SVCCV
+    except ImportError as reason:
+        raise Unavailable(str(reason)) from None
+    dataset = datasets.load(job["npz"])
+    X, y = datasets.scipy_matrix(dataset), dataset.targets
+    gamma = job["factor"] * sigest(X.toarray())
+    X = X.toarray() if job["dense"] else X
+    costs = 1.0 / (2.0 * len(y) * np.geomspace(*job["lambdas"][::-1], N_COSTS))
+    if job["way"] == ORACLE:
+        search = GridSearchCV(SVC(gamma=gamma), {"C": costs}, cv=FOLDS, n_jobs=job["threads"])
+    else:
+        search = SVCCV(Cs=costs, gammas=[gamma], cv=FOLDS, n_jobs=job["threads"])
+        SVCCV(Cs=[1.0, 2.0], gammas=[gamma], cv=2).fit(np.eye(8), [0, 1] * 4)  # loads what it needs
+    wall, cpu = time.perf_counter(), time.process_time()
+    search.fit(X, y)
+    seconds = {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    best = [float(search.best_params_["C"]), float(search.best_score_)]
+    return {**seconds, "gamma": gamma, "best": best, "scores": search.cv_results_["mean_test_score"].tolist()}
+
+
+JOBS = {"selection": Selection()}
