@@ -24,6 +24,7 @@ def description():
     return {
         "processor": found[1] if found else platform.processor() or platform.machine(),
         "threads": all_threads(),
+        "processors": os.cpu_count(),
         "memory_bytes": pages,
         "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
         "python": platform.python_version(),
