@@ -11,6 +11,7 @@ from support.optional import optional
 import libsvmx
 import libsvmx.plot
 from libsvmx import DataError, ParameterError, SvmxError
+from libsvmx._train.updating.cost_curve import middle
 from libsvmx.plot import regions, surface
 
 matplotlib = optional("matplotlib")
@@ -416,11 +417,18 @@ def test_a_wrong_eps_leaves_no_figure(eps):
 # ---- calibration -------------------------------------------------------------------------------
 
 
+def bins_of(ax, name):
+    """Points on the curve, and grey ones off it, by their probabilities."""
+    points = np.vstack([lines(ax)[name], lines(ax)[f"_{name}"]])
+    return points[np.argsort(points[:, 0])]
+
+
 def test_calibration(ax):
     outcomes = np.array([False, True, True, True, False])
     p = np.array([0.1, 0.15, 0.5, 1.0, 0.0])
     libsvmx.plot.calibration(outcomes, p, n_bins=5, ax=ax)
-    np.testing.assert_allclose(lines(ax)["estimated"], [[0.25 / 3, 1 / 3], [0.5, 1.0], [1.0, 1.0]])
+    np.testing.assert_allclose(bins_of(ax, "estimated"), [[0.25 / 3, 1 / 3], [0.5, 1.0], [1.0, 1.0]])
+    assert not len(lines(ax)["estimated"])  # all bins have few rows
     np.testing.assert_array_equal(lines(ax)["as often as estimated"], [[0, 0], [1, 1]])
     bars = np.array(ax.collections[0].get_segments())
     np.testing.assert_allclose(bars[:, :, 0], np.repeat([[0.25 / 3], [0.5], [1.0]], 2, axis=1))
@@ -439,7 +447,10 @@ def test_calibration_of_a_model(ax):
     libsvmx.plot.calibration(true, {"LIBSVM": p, "certain": (p > 0.5) * 1.0}, ax=ax)
     for k, name in enumerate(("LIBSVM", "certain")):
         counts = ax.child_axes[-1].patches[k].get_data()[0]
-        assert counts[counts > 0] @ lines(ax)[name][:, 1] == pytest.approx(true.sum())
+        points = bins_of(ax, name)
+        assert counts[counts > 0] @ points[:, 1] == pytest.approx(true.sum())
+        on_curve = np.isin(points[:, 0], lines(ax)[name][:, 0])
+        np.testing.assert_array_equal(on_curve, counts[counts > 0] >= 10)
     assert legend(ax) == ["as often as estimated", "LIBSVM", "certain"]
 
 
@@ -473,7 +484,8 @@ def test_path(svm_type, ax):
     assert ax.lines[0].get_drawstyle() == ("steps-post" if svm_type == "c_svc" else "default")
     np.testing.assert_array_equal(lines(ax)["breakpoints"][:, 0], path.C)
     star = ax.lines[-1]
-    assert star.get_marker() == "*" and star.get_xydata().tolist() == [[path.best_C, path.best_error]]
+    chosen = path.best_C if path.param.svm_type.is_regression else middle(*path.near_interval)
+    assert star.get_marker() == "*" and star.get_xydata().tolist() == [[chosen, path.cv_error(chosen)]]
     assert ax.get_xscale() == "log"
     assert ax.get_ylabel() == {"c_svc": "error, %", "epsilon_svr": "mean squared error"}[svm_type]
 
@@ -481,7 +493,26 @@ def test_path(svm_type, ax):
 def test_the_method_of_a_path_draws_the_same(ax):
     path = libsvmx.c_path(HEART, LABELS, 0.1, 1, 3)
     assert path.plot(ax) is ax
-    np.testing.assert_array_equal(ax.lines[-1].get_xydata(), [[path.best_C, path.best_error]])
+    chosen = middle(*path.near_interval)
+    np.testing.assert_array_equal(ax.lines[-1].get_xydata(), [[chosen, path.cv_error(chosen)]])
+
+
+def test_the_interval_near_the_least_error():
+    path = libsvmx.c_path(HEART, LABELS, 0.01, 100, 10, gamma=0.05)
+    share = path.best_error / 100
+    assert path.standard_error == pytest.approx(100 * np.sqrt(share * (1 - share) / len(LABELS)))
+    begin, end = path.near_interval
+    limit = path.best_error + path.standard_error
+    inside = (begin <= path.cv_C) & (path.cv_C < end)
+    assert inside.any() and not inside[:-1].all()
+    assert (path.cv_error(path.cv_C[inside]) <= limit).all()
+    assert path.cv_error(np.nextafter(begin, 0)) > limit
+    assert end == path.C_max or path.cv_error(end) > limit
+    best = path.best_interval
+    assert end / begin >= best[1] / best[0]
+    regression = libsvmx.c_path(HEART, LABELS, 0.1, 1, 3, svm_type="epsilon_svr")
+    with pytest.raises(ParameterError, match="only a path with classes"):
+        regression.standard_error  # noqa: B018
 
 
 def test_no_path(ax):

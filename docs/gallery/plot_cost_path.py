@@ -7,9 +7,9 @@ so the cross-validated error is known at all of them: a step function, which cha
 decision value of a row held out changes its sign.
 
 The points are what a grid of the usual step would see of the curve. Short strokes at the bottom are
-the breakpoints of the path, where a row meets the margin or leaves it. Look how thin the best
-interval is, at the star: that is chance. A range of C over which the error stays low is a better
-choice.
+the breakpoints of the path, where a row meets the margin or leaves it. The least error holds over a
+hair's width of C, which is chance; the shaded range, in which the error stays within one standard
+error of the least, is a better choice, and the star is in its middle.
 """
 
 import sys
@@ -45,5 +45,5 @@ ax.plot(
     label="a grid's points",
 )
 ax.set_title(f"{len(path.C)} breakpoints, {len(path.cv_C) - 2} steps of the error")
-ax.legend()
+ax.legend(loc="upper right", fontsize="small")
 plt.show()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,6 +148,20 @@ class CostPath:
     def best_C(self) -> float:
         """The geometric mean of ``best_interval``."""
         return middle(*self.best_interval)
+
+    @property
+    def standard_error(self) -> float:
+        """Of ``best_error``, in percent, as of a share of so many rows. Raises ParameterError for regression."""
+        if self.param.svm_type.is_regression:
+            raise ParameterError("only a path with classes has a standard error")
+        share = self.best_error / 100
+        return 100 * sqrt(share * (1 - share) / len(self._costs.problem))
+
+    @property
+    def near_interval(self) -> tuple[float, float]:
+        """Where the error is within one ``standard_error`` of the least: of several intervals the one over which C
+        grows by the largest factor. A C in its middle depends less on chance than ``best_C``."""
+        return self._validated.widest_below(self.best_error + self.standard_error)
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the cross-validated error over C, as ``libsvmx.plot.path(path, ax=axes)``; returns the axes.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._solvers.solver import converted
+from libsvmx._train.updating.cost_curve import middle
 from libsvmx.api.arrays import numbers_of
 from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.plot.axes import BEST, COLOURS, EMPHASIS, axes_of, look_of
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 MEANINGS = {"gap": "KKT gap", "number": "iterations", "mu": "complementarity mu", "rows": "rows of the normal matrix"}
 POINTS_OF_PATH = 500  # at which a regression's error is computed, besides breakpoints
 NORMAL_QUANTILE = 1.959964  # of 0.975
+FEW_ROWS = 10  # of a bin, whose share then says little
+FAINT = "0.7"
 HEIGHT_OF_COUNTS, GAP = 0.18, 0.06  # shares of the height of the axes
 
 
@@ -122,7 +125,7 @@ def calibration(outcomes: Any, probabilities: Any, *, n_bins: int = 10, ax: Any 
 
     Probabilities are put into bins of equal width. A point is a bin: its mean probability, and the share of its rows
     with this outcome, with a bar for the 95% interval of a share of so many rows (Wilson's). Good probabilities are
-    near the diagonal. The strip above shows how many rows a bin has.
+    near the diagonal. The strip above shows how many rows a bin has; a bin of fewer than ten is grey, off the curve.
 
     Parameters
     ----------
@@ -171,8 +174,12 @@ def calibration(outcomes: Any, probabilities: Any, *, n_bins: int = 10, ax: Any 
         filled = counts > 0
         means = np.bincount(bins, p, n_bins)[filled] / counts[filled]
         shares = np.bincount(bins, true, n_bins)[filled] / counts[filled]
-        axes.plot(means, shares, **look_of(k), markersize=5, label=name or "estimated")
-        axes.vlines(means, *_wilson(shares, counts[filled]), color=COLOURS[k % len(COLOURS)], alpha=0.5)
+        many, name = counts[filled] >= FEW_ROWS, name or "estimated"
+        colours = np.where(many, COLOURS[k % len(COLOURS)], FAINT)
+        axes.vlines(means, *_wilson(shares, counts[filled]), color=colours, alpha=0.5)
+        axes.plot(means[many], shares[many], **look_of(k), markersize=5, label=name)
+        off = {**look_of(k), "color": FAINT, "linestyle": "none", "markersize": 5}
+        axes.plot(means[~many], shares[~many], **off, label=f"_{name}")  # not in the legend
         strip.stairs(counts, edges, color=COLOURS[k % len(COLOURS)], fill=len(estimates) == 1)
     strip.tick_params(labelbottom=False)
     strip.set_ylabel("rows")
@@ -201,8 +208,9 @@ def _probabilities(given: Any, n: int) -> FloatArray:
 def path(cost_path: Any, *, ax: Any = None) -> Any:
     """Draw the cross-validated error over C: steps with classes, parabolas in regression.
 
-    A star marks ``best_C``, a band ``best_interval``, and short strokes at the bottom the breakpoints of the path over
-    all rows.
+    With classes a band around the error is one standard error wide to either side; ``near_interval``, in which the
+    error is within one of the least, is shaded, and a star marks its middle. In regression a star marks ``best_C``.
+    Short strokes at the bottom are the breakpoints of the path over all rows.
 
     Parameters
     ----------
@@ -238,7 +246,14 @@ def path(cost_path: Any, *, ax: Any = None) -> Any:
         C = np.clip(C, cost_path.C_min, cost_path.C_max)
     error = cost_path.cv_error(C)
     axes = axes_of(ax)
-    axes.axvspan(*cost_path.best_interval, alpha=0.3, color=EMPHASIS, linewidth=1, label="least error")
+    chosen = cost_path.best_C
+    if not regression:
+        widest = cost_path.near_interval
+        chosen = middle(*widest)
+        axes.axvspan(*widest, alpha=0.2, color=EMPHASIS, linewidth=0, label="within 1 SE of the least")
+        band = cost_path.standard_error
+        look = {"step": "post", "alpha": 0.2, "color": COLOURS[0], "linewidth": 0}
+        axes.fill_between(C, error - band, error + band, label="error ± 1 SE", **look)
     axes.plot(C, error, color=COLOURS[0], drawstyle="default" if regression else "steps-post", label="error")
     strokes = {"marker": "|", "color": "0.4", "markersize": 6, "linestyle": "none", "alpha": 0.5}
     axes.plot(
@@ -248,8 +263,9 @@ def path(cost_path: Any, *, ax: Any = None) -> Any:
         label="breakpoints",
         **strokes,
     )
-    axes.plot([cost_path.best_C], [cost_path.best_error], **BEST)
+    axes.plot([chosen], [cost_path.cv_error(chosen)], label=f"C = {chosen:.3g}", **BEST)
     axes.set_xscale("log")
     axes.set_xlabel("C")
     axes.set_ylabel("mean squared error" if regression else "error, %")
+    axes.legend()
     return axes

@@ -66,6 +66,14 @@ class Curve:
         best = max(found, key=lambda interval: interval[1] / interval[0])
         return least, *best
 
+    def widest_below(self, limit: float) -> tuple[float, float]:
+        """Of a curve of steps, the interval with no error above ``limit`` over which C grows by the largest factor."""
+        inside = np.concatenate([[False], self.pieces[:, 0] <= limit, [False]])
+        begins, ends = np.flatnonzero(inside[1:] & ~inside[:-1]), np.flatnonzero(inside[:-1] & ~inside[1:])
+        ends = np.minimum(ends, len(self.C) - 1)  # where the interval of all C is a point
+        widest = int(np.argmax(self.C[ends] / self.C[begins]))
+        return float(self.C[begins[widest]]), float(self.C[ends[widest]])
+
 
 def curve_of_errors(folds: Sequence[FloatArray], n: int, C_min: float, C_max: float) -> Curve:
     """The error in percent of n rows, from (C, change of the number of errors) of each fold."""
