@@ -13,11 +13,12 @@ project = "libsvmx"
 version = release = libsvmx.__version__
 copyright = "the authors of libsvmx"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "docstrings", "links", "mathml", "numbercells"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_design", "sphinxext.opengraph"]
+extensions += ["docstrings", "links", "mathml", "numbercells", "tabs"]
 exclude_patterns = ["extensions", "gallery"]
 
 smartquotes = False  # 'rbf' stays what one types
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3  # as GitHub makes them: [a section](page.md#a-section)
 autodoc_typehints = "none"  # the docstrings say more: shapes, ranges, what a value stands for
 autodoc_member_order = "bysource"
@@ -28,6 +29,10 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_title = f"libsvmx {version}"
 html_copy_source = False
+html_favicon = "_static/favicon.svg"
+html_baseurl = ogp_site_url = "https://libsvmx.github.io/libsvmx/"
+ogp_site_name = project
+copybutton_selector = "div:not(.highlight-output):not(.highlight-text) > div.highlight > pre"  # what one types
 
 if (HERE / "gallery").exists():
     extensions.append("sphinx_gallery.gen_gallery")

@@ -120,3 +120,25 @@ def test_cells_of_numbers_are_known(text, extension):
 def test_cells_of_words_are_known(text, extension):
     pytest.importorskip("docutils")
     assert not extension("numbercells").is_number(text)
+
+
+def test_a_step_for_shell_and_python_becomes_tabs(extension):
+    in_tabs = extension("tabs").in_tabs
+    sh, python, output = "```sh\na | b\n```\n", "```python\nprint(1)\n```\n", "```output\n1\n```\n"
+    found = in_tabs(f"Text.\n\n{sh}\n{output}\n{python}\n{output}\nMore.\n")
+    shell, rest = found.split(":::{tab-item} Python")
+    assert shell.startswith("Text.\n\n::::{tab-set}\n:sync-group: language\n:::{tab-item} Shell\n:sync: sh\n")
+    assert sh in shell and output in shell and python in rest and output in rest
+    assert rest.rstrip().endswith(":::\n::::\n\nMore.")
+    for alone in (f"{sh}\nand\n\n{python}", f"{python}\n{sh}", f"{sh}\n{output}"):
+        assert in_tabs(alone) == alone
+
+
+def test_figures_have_colours_for_dark_pages():
+    """Of each colour of the light page that has another on a dark one."""
+    from tools.figures.style import DARK
+
+    for path in (DOCS / "figures").glob("*.svg"):
+        text = path.read_text(encoding="utf-8")
+        rules = text[text.index("@media (prefers-color-scheme: dark)") : text.index("</style>")]
+        assert all(f'[style*="fill: {light}"]{{fill:{dark}!important}}' in rules for light, dark in DARK.items()), path

@@ -1,4 +1,4 @@
-"""One look for all figures: a width that a telephone shows without zooming, and a light ground, also on dark pages.
+"""One look for all figures: a width that a telephone shows without zooming, and both a light ground and a dark one.
 
 Colours are those of Okabe & Ito, which readers who see few colours can tell apart; where it matters, form or place
 tells the same.
@@ -10,6 +10,9 @@ WIDTH = 5.2  # inches; at 350 pixels, what is left of a telephone's 390, a lette
 INK, MUTED, FAINT, GROUND = "#22262b", "#6b7280", "#d6d9de", "#fcfcfa"
 ALPHA, GAMMA, TIMES = "\N{GREEK SMALL LETTER ALPHA}", "\N{GREEK SMALL LETTER GAMMA}", "\N{MULTIPLICATION SIGN}"
 BLUE, ORANGE, GREEN, RED, SKY, PINK = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7"
+
+# of an SVG on a dark page
+DARK = {INK: "#e4e6ea", MUTED: "#9aa1ac", FAINT: "#3d4249", GROUND: "#131416", BLUE: "#4aa8e0", RED: "#f07c2c"}
 
 SETTINGS = {
     "figure.facecolor": GROUND,
@@ -103,3 +106,16 @@ def arrow(axes, start, end, colour=MUTED, **more):
 def save(figure, path):
     """As SVG the same bytes each time, for one version of matplotlib, which the file names."""
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=200)
+    if path.suffix == ".svg":
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace("</style>", on_dark_pages() + "</style>", 1), encoding="utf-8")
+
+
+def on_dark_pages():
+    """CSS: other colours in the place of those that the elements have."""
+    rules = (
+        f'[style*="{what}: {light}"]{{{what}:{dark}!important}}'
+        for light, dark in DARK.items()
+        for what in ("fill", "stroke")
+    )
+    return f"\n@media (prefers-color-scheme: dark){{{''.join(rules)}}}"
