@@ -32,6 +32,7 @@ html_copy_source = False
 html_favicon = "_static/favicon.svg"
 html_baseurl = ogp_site_url = "https://libsvmx.github.io/libsvmx/"
 ogp_site_name = project
+ogp_social_cards = {"font": "DejaVu Sans"}  # comes with matplotlib, bold, too
 copybutton_selector = "div:not(.highlight-output):not(.highlight-text) > div.highlight > pre"  # what one types
 
 if (HERE / "gallery").exists():

@@ -68,5 +68,8 @@ below.plot(
 below.set(
     xlabel="support vectors kept", ylabel="change of a decision value", ylim=(0, None)
 )
+below.set_xticks(ticks := [2, 5, 10, 20, 50, 100, 200, 400], map(str, ticks))
+below.minorticks_off()
+above.set_title("a1a: from two support vectors to 400")
 below.legend(loc="upper right")
 plt.show()

@@ -58,5 +58,6 @@ ax.set(xlabel="sepal length", ylabel="petal length")
 ax.set_title(
     f"{len(found.retrained)} of {len(y)} rows trained without, {flipped.sum()} labels flip"
 )
-ax.legend()
+ax.get_legend().remove()
+ax.figure.legend(loc="outside lower center", ncols=2)
 plt.show()

@@ -44,4 +44,6 @@ ax.set(xlabel="petal length", ylabel="petal width")
 ax.set_title(
     f"{outside.sum()} of {len(normal)} normal rows outside, {noticed.sum()} of {len(others)} others noticed"
 )
+ax.get_legend().remove()
+figure.legend(loc="outside lower center", ncols=3)
 plt.show()

@@ -67,6 +67,10 @@ for k, (name, label) in enumerate(names.items()):
         label=label,
     )
 ax.axhline(0, color="0.4", linewidth=1, linestyle="--")
-ax.set(xlabel="year", ylabel="mean of prediction - truth, miles per gallon")
+ax.set(
+    title="cars use less and less: what was learnt last is nearest",
+    xlabel="year",
+    ylabel="mean of prediction - truth, miles per gallon",
+)
 ax.legend()
 plt.show()
