@@ -35,7 +35,7 @@ LAYERS = {
         "api clibrary dask cli compat commonutil grid plot sklearn svm svmutil toy __init__",
     ),
     "tools": (
-        "powers_of_five snapshot usages check_layers check_site memory_of_fits oldest toy_page",
+        "powers_of_five snapshot tables usages check_layers check_site memory_of_fits oldest toy_page",
         "command_pages figures trainings_on_threads",
         "bench/__init__ bench/measure bench/cases bench/report bench/generated",
         "bench/machine bench/datasets bench/figures bench/turns",

@@ -9,7 +9,7 @@ from support.optional import optional
 from support.selection import quick_first
 
 import libsvmx
-from tools.figures import left_out, measured, sets, smo, solver_map, tables
+from tools.figures import left_out, sets, smo, solver_map
 from tools.figures.__main__ import FIGURES, main
 from tools.figures.figure import FOLDER, Figure, unlike
 
@@ -18,7 +18,7 @@ optional("matplotlib")
 DOCS = FOLDER.parent
 MOST_BYTES = 100_000
 MEASURED = [name for name, figure in FIGURES.items() if figure.saved() or figure.numbers]  # growth: once it was
-QUICK = ("overview", "where_time_goes", "support_vectors", "smo", "paths", "folds", "left_out", "solver_map")
+QUICK = ("overview", "support_vectors", "smo", "paths", "folds", "left_out", "solver_map")
 
 
 def drawn_by_this_matplotlib(path):
@@ -72,8 +72,6 @@ def test_numbers_that_a_page_tells_of_a_picture_are_its_own():
     crsvm = FIGURES["crsvm"].saved()
     assert f"from all {crsvm['rows']:,} rows of mushrooms down to {crsvm['Q'][-1]}" in page
     assert f"in {len(crsvm['Q'])} iterations" in page
-    profile = FIGURES["where_time_goes"].saved()
-    assert all(f"{share:g} %" in page for share in profile.values())
 
 
 def test_the_solver_map_says_what_its_page_says():
@@ -82,12 +80,6 @@ def test_the_solver_map_says_what_its_page_says():
         assert f"{k}. {' '.join(question.split())} `{solver}`" in page
     own = [str(k) for k, (_, _, _, asked) in enumerate(solver_map.QUESTIONS, 1) if asked]
     assert f"asks questions {', '.join(own[:-1])} and {own[-1]} itself" in page
-
-
-def test_models_of_the_overview_are_equal():
-    found = measured.times()
-    assert {case["model"] for case in found.values()} == {"equal"}
-    assert all(case["libsvmx"] < case["libsvm"] for case in found.values())
 
 
 def test_rows_are_shrunk_when_the_solver_brings_them_back():
@@ -154,9 +146,3 @@ def test_command(tmp_path, capsys, monkeypatch):
     assert (tmp_path / "png" / "solver_map.png").stat().st_size > 10_000
     with pytest.raises(SystemExit):
         main(["nothing"])
-
-
-def test_a_table_that_is_not_there_is_told():
-    assert tables.cells(r"| **a** | b \| c |") == ("a", r"b \| c")
-    with pytest.raises(LookupError, match=r"no table whose heading begins with no \| such"):
-        tables.table("performance.md", "no", "such")

@@ -7,10 +7,9 @@ what is shown can be compared with what the code does today, whatever version of
     figure        Figure: numbers, drawing, and what differs too much
     style         size, fonts and colours of all of them
     sets          the sets in data/, and a training that is ended after so many steps
-    tables        tables of docs/, where a figure shows what was measured for a page
 
     support_vectors  smo  working_sets  paths  folds  left_out  interior_point      a family each, with its paper
     solver_map       which solver when, as questions
-    measured         times: the overview, and where the time goes, from tables of docs/performance.md
+    measured         the overview: times of tools/tables.py, and a row that moves
     growth           times by number of rows, as ``python -m tools.bench growth --figures docs/figures`` leaves them
 """

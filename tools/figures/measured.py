@@ -1,30 +1,24 @@
-"""Figures of times, which are measured for docs/performance.md: its tables are what is drawn.
-
-overview: LIBSVM beside libsvmx from the table of trainings; below, a row that is moved and the boundary that follows.
-where_time_goes: the profile of a training.
-"""
+"""The overview: LIBSVM beside libsvmx, as tools/tables.py has their times; below, a row that is moved and the boundary
+that follows."""
 
 import numpy as np
 
 import libsvmx
+from tools import tables
 from tools.figures import sets, style
-from tools.figures.figure import Figure
+from tools.figures.figure import Figure, rounded
 from tools.figures.support_vectors import CLASSES, FEATURES, ends, plane, shown_in_plane
-from tools.figures.tables import table
 
-PAGE = "performance.md"
-# Of the table of trainings: how its cases begin, and what they are called here; without those of C = 100, in which
-# other work slowed LIBSVM, and those of another cache.
 CASES = {
     "w7a": "w7a",
-    "a9a `-c 1 -g 0.05`": "a9a",
+    "a9a-c1": "a9a",
     "madelon": "madelon",
-    "reuters": "reuters, linear",
-    "a9a with every value times 0.9": "a9a times 0.9",
-    "mnist": "mnist, 10,000 rows",
-    "cpusmall": "cpusmall, regression",
+    "reuters-linear": "reuters, linear",
+    "a9a-0.9": "a9a times 0.9",
+    "mnist-parity": "mnist, 10,000 rows",
+    "cpusmall-svr": "cpusmall, regression",
     "letter": "letter, 26 classes",
-    "abalone": "abalone, nu-SVR",
+    "abalone-nu-svr": "abalone, nu-SVR",
 }
 SOURCE = "seconds of a training, one thread each"
 EVERY, C, MOVED, TO, GRID = 4, 10.0, 8, (0.05, -0.55), 25
@@ -35,13 +29,9 @@ def overview():
 
 
 def times():
-    """Seconds of LIBSVM and of libsvmx with one thread, as the page has them."""
-    rows = table(PAGE, "case", "LIBSVM s", "libsvmx s")
-    found = {}
-    for begins, name in CASES.items():
-        case = next(row for row in rows if row[0].startswith(begins))
-        found[name] = {"libsvm": float(case[1]), "libsvmx": float(case[2]), "model": case[-1]}
-    return found
+    """Seconds of LIBSVM and of libsvmx with one thread, those that are most times as fast first."""
+    found = sorted(tables.named("training", CASES), key=tables.times_faster, reverse=True)
+    return {CASES[one.name]: {way: rounded(one.median(way), 4) for way in ("libsvm", "libsvmx")} for one in found}
 
 
 def moved():
@@ -54,11 +44,6 @@ def moved():
     X, y = np.vstack([np.delete(X, MOVED, axis=0), TO]), np.append(np.delete(y, MOVED), y[MOVED])
     after = shown_in_plane(state, X, y, C, GRID)
     return {"moved": MOVED, "before": before, "after": after, "breakpoints": state.report.breakpoints}
-
-
-def profile():
-    rows = table(PAGE, "share", "what")
-    return {what: float(share.split()[0]) for share, what in rows}
 
 
 def draw_overview(found):
@@ -84,7 +69,7 @@ def draw_overview(found):
     axes.tick_params(axis="y", length=0)
     axes.set(ylim=(-0.5, len(names) - 0.2))
     axes.legend(loc="lower right", borderaxespad=0)
-    above.suptitle("Nine trainings: the same model file, faster", weight="bold", size=11, x=0.02, ha="left")
+    above.suptitle("Trainings: the same model file, faster", weight="bold", size=11, x=0.02, ha="left")
     move(below, found)
     return figure
 
@@ -105,26 +90,4 @@ def move(figure, found):
     right.set_xlabel(f"after {found['breakpoints']} breakpoints of a path")
 
 
-def draw_profile(found):
-    figure, axes = style.panels(2.7)
-    names = list(found)[::-1]
-    axes.barh(range(len(names)), [found[name] for name in names], color=style.BLUE, height=0.62)
-    for place, name in enumerate(names):
-        axes.text(found[name] + 0.6, place, f"{found[name]:g} %", va="center")
-    axes.set(yticks=range(len(names)), yticklabels=[label(name) for name in names], xticks=[])
-    axes.spines.bottom.set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    return figure
-
-
-def label(what):
-    """What a share is, without the functions' names, in lines of at most 31 letters."""
-    import textwrap
-
-    return textwrap.fill(what.split(" (")[0].split(", including")[0], 31)
-
-
-FIGURES = (
-    Figure("overview", overview, draw_overview, close=1e-3),
-    Figure("where_time_goes", profile, draw_profile),
-)
+FIGURES = (Figure("overview", overview, draw_overview, close=1e-3),)

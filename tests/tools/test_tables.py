@@ -1,0 +1,104 @@
+"""Measured tables and numbers of the pages: made from their JSON, and none beside them."""
+
+import json
+import re
+
+import pytest
+
+from tools import tables
+
+# a speed, or a time, in words
+TIMES = "\N{MULTIPLICATION SIGN}"
+TOLD = re.compile(rf"\d[\d.,]*[ ~]?(?:times|{TIMES}|ms|ns|MB/s|s)(?![\w/])")
+MACHINE = {"processor": "P", "threads": 2, "processors": 4, "python": "3.11", "load": [0.25], "date": "2026-01-02"}
+MACHINE |= {"packages": {"libsvmx": "1", "sklearnex": None}}
+
+
+@pytest.mark.parametrize("name", tables.PAGES)
+def test_pages_show_what_was_measured(name):
+    text = (tables.ROOT / name).read_text(encoding="utf-8")
+    assert tables.rendered(text) == text, "python tools/tables.py --write"
+
+
+@pytest.mark.parametrize("name", tables.PAGES)
+def test_no_speed_is_told_that_no_measurement_holds(name):
+    text = tables.BLOCK.sub("", (tables.ROOT / name).read_text(encoding="utf-8"))
+    assert TOLD.findall(re.sub(r"`[^`]*`", "", text)) == []
+
+
+def test_a_speed_in_prose_is_found():
+    found = TOLD.findall(f"1.35 {TIMES} faster, 4 to 120 times, 0.3 ms and 12 s, of 33 sets")
+    assert found == [f"1.35 {TIMES}", "120 times", "0.3 ms", "12 s"]
+
+
+def test_every_block_is_shown():
+    shown = {name for page in tables.PAGES for _, name, _, _ in tables.BLOCK.findall((tables.ROOT / page).read_text())}
+    assert shown == set(tables.BLOCKS)
+
+
+def test_models_and_predictions_are_right():
+    """Of what was measured nothing is wrong, in the words of its job."""
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in tables.FOLDER.glob("*.json")]
+    assert files
+    assert [(file["job"], one["wrong"]) for file in files for one in file["results"] if one["wrong"]] == []
+
+
+@pytest.fixture
+def measurements(tmp_path, monkeypatch):
+    """Writes files of measurements: the cases and seconds of a job on a day."""
+    monkeypatch.setattr(tables, "FOLDER", tmp_path)
+    tables.results.cache_clear()
+
+    def write(name, day, **seconds):
+        runs = {case: [{"name": "libsvmx", "results": [{"seconds": s}] if s else []}] for case, s in seconds.items()}
+        raw = [{"case": {"name": case, "part": "", "folds": 0}, "told": {}, "runs": one} for case, one in runs.items()]
+        file = {"job": "training", "machine": {**MACHINE, "date": day}, "results": raw}
+        (tmp_path / name).write_text(json.dumps(file))
+
+    yield write
+    tables.results.cache_clear()
+
+
+def test_files_of_a_job_add_up_and_the_later_counts(measurements):
+    measurements("1.json", "2026-03-01", a=3.0, b=1.0)
+    measurements("2.json", "2026-02-01", a=5.0, c=100.0, d=None)
+    found = tables.results("training")
+    assert {one.name: one.median("libsvmx") for one in found} == {"a": 3.0, "b": 1.0, "c": 100.0}
+    shown = tables.table(
+        "training",
+        found,
+        {"case": lambda one: one.name, "s": lambda one: tables.digits(one.median("libsvmx")), "none": lambda one: ""},
+    )
+    assert "| case | s |\n|---|---|\n| a | 3.00 |" in shown
+    assert "| c | 100 |" in shown
+    assert "P, 2 of 4 processors, Python 3.11, libsvmx 1; 2026-03-01, load 0.2" in shown
+    assert "2026-02-01" in shown
+
+
+def test_of_a_file_what_is_long_is_left_out(measurements, tmp_path):
+    measurements("small.json", "2026-03-01", a=3.0)
+    file = json.loads((tmp_path / "small.json").read_text())
+    run = file["results"][0]["runs"][0]["results"][0]
+    run |= {"folds": list(range(100)), "output": "x" * 1000, "best": [1.0, 2.0], "said": "x" * 64}
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    (other / "new.json").write_text(json.dumps(file))
+    tables.take(other / "new.json")
+    kept = json.loads((tmp_path / "new.json").read_text())
+    assert kept["results"][0]["runs"][0]["results"] == [{"seconds": 3.0, "best": [1.0, 2.0], "said": "x" * 64}]
+    assert (kept["job"], kept["machine"]) == (file["job"], file["machine"])
+
+
+def test_the_command_names_pages_and_writes_them(tmp_path, monkeypatch, capsys):
+    (tmp_path / "page.md").write_text("Up to <!-- measured: most -->3<!-- end --> times.")
+    monkeypatch.setattr(tables, "ROOT", tmp_path)
+    monkeypatch.setattr(tables, "PAGES", ("page.md",))
+    monkeypatch.setattr(tables, "BLOCKS", {"most": lambda: "4"})
+    monkeypatch.setattr("sys.argv", ["tables.py"])
+    assert tables.main() == 1
+    monkeypatch.setattr("sys.argv", ["tables.py", "--write"])
+    assert tables.main() == 0
+    assert (tmp_path / "page.md").read_text() == "Up to <!-- measured: most -->4<!-- end --> times."
+    monkeypatch.setattr("sys.argv", ["tables.py"])
+    assert tables.main() == 0
+    assert "page.md: written" in capsys.readouterr().out

@@ -1,0 +1,391 @@
+"""Measured tables and numbers of README and docs/, from what `python -m tools.bench JOB --json FILE` writes.
+
+Usage: python tools/tables.py [--write [FILE ...]]      names the pages that are not as they should be, or writes them;
+                                                        a FILE is taken into docs/figures/bench before, without its
+                                                        long lists, such as one with an entry for each fold
+
+A page has <!-- measured: NAME --> and <!-- end -->. What stands between them is BLOCKS[NAME] of today's measurements:
+a table with the machine below it, or a number within a sentence. Several files of a job add up; of a case that is in
+two of them the later day counts.
+"""
+
+import json
+import re
+import statistics
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "figures" / "bench"
+PAGES = ("README.md", "docs/index.md", "docs/performance.md")
+BLOCK = re.compile(r"(<!-- measured: (\S+) -->)(.*?)(<!-- end -->)", re.S)
+MEGABYTE = 1 << 20
+LONGEST = 8  # a list that is kept of a FILE
+LONGEST_TEXT = 100
+
+# of the job training, as the pages call them
+TRAININGS = {
+    "w7a": "w7a `-c 64 -g 7.8125`",
+    "a9a-c1": "a9a `-c 1 -g 0.05`",
+    "a9a-0.9": "a9a with every value times 0.9",
+    "mnist-parity": "mnist.scale, even/odd, `-c 10 -g 0.02`",
+    "madelon": "madelon `-c 1 -g 0.7071`",
+    "reuters-linear": "reuters-money-fx `-t 0`",
+    "cpusmall-svr": "cpusmall `-s 3`, regression",
+    "letter": "letter.scale `-c 16 -g 2`, 26 classes",
+    "abalone-nu-svr": "abalone `-s 4`, regression",
+}
+FEW = ("w7a", "a9a-c1", "mnist-parity", "cpusmall-svr", "letter")
+SEARCHES = {
+    "w7a": "w7a",
+    "a9a-16100": "a9a, first rows (published: a7a, as many)",
+    "mixture-10": "mixture of normal distributions",
+    "mixture-100": "the same",
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a case, as in the JSON; ``machine``: what it ran on."""
+
+    raw: dict
+    machine: dict
+
+    @property
+    def name(self):
+        return self.raw["case"]["name"]
+
+    @property
+    def told(self):
+        return self.raw["told"]
+
+    def runs(self, way):
+        """What each time came to, [] where it was not run."""
+        return next((run["results"] for run in self.raw["runs"] if run["name"] == way), [])
+
+    def median(self, way, key="seconds"):
+        values = [one[key] for one in self.runs(way) if one.get(key) is not None]
+        return statistics.median(values) if values else None
+
+    def ratio(self, way, other):
+        a, b = self.median(way), self.median(other)
+        return a / b if a and b else None
+
+    def last(self, way, key):
+        return self.runs(way)[-1].get(key) if self.runs(way) else None
+
+
+@cache
+def results(job, part=""):
+    """Of each case of a job what was measured last, those of a part alone if one is given."""
+    found = {}
+    files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
+    for file in sorted((file for file in files if file["job"] == job), key=lambda file: file["machine"]["date"]):
+        for raw in file["results"]:
+            case = raw["case"]
+            if any(run["results"] for run in raw["runs"]) and part in ("", case["part"]):
+                found[case["part"], case["name"], case["folds"]] = Result(raw, file["machine"])
+    if not found:
+        raise LookupError(f"{FOLDER} has nothing of job {job} {part}".rstrip())
+    return list(found.values())
+
+
+def named(job, names):
+    """The results of these cases, in this order."""
+    by_name = {result.name: result for result in results(job)}
+    return [by_name[name] for name in names if name in by_name]
+
+
+# ---- cells ---------------------------------------------------------------------------------------
+
+
+def digits(value, least=3):
+    """So many digits, or nothing."""
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 10 ** (least - 1) else f"{value:#.{least}g}"
+
+
+def sampled(result, way):
+    """Seconds, with ~ where they are extrapolated."""
+    mark = "~" if (result.last(way, "measured") or 0) < (result.last(way, "parts") or 0) else ""
+    return mark + digits(result.median(way))
+
+
+def megabytes(result, way):
+    found = result.last(way, "training_bytes")
+    return "" if found is None else f"{found / MEGABYTE:,.0f}"
+
+
+def equality(result):
+    same = {result.last(way, "model_hash") for way in ("libsvmx", "libsvm")}
+    return "equal" if len(same) == 1 else "**differ**"
+
+
+def times_faster(result):
+    return result.ratio("libsvm", "libsvmx")
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def table(job, found, columns):
+    """Markdown; ``columns``: functions of a Result, without those that are empty in all rows."""
+    cells = {name: [cell(result) for result in found] for name, cell in columns.items()}
+    cells = {name: column for name, column in cells.items() if any(column)}
+    lines = [tuple(cells), *zip(*cells.values(), strict=True)]
+    rows = [f"| {' | '.join(line)} |" for line in lines]
+    rows.insert(1, "|" + "---|" * len(cells))
+    return "\n".join(["", *rows, "", measured_on(job, found), ""])
+
+
+def measured_on(job, found):
+    """The command, and of each machine what it is, its load, the day and the versions."""
+    loads = {}
+    for result in found:
+        here = result.machine
+        versions = [f"{name} {version}" for name, version in here["packages"].items() if version]
+        of_all = f"{here['threads']} of {here['processors']} processors"
+        key = f"{here['processor']}, {of_all}, Python {here['python']}, {', '.join(versions)}; {here['date']}"
+        loads.setdefault(key, []).append(here["load"][0] if here["load"] else 0.0)
+    told = [f"{key}, load {max(load):.1f}" for key, load in loads.items()]
+    return f"*`python -m tools.bench {job}`: {' — '.join(told)}*"
+
+
+def trainings():
+    return table(
+        "training",
+        named("training", TRAININGS),
+        {
+            "case": lambda one: TRAININGS[one.name],
+            "rows": lambda one: f"{one.raw['n_rows']:,}",
+            "LIBSVM s": lambda one: digits(one.median("libsvm")),
+            "libsvmx s": lambda one: digits(one.median("libsvmx")),
+            "ratio": lambda one: f"**{digits(times_faster(one), 2)}**",
+            "all threads s": lambda one: digits(one.median("libsvmx-all")),
+            "oneDAL s": lambda one: digits(
+                min(filter(None, (one.median(way) for way in ("sklearnex", "sklearnex-dense"))), default=None)
+            ),
+            "model": equality,
+        },
+    )
+
+
+def few_trainings():
+    return table(
+        "training",
+        named("training", FEW),
+        {
+            "training": lambda one: TRAININGS[one.name],
+            "rows": lambda one: f"{one.raw['n_rows']:,}",
+            "LIBSVM s": lambda one: digits(one.median("libsvm")),
+            "libsvmx s": lambda one: digits(one.median("libsvmx")),
+            "times as fast": lambda one: digits(times_faster(one), 2),
+        },
+    )
+
+
+def memory():
+    return table(
+        "training",
+        named("training", TRAININGS),
+        {
+            "case": lambda one: TRAININGS[one.name],
+            "LIBSVM MB": lambda one: megabytes(one, "libsvm"),
+            "libsvmx MB": lambda one: megabytes(one, "libsvmx"),
+        },
+    )
+
+
+def speed_range():
+    """From the least to the most times as fast."""
+    ratios = [times_faster(one) for one in named("training", TRAININGS)]
+    return f"{min(ratios):.0f} to {max(ratios):.0f} times"
+
+
+def searches():
+    def ours(way):
+        return lambda one: f"{digits(one.median(way))} ({digits(one.median(way, 'cpu'))})" if one.runs(way) else ""
+
+    def published(who):
+        return lambda one: digits(one.told["published"].get(who))
+
+    return table(
+        "selection",
+        named("selection", SEARCHES),
+        {
+            "data": lambda one: SEARCHES[one.name],
+            "rows x features": lambda one: f"{one.raw['n_rows']:,} x {one.raw['n_columns']:,}",
+            "`SVCCV` s (CPU)": ours("SVCCV, sigest"),
+            "with twice gamma": ours("SVCCV, 2 sigest"),
+            "TorchKM, L40S": published("TorchKM"),
+            "ThunderSVM, L40S": published("ThunderSVM"),
+            "scikit-learn, CPU": published("scikit-learn"),
+        },
+    )
+
+
+def small():
+    calls = ("train", "-b 1", "-v 10", "-v 5 -b 1")
+
+    def both(call):
+        return lambda one: " / ".join(digits(1e3 * one.median(way, call), 2) for way in ("libsvm", "libsvmx"))
+
+    heading = {"set": lambda one: one.name, "rows": lambda one: f"{one.raw['n_rows']:,}"}
+    return table(
+        "small", results("small"), heading | {f"`{call}`".replace("`train`", "train"): both(call) for call in calls}
+    )
+
+
+def small_mean():
+    """The geometric mean of all ratios."""
+    calls = ("train", "-b 1", "-v 10", "-v 5 -b 1")
+    ratios = [one.median("libsvm", call) / one.median("libsvmx", call) for one in results("small") for call in calls]
+    return f"{statistics.geometric_mean(ratios):.1f}"
+
+
+def threads():
+    found = results("commands", "threads")
+    counts = sorted({run["name"] for one in found for run in one.raw["runs"]}, key=int)
+
+    def gain(one):
+        return digits(one.ratio("1", max((run["name"] for run in one.raw["runs"]), key=int)))
+
+    columns = {"run": lambda one: f"`{one.name}`"}
+    columns |= {f"{n} thread{'s' * (n != '1')} s": lambda one, n=n: digits(one.median(n)) for n in counts}
+    columns["gain"] = gain
+    return table("commands --part threads", found, columns)
+
+
+def targets():
+    columns = {"case": lambda one: f"{one.name} `{one.raw['case']['options']}`"}
+    columns |= {f"{name} s": lambda one, name=name: digits(one.median(name)) for name in ("avx512", "avx2", "baseline")}
+    return table("commands --part targets", results("commands", "targets"), columns)
+
+
+def predicting():
+    columns = {"rows of": lambda one: one.name, "svm-predict s": lambda one: digits(one.median("svm-predict, 1"))}
+    columns |= {"svmx-predict s": lambda one: digits(one.median("svmx-predict, 1"))}
+    columns |= {"ratio": lambda one: digits(one.ratio("svm-predict, 1", "svmx-predict, 1"), 2)}
+    columns |= {"2 threads s": lambda one: digits(one.median("svmx-predict, 2"))}
+    return table("predicting", results("predicting"), columns)
+
+
+def reading():
+    def rate(way):
+        return lambda one: f"{one.told['bytes'] / 1e6 / one.median(way):,.0f}" if one.runs(way) else ""
+
+    columns = {"MB/s": lambda one: one.name, "MB": lambda one: f"{one.told['bytes'] / 1e6:.1f}"}
+    return table(
+        "reading", results("reading"), columns | {who: rate(who) for who in ("libsvmx", "LIBSVM", "scikit-learn")}
+    )
+
+
+def beside_libsvm(way):
+    """Seconds, and how many times as long LIBSVM takes."""
+
+    def cell(one):
+        ratio = one.ratio("LIBSVM", way)
+        return digits(one.median(way)) + (f" ({digits(ratio, 2)})" if ratio else "")
+
+    return cell
+
+
+def seeding():
+    columns = {
+        "set, folds": lambda one: f"{one.name} `{one.raw['case']['options']}`, {one.raw['case']['folds']}",
+        "LIBSVM": lambda one: sampled(one, "LIBSVM"),
+        "`none`": beside_libsvm("none"),
+        "`sir`, chain": beside_libsvm("sir-chain"),
+        "`auto`": beside_libsvm("auto"),
+        "rows predicted unlike `none`": lambda one: str(one.told["auto"]["unlike_exact"]),
+    }
+    return table("seeding", results("seeding"), columns)
+
+
+def grid():
+    columns = {
+        "`svmx-grid`": lambda one: f"{one.name}, {one.raw['note'].removeprefix('grid of ')}",
+        "LIBSVM": lambda one: sampled(one, "LIBSVM"),
+        "`--seeder none`": beside_libsvm("svmx-grid, none"),
+        "`auto`": beside_libsvm("svmx-grid"),
+    }
+    return table("grid", results("grid"), columns)
+
+
+BLOCKS = {
+    "trainings": trainings,
+    "few-trainings": few_trainings,
+    "memory": memory,
+    "speed": speed_range,
+    "searches": searches,
+    "small": small,
+    "small-mean": small_mean,
+    "threads": threads,
+    "targets": targets,
+    "predicting": predicting,
+    "reading": reading,
+    "seeding": seeding,
+    "grid": grid,
+}
+
+
+# ---- pages ---------------------------------------------------------------------------------------
+
+
+def rendered(text):
+    """A page with its blocks as they should be."""
+
+    def block(found):
+        begin, name, _, end = found.groups()
+        return begin + BLOCKS[name]() + end
+
+    return BLOCK.sub(block, text)
+
+
+def brief(value):
+    """Of JSON, what is not long."""
+    if isinstance(value, dict):
+        return {key: brief(one) for key, one in value.items() if not is_long(one)}
+    return [brief(one) for one in value] if isinstance(value, list) else value
+
+
+def is_long(value):
+    return (
+        len(value) > (LONGEST if isinstance(value, list) else LONGEST_TEXT) if isinstance(value, list | str) else False
+    )
+
+
+def take(path):
+    """Keeps a file of measurements beside the others."""
+    file = json.loads(path.read_text(encoding="utf-8"))
+    lines = ",\n".join(json.dumps(brief(one)) for one in file["results"])
+    head = f'"job": "{file["job"]}",\n"machine": {json.dumps(file["machine"])}'
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / path.name).write_text(f'{{{head},\n"results": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def main():
+    writes, *files = sys.argv[1:] or [""]
+    if writes not in ("", "--write"):
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    for name in files:
+        take(Path(name))
+    wrong = []
+    for name in PAGES:
+        path = ROOT / name
+        text = path.read_text(encoding="utf-8")
+        if (new := rendered(text)) != text:
+            wrong.append(name)
+            if writes:
+                path.write_text(new, encoding="utf-8")
+    done = "written" if writes else "not as it was measured; python tools/tables.py --write"
+    print("\n".join(f"{name}: {done}" for name in wrong) or "tables: as they were measured")
+    return int(bool(wrong) and not writes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
