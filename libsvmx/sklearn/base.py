@@ -167,12 +167,12 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
             With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A callable kernel, which may
-            be a ``libsvmx.Kernel``, is given rows of X, and X as it is; for predictions test rows, and the support
+            be a ``libsvmx.Kernel``, is called with rows of X and with X; in predictions with test rows and support
             vectors.
         y : array of shape (n_samples,)
-            Labels of any kind, or targets.
+            Class labels of any type, or targets.
         sample_weight : array of shape (n_samples,), default=None
-            What each row counts for: 2 is the row twice. A row of weight 0 or less is left out.
+            Weights of the rows: 2 counts a row twice; rows of weight 0 or less are left out.
 
         Returns
         -------
@@ -180,7 +180,8 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
 
         Raises
         ------
-        ValueError      data or parameters that cannot be trained on
+        ValueError
+            Invalid data or parameters.
         """
         return self._fit(X, y, sample_weight, keep=self.keep_rows, exact=self.refine)
 

@@ -69,9 +69,9 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         Returns
         -------
         array of float64
-            Of two classes shape (n_samples,), positive for ``classes_[1]``. Of k classes with
-            ``decision_function_shape="ovr"`` shape (n_samples, k): votes, and confidences that break ties; with
-            "ovo" shape (n_samples, k (k - 1) / 2), of the pairs (0, 1), (0, 2), …, positive for the first of a pair.
+            With two classes shape (n_samples,), positive for ``classes_[1]``. With k classes and
+            ``decision_function_shape="ovr"`` shape (n_samples, k), votes plus confidences that break ties; with "ovo"
+            shape (n_samples, k (k - 1) / 2), for pairs (0, 1), (0, 2), …, positive for the first class of a pair.
         """
         return at_once(self)._decision_values(X)
 
@@ -83,18 +83,21 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
     @OfferedIf(may_go_on)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Rows join, as in ``SVR.partial_fit``; a label that is new makes a new class, trained against each other one.
+        """Add rows, as ``SVR.partial_fit`` does; a new label makes a new class, trained against each other one.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,)       with the first call of two classes at least
-        classes : array, default=None         need not be given; labels that are not among them are refused
+        y : array of shape (n_samples,)
+            Class labels; at least two classes in the first call.
+        classes : array, default=None
+            All classes; optional. Labels that are not among them are refused.
         sample_weight : array of shape (n_samples,), default=None
 
         Returns
         -------
-        self, with the new rows at the end of ``row_ids_``
+        self
+            With the new rows at the end of ``row_ids_``.
         """
         if classes is not None and not np.isin(y, classes).all():
             raise ValueError("y has labels that are not among classes")
@@ -120,7 +123,8 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
 
         Returns
         -------
-        array of shape (n_samples,), of ``classes_``
+        array of shape (n_samples,)
+            Elements of ``classes_``.
         """
         return at_once(self)._predictions(X)
 
@@ -137,10 +141,10 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
 
     @available_if(gives_probabilities)
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes by Platt's method, with ``probability`` only.
+        """Class probabilities by Platt's method; needs ``probability``.
 
-        They come from a cross-validation over the training rows, so the most probable class may differ from what
-        ``predict`` says, and of few rows they mean little.
+        They come from a cross-validation over the training rows: the most probable class may differ from that of
+        ``predict``, and with few rows they mean little.
 
         Parameters
         ----------
@@ -148,7 +152,8 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
 
         Returns
         -------
-        array of float64, shape (n_samples, n_classes), columns as ``classes_``
+        array of float64, shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
         """
         now = at_once(self)
         tests = now._tests(X)
@@ -221,48 +226,84 @@ class SVC(BaseClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0                    cost, > 0; inf is a hard margin
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, a name of docs/kernels.md, or callable, default='rbf'
-    degree : int, default=3                   of the polynomial kernel
-    gamma : {'scale', 'auto'} or float, default='scale'      1 / (n_features * X.var()), 1 / n_features
-    coef0 : float, default=0.0                constant of the polynomial and the sigmoid kernel
-    shrinking : bool, default=True            leave out rows that seem to stay at a bound: the same optimum, faster
-    probability : bool or 'cv', default=False      by Platt's method: five more trainings for each pair, of folds of its
-                                              own, as LIBSVM has them; 'cv': of folds of all rows
-    tol : float, default=1e-3                 training ends when the KKT gap is smaller
-    cache_size : float, default=200           MB for kernel rows
-    class_weight : dict, 'balanced' or None, default=None    C of a class is its weight * C
-    verbose : bool, default=False             draw a bar (on a terminal, with tqdm), or print LIBSVM's transcript
-    max_iter : int, default=-1                of the solver for each pair of classes, -1 for no limit but that of
-                                              LIBSVM where C is infinite
+    C : float, default=1.0
+        Cost, > 0; inf is a hard margin.
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+        Kernel function; docs/kernels.md has further names. A callable returns the kernel matrix of two sets of rows.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        Kernel coefficient; 'scale' is 1 / (n_features * X.var()), 'auto' is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant of the polynomial and the sigmoid kernel.
+    shrinking : bool, default=True
+        Leave out rows that seem to stay at a bound: same optimum, faster.
+    probability : bool or 'cv', default=False
+        Whether to fit Platt's sigmoids, for ``predict_proba``. True: five more trainings for each pair of classes, as
+        in LIBSVM; 'cv': one cross-validation over all rows.
+    tol : float, default=1e-3
+        Tolerance of the stopping criterion, the KKT gap.
+    cache_size : float, default=200
+        Memory for kernel rows, in MB.
+    class_weight : dict, 'balanced' or None, default=None
+        Factor of C for each class; 'balanced': inversely proportional to its number of rows.
+    verbose : bool, default=False
+        Show a progress bar (on a terminal, with tqdm), else print LIBSVM's transcript.
+    max_iter : int, default=-1
+        Maximum number of iterations for each pair of classes; -1: no limit, except LIBSVM's for infinite C.
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
-    break_ties : bool, default=False          predict by the decision values of 'ovr', not by votes
-    random_state : int, RandomState or None, default=None    draws the folds behind probabilities
-    solver : {'smo', 'auto', 'chunked', 'irwls', 'crsvm'} or Solver, default='smo'      'smo' is LIBSVM's path
-    n_jobs : int or None, default=None        threads, as joblib counts: None is 1, -1 all; no result depends on it
-    max_time : float or None, default=None    seconds after which training ends with what it has
-    warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
-    refine : bool, default=False              follow the exact path to the optimum of the kernel in double
-    keep_rows : bool, default=False           keep the training rows, for partial_fit, unlearn and loo_decision_function
-    callback : callable or None, default=None      is called with a Progress; returning True ends the fit
+        Columns of ``decision_function``: one for each class, or one for each pair of classes.
+    break_ties : bool, default=False
+        Predict by the decision values of 'ovr' instead of by votes.
+    random_state : int, RandomState or None, default=None
+        Seed of the folds that probabilities are fitted on.
+    solver : {'smo', 'auto', 'chunked', 'irwls', 'crsvm'} or Solver, default='smo'
+        'smo' follows LIBSVM's path; for the others see docs/solvers.md.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib: None is 1, -1 all. Results do not depend on it.
+    max_time : float or None, default=None
+        Time limit of a fit in seconds; the result so far is kept.
+    warm_start : bool, default=False
+        Start from the last fit, if it was on the same rows and classes.
+    refine : bool, default=False
+        Follow the exact path to the optimum of the kernel in double precision.
+    keep_rows : bool, default=False
+        Keep the training rows, for ``partial_fit``, ``unlearn`` and ``loo_decision_function``.
+    callback : callable or None, default=None
+        Called with a Progress during the fit; returning True ends it.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)                       in sorted order
+    classes_ : array of shape (n_classes,)
+        Class labels in sorted order.
     class_weight_ : array of float64, shape (n_classes,)
-    support_ : array of int32, shape (n_sv,)                     rows that are support vectors, by class
+        Factor of C for each class.
+    support_ : array of int32, shape (n_sv,)
+        Indices of the support vectors, grouped by class.
     support_vectors_ : array or sparse, shape (n_sv, n_features)
+        Support vectors.
     n_support_ : array of int32, shape (n_classes,)
+        Number of support vectors of each class.
     dual_coef_ : array or sparse, shape (n_classes - 1, n_sv)
+        Coefficients of the support vectors, laid out as in scikit-learn.
     intercept_ : array of float64, shape (n_classes (n_classes - 1) / 2,)
-    coef_ : array or sparse, shape (n_classes (n_classes - 1) / 2, n_features)      of a linear kernel
+        Intercepts, one for each pair of classes.
+    coef_ : array or sparse, shape (n_classes (n_classes - 1) / 2, n_features)
+        Weights of the features; only with a linear kernel.
     n_iter_ : array of int32, shape (n_classes (n_classes - 1) / 2,)
-    probA_, probB_ : arrays of float64                           Platt's sigmoids
-    fit_status_ : int                                            0, or 1 if training ended before ``tol`` was reached
-    optimality_ : float                                          largest KKT gap of a dual problem
-    shape_fit_ : tuple                                           of X
-    row_ids_ : array of int64                                    numbers of the rows that are kept, as of ``unlearn``
-    n_features_in_, feature_names_in_                            as scikit-learn has them
+        Iterations for each pair of classes.
+    probA_, probB_ : array of float64
+        Slopes and offsets of Platt's sigmoids.
+    fit_status_ : int
+        0, or 1 if training ended before ``tol`` was reached.
+    optimality_ : float
+        KKT gap at the end, the largest of all dual problems.
+    shape_fit_ : tuple
+        Shape of X.
+    row_ids_ : array of int64
+        Ids of the kept rows, for ``unlearn``.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Examples
     --------

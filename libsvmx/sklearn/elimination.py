@@ -100,26 +100,34 @@ class Step(NamedTuple):
 class SVMRFE(RFE):
     """Recursive feature elimination by an SVM with a linear or an RBF kernel: scikit-learn's RFE, faster.
 
-    The features whose loss changes the margin least are left out, and the SVM is trained on the others, until as many
-    are left as are wanted. Of a linear kernel these are the features, and the ranking, of RFE. No kernel value is
-    computed twice, and each training starts from the last one. ``max_time`` of the estimator is for the whole call;
-    once it is over while features are left out, StoppedEarly is raised.
+    Leaves out the features whose loss changes the margin least and retrains on the others, until
+    ``n_features_to_select`` remain. With a linear kernel, features and ranking are those of RFE. No kernel value is
+    computed twice, and each training starts from the last one. ``max_time`` of the estimator limits the whole call,
+    which raises StoppedEarly if it is exceeded while features are being left out.
 
     Parameters
     ----------
-    estimator : SVC, SVR or QuantileSVR      with kernel 'linear' or 'rbf'
-    n_features_to_select : int, float or None, default=None      how many are to be left, or which share; None is half
-    step : int or float, default=1            how many are left out at a time, or which share of all features
+    estimator : SVC, SVR or QuantileSVR
+        SVM with kernel 'linear' or 'rbf'.
+    n_features_to_select : int, float or None, default=None
+        Number of features to keep, or their share; None is half.
+    step : int or float, default=1
+        Number of features to leave out at a time, or their share of all features.
 
     Attributes
     ----------
-    ranking_ : array of int, shape (n_features,)      1 of those that are left; the larger, the earlier it was left out
-    support_ : array of bool, shape (n_features,)     of those that are left
-    n_features_ : int                         how many are left
-    ties_ : list of arrays of int             of each step in which chance decided, the features that counted the same
-                                              and of which some were left out and others not: the first ones were
-    estimator_ : estimator                    trained on the features that are left
-    classes_, n_features_in_, feature_names_in_      as of RFE
+    ranking_ : array of int, shape (n_features,)
+        Rank of each feature: 1 for those kept; the larger, the earlier it was left out.
+    support_ : array of bool, shape (n_features,)
+        Mask of the features kept.
+    n_features_ : int
+        Number of features kept.
+    ties_ : list of arrays of int
+        For each step with a tie, the tied features; the first ones of them were left out.
+    estimator_ : estimator
+        Model trained on the features kept.
+    classes_, n_features_in_, feature_names_in_
+        As in RFE.
 
     Examples
     --------
@@ -147,7 +155,7 @@ class SVMRFE(RFE):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Leave features out.
+        """Eliminate features.
 
         Parameters
         ----------
@@ -279,23 +287,30 @@ def eliminated(
 class SVMRFECV(SVMRFE):
     """``SVMRFE`` whose number of features is chosen by cross-validation: scikit-learn's RFECV, faster.
 
-    In each fold features are left out by its training rows, and each training on the way is scored on the others; then
-    features are left out by all rows. Of numbers with equal mean scores the least is taken.
+    Each fold eliminates features on its training rows and scores every model on its other rows; then features are
+    eliminated on all rows. Of equal mean scores the smallest number of features wins.
 
     Parameters
     ----------
-    estimator, step                           as of ``SVMRFE``
-    min_features_to_select : int, default=1   how many are left at the end of each fold
-    cv : int, splitter or iterable, default=None      folds, as of RFECV: None is 5, stratified for a classifier
-    scoring : str, callable or None, default=None     None is accuracy, or R^2. It is given an estimator that predicts,
-                                              and rows of kernel values
+    estimator, step
+        As in ``SVMRFE``.
+    min_features_to_select : int, default=1
+        Number of features at the end of each fold.
+    cv : int, splitter or iterable, default=None
+        Cross-validation splits, as in RFECV; None is 5 folds, stratified for a classifier.
+    scoring : str, callable or None, default=None
+        Score to maximise; None is accuracy, or R^2. A callable gets an estimator that predicts, and rows of kernel
+        values.
 
     Attributes
     ----------
-    cv_results_ : dict of arrays              ``n_features``, and the scores of each number: ``mean_test_score``,
-                                              ``std_test_score``, ``split0_test_score``, …
-    ranking_, support_, n_features_, ties_, estimator_      as of ``SVMRFE``
-    classes_, n_features_in_, feature_names_in_             as of RFECV
+    cv_results_ : dict of arrays
+        ``n_features``, and the scores of each number: ``mean_test_score``, ``std_test_score``, ``split0_test_score``,
+        ….
+    ranking_, support_, n_features_, ties_, estimator_
+        As in ``SVMRFE``.
+    classes_, n_features_in_, feature_names_in_
+        As in RFECV.
 
     Examples
     --------
@@ -325,14 +340,16 @@ class SVMRFECV(SVMRFE):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
-        """Choose a number of features, and leave the others out.
+        """Choose the number of features, and eliminate the others.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
         y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), default=None       of the trainings, not of the scores
-        groups : array of shape (n_samples,), default=None       for a splitter such as GroupKFold
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows in trainings, not in scores.
+        groups : array of shape (n_samples,), default=None
+            For a splitter such as GroupKFold.
 
         Returns
         -------

@@ -63,46 +63,49 @@ class LibsvmFiles:
         def _read_off(self, model: Model, vectors: Any) -> None: ...
 
     def to_libsvm(self, path: Any, *, codes: bool = False) -> None:
-        """Write a model file of LIBSVM, whole or not at all, for ``svm-predict`` and all else that reads such files.
+        """Write a LIBSVM model file, atomically, for ``svm-predict`` and other readers of such files.
 
-        A file has no C, and values of features in eight digits: what is read back predicts the same but for that. A
-        callable kernel is written as a precomputed one.
+        The file has neither C nor more than eight digits of each feature: a model read back predicts the same up to
+        that rounding. A callable kernel is written as a precomputed one.
 
         Parameters
         ----------
         path : str or path
         codes : bool, default=False
-            Call the classes 0, 1, …, the places of ``classes_``. Files have whole numbers as labels; classes that are
-            something else, such as text, are refused without it.
+            Write the classes as 0, 1, …, their indices in ``classes_``. Labels in files are integers; without this,
+            other classes, such as text, are refused.
 
         Raises
         ------
         NotFittedError, OSError
-        ValueError            classes that are not whole numbers of 32 bits
+        ValueError
+            Classes that are not 32-bit integers.
         """
         save_model(os.fspath(path), self.to_model(codes=codes))
 
     def to_model(self, *, codes: bool = False) -> Model:
-        """The trained model, as ``libsvmx.train`` returns one: for functions over arrays, without rounding.
+        """The trained model, as ``libsvmx.train`` returns it, without rounding.
 
-        All of these (``libsvmx.explain``, ``compress``, ``export``, ``plot.boundary``, …) take a fitted estimator, too.
+        Functions over arrays (``libsvmx.explain``, ``compress``, ``export``, ``plot.boundary``, …) take a fitted
+        estimator, too.
 
         Parameters
         ----------
         codes : bool, default=False
-            Call the classes 0, 1, …, the places of ``classes_``. A model has whole numbers as labels; classes that are
-            something else, such as text, are refused without it.
+            Name the classes 0, 1, …, their indices in ``classes_``. Labels of a model are integers; without this, other
+            classes, such as text, are refused.
 
         Returns
         -------
         Model
-            With a callable kernel one of a precomputed kernel that has it and its support vectors, so that it predicts
-            rows as the estimator does.
+            With a callable kernel, a model of a precomputed kernel that keeps the callable and the support vectors, and
+            so predicts rows as the estimator does.
 
         Raises
         ------
         NotFittedError
-        ValueError            classes that are not whole numbers of 32 bits
+        ValueError
+            Classes that are not 32-bit integers.
 
         Examples
         --------
@@ -134,26 +137,28 @@ class LibsvmFiles:
     def from_libsvm(cls, path: Any, *, classes: Any = None, n_features: int | None = None) -> Self:
         """A fitted estimator from a model file of LIBSVM or libsvmx.
 
-        It predicts as ``svm-predict`` does. What a file does not tell is left at its default (C, nu, epsilon, ``tol``)
-        or is not there (``support_``, ``n_iter_``, ``fit_status_``, ``optimality_``, ``shape_fit_``).
+        It predicts as ``svm-predict`` does. What the file does not contain keeps its default (C, nu, epsilon, ``tol``)
+        or is missing (``support_``, ``n_iter_``, ``fit_status_``, ``optimality_``, ``shape_fit_``).
 
         Parameters
         ----------
         path : str or path
         classes : array of shape (n_classes,), default=None
-            The classes in sorted order, of a file that was written with ``codes=True``: label 0 is ``classes[0]``.
+            Classes in sorted order, for a file written with ``codes=True``: label 0 is ``classes[0]``.
         n_features : int, default=None
-            Columns of the rows to predict; by default as many as the support vectors need. With a precomputed kernel
-            training rows.
+            Number of features; by default as many as the support vectors need. With a precomputed kernel
+            the number of training rows.
 
         Returns
         -------
-        estimator, ``predict_proba`` included where the file has probabilities of classes
+        estimator
+            With ``predict_proba`` if the file has probabilities of classes.
 
         Raises
         ------
         OSError
-        ValueError            no model file (FormatError); a model of another formulation; classes that do not fit
+        ValueError
+            Not a model file (FormatError), a model of another formulation, or classes that do not match.
         """
         try:
             return cls.from_model(load_model(os.fspath(path)), classes=classes, n_features=n_features)
@@ -162,28 +167,31 @@ class LibsvmFiles:
 
     @classmethod
     def from_model(cls, model: Any, *, classes: Any = None, n_features: int | None = None) -> Self:
-        """A fitted estimator from a model that ``libsvmx.train`` has returned or ``load_model`` has read.
+        """A fitted estimator from a model that ``libsvmx.train`` or ``load_model`` returned.
 
-        It predicts as the model does. What a model does not tell is not there (``n_iter_``, ``fit_status_``,
-        ``optimality_``, ``shape_fit_``; of a loaded one ``support_``).
+        It predicts as the model does. What the model does not contain is missing (``n_iter_``, ``fit_status_``,
+        ``optimality_``, ``shape_fit_``; for a loaded model also ``support_``).
 
         Parameters
         ----------
         model : Model, or fitted estimator
         classes : array of shape (n_classes,), default=None
-            The classes in sorted order, of a model with the labels 0, 1, …: label 0 is ``classes[0]``.
+            Classes in sorted order, for a model with labels 0, 1, …: label 0 is ``classes[0]``.
         n_features : int, default=None
-            Columns of the rows to predict; by default those of the training rows, or, of a loaded model, as many as the
-            support vectors need. With a precomputed kernel training rows.
+            Number of features; by default that of the training rows, or, for a loaded model, as many as the support
+            vectors need. With a precomputed kernel the number of training rows.
 
         Returns
         -------
-        estimator, ``predict_proba`` included where the model has probabilities of classes
+        estimator
+            With ``predict_proba`` if the model has probabilities of classes.
 
         Raises
         ------
-        TypeError             no model
-        ValueError            a model of another formulation; classes that do not fit
+        TypeError
+            Not a model.
+        ValueError
+            A model of another formulation, or classes that do not match.
 
         Examples
         --------

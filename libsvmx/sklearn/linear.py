@@ -164,11 +164,11 @@ class BaseLinear(CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            float64 and float32 in C order are read where they are, and so are CSR matrices of float64.
+            float64 and float32 arrays in C order, and CSR matrices of float64, are not copied.
         y : array of shape (n_samples,)
-            Labels of any kind, or targets.
+            Class labels of any type, or targets.
         sample_weight : array of shape (n_samples,), default=None
-            What each row counts for: 2 is the row twice. A row of weight 0 or less is left out.
+            Weights of the rows: 2 counts a row twice; rows of weight 0 or less are left out.
 
         Returns
         -------
@@ -176,7 +176,8 @@ class BaseLinear(CallbackSupportMixin, BaseEstimator):
 
         Raises
         ------
-        ValueError      data or parameters that cannot be trained on
+        ValueError
+            Invalid data or parameters.
         """
         fitted_apart(self, lambda made: made._be_fitted(X, y, sample_weight), X, y, sample_weight)
         return self
@@ -230,37 +231,58 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
     """Linear classification with a penalised intercept, with the parameters and attributes of
     ``sklearn.svm.LinearSVC``.
 
-    It has the same objective, and ends where the duality gap shows that this is at most ``tol / 100`` above its least
-    value, relatively. Nothing is drawn: a fit on the same rows gives the same bits, whatever threads there are.
+    The objective is the same. Training ends when the duality gap proves it to be within ``tol / 100`` of its minimum,
+    relatively. There is no randomness: the same rows give the same bits with any number of threads.
 
     Parameters
     ----------
-    penalty : {'l2'}, default='l2'            'l1' is refused
+    penalty : {'l2'}, default='l2'
+        'l1' is refused.
     loss : {'squared_hinge', 'hinge'}, default='squared_hinge'
-    dual : bool or 'auto', default='auto'     is not used: the method does not depend on it
-    tol : float, default=1e-4                 a hundredth of it is the duality gap that is reached, as a share of the
-                                              objective
+        Loss function.
+    dual : bool or 'auto', default='auto'
+        Ignored: the method does not depend on it.
+    tol : float, default=1e-4
+        Training ends when the duality gap is at most tol / 100 of the objective.
     C : float, default=1.0
-    multi_class : {'ovr'}, default='ovr'      one class against all others; 'crammer_singer' is refused
+        Cost, > 0.
+    multi_class : {'ovr'}, default='ovr'
+        One class against all others; 'crammer_singer' is refused.
     fit_intercept : bool, default=True
-    intercept_scaling : float, default=1      the constant feature; the larger, the less the intercept is penalised
+        Whether to fit an intercept.
+    intercept_scaling : float, default=1
+        Value of the constant feature that stands for the intercept; the larger, the less the intercept is penalised.
     class_weight : dict, 'balanced' or None, default=None
-    verbose : int, default=0                  is not used
-    random_state : default=None               is not used
-    max_iter : int, default=1000              passes of coordinate descent and Newton steps
-    n_jobs : int or None, default=None        threads, as joblib counts, for several classes; no result depends on it
-    max_time : float or None, default=None    seconds after which training ends with what it has
+        Factor of C for each class; 'balanced': inversely proportional to its number of rows.
+    verbose : int, default=0
+        Ignored.
+    random_state : default=None
+        Ignored.
+    max_iter : int, default=1000
+        Maximum number of coordinate descent passes and Newton steps.
+    n_jobs : int or None, default=None
+        Number of threads for several classes, as in joblib: None is 1, -1 all. Results do not depend on it.
+    max_time : float or None, default=None
+        Time limit of a fit in seconds; the result so far is kept.
 
     Attributes
     ----------
     coef_ : array of shape (1, n_features), or (n_classes, n_features)
-    intercept_ : array of shape (1,) or (n_classes,); 0.0 without ``fit_intercept``
+        Weights of the features.
+    intercept_ : array of shape (1,) or (n_classes,)
+        Intercepts; 0.0 without ``fit_intercept``.
     classes_ : array of shape (n_classes,)
-    n_iter_ : int                             passes and Newton steps, of the class that took most
-    dual_gap_ : array of shape (1,) or (n_classes,)      how far ``objective_`` is at most above its least value
-    objective_ : array of the same shape
-    fit_status_ : int                         0, or 1 if training ended before its gap was reached
-    n_features_in_, feature_names_in_         as scikit-learn has them
+        Class labels in sorted order.
+    n_iter_ : int
+        Passes and Newton steps of the class that needed most.
+    dual_gap_ : array of shape (1,) or (n_classes,)
+        Bound on the distance of ``objective_`` from its minimum.
+    objective_ : array of shape (1,) or (n_classes,)
+        Objective of the primal problem.
+    fit_status_ : int
+        0, or 1 if training ended before its gap was reached.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Examples
     --------
@@ -384,17 +406,25 @@ class LinearSVR(RegressorMixin, BaseLinear, LinearModel):
 
     Parameters
     ----------
-    epsilon : float, default=0.0              half of the tube's width
+    epsilon : float, default=0.0
+        Half-width of the tube in which errors cost nothing, >= 0.
     loss : {'epsilon_insensitive', 'squared_epsilon_insensitive'}, default='epsilon_insensitive'
+        Loss function.
 
     Attributes
     ----------
     coef_ : array of shape (n_features,)
-    intercept_ : array of shape (1,); 0.0 without ``fit_intercept``
-    n_iter_ : int                             passes and Newton steps
-    dual_gap_ : float                         how far ``objective_`` is at most above its least value
+        Weights of the features.
+    intercept_ : array of shape (1,)
+        Intercept; 0.0 without ``fit_intercept``.
+    n_iter_ : int
+        Passes and Newton steps.
+    dual_gap_ : float
+        Bound on the distance of ``objective_`` from its minimum.
     objective_ : float
-    fit_status_, n_features_in_, feature_names_in_       as of ``LinearSVC``
+        Objective of the primal problem.
+    fit_status_, n_features_in_, feature_names_in_
+        As in ``LinearSVC``.
 
     Examples
     --------

@@ -31,32 +31,50 @@ if TYPE_CHECKING:
 class LinearSVCCV(ClassifierMixin, BaseSearch):
     """``LinearSVC`` whose C is chosen by cross-validation.
 
-    It finds what ``GridSearchCV(LinearSVC(), {"C": Cs}, cv=cv).fit(X, y)`` finds, but for rows whose decision value is
-    within the tolerance of 0. Folds share the rows, and each training starts from the one with the next smaller C.
+    Results are those of ``GridSearchCV(LinearSVC(), {"C": Cs}, cv=cv).fit(X, y)``, except for rows whose decision value
+    is within the tolerance of 0. Folds share the rows, and each training starts from the one with the next smaller C.
 
     Parameters
     ----------
-    Cs : int or array-like, default=10             a number: so many powers of 4 from 2^-5 on
-    cv : int, splitter or iterable, default=None   folds, as of GridSearchCV: None is 5, stratified
-    scoring : str, callable or None, default=None  None is accuracy
-    refit : bool or callable, default=True         as of ``SVCCV``
-    n_jobs : int or None, default=None             threads, as joblib counts; no result depends on it
-    loss, tol, fit_intercept, intercept_scaling, class_weight, max_iter       as of ``LinearSVC``
+    Cs : int or array-like, default=10
+        Values of C to try; an int n stands for the first n of 2^-5, 2^-3, 2^-1, ….
+    cv : int, splitter or iterable, default=None
+        Cross-validation splits, as in GridSearchCV; None is 5 stratified folds.
+    scoring : str, callable or None, default=None
+        Score to maximise, as in GridSearchCV; None is accuracy.
+    refit : bool or callable, default=True
+        As in ``SVCCV``.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib: None is 1, -1 all. Results do not depend on it.
+    loss, tol, fit_intercept, intercept_scaling, class_weight, max_iter
+        As in ``LinearSVC``.
 
     Attributes
     ----------
-    C_ : float                                     the best
-    best_score_ : float                            mean score of the best C
-    best_index_ : int                              its place in ``cv_results_``
+    C_ : float
+        Best value.
+    best_score_ : float
+        Mean score of the best C.
+    best_index_ : int
+        Its index in ``cv_results_``.
     best_params_ : dict
-    best_estimator_ : LinearSVC                    trained on all rows; not without ``refit``
-    cv_results_ : dict                             as of GridSearchCV
-    Cs_ : array                                    what was searched
+        Best C and gamma, as keywords.
+    best_estimator_ : LinearSVC
+        Best model, trained on all rows; only with ``refit``.
+    cv_results_ : dict
+        As in GridSearchCV.
+    Cs_ : array
+        Values that were tried.
     classes_ : array of shape (n_classes,)
-    n_iter_ : int                                  of ``best_estimator_``; not without ``refit``
+        Class labels in sorted order.
+    n_iter_ : int
+        Iterations of ``best_estimator_``; only with ``refit``.
     n_splits_ : int
-    refit_time_ : float                            seconds
-    n_features_in_, feature_names_in_              as scikit-learn has them
+        Number of folds.
+    refit_time_ : float
+        Seconds of the training on all rows.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Examples
     --------

@@ -26,14 +26,16 @@ class OneClassSVM(OutlierMixin, BaseSVM):
 
     Parameters
     ----------
-    nu : float, default=0.5      in (0, 1]: an upper bound on the share of outliers among the training rows, and a lower
-        bound on that of support vectors
+    nu : float, default=0.5
+        Upper bound on the share of outliers among the training rows and lower bound on the share of support vectors, in
+        (0, 1].
 
     All other parameters and attributes are as in ``SVR``, and:
 
     Attributes
     ----------
-    offset_ : array of float64, shape (1,)       decision_function = score_samples - offset_
+    offset_ : array of float64, shape (1,)
+        decision_function = score_samples - offset_.
 
     Examples
     --------

@@ -19,15 +19,19 @@ PAUSE = 0.1
 
 
 class Progress(NamedTuple):
-    """What a ``callback`` is told of a fit, several times a second and when a dual problem is solved.
+    """Progress of a fit: the argument of a ``callback``, which is called about ten times a second.
 
     Attributes
     ----------
-    done, total : int       dual problems that are solved, and all: one, or one for each pair of classes, and with
-        ``probability=True`` five more for each; in leave-one-out rows
-    iterations : int        of those that are solved
-    marks : int             of the one at hand: a mark is 1,000 iterations of solver 'smo', or as many as there are rows
-    seconds : float         since the beginning
+    done, total : int
+        Dual problems solved, and in total: one, or one for each pair of classes, and with ``probability=True`` five
+        more for each; rows in leave-one-out.
+    iterations : int
+        Iterations of those solved.
+    marks : int
+        Progress of the current one: a mark is 1,000 iterations of solver 'smo', or the number of rows if that is less.
+    seconds : float
+        Time since the start.
     """
 
     done: int

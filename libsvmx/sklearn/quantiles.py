@@ -49,14 +49,18 @@ class QuantileSVR(RegressorMixin, BaseSVM):
 
     Parameters
     ----------
-    tau : float or array-like of float, default=0.5      0 < tau < 1; several are trained together, ``predict`` has a
-        column for each, and there is no ``warm_start``
-    non_crossing : bool, default=False      of several tau: sort the predictions of a row, so that they ascend with tau
+    tau : float or array-like of float, default=0.5
+        Quantiles, 0 < tau < 1. Several are trained together: ``predict`` then has a column for each, and ``warm_start``
+        is not available.
+    non_crossing : bool, default=False
+        With several tau: sort the predictions of each row, so that quantile curves do not cross.
 
     Attributes
     ----------
-    estimators_ : list of QuantileSVR        of several tau: one for each, fitted, which has all other attributes
-    n_iter_, fit_status_, optimality_        of several tau: the sum, and the largest
+    estimators_ : list of QuantileSVR
+        With several tau: fitted estimators, one for each, which have all other attributes.
+    n_iter_, fit_status_, optimality_
+        With several tau: the sum of iterations, and the largest of the others.
 
     Examples
     --------

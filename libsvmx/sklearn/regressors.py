@@ -18,39 +18,69 @@ class SVR(RegressorMixin, BaseSVM):
 
     Parameters
     ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, a name of docs/kernels.md, or callable, default='rbf'
-    degree : int, default=3                   of the polynomial kernel
-    gamma : {'scale', 'auto'} or float, default='scale'      1 / (n_features * X.var()), 1 / n_features
-    coef0 : float, default=0.0                constant of the polynomial and the sigmoid kernel
-    tol : float, default=1e-3                 training ends when the KKT gap is smaller
-    C : float, default=1.0                    cost, > 0
-    epsilon : float, default=0.1              half the width of the tube in which an error costs nothing, >= 0
-    shrinking : bool, default=True            leave out rows that seem to stay at a bound: the same optimum, faster
-    cache_size : float, default=200           MB for kernel rows
-    verbose : bool, default=False             draw a bar (on a terminal, with tqdm), or print LIBSVM's transcript
-    max_iter : int, default=-1                of the solver, -1 for no limit but that of LIBSVM where C is infinite
-    solver : {'smo', 'auto', 'chunked', 'irwls', 'crsvm'} or Solver, default='smo'      'smo' is LIBSVM's path
-    n_jobs : int or None, default=None        threads, as joblib counts: None is 1, -1 all; no result depends on it
-    max_time : float or None, default=None    seconds after which training ends with what it has
-    warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
-    refine : bool, default=False              follow the exact path to the optimum of the kernel in double
-    keep_rows : bool, default=False           keep the training rows, for partial_fit, unlearn and loo_decision_function
-    callback : callable or None, default=None      is called with a Progress; returning True ends the fit
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+        Kernel function; docs/kernels.md has further names. A callable returns the kernel matrix of two sets of rows.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        Kernel coefficient; 'scale' is 1 / (n_features * X.var()), 'auto' is 1 / n_features.
+    coef0 : float, default=0.0
+        Constant of the polynomial and the sigmoid kernel.
+    tol : float, default=1e-3
+        Tolerance of the stopping criterion, the KKT gap.
+    C : float, default=1.0
+        Cost, > 0.
+    epsilon : float, default=0.1
+        Half-width of the tube in which errors cost nothing, >= 0.
+    shrinking : bool, default=True
+        Leave out rows that seem to stay at a bound: same optimum, faster.
+    cache_size : float, default=200
+        Memory for kernel rows, in MB.
+    verbose : bool, default=False
+        Show a progress bar (on a terminal, with tqdm), else print LIBSVM's transcript.
+    max_iter : int, default=-1
+        Maximum number of iterations; -1: no limit, except LIBSVM's for infinite C.
+    solver : {'smo', 'auto', 'chunked', 'irwls', 'crsvm'} or Solver, default='smo'
+        'smo' follows LIBSVM's path; for the others see docs/solvers.md.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib: None is 1, -1 all. Results do not depend on it.
+    max_time : float or None, default=None
+        Time limit of a fit in seconds; the result so far is kept.
+    warm_start : bool, default=False
+        Start from the last fit, if it was on the same rows and classes.
+    refine : bool, default=False
+        Follow the exact path to the optimum of the kernel in double precision.
+    keep_rows : bool, default=False
+        Keep the training rows, for ``partial_fit``, ``unlearn`` and ``loo_decision_function``.
+    callback : callable or None, default=None
+        Called with a Progress during the fit; returning True ends it.
 
     Attributes
     ----------
-    support_ : array of int32, shape (n_sv,)                     rows that are support vectors
+    support_ : array of int32, shape (n_sv,)
+        Indices of the support vectors.
     support_vectors_ : array or sparse, shape (n_sv, n_features)
+        Support vectors.
     n_support_ : array of int32, shape (1,)
+        Number of support vectors.
     dual_coef_ : array or sparse, shape (1, n_sv)
+        Coefficients of the support vectors.
     intercept_ : array of float64, shape (1,)
-    coef_ : array or sparse, shape (1, n_features)               of a linear kernel
+        Intercept.
+    coef_ : array or sparse, shape (1, n_features)
+        Weights of the features; only with a linear kernel.
     n_iter_ : int
-    fit_status_ : int                                            0, or 1 if training ended before ``tol`` was reached
-    optimality_ : float                                          largest KKT gap of a dual problem
-    shape_fit_ : tuple                                           of X
-    row_ids_ : array of int64                                    numbers of the rows that are kept, as of ``unlearn``
-    n_features_in_, feature_names_in_                            as scikit-learn has them
+        Iterations.
+    fit_status_ : int
+        0, or 1 if training ended before ``tol`` was reached.
+    optimality_ : float
+        KKT gap at the end, the largest of all dual problems.
+    shape_fit_ : tuple
+        Shape of X.
+    row_ids_ : array of int64
+        Ids of the kept rows, for ``unlearn``.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Examples
     --------

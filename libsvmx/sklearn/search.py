@@ -79,10 +79,10 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
         X : array or sparse matrix of shape (n_samples, n_features)
             With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples).
         y : array of shape (n_samples,)
-            Labels of any kind, or targets.
+            Class labels of any type, or targets.
         sample_weight : array of shape (n_samples,), default=None
-            What each row counts for in the trainings; in the scores, too, where GridSearchCV of the installed
-            scikit-learn has it so.
+            Weights of the rows in trainings; in scores, too, if GridSearchCV of the installed scikit-learn weights
+            them.
         groups : array of shape (n_samples,), default=None
             For a splitter such as GroupKFold.
 
@@ -92,7 +92,8 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
 
         Raises
         ------
-        ValueError      data or parameters that cannot be trained on, also in a single fold
+        ValueError
+            Invalid data or parameters, also in a single fold.
         """
         n_subtasks = 2 if self.refit else 1
         fitted_apart(self, lambda made: made._be_fitted(X, y, sample_weight, groups), X, y, sample_weight, n_subtasks)
@@ -232,7 +233,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
         return best.predict(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """What ``scoring`` says of the best model on other rows; accuracy or R^2 without one.
+        """Score of the best model on other rows by ``scoring``; accuracy or R^2 without it.
 
         Parameters
         ----------
@@ -278,54 +279,80 @@ def _takes_weights(scorer: Any) -> bool:
 class SVCCV(ClassifierMixin, BaseSearch):
     """C-support vector classification whose C and gamma are chosen by cross-validation.
 
-    It finds what ``GridSearchCV(SVC(), {"C": Cs, "gamma": gammas}, cv=cv).fit(X, y)`` finds, many times as fast: the
-    trainings of one gamma share kernel rows, each starts from the one with the next smaller C of the same fold, and
-    the rows to score are followed on the way.
+    It finds what ``GridSearchCV(SVC(), {"C": Cs, "gamma": gammas}, cv=cv).fit(X, y)`` finds, many times as fast:
+    trainings with the same gamma share kernel rows, each starts from the one with the next smaller C in the same fold,
+    and decision values of the rows to score are updated along the way.
 
-    The optima are the same to ``tol``, so a row near the border may be predicted otherwise. With the default scoring
-    the points that may be the best are trained once more where they have such rows, along the path of ``SVC``: the
-    best point and its score are then those of GridSearchCV, and of equal scores the first of ``cv_results_`` wins, as
-    there. Trainings that cannot start from a smaller C are made one by one, with the very scores of GridSearchCV:
-    those of sigmoid, callable and precomputed kernels, of an infinite C, and where ``scoring`` is a function of its
-    own or asks for probabilities.
+    Optima agree to ``tol``, so rows near the boundary may be predicted differently. With the default scoring, points
+    that may be the best are retrained along the path of ``SVC`` if they have such rows, so that the best point and its
+    score are those of GridSearchCV; of equal scores the first in ``cv_results_`` wins, as there. Sigmoid, callable and
+    precomputed kernels, an infinite C, a callable ``scoring`` and one that needs probabilities are trained point by
+    point, with exactly the scores of GridSearchCV.
 
     Parameters
     ----------
-    Cs : int or array-like, default=10             a number: so many powers of 4 from 2^-5 on
-    gammas : int or array-like, default=10         a number: so many powers of 4 from 2^-15 on; floats, 'scale' and
-                                                   'auto'. Not used by kernels without gamma
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'}, a name of docs/kernels.md, or callable, default='rbf'
-    degree : int, default=3                        of 'poly'
-    coef0 : float, default=0.0                     of 'poly' and 'sigmoid'
-    cv : int, splitter or iterable, default=None   folds, as of GridSearchCV: None is 5, stratified
-    scoring : str, callable or None, default=None  None is accuracy
-    refit : bool or callable, default=True         whether to train on all rows at the end; a callable is given
-                                                   ``cv_results_`` and returns the index of the best point
-    n_jobs : int or None, default=None             threads, as joblib counts: None is 1, -1 all; no result depends on it
-    shrinking : bool, default=True            leave out rows that seem to stay at a bound: the same optimum, faster
+    Cs : int or array-like, default=10
+        Values of C to try; an int n stands for the first n of 2^-5, 2^-3, 2^-1, ….
+    gammas : int or array-like, default=10
+        Values of gamma to try: floats, 'scale' and 'auto'; an int n stands for the first n of 2^-15, 2^-13, ….
+        Ignored by kernels without gamma.
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+        Kernel function; docs/kernels.md has further names. A callable returns the kernel matrix of two sets of rows.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Constant of the polynomial and the sigmoid kernel.
+    cv : int, splitter or iterable, default=None
+        Cross-validation splits, as in GridSearchCV; None is 5 stratified folds.
+    scoring : str, callable or None, default=None
+        Score to maximise, as in GridSearchCV; None is accuracy.
+    refit : bool or callable, default=True
+        Whether to train the best model on all rows; a callable takes ``cv_results_`` and returns the index of the best
+        point.
+    n_jobs : int or None, default=None
+        Number of threads, as in joblib: None is 1, -1 all. Results do not depend on it.
+    shrinking : bool, default=True
+        Leave out rows that seem to stay at a bound: same optimum, faster.
     probability : bool or 'cv', default=False
+        As in ``SVC``, for the best model.
     tol : float, default=1e-3
-    cache_size : float, default=200                MB for kernel rows, of all threads together
+        Tolerance of the stopping criterion, the KKT gap.
+    cache_size : float, default=200
+        Memory for kernel rows, of all threads together, in MB.
     class_weight : dict, 'balanced' or None, default=None
+        Factor of C for each class; 'balanced': inversely proportional to its number of rows in a fold.
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
+        Columns of ``decision_function``: one for each class, or one for each pair of classes.
     break_ties : bool, default=False
-    random_state : int, RandomState or None, default=None      draws the folds behind probabilities
+        Predict by the decision values of 'ovr' instead of by votes.
+    random_state : int, RandomState or None, default=None
+        Seed of the folds that probabilities are fitted on.
 
     Attributes
     ----------
-    C_, gamma_ : float                             the best; ``gamma_`` may be 'scale' or 'auto'
-    best_score_ : float                            mean score of the best point
-    best_index_ : int                              its place in ``cv_results_``
+    C_, gamma_ : float
+        Best values; ``gamma_`` may be 'scale' or 'auto'.
+    best_score_ : float
+        Mean score of the best point.
+    best_index_ : int
+        Its index in ``cv_results_``.
     best_params_ : dict
-    best_estimator_ : SVC                          trained on all rows; not without ``refit``
-    cv_results_ : dict                             as of GridSearchCV: params, param_C, param_gamma,
-                                                   split0_test_score, …, mean_test_score, std_test_score,
-                                                   rank_test_score, and times in seconds
-    Cs_, gammas_ : arrays                          what was searched
+        Best C and gamma, as keywords.
+    best_estimator_ : SVC
+        Best model, trained on all rows; only with ``refit``.
+    cv_results_ : dict
+        As in GridSearchCV: params, param_C, param_gamma, split0_test_score, …, mean_test_score, std_test_score,
+        rank_test_score, and times in seconds.
+    Cs_, gammas_ : array
+        Values that were tried.
     classes_ : array of shape (n_classes,)
+        Class labels in sorted order.
     n_splits_ : int
-    refit_time_ : float                            seconds
-    n_features_in_, feature_names_in_              as scikit-learn has them
+        Number of folds.
+    refit_time_ : float
+        Seconds of the training on all rows.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Examples
     --------
@@ -393,18 +420,22 @@ class SVCCV(ClassifierMixin, BaseSearch):
 class SVRCV(RegressorMixin, BaseSearch):
     """Epsilon-support vector regression whose C and gamma are chosen by cross-validation.
 
-    As ``SVCCV``, for ``SVR``; the default scoring is R^2. No point is trained once more, so scores are those of
-    GridSearchCV to what ``tol`` leaves open, and of points whose scores are as close the best may be another one.
+    As ``SVCCV``, for ``SVR``; the default scoring is R^2. No point is retrained, so scores agree with those of
+    GridSearchCV as far as ``tol`` determines them, and among points with nearly equal scores the best may differ.
 
     Parameters
     ----------
-    Cs, gammas, kernel, degree, coef0, cv, scoring, refit, n_jobs, shrinking, tol, cache_size      as of ``SVCCV``
-    epsilon : float, default=0.1                   half the width of the tube in which an error costs nothing, >= 0
+    Cs, gammas, kernel, degree, coef0, cv, scoring, refit, n_jobs, shrinking, tol, cache_size
+        As in ``SVCCV``.
+    epsilon : float, default=0.1
+        Half-width of the tube in which errors cost nothing, >= 0.
 
     Attributes
     ----------
-    C_, gamma_, best_score_, best_index_, best_params_, best_estimator_, cv_results_      as of ``SVCCV``
-    Cs_, gammas_, n_splits_, refit_time_, n_features_in_, feature_names_in_               as of ``SVCCV``
+    C_, gamma_, best_score_, best_index_, best_params_, best_estimator_, cv_results_
+        As in ``SVCCV``.
+    Cs_, gammas_, n_splits_, refit_time_, n_features_in_, feature_names_in_
+        As in ``SVCCV``.
 
     Examples
     --------

@@ -58,10 +58,10 @@ class Several(CallbackSupportMixin, Pickled, TakesKernel):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            As of ``SVC`` and ``SVR``.
+            As in ``SVC`` and ``SVR``.
         y : array of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array of shape (n_samples,), default=None
-            What each row counts for: 2 is the row twice. A row of weight 0 or less is left out.
+            Weights of the rows: 2 counts a row twice; rows of weight 0 or less are left out.
 
         Returns
         -------
@@ -69,7 +69,8 @@ class Several(CallbackSupportMixin, Pickled, TakesKernel):
 
         Raises
         ------
-        ValueError      data or parameters that cannot be trained on
+        ValueError
+            Invalid data or parameters.
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -89,28 +90,38 @@ class Several(CallbackSupportMixin, Pickled, TakesKernel):
 class OneVsRestSVC(ClassifierMixin, Several):
     """C-support vector classification of each class against the rest, or of several labels at once.
 
-    It finds what ``OneVsRestClassifier(SVC())`` finds, to the bit; all trainings share kernel values.
+    Results equal those of ``OneVsRestClassifier(SVC())`` bit for bit; all trainings share kernel values.
 
     Parameters
     ----------
-    C : float, default=1.0                    cost, > 0; inf is a hard margin
-    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter      as of ``SVC``
-    probability : bool or 'cv', default=False      as of ``SVC``, of each class against the rest
-    class_weight : dict, 'balanced' or None, default=None    'balanced': of each class and its rest; a dict: C of a row
-                                              is C times the weight of its class; of several labels it has those of 0
-                                              and 1, of rows without a label and with it
-    random_state, solver, n_jobs, callback    as of ``SVC``
-    max_time : float or None, default=None    seconds for all trainings together
+    C : float, default=1.0
+        Cost, > 0; inf is a hard margin.
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter
+        As in ``SVC``.
+    probability : bool or 'cv', default=False
+        As in ``SVC``, of each class against the rest.
+    class_weight : dict, 'balanced' or None, default=None
+        'balanced': for each class and its rest; a dict has the factor of C for each class, or, with several labels, for
+        0 and 1, that is, rows without and with the label.
+    random_state, solver, n_jobs, callback
+        As in ``SVC``.
+    max_time : float or None, default=None
+        Time limit of all trainings together, in seconds.
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,)    in sorted order; of several labels 0, 1, …
-    multilabel_ : bool                        whether ``y`` had a column for each label
-    estimators_ : list of SVC                 of each class against the rest, fitted, of classes 0 and 1; one of
-                                              two classes, for ``classes_[1]``
-    n_iter_ : array of int, of each of ``estimators_``
-    fit_status_, optimality_                  the largest
-    shape_fit_, n_features_in_, feature_names_in_      as of ``SVC``
+    classes_ : array of shape (n_classes,)
+        Class labels in sorted order; 0, 1, … for several labels.
+    multilabel_ : bool
+        Whether ``y`` has a column for each label.
+    estimators_ : list of SVC
+        Fitted estimators, one for each class against the rest, with classes 0 and 1; a single one for two classes.
+    n_iter_ : array of int
+        Iterations of each of ``estimators_``.
+    fit_status_, optimality_
+        Largest of all ``estimators_``.
+    shape_fit_, n_features_in_, feature_names_in_
+        As in ``SVC``.
 
     Examples
     --------
@@ -294,20 +305,25 @@ class ConstantLabel:
 class MultiOutputSVR(RegressorMixin, Several):
     """Epsilon-support vector regression of several targets at once.
 
-    It finds what ``MultiOutputRegressor(SVR())`` finds, to the bit; all trainings share kernel values.
+    Results equal those of ``MultiOutputRegressor(SVR())`` bit for bit; all trainings share kernel values.
 
     Parameters
     ----------
     kernel, degree, gamma, coef0, tol, C, epsilon, shrinking, cache_size, verbose, max_iter, solver, n_jobs, callback
-        as of ``SVR``
-    max_time : float or None, default=None    seconds for all trainings together
+        As in ``SVR``.
+    max_time : float or None, default=None
+        Time limit of all trainings together, in seconds.
 
     Attributes
     ----------
-    estimators_ : list of SVR                 of each target, fitted
-    n_iter_ : array of int, of each of ``estimators_``
-    fit_status_, optimality_                  the largest
-    shape_fit_, n_features_in_, feature_names_in_      as of ``SVR``
+    estimators_ : list of SVR
+        Fitted estimators, one for each target.
+    n_iter_ : array of int
+        Iterations of each of ``estimators_``.
+    fit_status_, optimality_
+        Largest of all ``estimators_``.
+    shape_fit_, n_features_in_, feature_names_in_
+        As in ``SVR``.
 
     Examples
     --------

@@ -102,39 +102,43 @@ class Updating:
     @OfferedIf(may_go_on)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Rows join: the optimum moves along an exact path to that of all rows, of the kernel in double.
+        """Add rows: the optimum moves along an exact path to that of all rows, for the kernel in double precision.
 
-        The first call trains, and later ones need the rows that it keeps; so does a call after ``fit``, with
-        ``keep_rows=True``. C and nu may be changed by ``set_params`` in between, and are followed first;
-        ``gamma="scale"`` and "auto" stay what they were. A change that raises an error has not been made.
+        The first call trains and keeps its rows; after ``fit``, ``keep_rows=True`` is needed. C and nu may be changed
+        by ``set_params`` in between; ``gamma="scale"`` and "auto" keep their first value. A call that raises an error
+        changes nothing.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` kernel values, with all rows that were ever given, then with these: first of
-            shape (n_samples, n_samples). Rows to predict have a column for each row that was ever given, too.
+            With ``kernel="precomputed"`` kernel values with all rows ever given, then with these: at first of shape
+            (n_samples, n_samples). Rows to predict, too, have a column for each row ever given.
         y : array of shape (n_samples,)
+            Class labels, or targets.
         sample_weight : array of shape (n_samples,), default=None
-            As of ``fit``.
+            As in ``fit``.
 
         Returns
         -------
-        self, with the new rows at the end of ``row_ids_``
+        self
+            With the new rows at the end of ``row_ids_``.
 
         Raises
         ------
-        ValueError          data or parameters that cannot be trained on; ``max_time`` is over; nu of NuSVC is
-            infeasible for all rows
-        AttributeError      after a ``fit`` that has not kept its rows
+        ValueError
+            Invalid data or parameters, ``max_time`` exceeded, or nu of NuSVC infeasible for all rows.
+        AttributeError
+            After a ``fit`` that has not kept its rows.
         """
         return self._join(X, y, sample_weight)
 
     def unlearn(self, ids: Any) -> Any:
-        """Rows leave: afterwards the model is as if they had never been given, to rounding in double.
+        """Remove rows: the model is then, up to rounding in double precision, as if they had never been given.
 
         Parameters
         ----------
-        ids : sequence of int       of ``row_ids_``: rows are counted from 0 in the order in which they were given
+        ids : sequence of int
+            Elements of ``row_ids_``: rows are numbered from 0 in the order in which they were given.
 
         Returns
         -------
@@ -142,8 +146,9 @@ class Updating:
 
         Raises
         ------
-        ValueError          an id that is unknown or given twice; no row, or one class only, would be left, or in NuSVC
-            too few rows of a class for nu; rows that were not kept; ``max_time`` is over. The estimator is as it was
+        ValueError
+            Unknown or repeated ids, too few rows or classes left, rows not kept, or ``max_time`` exceeded. The
+            estimator is unchanged.
         """
         leaving = np.asarray(ids)
         if leaving.dtype == bool:
@@ -159,21 +164,22 @@ class Updating:
         return self
 
     def loo_decision_function(self) -> Any:
-        """Decision values of the training rows, each by a model that was trained on all others.
+        """Leave-one-out decision values: of each training row, by the model of all others.
 
-        Each row leaves the optimum of the kernel in double along the exact path, and comes back; where kernel values
-        are given, all others are trained again from the optimum, to ``tol``, unless rows have joined or left. Kernel
-        parameters and class weights are those of all rows. Rows must have been kept (``keep_rows=True``).
+        Each row leaves the optimum along the exact path, for the kernel in double precision; with given kernel values
+        the others are retrained from the optimum, to ``tol``, unless rows have been added or removed. Kernel parameters
+        and class weights are those of all rows. Needs kept rows (``keep_rows=True``).
 
         Returns
         -------
-        array of float64, shape as of ``decision_function``, for each of ``row_ids_``
-            Of a regression predictions, shape (n_samples,). nan where a row is all of its class, or, in NuSVC, where nu
-            is infeasible without the row.
+        array of float64, shape as in ``decision_function``
+            One row for each of ``row_ids_``; in regression predictions, shape (n_samples,). nan for the only row of a
+            class, and in NuSVC where nu is infeasible without the row.
 
         Raises
         ------
-        ValueError      rows that were not kept; ``max_time`` is over
+        ValueError
+            Rows not kept, or ``max_time`` exceeded.
         """
 
         def left_out(now: Any, kept: KeptRows) -> Any:
