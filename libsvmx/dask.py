@@ -52,11 +52,19 @@ def from_arrays(X: Any, y: Any, client: Any = None, *, sample_weight: Any = None
 
     Parameters
     ----------
-    X : dask.array of shape (m, n)      its chunks of rows are the blocks of the training; NumPy or
-        scipy.sparse rows. About 10^7 values are a good size
-    y : dask.array or array of shape (m,)        class labels
-    client : distributed.Client         by default the current one
-    sample_weight : dask.array or array of shape (m,)        what each row counts for, >= 0; None: 1 each
+    X : dask.array of shape (m, n)
+        Its chunks of rows are the blocks of the training; NumPy or scipy.sparse rows. About 10^7 values are a good
+        size.
+    y : dask.array or array of shape (m,)
+        Class labels.
+    client : distributed.Client
+        By default the current one.
+    sample_weight : dask.array or array of shape (m,)
+        Weights of the rows, >= 0; None: 1 each.
+
+    Returns
+    -------
+    DistributedProblem
 
     Raises
     ------
@@ -106,10 +114,18 @@ def read_problem(
 
     Parameters
     ----------
-    paths : str or sequence of str      names, or a pattern as of glob; the workers see the same files
-    lenient : bool                      skip blank lines and comment lines
-    weight_paths : str or sequence of str       files of weights, as of ``svmx-train -W``, one for each data file in
-        the same order
+    paths : str or sequence of str
+        Names, or a glob pattern; workers must see the same files.
+    client : distributed.Client
+        By default the current one.
+    lenient : bool
+        Skip blank lines and comment lines.
+    weight_paths : str or sequence of str
+        Files of weights, as in ``svmx-train -W``, one for each data file in the same order.
+
+    Returns
+    -------
+    DistributedProblem
 
     Raises
     ------
@@ -159,21 +175,28 @@ def train(
 
     Parameters
     ----------
-    param : Parameter      or its fields as keywords, of which the kernel is linear, or RBF with ``low_rank``, if none
-        is named
-    observer : Observer    is told of iterations and solutions
+    problem : DistributedProblem
+        From ``from_arrays`` or ``read_problem``.
+    param : Parameter
+        Parameters of the training; its fields may be given as keywords instead.
+    observer : Observer
+        Told of iterations and solutions.
+    **options
+        Fields of ``Parameter``; the default kernel is linear, or RBF with ``low_rank``.
 
     Returns
     -------
-    Model        not of support vectors, which may be too many: a linear one has unit vectors, whose coefficients are w,
-        one of a low-rank approximation its pivots
+    Model
+        Without support vectors, which may be too many: a linear model has unit vectors with coefficients w, that of a
+        low-rank approximation its pivots.
 
     Raises
     ------
     DataError, ParameterError
-    SvmxError                the cluster gives up. A worker that is lost is not the end: its part is done again
-    StoppedEarly             ``time_limit``, seconds for the whole call, or the observer has ended it before there are
-        any features
+    SvmxError
+        The cluster failed. Work of a single lost worker is repeated.
+    StoppedEarly
+        ``time_limit`` (seconds for the whole call) or the observer ended it before there are features.
     """
     if param is None:
         options = {"solver": CRSVM.name, **options}
@@ -208,12 +231,42 @@ def train(
 
 
 def predict(model: Model, X: Any) -> Any:
-    """Labels of the rows of a dask.array X: dask.array of float64, shape (m,), not yet computed."""
+    """Predict labels.
+
+    Parameters
+    ----------
+    model : Model
+    X : dask.array of shape (m, n)
+
+    Returns
+    -------
+    dask.array of float64, shape (m,)
+        Not yet computed.
+
+    Raises
+    ------
+    DataError
+    """
     return by_rows(X).map_blocks(_predict_block, model=model, dtype=np.float64, drop_axis=1)
 
 
 def decision_values(model: Model, X: Any) -> Any:
-    """Decision values of the rows of a dask.array X: dask.array, shape (m, n_functions), not yet computed."""
+    """Decision values.
+
+    Parameters
+    ----------
+    model : Model
+    X : dask.array of shape (m, n)
+
+    Returns
+    -------
+    dask.array of float64, shape (m, n_functions)
+        Not yet computed.
+
+    Raises
+    ------
+    DataError
+    """
     rows = by_rows(X)
     chunks = (rows.chunks[0], (len(model.offsets),))
     return rows.map_blocks(_decide_block, model=model, dtype=np.float64, chunks=chunks)

@@ -16,19 +16,22 @@ if TYPE_CHECKING:
 def explain_training(
     X: Any, y: Any, param: Parameter | None = None, *, sample_weight: Any = None, **parameters: Any
 ) -> TrainingPlan:
-    """What ``train`` would do with the same arguments, and what is odd about them. Nothing is trained.
+    """What ``train`` would do with the same arguments, and warnings about data and parameters, without training.
 
     Parameters
     ----------
-    X, y, param, sample_weight, **parameters      as of ``train``
+    X, y, param, sample_weight, **parameters
+        As in ``train``.
 
     Returns
     -------
-    plan : TrainingPlan      solver and why, sizes, memory, and ``warnings``, each with what to do
+    plan : TrainingPlan
+        Solver and reason, sizes, memory, and ``warnings`` with remedies.
 
     Raises
     ------
-    DataError, ParameterError      what cannot be trained
+    DataError, ParameterError
+        Invalid data or parameters.
 
     Examples
     --------

@@ -95,7 +95,7 @@ def is_of_ones(table: Any) -> bool:
 
 
 def from_dense(table: Any, at_once: int = 0) -> CsrMatrix:
-    """Rows of an array of real numbers, shape (n, columns), without their zeros; ``at_once`` as of ``blocks_of``.
+    """Rows of an array of real numbers, shape (n, columns), without their zeros; ``at_once`` as in ``blocks_of``.
 
     Takes 12 bytes for each value that is not 0, and a block of rows that have to be converted. Raises DataError.
     """
@@ -457,7 +457,7 @@ def rand_of(random_state: int | None) -> Rand:
 def problem_of(
     X: Any, y: Any, param: Parameter, sample_weight: Any = None, borrow: bool = False
 ) -> tuple[Problem, Parameter]:
-    """Rows, targets and weights as a Problem, and ``param`` with its gamma; ``borrow`` as of ``training_rows``."""
+    """Rows, targets and weights as a Problem, and ``param`` with its gamma; ``borrow`` as in ``training_rows``."""
     matrix = training_rows(X, param, borrow)
     targets, weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
     warn_of_weights(param, targets)
@@ -498,7 +498,7 @@ def weights_of(sample_weight: Any, n_rows: int) -> Buffer | None:
 
 
 def threads_of(threads: Any) -> int:
-    """A number of threads as of ``Parameter``. Raises ParameterError."""
+    """A number of threads as in ``Parameter``. Raises ParameterError."""
     number: int = converted("threads", threads, int)
     check_threads(number)
     return number
@@ -577,26 +577,30 @@ def check_width(columns: int, known: int) -> None:
 
 
 def predict(model: Model | Fitted, X: Any, *, threads: int = 0) -> FloatArray:
-    """What a model says of rows.
+    """Predict the labels or targets of rows.
 
     Parameters
     ----------
     model : Model, or fitted estimator
-    X : as of ``train``, n rows      with a precomputed kernel K(test row, training row), shape (n, number of training
-        rows); a kernel of the caller is asked for its values with support vectors
-    threads : int                    at most so many, as in ``Parameter``; few rows, some milliseconds of work, are left
-        to one
+        Trained model.
+    X
+        n rows, as in ``train``; with a precomputed kernel K(row, training row), shape (n, number of training rows).
+    threads : int
+        Maximum number of threads, as in ``Parameter``; a few rows are left to one.
 
     Returns
     -------
-    ndarray of float64, shape (n,)   labels, targets, or +1 / -1 of one-class
+    ndarray of float64, shape (n,)
+        Labels or targets; +1 or -1 in one-class.
 
     Raises
     ------
-    ParameterError   a number of threads that is not possible
-    DataError        also for an array or SciPy matrix that has not ``model.n_features`` columns, unless the model was
-        loaded: it does not know how many there were. In a CsrMatrix and in dicts, as LIBSVM has it, further features
-        count in the distances of RBF and are ignored by other kernels; those that are missing are 0.
+    ParameterError
+        Invalid number of threads.
+    DataError
+        Also for an array or SciPy matrix without ``model.n_features`` columns, unless the model was loaded. In a
+        CsrMatrix and in dicts, as in LIBSVM, missing features are 0, and additional ones count in the distances of RBF
+        and are ignored by other kernels.
 
     Examples
     --------
@@ -620,16 +624,19 @@ def decision_values(model: Model | Fitted, X: Any, *, threads: int = 0) -> Float
 
     Parameters
     ----------
-    model, X, threads : as of ``predict``, n rows
+    model, X, threads
+        As in ``predict``.
 
     Returns
     -------
-    ndarray of float64, shape (n, n_functions)      a column for each pair of classes, (0, 1), (0, 2), …, where values
-        > 0 speak for the first of them; of one-class and regression one
+    ndarray of float64, shape (n, n_functions)
+        A column for each pair of classes, (0, 1), (0, 2), …, positive for the first of the pair; a single column in
+        one-class and regression.
 
     Raises
     ------
-    ParameterError, DataError        as ``predict`` does
+    ParameterError, DataError
+        As in ``predict``.
 
     Examples
     --------

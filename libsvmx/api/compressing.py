@@ -52,9 +52,12 @@ class Compression:
     Attributes
     ----------
     model : Model
-    bounds : ndarray of float64, shape (n_functions,)      no decision value of a row x changes by more than
-        bounds * sqrt(K(x, x)), which is bounds for kernels with K(x, x) = 1, such as RBF
-    n_before : int                                         support vectors that there were; ``model.n_sv`` are left
+        Compressed model.
+    bounds : ndarray of float64, shape (n_functions,)
+        No decision value of a row x changes by more than bounds * sqrt(K(x, x)), which is bounds for kernels
+        with K(x, x) = 1, such as RBF.
+    n_before : int
+        Support vectors of the original; ``model.n_sv`` are left.
     """
 
     model: Model
@@ -67,34 +70,41 @@ def compress(
 ) -> Compression:
     """A model with fewer support vectors, with a bound on the change of any decision value of any row.
 
-    Vectors are kept one by one, each time the one that brings all decision functions nearest to what they were, where
-    each function is the nearest of those that the kept vectors of its classes make (orthogonal least squares in the
-    feature space of the kernel: Chen, Billings & Luo 1989; Vincent & Bengio, *Kernel matching pursuit*, Machine
-    Learning 48, 2002). The bound is by Cauchy and Schwarz, the distance in feature space, with room for all rounding
-    errors. A linear kernel needs one vector for each decision function, which are those then.
+    Vectors are selected greedily: each time the one that brings the projections of all decision functions onto the kept
+    vectors of their classes nearest to the originals (orthogonal least squares in the feature space of the kernel:
+    Chen, Billings & Luo 1989; Vincent & Bengio, *Kernel matching pursuit*, Machine Learning 48, 2002). The bound is
+    Cauchy-Schwarz on the distance in feature space, with a margin for rounding errors. A linear kernel is reduced to
+    one vector for each decision function, without error.
 
     Parameters
     ----------
-    model : Model          any kernel but sigmoid, precomputed, Laplacian and the two chi2; polynomial with coef0 >= 0
-    max_sv : int           keep at most so many vectors, 1 or more
-    tol : float            or: keep as few vectors as bring all bounds down to it, >= 0
-    threads : int          as of ``predict``; the result does not depend on it
+    model : Model
+        Any kernel but sigmoid, precomputed, Laplacian and the two chi2; polynomial with coef0 >= 0.
+    max_sv : int
+        Maximum number of vectors, >= 1.
+    tol : float
+        Alternatively, the largest bound to reach with as few vectors as possible, >= 0.
+    threads : int
+        As in ``predict``; results do not depend on it.
 
     Returns
     -------
-    Compression            of a model for all that a model is for; sigmoids of probability estimates, density marks and
-        rho stay as they were. The model given, with bounds of 0, where no vector can be spared
+    Compression
+        With a complete model; sigmoids of probability estimates, density marks and rho are unchanged. If no vector can
+        be spared, the given model with bounds of 0.
 
     Raises
     ------
-    ParameterError         both or neither of max_sv and tol, or what they cannot be; a kernel that is not positive
-        semidefinite, or is given as a matrix, which a model has no part of; a linear model, and max_sv less than its
-        functions
-    DataError              a value that is too large for a double
-    TooLittleMemory        the kernel matrix of the support vectors is needed, and a factor of it
+    ParameterError
+        Both or neither of max_sv and tol, or invalid values; a kernel that is precomputed or not positive semidefinite;
+        a linear model with more functions than max_sv.
+    DataError
+        A value too large for a double.
+    TooLittleMemory
+        For the kernel matrix of the support vectors and a factor of it.
 
-    A bound counts in the rounding of decision values of rows with no more than ``model.n_features`` nonzeros, but for
-    that of the subtraction of rho where K(x, x) < 1.
+    Bounds include the rounding of decision values of rows with at most ``model.n_features`` nonzeros, except that of
+    the subtraction of rho where K(x, x) < 1.
 
     Examples
     --------

@@ -19,10 +19,19 @@ def show_config(mode: str = "stdout") -> dict[str, Any] | None:
     Parameters
     ----------
     mode : str
-        "stdout" prints; "dicts" returns a dictionary: ``version``; ``compiler``, its name and version; ``cpu_targets``,
-        those that the hot loops were compiled for, the fastest first; ``cpu_targets_runnable``, those of them that this
-        CPU can run; ``cpu_target``, the one in use, which LIBSVMX_CPU names or else the fastest; ``threads``, how many
-        a training uses that is not told, or 1 in a build without threads.
+        "stdout" prints, "dicts" returns a dictionary.
+
+    Returns
+    -------
+    dict or None
+        ``version``; ``compiler``, name and version; ``cpu_targets`` that the hot loops are compiled for, fastest first;
+        ``cpu_targets_runnable``, those that this CPU can run; ``cpu_target``, the one in use, named by LIBSVMX_CPU or
+        else the fastest; ``threads``, the default number of threads, 1 in a build without threads.
+
+    Raises
+    ------
+    ParameterError
+        Another mode.
 
     Examples
     --------

@@ -39,8 +39,9 @@ class CostPath:
 
     Attributes
     ----------
-    C : ndarray of float64, shape (m,)         breakpoints, ascending, the ends included; between two of them all
-        coefficients, rho and decision values are linear in C; it cannot be written to
+    C : ndarray of float64, shape (m,)
+        Breakpoints in ascending order, ends included; between them coefficients, rho and decision values are linear in
+        C. Read-only.
 
     Examples
     --------
@@ -81,7 +82,21 @@ class CostPath:
         return float(self.C[-1])
 
     def model(self, C: float) -> Model:
-        """The model at C, one as ``train`` gives it. Raises ParameterError for a C that is not on the path.
+        """The model at C, as ``train`` returns it.
+
+        Parameters
+        ----------
+        C : float
+            Between ``C_min`` and ``C_max``.
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        ParameterError
+            A C that is not on the path.
 
         Examples
         --------
@@ -93,6 +108,21 @@ class CostPath:
     def decision_values(self, X: Any, C: float, *, threads: int = 0) -> FloatArray:
         """As ``libsvmx.decision_values(path.model(C), X, threads=threads)``.
 
+        Parameters
+        ----------
+        X, threads
+            As in ``libsvmx.decision_values``.
+        C : float
+            As in ``model``.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_functions)
+
+        Raises
+        ------
+        DataError, ParameterError
+
         Examples
         --------
         >>> path.decision_values(X[:3], C=3.7).shape
@@ -101,7 +131,20 @@ class CostPath:
         return decision_values(self.model(C), X, threads=threads)
 
     def n_support(self, C: float) -> int:
-        """Support vectors of the model at C.
+        """Number of support vectors of the model at C.
+
+        Parameters
+        ----------
+        C : float
+            As in ``model``.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ParameterError
 
         Examples
         --------
@@ -113,11 +156,23 @@ class CostPath:
     # ---- cross-validation ------------------------------------------------------------------------
 
     def cv_error(self, C: Any) -> Any:
-        """The cross-validated error at C, a number or an array of them: percent of rows that are predicted wrongly by
-        the model that has not seen their fold; of regression the mean squared error, of quantiles the mean pinball
-        loss. Exact, not interpolated.
+        """Cross-validated error at C, exact, not interpolated.
 
-        Raises ParameterError for a C that is not on the path, and for a path without cross-validation.
+        Parameters
+        ----------
+        C : float or array of float
+            Between ``C_min`` and ``C_max``.
+
+        Returns
+        -------
+        float or ndarray of float64
+            Percent of rows predicted wrongly by the model trained without their fold; in regression the mean squared
+            error, with quantiles the mean pinball loss.
+
+        Raises
+        ------
+        ParameterError
+            A C that is not on the path, or a path without cross-validation.
 
         Examples
         --------
@@ -129,19 +184,19 @@ class CostPath:
 
     @property
     def cv_C(self) -> FloatArray:
-        """Where ``cv_error`` changes, the ends of the path included: ndarray, shape (k + 1,). Between two of them it is
-        constant with classes, a parabola in regression, and linear with quantiles."""
+        """Where ``cv_error`` changes, ends of the path included: ndarray, shape (k + 1,). In between it is constant in
+        classification, a parabola in regression, and linear with quantiles."""
         return self._validated.C.copy()
 
     @property
     def best_error(self) -> float:
-        """The least cross-validated error."""
+        """Smallest cross-validated error."""
         return self._validated.least()[0]
 
     @property
     def best_interval(self) -> tuple[float, float]:
-        """The C from which and to which the error is least: of several such intervals the one over which C grows by the
-        largest factor. Of regression, as a rule, a point."""
+        """First and last C with the smallest error; of several such intervals the one that spans the largest factor. In
+        regression usually a point."""
         return self._validated.least()[1:]
 
     @property
@@ -164,7 +219,21 @@ class CostPath:
         return self._validated.widest_below(self.best_error + self.standard_error)
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the cross-validated error over C, as ``libsvmx.plot.path(path, ax=axes)``; returns the axes.
+        """Draw the cross-validated error over C, as ``libsvmx.plot.path(path, ax=axes)``.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes
+            Axes to draw in; None: those of a new figure.
+
+        Returns
+        -------
+        Axes
+
+        Raises
+        ------
+        ParameterError
+            A path without cross-validation.
 
         Examples
         --------
@@ -231,29 +300,37 @@ def c_path(
     """The optimum at every C from ``C_min`` to ``C_max`` and, with ``n_folds`` folds, its error: a curve, not points.
 
     Coefficients are piecewise linear in C (Hastie, Rosset, Tibshirani & Zhu, *The entire regularization path for the
-    support vector machine*, JMLR 5, 2004), so the path is followed from breakpoint to breakpoint, in double, and what
-    is asked for at any C lies between two of them. The same is done without each fold; where a decision value of a
-    row held out changes its sign, the cross-validated error has a step.
+    support vector machine*, JMLR 5, 2004), so the path is followed from breakpoint to breakpoint, in double precision,
+    and interpolated exactly between them. So are the paths without each fold; the cross-validated error has a step
+    where the decision value of a held-out row changes its sign.
 
     Parameters
     ----------
-    X, y : as of ``train``, C-SVC, epsilon-SVR or quantile regression
-    C_min, C_max : float         0 < C_min <= C_max; rows have this C times their weight and that of their class
-    n_folds : int or None        folds, those that ``cross_validate`` draws; None: no cross-validation; ``cv`` is
-        another name of it
-    param, sample_weight, random_state, observer, **options : as of ``cross_validate``; C itself is not looked at
+    X, y
+        As in ``train``, for C-SVC, epsilon-SVR or quantile regression.
+    C_min, C_max : float
+        Ends of the path, 0 < C_min <= C_max; weights of rows and classes multiply C.
+    n_folds : int or None
+        Number of folds, drawn as in ``cross_validate``; None: no cross-validation; ``cv`` is a synonym.
+    param, sample_weight, random_state, observer, **options
+        As in ``cross_validate``; C itself is ignored.
 
     Returns
     -------
-    CostPath                     does not depend on the number of threads
+    CostPath
+        Independent of the number of threads.
 
     Raises
     ------
-    ParameterError               also for other formulations and probability estimates, and for a kernel that is not
-        positive semidefinite where the optimum cannot be followed
-    DataError                    also for rows of a single class
-    TooLittleMemory              the path keeps 24 bytes for each row in the margin at each breakpoint
-    StoppedEarly                 ``time_limit``, seconds for the whole call, or the observer has ended it
+    ParameterError
+        Also for other formulations, probability estimates, and kernels that are not positive semidefinite, if the path
+        cannot be followed.
+    DataError
+        Also for rows of a single class.
+    TooLittleMemory
+        For 24 bytes for each row on the margin at each breakpoint.
+    StoppedEarly
+        ``time_limit`` (seconds for the whole call) or the observer ended it.
 
     Examples
     --------

@@ -37,10 +37,14 @@ class Explanation:
 
     Attributes
     ----------
-    values : ndarray of float64, shape (n, d), or (n, d, n_functions) where the model has several functions
-    base_values : ndarray of float64, shape (n,), or (n, n_functions)       mean decision value of the background
-    data : ndarray of float64, shape (n, d)       the rows that are explained
-    first_index : int                             LIBSVM's index of the first of the d features: 1, or 0 if a row has it
+    values : ndarray of float64, shape (n, d), or (n, d, n_functions) if the model has several functions
+        Shapley value of each feature of each row.
+    base_values : ndarray of float64, shape (n,), or (n, n_functions)
+        Mean decision value of the background.
+    data : ndarray of float64, shape (n, d)
+        Rows explained.
+    first_index : int
+        LIBSVM's index of the first of the d features: 1, or 0 if a row has that index.
     """
 
     values: FloatArray
@@ -57,30 +61,37 @@ class Explanation:
 def explain(model: Model | Fitted, X: Any, background: Any, *, threads: int = 0) -> Explanation:
     """Exact Shapley values of the decision values of rows, against a background.
 
-    A coalition S of features is worth the mean decision value of rows that have the values of x in S, and those of a
-    row of the background elsewhere (interventional Shapley values: Lundberg & Lee, *A unified approach to interpreting
-    model predictions*, NeurIPS 2017). For the RBF and the Laplacian kernel they are integrals of polynomials, computed
-    exactly by quadrature: for each test row, row of the background and support vector m^2 / 2 products, m the number of
+    The value of a coalition S of features is the mean decision value of rows with the values of x in S and those of a
+    background row elsewhere (interventional Shapley values: Lundberg & Lee, *A unified approach to interpreting model
+    predictions*, NeurIPS 2017). For the RBF and the Laplacian kernel they are integrals of polynomials, computed
+    exactly by quadrature, with m^2 / 2 products for each test row, background row and support vector, m the number of
     features in which the two rows differ. For a linear kernel they are w_f (x_f - mean of the background).
 
     Parameters
     ----------
-    model : Model                kernel RBF, Laplacian or linear
-    X, background : as of ``predict``        n rows, and one or more that stand for what is usual
-    threads : int                as of ``predict``; the values do not depend on it
+    model : Model
+        Kernel RBF, Laplacian or linear.
+    X, background
+        n rows to explain, and one or more reference rows, as in ``predict``.
+    threads : int
+        As in ``predict``; results do not depend on it.
 
     Returns
     -------
-    Explanation, whose values have as many features as the wider of X and the background; of rows without columns
-    (dicts, files) the last one is the last feature that a row has
+    Explanation
+        With as many features as the wider of X and the background; for rows without columns (dicts, files) up to the
+        last feature that a row has.
 
     Raises
     ------
-    ParameterError      another kernel
-    DataError           rows as of ``predict``; no background; a value that is too large for a double
-    TooLittleMemory     rows, background and vectors are worked on as dense arrays
+    ParameterError
+        Another kernel.
+    DataError
+        As in ``predict``; no background; a value too large for a double.
+    TooLittleMemory
+        For rows, background and support vectors as dense arrays.
 
-    The sum of the values of a row is f(x) minus the mean of f over the background, but for rounding.
+    The values of a row sum up to f(x) minus the mean of f over the background, except for rounding.
 
     Examples
     --------

@@ -24,32 +24,41 @@ def export(
     name: str = "model",
     n_features: int | None = None,
 ) -> None:
-    """Write a model as a program, or for one: C99, JSON, or ONNX. Whole or not at all.
+    """Write a model as C99 source, JSON or ONNX, atomically.
 
     Parameters
     ----------
-    model : Model          any kernel but a precomputed one
-    path : str or path     ``-`` is standard output
-    format : str           by default what ``path`` ends with, .json or .onnx, else 'c'. 'c': a file with
-        ``name_decision_values``, ``name_predict``, and, where a classifier has probability estimates,
-        ``name_predict_probability``. 'json': the numbers of the model, see docs/compress.md. 'onnx': a
-        graph with input x and outputs label (value, in regression) and decision_values, without probabilities; needs
-        the package onnx
-    dtype : str            of tables and sums in C and ONNX
-    name : str             with which the functions in C begin
-    n_features : int       of the rows that will be given; by default ``model.n_features``, which of a loaded model are
-        those of its support vectors
+    model : Model
+        Any kernel except a precomputed one.
+    path : str or path
+        ``-`` is standard output.
+    format : str
+        'c', 'json' or 'onnx'; by default by the ending of ``path``, else 'c'. 'c': functions ``name_decision_values``,
+        ``name_predict``, and ``name_predict_probability`` for classifiers with probability estimates. 'json': the
+        numbers of the model, see docs/compress.md. 'onnx': a graph with input x and outputs label (value in regression)
+        and decision_values, without probabilities; needs the package onnx.
+    dtype : str
+        Type of tables and sums in C and ONNX.
+    name : str
+        Prefix of the functions in C.
+    n_features : int
+        Features of the rows to predict; by default ``model.n_features``, in a loaded model those of its support
+        vectors.
 
     Raises
     ------
-    ParameterError         another format or dtype, float32 in JSON, a name that C does not take, fewer features than
-        the model has; a precomputed kernel, whose model has no vectors
-    DataError              numbers that are not finite, or too large or too small for a float; more features than a C
-        int counts; a graph that is too large for a file of ONNX
-    SvmxError              the package onnx is missing
-    OSError                the file cannot be written
+    ParameterError
+        Unknown format or dtype, float32 in JSON, a name that is invalid in C, fewer features than the model has, or a
+        precomputed kernel.
+    DataError
+        Numbers that are not finite or out of range for a float, more features than a C int holds, or a graph too large
+        for an ONNX file.
+    SvmxError
+        The package onnx is missing.
+    OSError
+        The file cannot be written.
 
-    Feature of index j in LIBSVM's files is column j - 1 of a row, column j in models of rows with an index 0.
+    Feature j of LIBSVM's files is column j - 1 of a row, or column j in models of rows with an index 0.
 
     Examples
     --------

@@ -37,13 +37,22 @@ class GridSearch:
     Attributes
     ----------
     C, gamma : ndarray, shape (n,)
-    log2c, log2g : ndarray, shape (n,)        nan where the axis was not searched
-    rate : ndarray, shape (n,)                accuracy in percent, or mean squared error of a regression, to six digits
-    squared_correlation : ndarray, shape (n,) nan but for regression
+        Values at each point.
+        Values at each point.
+    log2c, log2g : ndarray, shape (n,)
+        Their logarithms to base 2; nan for an axis that was not searched.
+    rate : ndarray, shape (n,)
+        Accuracy in percent, or mean squared error in regression, to six digits.
+    squared_correlation : ndarray, shape (n,)
+        In regression; else nan.
     seconds : ndarray, shape (n,)
+        Time of each point.
     iterations : ndarray of int64, shape (n,)
-    best : int                                row of the best point: highest accuracy or smallest error
-    param : Parameter                         to train with: that of the search with the best C and gamma
+        Solver iterations of each point.
+    best : int
+        Index of the best point: highest accuracy or smallest error.
+    param : Parameter
+        Parameters of the search with the best C and gamma.
     """
 
     C: FloatArray
@@ -101,30 +110,41 @@ def grid_search(
 
     Parameters
     ----------
-    X, y, param, options      as of ``train``
+    X, y, param, **options
+        As in ``train``.
     log2c, log2g : (begin, end, step) or None
-        Exponents of C and gamma; None leaves C or gamma to ``param``. A kernel of your own has no gamma.
-    n_folds : int             5, if none is given; ``cv`` is another name of it
-    sample_weight             as of ``cross_validate``
-    seeder : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
-                              None or 'none' is LIBSVM's own path, with exactly its rates, and what 'auto' means where
-                              seeding cannot be (solver crsvm) or saves nothing: with several classes, up to 1,000
-                              rows, and mostly for classes with probability estimates
-    random_state : int        of what is drawn: the folds, anew at each point, by default LIBSVM's, and by solvers that
-                              draw
-    workers : int             processes; more than one needs joblib
-    dask : str or distributed.Client       share the points among its workers instead; needs dask and distributed
-    progress : callable(point)             told of each point as it comes
+        Exponents of C and gamma; None keeps C or gamma of ``param``. Your own kernels have no gamma.
+    n_folds : int
+        Number of folds, 5 by default; ``cv`` is a synonym.
+    sample_weight
+        As in ``cross_validate``.
+    seeder : str or None
+        As in ``cross_validate``; points also start from the result for the next smaller C. None or 'none' follows
+        LIBSVM's path, with exactly its rates; so does 'auto' where seeding is not possible (solver crsvm) or saves
+        nothing (several classes, up to 1,000 rows, and most classifications with probability estimates).
+    random_state : int
+        Seed of the folds, drawn from it at each point, by default LIBSVM's, and of randomized solvers.
+    workers : int
+        Number of processes; more than one needs joblib.
+    dask : str or distributed.Client
+        Distribute the points to its workers instead; needs dask and distributed.
+    progress : callable(point)
+        Called with each point when it is finished.
+    observer : Observer
+        As in ``train``.
 
     Returns
     -------
-    GridSearch                the same for every number of workers
+    GridSearch
+        Independent of the number of workers.
 
     Raises
     ------
-    ParameterError, DataError, SvmxError      all are ValueErrors
-    StoppedEarly              ``time_limit``, seconds for the whole search, or the observer has ended it; ``partial`` is
-        a GridSearch of the points that were finished, None without any
+    ParameterError, DataError, SvmxError
+        These are ValueErrors.
+    StoppedEarly
+        ``time_limit`` (seconds for the whole search) or the observer ended it; ``partial`` is a GridSearch of the
+        points finished, or None.
 
     Examples
     --------

@@ -27,18 +27,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Influence:
-    """What each row of a state does to validation rows: the exact optimum without the row against that with it.
+    """Influence of each row of a state on validation rows: the exact optimum without the row against that with it.
 
     Attributes
     ----------
-    loss : ndarray of float64, shape (n,)      validation loss without each row of the state, minus ``base_loss``: > 0
-        where the row helps, < 0 where it harms, 0 where the optimum does not rest on it; nan where it is all of its
-        class
-    base_loss : float                          validation loss of the state as it is
-    rows : ndarray of int64, shape (s,)        positions of the rows that the optimum rests on, ascending
-    decision_values : ndarray of float64, shape (s, m), or (s, m, n_functions) where the model has several functions
-        how the decision values of the m validation rows change without each of ``rows``; without another they stay
-    ids : ndarray of int64, shape (n,)         ids of the rows of the state
+    loss : ndarray of float64, shape (n,)
+        Validation loss without each row of the state, minus ``base_loss``: > 0 if the row helps, < 0 if it harms, 0 if
+        the optimum does not depend on it; nan for the only row of a class.
+    base_loss : float
+        Validation loss of the state.
+    rows : ndarray of int64, shape (s,)
+        Positions of the rows that the optimum depends on, ascending.
+    decision_values : ndarray of float64, shape (s, m), or (s, m, n_functions) if the model has several functions
+        Change of the decision values of the m validation rows without each of ``rows``; without other rows there is
+        none.
+    ids : ndarray of int64, shape (n,)
+        Ids of the rows of the state.
     """
 
     loss: FloatArray
@@ -54,9 +58,9 @@ def influence(
     """The exact influence of each row of a state on validation rows, by leaving it out.
 
     Each row in turn leaves along the path to the optimum of the others (Cauwenberghs & Poggio, *Incremental and
-    decremental support vector machine learning*, NIPS 2000) and is put back: what ``state.remove`` would do to the
-    loss, not an approximation of it. A row without a coefficient has influence 0 and needs no path, but
-    in one-class, where the sum of the coefficients depends on the number of rows. The state stays as it is.
+    decremental support vector machine learning*, NIPS 2000) and is put back: the exact effect of ``state.remove`` on
+    the loss. A row without a coefficient has influence 0 and needs no path, except in one-class, where the sum of the
+    coefficients depends on the number of rows. The state is not changed.
 
     Losses, means over the m validation rows with decision values f:
 
@@ -72,20 +76,38 @@ def influence(
 
     Parameters
     ----------
-    state : State                a ``train(..., keep_state=True)``
-    X, y : as of ``train``       m validation rows, and their labels, targets, or +1 and -1 for one-class
-    loss : str                   a name from the table; '' for the default
-    threads : int                as of ``predict``; nothing depends on it
-    observer : Observer          is told of rows, and asked whether to stop
+    state : State
+        From ``train(..., keep_state=True)``.
+    X, y
+        m validation rows, as in ``train``, and their labels, targets, or +1 and -1 for one-class.
+    loss : str
+        A name of the table; '' is the default.
+    threads : int
+        As in ``predict``; results do not depend on it.
+    observer : Observer
+        Told of each row; can stop the call.
+
+    Returns
+    -------
+    Influence
+
+    Returns
+    -------
+    Influence
 
     Raises
     ------
-    TypeError           no State, but a Model, say
-    ParameterError      another loss, or an optimum that cannot be followed
-    DataError           rows as of ``predict``; no row; a label that the state does not have, or a target that is not
-        finite; a state of one class
-    TooLittleMemory     ``decision_values`` are 8 s m n_functions bytes
-    StoppedEarly        ``time_limit`` of the state's parameters, for this call, or the observer has ended it
+    TypeError
+        Not a State (a Model, for example).
+    ParameterError
+        Unknown loss, or an optimum that cannot be followed.
+    DataError
+        As in ``predict``; no rows; a label that the state does not have, or a target that is not finite; a state of one
+        class.
+    TooLittleMemory
+        For ``decision_values``, 8 s m n_functions bytes.
+    StoppedEarly
+        ``time_limit`` of the state's parameters or the observer ended it.
 
     Examples
     --------

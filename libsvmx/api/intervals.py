@@ -46,13 +46,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Intervals:
-    """Where the targets of m new rows are.
+    """Prediction intervals for the targets of m new rows.
 
     Attributes
     ----------
-    lower, upper : ndarray of float64, shape (m,)      ends that belong to the interval; -inf and inf where there are
-        fewer than 1 / alpha - 1 rows
-    alpha : float                                      as it was asked for
+    lower, upper : ndarray of float64, shape (m,)
+        Ends, which belong to the interval; -inf and inf with fewer than 1 / alpha - 1 rows.
+    alpha : float
+        As given.
     """
 
     lower: FloatArray
@@ -62,13 +63,16 @@ class Intervals:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelSets:
-    """Which labels m new rows may have.
+    """Label sets of m new rows.
 
     Attributes
     ----------
-    labels : ndarray of int32, shape (k,)              the classes
-    p_values : ndarray of float64, shape (m, k)        of each class of each row, a multiple of 1 / (n + 1)
-    alpha : float                                      as it was asked for
+    labels : ndarray of int32, shape (k,)
+        Classes.
+    p_values : ndarray of float64, shape (m, k)
+        p-value of each class for each row, a multiple of 1 / (n + 1).
+    alpha : float
+        As given.
     """
 
     labels: IntArray
@@ -113,33 +117,44 @@ def jackknife_plus(*args: Any, **options: Any) -> Intervals | LabelSets:
 
     A label is in the set if its p-value, (1 + number of rows i whose score is at least that of the new row with this
     label by f_i) / (n + 1), is above alpha. The score of a row with a label is minus the least decision value for that
-    label against another one. Each row that the optimum rests on leaves along the exact path, once for all new rows;
-    without another f stays. C and gamma must not have been chosen by the targets of these rows.
+    label against another one. Each row that the optimum depends on leaves along the exact path, once for all new rows.
+    C and gamma must not have been chosen by the targets of these rows.
 
-    ``jackknife_plus(state, X, alpha)`` is of the rows of a state; ``jackknife_plus(X, y, X_new, alpha, param,
+    ``jackknife_plus(state, X, alpha)`` uses the rows of a state; ``jackknife_plus(X, y, X_new, alpha, param,
     **options)`` trains one, as ``train`` does, and drops it.
 
     Parameters
     ----------
-    state : State                a ``train(..., keep_state=True)`` of C-SVC or a regression without nu; it stays
-    X : as of ``predict``        m new rows; without a state rows to train on, with their targets or labels y
-    X_new : as of ``predict``    without a state: m new rows
-    alpha : float                0 < alpha < 1
-    threads : int                as of ``predict``; nothing depends on it
-    observer : Observer          is told of rows, and asked whether to stop
+    state : State
+        From ``train(..., keep_state=True)``, C-SVC or a regression without nu; it is not changed.
+    X
+        m new rows, as in ``predict``; without a state, rows to train on, with targets or labels y.
+    X_new
+        Without a state: m new rows, as in ``predict``.
+    alpha : float
+        Miscoverage level, 0 < alpha < 1.
+    threads : int
+        As in ``predict``; results do not depend on it.
+    observer : Observer
+        Told of each row; can stop the call.
 
     Returns
     -------
-    Intervals, or LabelSets of C-SVC
+    Intervals or LabelSets
+        LabelSets for C-SVC.
 
     Raises
     ------
-    TypeError           no State, but a Model, say
-    ParameterError      alpha; one-class; rows that do not count alike; an optimum that cannot be followed
-    DataError           rows as of ``predict``; a state of one class
-    TooLittleMemory     of s rows that the optimum rests on, 8 s m n_functions bytes
-    StoppedEarly        ``time_limit`` of the state's parameters, for this call and a training before it, or the
-                        observer has ended it
+    TypeError
+        Not a State (a Model, for example).
+    ParameterError
+        Alpha; one-class; rows that do not count alike; an optimum that cannot be followed.
+    DataError
+        Rows as in ``predict``; a state of one class.
+    TooLittleMemory
+        Of s rows that the optimum rests on, 8 s m n_functions bytes.
+    StoppedEarly
+        ``time_limit`` of the state's parameters, for this call and a training before it, or the observer has ended it.
 
     Examples
     --------
@@ -219,21 +234,30 @@ def cv_plus(
 
     Parameters
     ----------
-    X, y : as of ``train``       n rows, and labels or targets
-    X_new : as of ``predict``    m new rows; with a precomputed kernel K(new row, row), shape (m, n)
-    k : int                      folds, 10 if none are given; ``n_folds`` and ``cv`` are other names of it
-    alpha : float                0 < alpha < 1
-    param, random_state, observer, **options : as of ``cross_validate``; any formulation but one-class
+    X, y
+        n rows, as in ``train``, and labels or targets.
+    X_new
+        m new rows, as in ``predict``; with a precomputed kernel K(new row, row), shape (m, n).
+    k : int
+        Number of folds, 10 by default; ``n_folds`` and ``cv`` are synonyms.
+    alpha : float
+        Miscoverage level, 0 < alpha < 1.
+    param, random_state, observer, **options
+        As in ``cross_validate``; any formulation but one-class.
 
     Returns
     -------
-    Intervals, or LabelSets of a classification
+    Intervals or LabelSets
+        LabelSets in classification.
 
     Raises
     ------
-    ParameterError, DataError      as of ``cross_validate``, and alpha; labels that are all the same
-    TooLittleMemory     8 k m n_functions bytes
-    StoppedEarly        ``time_limit`` for the whole call, or the observer has ended it
+    ParameterError, DataError
+        As in ``cross_validate``, and alpha; labels that are all the same.
+    TooLittleMemory
+        For 8 k m n_functions bytes.
+    StoppedEarly
+        ``time_limit`` (seconds for the whole call) or the observer ended it.
 
     Examples
     --------
@@ -272,26 +296,28 @@ def full_conformal(
     If the rows of the state and a new one are exchangeable, the target of the new one is in its interval, its label in
     its set, with probability at least 1 - alpha, whatever the distribution (Vovk, Gammerman & Shafer, *Algorithmic
     learning in a random world*, 2005, chapter 2). A candidate is in the set if p > alpha, as of
-    ``conformal_p_values``. For each the new row joins along the exact path, and is taken back.
+    ``conformal_p_values``. For each the new row joins along the exact path, and is removed again.
 
-    Every label is tried. Of targets the whole line is, exactly: once the new row's coefficient is at its bound, its
-    target moves nothing. The interval is the least that contains the set, but where so few rows are on the tube or
-    beyond, about alpha of them, that its end lies among targets that still move the optimum: there it is found among
-    16 candidates, then by bisection, and targets between two candidates may be missed.
+    Every label is tried. All targets are covered exactly: once the coefficient of the new row is at its bound, its
+    target has no further effect. The interval is the smallest that contains the set, except if so few rows (about
+    alpha of them) are on or outside the tube that its end lies among targets that still move the optimum: that end is
+    found among 16 candidates, then by bisection, and targets between two candidates may be missed.
 
     Parameters
     ----------
-    state, X, alpha, threads, observer : as of ``jackknife_plus``
-        There is a path for each pair of classes of each label of each of the m rows, 2 or more for each row of
-        regression.
+    state, X, alpha, threads, observer
+        As in ``jackknife_plus``. There is a path for each pair of classes of each label of each of the m rows, 2 or
+        more for each row of regression.
 
     Returns
     -------
-    Intervals, or LabelSets of C-SVC
+    Intervals or LabelSets
+        LabelSets for C-SVC.
 
     Raises
     ------
-    TypeError, ParameterError, DataError, StoppedEarly      as of ``jackknife_plus``
+    TypeError, ParameterError, DataError, StoppedEarly
+        As in ``jackknife_plus``.
 
     Examples
     --------
@@ -328,23 +354,29 @@ def full_conformal(
 def conformal_p_values(
     state: State, X: Any, y: Any, *, threads: int = 0, observer: Observer | None = None
 ) -> FloatArray:
-    """How well each of m rows with its label or target fits to the rows of a state: ndarray of float64, shape (m,).
+    """Conformal p-values: how well each of m rows, with its label or target, conforms to the rows of a state.
 
     p = (1 + number of rows of the state whose score is at least that of the new row) / (n + 1), with the optimum of all
-    n + 1 rows, to which it joins along the exact path and is taken back. The score of a row with its label is minus the
-    least decision value for that label against another one, with its target |y - f(x)|. If the rows of the state and
-    the new one are exchangeable, p <= alpha has probability alpha at most. Scores within 1e-9 of their scale are equal,
-    as on the margin.
+    n + 1 rows, which it joins along the exact path and leaves again. The score of a row is |y - f(x)| in regression,
+    and minus the smallest decision value for its label against another one in classification. If the rows of the state
+    and the new one are exchangeable, p <= alpha has probability at most alpha. Scores that differ by less than 1e-9 of
+    their scale count as equal, as on the margin.
 
     Parameters
     ----------
-    state, X, threads, observer : as of ``full_conformal``
-    y : array of float, shape (m,)      a label that the state has, or a target, for each row
+    state, X, threads, observer
+        As in ``full_conformal``.
+    y : array of float, shape (m,)
+        Label that the state has, or target, of each row.
+
+    Returns
+    -------
+    ndarray of float64, shape (m,)
 
     Raises
     ------
-    TypeError, ParameterError, DataError, StoppedEarly      as of ``full_conformal``, and a label that the state does
-        not have, or a target that is not finite
+    TypeError, ParameterError, DataError, StoppedEarly
+        As in ``full_conformal``, and a label that the state does not have, or a target that is not finite.
 
     Examples
     --------
@@ -423,7 +455,7 @@ def intervals_of(
     alpha: float,
     observer: Observer,
 ) -> Intervals:
-    """Intervals, arguments as of ``interval_ends``; ``own``: left-out values, shape (n, 1). Raises Stopped."""
+    """Intervals, arguments as in ``interval_ends``; ``own``: left-out values, shape (n, 1). Raises Stopped."""
     residuals = np.abs(targets - own[:, 0])
     lower, upper = interval_ends(table_of, m, group, residuals, alpha, partial(ask, observer))
     return Intervals(lower=lower, upper=upper, alpha=alpha)

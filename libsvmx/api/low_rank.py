@@ -31,18 +31,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRankKernel:
-    """A factor F of the kernel matrix K of n rows, K ~ F F', and what gives the features of other rows.
+    """A factor F of the kernel matrix K of n rows, K ~ F F', and the map to features of other rows.
 
     Attributes
     ----------
-    factor : ndarray of float64, shape (n, rank)       F, the features of the rows themselves
-    pivots : ndarray of int32, shape (p,)              rows, from 0, whose kernel values give all features
-    transform : ndarray of float64, shape (p, rank)    features of a row x: k(x, pivots) @ transform
-    trace : float                                      of K
-    trace_error : float                                trace of K - F F'
-    param : Parameter                                  kernel and approximation, gamma filled in
-    vectors : CsrMatrix                                the rows of the pivots
-    columns : int                                      features of the n rows; n of a precomputed kernel
+    factor : ndarray of float64, shape (n, rank)
+        F, the features of the rows themselves.
+    pivots : ndarray of int32, shape (p,)
+        Rows, counted from 0, whose kernel values determine all features.
+    transform : ndarray of float64, shape (p, rank)
+        Features of a row x: k(x, pivots) @ transform.
+    trace : float
+        Trace of K.
+    trace_error : float
+        Trace of K - F F'.
+    param : Parameter
+        Kernel and approximation, with gamma filled in.
+    vectors : CsrMatrix
+        Rows of the pivots.
+    columns : int
+        Number of features of the n rows; n with a precomputed kernel.
     """
 
     factor: FloatArray
@@ -65,15 +73,21 @@ class LowRankKernel:
         return self.trace_error / self.trace if self.trace > 0 else 0.0
 
     def features_of(self, X: Any) -> FloatArray:
-        """Features, float64, shape (m, rank), of m rows, whose inner products approximate the kernel.
+        """Features of m rows, whose inner products approximate the kernel.
 
         Parameters
         ----------
-        X : as of ``train``; of a precomputed kernel K(row, row of the factor), shape (m, n)
+        X
+            m rows, as in ``train``; with a precomputed kernel K(row, row of the factor), shape (m, n).
+
+        Returns
+        -------
+        ndarray of float64, shape (m, rank)
 
         Raises
         ------
-        DataError        also for an array that has not as many columns as the n rows
+        DataError
+            Also for an array with another number of columns than the n rows.
         """
         p = self.param
         tests = rows_as(X, p, self.columns, self.vectors.first_index)
@@ -86,26 +100,34 @@ def rows_of(X: Any, param: Parameter) -> CsrMatrix:
 
 
 def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankKernel:
-    """Factorize the kernel matrix of the rows of X, approximately: ``low_rank(X, gamma=0.1, rank=300)``.
+    """Low-rank factor of the kernel matrix of the rows of X: ``low_rank(X, gamma=0.1, rank=300)``.
 
-    A linear method on the features is one with the kernel F F'; solver crsvm trains on these.
+    A linear method on its features is a method with the kernel F F'; solver crsvm trains on them.
 
     Parameters
     ----------
-    X : as of ``train``
-    param : Parameter      or its fields as keywords; those of the kernel count, and ``low_rank`` (the method,
-        'cholesky' if none is named), ``rank``, ``rank_error``, ``random_state``, ``cache_size`` and ``threads``
+    X
+        As in ``train``.
+    param : Parameter
+        Parameters of the kernel; its fields may be given as keywords instead.
+    **options
+        Fields of ``Parameter`` for the kernel, ``low_rank`` (the method, by default 'cholesky'), ``rank``,
+        ``rank_error``, ``random_state``, ``cache_size`` and ``threads``.
 
     Returns
     -------
-    LowRankKernel          the same for any number of threads
+    LowRankKernel
+        Independent of the number of threads.
 
     Raises
     ------
-    ParameterError         neither rank nor rank_error, or an unknown method
-    DataError              bad data, or a kernel matrix that is not positive semidefinite, so that it has no factor
-    StoppedEarly           ``time_limit`` is over, and there is no factor yet. A Cholesky factor is then that of the
-        pivots so far, and of less rank
+    ParameterError
+        Neither rank nor rank_error, or an unknown method.
+    DataError
+        Invalid data, or a kernel matrix that is not positive semidefinite.
+    StoppedEarly
+        ``time_limit`` was reached before there is a factor. A Cholesky factor is returned with the pivots so far, and a
+        smaller rank.
 
     Examples
     --------

@@ -35,33 +35,42 @@ def fit_many(
 ) -> list[Model]:
     """Train a model for each column of Y: labels of many tasks, one class against the rest, or permuted labels.
 
-    Kernel values do not depend on labels, so all trainings share them. Where all of them fit ``cache_size`` (up to
-    2,048 rows), all threads work off the solves of all trainings; with more rows trainings go on side by side.
+    All trainings share kernel values, which do not depend on labels. If these fit ``cache_size`` (up to 2,048 rows),
+    all threads take solves from one queue; with more rows, trainings run in parallel.
 
     Parameters
     ----------
-    X : n rows, as of ``train``
-    Y : array of float, shape (n, m)        the labels or targets of a training in each column. With weights of each
-        training also shape (n,): those of all trainings
-    sample_weight : array of float, shape (n,) or (n, m)      what each row counts for in all trainings, or in each of
-        them: as of ``train``. Rows drawn with replacement count as often as they were drawn
-    param, random_state, observer, **options : as of ``train``, for every training
+    X
+        n rows, as in ``train``.
+    Y : array of float, shape (n, m)
+        Labels or targets, one training for each column; shape (n,) if weights differ by training: those of all
+        trainings.
+    sample_weight : array of float, shape (n,) or (n, m)
+        Weights of the rows in all trainings, or in each of them, as in ``train``; for bootstrap samples, how often a
+        row was drawn.
+    param, random_state, observer, **options
+        As in ``train``, for every training.
 
     Returns
     -------
-    list of m Model; with solver 'smo' each is ``train(X, Y[:, j], ...)``, bit for bit, in any number of threads
+    list of Model
+        m models; with solver 'smo' each equals ``train(X, Y[:, j], ...)`` bit for bit, with any number of threads.
 
     Raises
     ------
-    ParameterError, DataError            as of ``train``, with the column; one-class, which looks at no labels
-    TooLittleMemory                      for so many models as large as the first one
-    StoppedEarly                         ``time_limit``, seconds for the whole call, or the observer has ended it;
-        ``partial`` is a list of the models that were finished, the first ones
+    ParameterError, DataError
+        As in ``train``, naming the column; also for one-class, which ignores labels.
+    TooLittleMemory
+        For m models as large as the first one.
+    StoppedEarly
+        ``time_limit`` (seconds for the whole call) or the observer ended it; ``partial`` is a list of the first models.
 
     Warns
     -----
-    ConvergenceWarning                   once, if a solve ended before the tolerance
-    UserWarning                          a weight of a class that occurs in no column
+    ConvergenceWarning
+        If a solve ended before the tolerance was reached.
+    UserWarning
+        A weight of a class that is in no column.
 
     Examples
     --------

@@ -33,18 +33,20 @@ ROWS_OF_DIAGONAL = 16
 
 
 class Kernel:
-    """A kernel of your own: subclass it and define ``__call__``; the other methods follow from it.
+    """Base class of your own kernels: define ``__call__``; the other methods have defaults based on it.
 
-    An instance is given as ``kernel=`` to ``train``, ``cross_validate`` and all functions over rows, and to the
-    estimators. A plain function of (A, B) may be given instead. Within one call of libsvmx it is never called by two
-    threads at a time; calls that threads of yours make with one instance may do so. What it raises ends the call that
-    it was given to, of which nothing is left.
+    Pass an instance as ``kernel=`` to ``train``, ``cross_validate`` and all functions over rows, and to the estimators.
+    A plain function of (A, B) will do, too. Within one call of libsvmx it is never called by two threads at a time, but
+    your own threads may share an instance. An exception that it raises ends the call of libsvmx, which then has no
+    effect.
 
     Attributes
     ----------
-    symmetric : bool       True: K(a, b) = K(b, a), so that rows are asked for as a training needs them; a kernel that
-        contradicts itself is refused when that is seen. False: all values are asked for at once, before a training
-    normalized : bool      False; True: K(a, a) = 1 for each row, so that ``diagonal`` need not be asked
+    symmetric : bool
+        True (default): K(a, b) = K(b, a), so rows are computed on demand; contradictions are refused when they are
+        seen. False: all values are computed before a training.
+    normalized : bool
+        True: K(a, a) = 1 for each row, so ``diagonal`` is not called. False is the default.
 
     Examples
     --------

@@ -30,18 +30,22 @@ ACCURACY, BALANCED, ERROR, PINBALL = "accuracy", "balanced_accuracy", "mean_squa
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PermutationTest:
-    """What a permutation test found.
+    """Result of a permutation test.
 
     Attributes
     ----------
-    score : float                         of the labels or targets themselves
-    scores : ndarray of float64, shape (n,)         of the permutations, in the order in which they were drawn
-    scoring : str                         which score: 'accuracy' and 'balanced_accuracy' in percent, or
-        'mean_squared_error' or 'pinball_loss'
-    n_as_good : int                       b, permutations whose score is at least as good; errors that differ by
-        1e-10 of them or less are equal
-    p_value : float                       (b + 1) / (n + 1)
-    standard_error : float                sqrt(p (1 - p) / n), what drawing n permutations, not all, leaves open
+    score : float
+        Score of the true labels or targets.
+    scores : ndarray of float64, shape (n,)
+        Scores of the permutations, in the order in which they were drawn.
+    scoring : str
+        Name of the score: 'accuracy' or 'balanced_accuracy', in percent, 'mean_squared_error' or 'pinball_loss'.
+    n_as_good : int
+        b, the number of permutations with a score at least as good; errors within 1e-10, relatively, count as equal.
+    p_value : float
+        (b + 1) / (n + 1).
+    standard_error : float
+        sqrt(p (1 - p) / n), the error from drawing n of all permutations.
     """
 
     score: float
@@ -97,34 +101,44 @@ def permutation_test(
     observer: Observer | None = None,
     **options: Any,
 ) -> PermutationTest:
-    """Whether rows and labels have anything to do with each other, by cross-validation of permuted labels.
+    """Test whether the features predict the labels better than chance, by cross-validation of permuted labels.
 
     The null hypothesis is that labels are independent of rows (Ojala & Garriga, *Permutation tests for studying
     classifier performance*, JMLR 11, 2010, test 1). The labels and each of n permutations of them are cross-validated
-    in the same way, each as ``cross_validate`` does it, with folds drawn for these very labels from the same random
-    numbers. Kernel values are shared by all trainings, as in ``fit_many``.
+    as by ``cross_validate``, with folds drawn for these labels from the same random numbers. All trainings share kernel
+    values, as in ``fit_many``.
 
     Parameters
     ----------
-    X, y : as of ``cross_validate``
-    n : int                       permutations, at least 1
-    n_folds : int                 folds, from 2 to the number of rows, 5 if none is given; ``cv`` is another name of it
-    scoring : str or None         'accuracy' or 'balanced_accuracy' (the mean over classes of the share that is found),
-        both in percent, or 'mean_squared_error', over all rows at once, of quantile regression
-        'pinball_loss', too; None: accuracy, and the error of regressions, of quantile regression its loss
-    random_state : int            as of ``cross_validate``; permutations are drawn from the numbers that come next
-    param, sample_weight, seeder, scheme, observer, **options : as of ``cross_validate``; weights stay with their rows
+    X, y
+        As in ``cross_validate``.
+    n : int
+        Number of permutations, >= 1.
+    n_folds : int
+        Number of folds, from 2 to the number of rows, by default 5; ``cv`` is a synonym.
+    scoring : str or None
+        'accuracy' or 'balanced_accuracy' (mean recall of the classes), both in percent; 'mean_squared_error' over all
+        rows, and in quantile regression 'pinball_loss'. None: accuracy, mean squared error or pinball loss, by
+        formulation.
+    random_state : int
+        As in ``cross_validate``; permutations are drawn after the folds, from the same generator.
+    param, sample_weight, seeder, scheme, observer, **options
+        As in ``cross_validate``; weights stay with their rows.
 
     Returns
     -------
-    PermutationTest               does not depend on the number of threads
+    PermutationTest
+        Independent of the number of threads.
 
     Raises
     ------
-    ParameterError                also for one-class, and a score that does not suit the formulation
-    DataError                     also for labels that are all the same
-    StoppedEarly                  ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial``
-        is a PermutationTest of the permutations that were finished, None if there is none
+    ParameterError
+        Also for one-class, or a score that does not fit the formulation.
+    DataError
+        Also if all labels are equal.
+    StoppedEarly
+        ``time_limit`` (seconds for the whole call) or the observer ended it; ``partial`` is a PermutationTest of the
+        permutations finished, or None.
 
     Examples
     --------

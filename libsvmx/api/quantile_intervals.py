@@ -40,37 +40,44 @@ def quantile_intervals(
     observer: Observer | None = None,
     **options: Any,
 ) -> Intervals:
-    """Intervals between the quantiles alpha / 2 and 1 - alpha / 2, as wide as rows that were not trained on ask for.
+    """Conformalized quantile regression: intervals between the quantiles alpha / 2 and 1 - alpha / 2, calibrated.
 
-    With E_i = max(f_low(x_i) - y_i, y_i - f_high(x_i)) of rows that the two curves have not seen, each end is moved
-    outwards by the floor(alpha (n + 1))-th largest E_i, or inwards where that is negative (Romano, Patterson & Candès,
+    With E_i = max(f_low(x_i) - y_i, y_i - f_high(x_i)) of rows that the two curves were not trained on, each end moves
+    outwards by the floor(alpha (n + 1))-th largest E_i, or inwards if that is negative (Romano, Patterson & Candès,
     *Conformalized quantile regression*, NeurIPS 2019): intervals are wide where targets scatter. If rows are
-    exchangeable, the target of a new row is covered with probability at least 1 - alpha. Curves that cross at a row
-    change places there.
+    exchangeable, the target of a new row is covered with probability at least 1 - alpha. Curves that cross at a row are
+    swapped there.
 
-    With ``n_folds`` no row is lost for training: each is left out of one fold, and its E_i and the curves of that fold
-    take the place of residual and prediction in ``cv_plus``. The guarantee is then that of ``cv_plus`` (Gupta,
-    Kuchibhotla & Ramdas, *Nested conformal prediction and quantile out-of-bag ensemble methods*, Pattern Recognition
-    127, 2022), as a rule about 1 - alpha.
+    With ``n_folds`` all rows are used for training: each is held out of one fold, and its E_i and the curves of that
+    fold replace residual and prediction in ``cv_plus``. The guarantee is then that of ``cv_plus`` (Gupta, Kuchibhotla &
+    Ramdas, *Nested conformal prediction and quantile out-of-bag ensemble methods*, Pattern Recognition 127, 2022),
+    usually about 1 - alpha.
 
     Parameters
     ----------
-    X, y : as of ``train``       n rows, and targets
-    X_new : as of ``predict``    m new rows; with a precomputed kernel K(new row, row), shape (m, n)
-    n_folds : int or None        folds, as ``cross_validate`` draws them; None: half of the rows, drawn as one of two
-        folds, are trained on, the others calibrate; ``cv`` is another name of it
-    alpha : float                0 < alpha < 1
-    param, random_state, observer, **options : as of ``train``; the formulation is quantile regression, and tau is not
-        looked at
+    X, y
+        n rows, as in ``train``, and targets.
+    X_new
+        m new rows, as in ``predict``; with a precomputed kernel K(new row, row), shape (m, n).
+    n_folds : int or None
+        Number of folds, drawn as in ``cross_validate``; None: half of the rows, drawn as one of two folds, are for
+        training, the others for calibration; ``cv`` is a synonym.
+    alpha : float
+        Miscoverage level, 0 < alpha < 1.
+    param, random_state, observer, **options
+        As in ``train``; the formulation is quantile regression, and ``tau`` is ignored.
 
     Returns
     -------
-    Intervals           ``lower`` may be above ``upper`` where the ends are moved inwards: the interval is then empty
+    Intervals
+        If ends moved inwards, ``lower`` may be above ``upper``: the interval is then empty.
 
     Raises
     ------
-    ParameterError, DataError      as of ``cross_validate``, and alpha
-    StoppedEarly        ``time_limit`` for the whole call, or the observer has ended it
+    ParameterError, DataError
+        As in ``cross_validate``, and alpha.
+    StoppedEarly
+        ``time_limit`` (seconds for the whole call) or the observer ended it.
 
     Examples
     --------

@@ -99,19 +99,35 @@ class State(state.State):
         observer: Observer | None = None,
         **options: Any,
     ) -> Self:
-        """The state of a model of LIBSVM or libsvmx and the rows X, y that it was trained on, as of ``train``.
+        """The state of a model and the rows that it was trained on, without training.
 
-        Support vectors are found among the rows by their features. A model file keeps neither C, weights, epsilon
-        and nu nor tolerances: these come from ``param`` or from keywords, ``State.from_model(X, y, model, C=10)``; a
-        model that ``train`` has returned knows them. ``sample_weight`` as of ``train``. The kernel is the
-        model's. Probability estimates are dropped.
+        Support vectors are found among the rows by their features. Probability estimates are dropped.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Training rows, as in ``train``.
+        model : Model, or fitted estimator
+            Of LIBSVM or libsvmx.
+        param, **options
+            As in ``train``; needed for a model file, which has neither C, weights, epsilon and nu nor tolerances. The
+            kernel is the model's.
+        observer : Observer
+            As in ``train``.
+
+        Returns
+        -------
+        State
 
         Raises
         ------
-        DataError           a support vector that is not among the rows, other labels, or coefficients that C and
-            weights, or nu, do not allow
-        ParameterError      what has no state, or a kernel that is given and not the model's
-        TypeError           no Model, but a State, say
+        DataError
+            A support vector that is not among the rows, other labels, or coefficients that C and weights, or nu, do not
+            allow.
+        ParameterError
+            A training without a state, or a kernel other than the model's.
+        TypeError
+            Not a Model (a State, for example).
 
         Examples
         --------
@@ -136,7 +152,15 @@ class State(state.State):
 
     @classmethod
     def load(cls, path: FilePath) -> Self:
-        """The state that ``save`` has written; its updates are those of the state that was saved.
+        """Read a state written by ``save``; it is updated exactly as the saved one.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        State
 
         Raises
         ------
@@ -151,9 +175,17 @@ class State(state.State):
         return load_state(os.fspath(path), cls)
 
     def save(self, path: FilePath) -> None:
-        """Write the state to a file of its own format, with its rows, whole or not at all. Raises OSError.
+        """Write the state, with its rows, to a file of its own format, atomically.
 
-        Of a kernel of your own it has the values: what ``load`` returns is the state of a precomputed kernel.
+        With your own kernel the file has kernel values: ``load`` returns the state of a precomputed kernel.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Raises
+        ------
+        OSError
 
         Examples
         --------
@@ -164,20 +196,31 @@ class State(state.State):
         save_state(os.fspath(path), self)
 
     def add(self, X: Any, y: Any, *, sample_weight: Any = None, observer: Observer | None = None) -> Ids:
-        """Rows join; X, y and sample_weight as of ``train``. Their ids: ndarray of int64, shape (number of rows,).
+        """Add rows.
 
-        With a precomputed kernel X has a column for each row that ever was in the state, in the order of their ids, and
-        then for each that joins; values with rows that have left are not used. A kernel of your own is asked for these
-        values, and X has rows as it takes them. Or X is a CsrMatrix, 0:serial 1:K(row,1)
-        2:K(row,2) …, with serial numbers that no other row has.
+        Additional columns are new features; an array with fewer columns is refused, while a CsrMatrix and dicts have 0
+        there. A new label makes a new class, which is trained against each other one.
 
-        Columns beyond those of the rows that are there are new features; an array that lacks some is refused, where a
-        CsrMatrix, or dicts, have 0 there. A label that is new makes a new class, which is trained against each of the
-        others.
+        Parameters
+        ----------
+        X
+            n rows, as in ``train``. With a precomputed kernel, a column for each row that was ever in the state, in the
+            order of ids, then one for each new row; values with removed rows are not used. Or a CsrMatrix with rows
+            0:serial 1:K(row,1) 2:K(row,2) …, with new serial numbers.
+        y, sample_weight
+            As in ``train``.
+        observer : Observer
+            As in ``train``.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Ids of the new rows.
 
         Raises
         ------
-        DataError, ParameterError      the state stays as it was; nu of nu-SVC may be infeasible for all the rows
+        DataError, ParameterError
+            Invalid data, or nu of nu-SVC infeasible for all rows; the state is unchanged.
 
         Examples
         --------
@@ -187,12 +230,21 @@ class State(state.State):
         return self.update(add=(X, y), sample_weight=sample_weight, observer=observer)
 
     def remove(self, ids: Iterable[int], *, observer: Observer | None = None) -> None:
-        """Rows leave. With its last row a class is gone; one row at least must stay.
+        """Remove rows. A class goes with its last row; at least one row must remain.
+
+        Parameters
+        ----------
+        ids : iterable of int
+            Elements of ``state.ids``.
+        observer : Observer
+            As in ``train``.
 
         Raises
         ------
-        DataError        an id that is unknown, or given twice, or all ids; the state stays as it was
-        ParameterError   nu-SVC: too few rows of a class would be left for its nu; the state stays as it was
+        DataError
+            Unknown or repeated ids, or all ids; the state is unchanged.
+        ParameterError
+            nu of nu-SVC infeasible for the remaining rows; the state is unchanged.
 
         Examples
         --------
@@ -210,12 +262,28 @@ class State(state.State):
         sample_weight: Any = None,
         observer: Observer | None = None,
     ) -> Ids:
-        """Rows ``add = (X, y)`` join, with weights ``sample_weight``, and rows ``remove`` leave along one path; the ids
-        of those that join.
+        """Add and remove rows along one path.
+
+        Parameters
+        ----------
+        add : (X, y)
+            Rows to add, as in ``add``.
+        remove : iterable of int
+            Ids of the rows to remove.
+        sample_weight
+            Weights of the rows to add, as in ``train``.
+        observer : Observer
+            As in ``train``.
+
+        Returns
+        -------
+        ndarray of int64
+            Ids of the new rows.
 
         Raises
         ------
-        DataError, ParameterError      the state stays as it was
+        DataError, ParameterError
+            As in ``add`` and ``remove``; the state is unchanged.
 
         Examples
         --------
@@ -265,8 +333,20 @@ class State(state.State):
     set_nu.__doc__ = state.State.set_nu.__doc__
 
     def predict(self, X: Any, *, threads: int = 0) -> FloatArray:
-        """As ``libsvmx.predict(state.model, X, threads=threads)``; of a precomputed kernel X has a column for each row
-        that ever was in the state, by its id.
+        """As ``libsvmx.predict(state.model, X, threads=threads)``.
+
+        Parameters
+        ----------
+        X, threads
+            As in ``libsvmx.predict``; with a precomputed kernel X has a column for each row that was ever in the state.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+
+        Raises
+        ------
+        DataError, ParameterError
 
         Examples
         --------
@@ -276,7 +356,20 @@ class State(state.State):
         return predict(self.model, X, threads=threads)
 
     def decision_values(self, X: Any, *, threads: int = 0) -> FloatArray:
-        """As ``libsvmx.decision_values(state.model, X, threads=threads)``, X as of ``predict``.
+        """As ``libsvmx.decision_values(state.model, X, threads=threads)``.
+
+        Parameters
+        ----------
+        X, threads
+            As in ``predict``.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_functions)
+
+        Raises
+        ------
+        DataError, ParameterError
 
         Examples
         --------

@@ -82,46 +82,61 @@ def train(
     Parameters
     ----------
     X : array, scipy sparse matrix, CsrMatrix, or sequence of rows (sequences or {index: value}), n rows
-        With ``kernel_type=PRECOMPUTED`` the kernel matrix, shape (n, n), or with more columns, of rows that may join
-        a state. With a kernel of your own rows as it takes them.
-    y : array of float, shape (n,)       labels (integers) or targets; ignored by one-class
-    param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``; kernels and
-        formulations may be names (``kernel_type="linear"``), gamma also "scale" or "auto", as in scikit-learn; with
-        ``solver="auto"``, ``"chunked"`` or ``"irwls"`` the optimum is LIBSVM's to ``eps``, but not its bits;
-        ``"crsvm"`` is C-SVC and epsilon-SVR on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with
-        ``low_rank="cholesky", rank=300``
-    kernel : callable or Kernel          a kernel of your own, a function of two sets of rows or a ``libsvmx.Kernel``;
-        it is called for the rows of its matrix that the solver asks for, each once, and by ``predict`` for values with
-        support vectors. ``keep_state`` asks for all values
-    sample_weight : array of float, shape (n,)      weights of the rows, finite and >= 0; None: 1 each. A row of weight
-        w has w times the bound, C w: weight 2 is the row twice, weight 0 the row left out. In the nu formulations and
-        one-class the sum of the weights stands for the number of rows. Weights that are all 1 change no bit
-    start : Model, or array of float, shape (n,)        where the solver starts: a model of these rows, of another C or
-        gamma say, or the coefficients beta = y alpha of the rows, feasible or not; of k > 2 classes, shape (k - 1, n),
-        as ``Model.sv_coef`` of all rows. The optimum is the same to ``eps``, the bits are not LIBSVM's
-    keep_state : bool                    return a ``State``, whose ``model`` is the
-        exact optimum of the kernel in double, not LIBSVM's to ``eps`` of the kernel in float
-    seeder, scheme : str                 with ``probability``: how the folds behind probability estimates start, as of
-        ``cross_validate``. None or 'none': from nothing, as LIBSVM's. 'auto': from the optimum over all their rows, if
-        that saves time; the sigmoids are the same to what ``eps`` allows, and all else of the model to the last bit
-    random_state : int                   of what is drawn: the folds behind probability estimates, by default LIBSVM's,
-        and by solvers that draw
-    observer : Observer                  is told of progress; ``iterated`` gets an Iteration for each of crsvm
-    probability : bool or 'cv'           of a Parameter, or 'cv' for classes: sigmoids are fitted to the decision values
-        of ``cross_validate(X, y, 5)``, with this ``random_state``, not to those of LIBSVM's own folds for each pair
+        Training rows; with ``kernel_type=PRECOMPUTED`` the kernel matrix, shape (n, n), or wider, with columns for rows
+        that may join a state later. With your own kernel, rows as it takes them.
+    y : array of float, shape (n,)
+        Labels (integers) or targets; ignored by one-class.
+    param : Parameter
+        Parameters of the training; its fields may be given as keywords instead.
+    **options
+        Fields of ``Parameter``: ``train(X, y, C=10, gamma=0.1)``; kernels and formulations may be names
+        (``kernel_type="linear"``), gamma also "scale" or "auto", as in scikit-learn. With ``solver="auto"``,
+        ``"chunked"`` or ``"irwls"`` the optimum agrees with LIBSVM's to ``eps``, but not bit for bit; ``"crsvm"``
+        trains C-SVC and epsilon-SVR on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with
+        ``low_rank="cholesky", rank=300``.
+    kernel : callable or Kernel
+        Your own kernel: a function of two sets of rows, or a ``libsvmx.Kernel``. It is called for the rows of the
+        kernel matrix that the solver needs, once each, and by ``predict`` for values with support vectors; with
+        ``keep_state`` for all values.
+    sample_weight : array of float, shape (n,)
+        Weights of the rows, finite and >= 0; None: 1 each. A row of weight w has the bound C w: weight 2 counts it
+        twice, weight 0 leaves it out. In the nu formulations and one-class the sum of the weights replaces the number
+        of rows. Weights that are all 1 change no bit.
+    start : Model, or array of float, shape (n,)
+        Warm start: a model of the same rows, for example with another C or gamma, or the coefficients beta = y alpha of
+        the rows, feasible or not; for k > 2 classes, shape (k - 1, n), as ``Model.sv_coef`` of all rows. The optimum is
+        the same to ``eps``, but not bit for bit LIBSVM's.
+    keep_state : bool
+        Return a ``State``. Its ``model`` is the exact optimum for the kernel in double precision, not LIBSVM's, which
+        is to ``eps`` for the kernel in float.
+    seeder, scheme : str
+        With ``probability``: how the folds of probability estimates start, as in ``cross_validate``. None or 'none':
+        cold start, as in LIBSVM. 'auto': from the optimum over all their rows, if that saves time; sigmoids then agree
+        as far as ``eps`` determines them, everything else bit for bit.
+    random_state : int
+        Seed of the folds of probability estimates, by default LIBSVM's, and of randomized solvers.
+    observer : Observer
+        Told of progress; with crsvm its ``iterated`` gets each Iteration.
+    probability : bool or 'cv'
+        As in ``Parameter``; or 'cv', in classification: sigmoids are fitted to the decision values of
+        ``cross_validate(X, y, 5)`` with this ``random_state``, instead of LIBSVM's own folds for each pair.
 
     Returns
     -------
-    Model, or State with ``keep_state``
+    Model or State
+        State with ``keep_state``.
 
     Raises
     ------
-    ParameterError, DataError            both are ValueErrors
+    ParameterError, DataError
+        Both are ValueErrors.
 
     Warns
     -----
-    ConvergenceWarning                   once, if a solve ended before the tolerance; the model's ``statuses`` say which
-    UserWarning                          a class of too few rows for ``probability``, a weight of a class without rows
+    ConvergenceWarning
+        If a solve ended before the tolerance was reached; see the model's ``statuses``.
+    UserWarning
+        Too few rows of a class for ``probability``, or a weight of a class without rows.
 
     Examples
     --------
@@ -181,17 +196,22 @@ def predict_probability(model: Model | Fitted, X: Any, *, threads: int = 0) -> t
 
     Parameters
     ----------
-    model : Model, or fitted estimator      trained with ``probability=True``
-    X, threads : as of ``predict``          n rows
+    model : Model, or fitted estimator
+        Trained with ``probability=True``.
+    X, threads
+        As in ``predict``.
 
     Returns
     -------
-    labels : ndarray of float64, shape (n,)                    the most probable
-    probabilities : ndarray of float64, shape (n, nr_class)    columns as ``model.labels``; of one-class normal, outlier
+    labels : ndarray of float64, shape (n,)
+        Most probable labels.
+    probabilities : ndarray of float64, shape (n, nr_class)
+        Columns in the order of ``model.labels``; in one-class normal, outlier.
 
     Raises
     ------
-    ParameterError, DataError        also for a model without probability estimates, and for regression
+    ParameterError, DataError
+        Also for a model without probability estimates, and for regression.
 
     Examples
     --------
@@ -219,13 +239,17 @@ def read_problem(path: FilePath, *, lenient: bool = False) -> tuple[CsrMatrix, F
 
     Parameters
     ----------
-    path : str or path-like      of text, plain or compressed by gzip, xz or bzip2; ``-`` is standard input
-    lenient : bool               skip blank lines and comment lines, which are errors otherwise
+    path : str or path-like
+        Text file, plain or compressed by gzip, xz or bzip2; ``-`` is standard input.
+    lenient : bool
+        Skip blank lines and comment lines, which are errors otherwise.
 
     Returns
     -------
-    X : CsrMatrix, n rows        as all functions take it; ``X[:200]``, ``X[mask]``, ``X.tocsr()``, ``X.toarray()``
+    X : CsrMatrix, n rows
+        Rows, as all functions take them; ``X[:200]``, ``X[mask]``, ``X.tocsr()`` and ``X.toarray()`` work.
     y : ndarray of float64, shape (n,)
+        Labels or targets.
 
     Raises
     ------
@@ -245,11 +269,12 @@ def read_problem(path: FilePath, *, lenient: bool = False) -> tuple[CsrMatrix, F
 
 
 def load_model(path: FilePath) -> Model:
-    """Read a model file of LIBSVM or libsvmx. Oddities that are no errors are warnings.
+    """Read a model file of LIBSVM or libsvmx. Oddities that are not errors give warnings.
 
     Parameters
     ----------
-    path : str or path-like      ``-`` is standard input
+    path : str or path-like
+        ``-`` is standard input.
 
     Returns
     -------
@@ -273,11 +298,12 @@ def load_model(path: FilePath) -> Model:
 
 
 def save_model(path: FilePath, model: Model | Fitted) -> None:
-    """Write a LIBSVM model file, whole or not at all.
+    """Write a LIBSVM model file, atomically.
 
     Parameters
     ----------
-    path : str or path-like                 ``-`` is standard output
+    path : str or path-like
+        ``-`` is standard output.
     model : Model, or fitted estimator
 
     Raises

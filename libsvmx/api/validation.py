@@ -29,19 +29,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """What cross-validation and leave-one-out have in common: each row is predicted by a model trained without it.
+    """Common part of cross-validation and leave-one-out results: each row is predicted by a model trained without it.
 
     Attributes
     ----------
     predictions : ndarray, shape (n,)
-    accuracy : float                        percent of predictions equal to the target
+        Predicted label or target of each row.
+        Predicted label or target of each row.
+    accuracy : float
+        Correct predictions, in percent.
     mean_squared_error, squared_correlation : float
-    pinball_loss : float                    of quantile regression, else nan
-    decision_values : ndarray, shape (n, f)       of the same models: f = 1 for two classes, one-class and regression,
-        else a column for each pair of ``labels`` (0, 1), (0, 2), …; nan where a model lacks one of the classes
-    labels : tuple of int                   classes by first appearance; positive values speak for the first of a pair
-    folds : tuple of FoldReport             seeder used, iterations, times and more of each fold
-    full : FoldReport or None               of the training over all rows, if there was one
+        Of predictions and targets.
+    pinball_loss : float
+        Of predictions, in quantile regression; else nan.
+    decision_values : ndarray, shape (n, f)
+        Decision values by the same models: f = 1 for two classes, one-class and regression, else a column for each pair
+        of ``labels``, (0, 1), (0, 2), …; nan where a model lacks one of the classes.
+    labels : tuple of int
+        Classes in order of first appearance; positive decision values stand for the first of a pair.
+    folds : tuple of FoldReport
+        Seeder used, iterations, times and more of each fold.
+    full : FoldReport or None
+        The training over all rows, if there was one.
     """
 
     predictions: FloatArray
@@ -70,13 +79,15 @@ class CrossValidation(Validation):
 
     Attributes
     ----------
-    fold_of : ndarray of int32, shape (n,)  the fold that each row is held out in: its number in ``folds``
+    fold_of : ndarray of int32, shape (n,)
+        Fold that each row is held out in, an index of ``folds``.
     accuracies, mean_squared_errors, squared_correlations, pinball_losses : ndarray, shape (repeats,)
-        of each repeat; ``accuracy``, … are their means
-    seeder, scheme : str                    as asked for, with the usual scheme filled in; ``auto`` and '': folds start
-        from nothing, and decision values may differ from those of ``none`` in the last digits
+        Of each repeat; ``accuracy``, … are their means.
+    seeder, scheme : str
+        As given, with the default scheme filled in; ``auto`` and '': cold starts, whose decision values may differ from
+        those of ``none`` in the last digits.
 
-    Of several repeats ``predictions``, ``decision_values`` and ``fold_of`` have shapes (repeats, n), (repeats, n, f)
+    With several repeats ``predictions``, ``decision_values`` and ``fold_of`` have shapes (repeats, n), (repeats, n, f)
     and (repeats, n), and ``folds`` has those of the first repeat, then those of the next.
     """
 
@@ -95,7 +106,8 @@ class LeaveOneOut(Validation):
 
     Attributes
     ----------
-    retrained : ndarray of int32            rows without which the problem was solved again
+    retrained : ndarray of int32
+        Rows for which the problem was solved again without them.
     """
 
     retrained: IntArray
@@ -120,24 +132,26 @@ def cross_validate(
 
     Parameters
     ----------
-    X, y, param, observer, **options : as of ``train``
-    n_folds : int        ``cv`` is another name of it
+    X, y, param, observer, **options
+        As in ``train``.
+    n_folds : int
+        Number of folds; ``cv`` is a synonym.
     repeats : int
-        The folds are drawn so many times, first as for once: repeated cross-validation. All trainings share kernel
-        values, and with a seeder that starts from the optimum over all rows, that one optimum.
+        Number of drawings of the folds, the first as for ``repeats=1``: repeated cross-validation. All trainings share
+        kernel values, and with a seeder that starts from it, the optimum over all rows.
     sample_weight : array of float, shape (n,)
-        As of ``train``, for the trainings. Folds are drawn over all rows, also those of weight 0; each row is
-        predicted, and counts once in the figures.
+        Weights in the trainings, as in ``train``. Folds are drawn from all rows, also those of weight 0; each row is
+        predicted, and counts once in the scores.
     seeder : str or None
-        None or 'none': every fold from nothing along LIBSVM's path. 'auto', or a name of ``libsvmx.SEEDERS``, where
-        each has a line of ``help``: folds start from a known optimum (alpha seeding), which as a rule saves iterations.
-        The optimum is the same to ``eps``: a row on the border may be predicted otherwise, as with another ``eps``.
-        'path': a fold leaves the optimum over all rows along the exact path, whose breakpoints are counted as
+        None or 'none': each fold is a cold start along LIBSVM's path. 'auto', or a name of ``libsvmx.SEEDERS``, which
+        has a line of ``help`` for each: folds start from a known optimum (alpha seeding), which usually saves
+        iterations. The optimum is the same to ``eps``, so rows near the boundary may be predicted differently. 'path':
+        the rows of a fold leave the optimum over all rows along the exact path, whose breakpoints are counted as
         ``iterations``.
     scheme : str
-        'chain': a fold starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
+        'chain': each fold starts from the one before; 'star': from the optimum over all rows; '' is the default.
     random_state : int
-        Of what is drawn: the folds, by default those of svm-train, and by solvers that draw.
+        Seed of the folds, by default svm-train's, and of randomized solvers.
 
     Returns
     -------
@@ -146,9 +160,9 @@ def cross_validate(
     Raises
     ------
     ParameterError, DataError
-    StoppedEarly         ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial`` is a
-        result of what was finished, in which all else, and the figures over all rows, are nan; None
-        where features that all folds share were not finished
+    StoppedEarly
+        ``time_limit`` (seconds for the whole call) or the observer ended it; ``partial`` is the result so far, with nan
+        for what is missing and for figures over all rows, or None before the first fold.
 
     Examples
     --------
@@ -206,16 +220,20 @@ def leave_one_out(
     observer: Observer | None = None,
     **options: Any,
 ) -> LeaveOneOut:
-    """Predict each row by a model of all others, from one training over all rows.
+    """Leave-one-out: predict each row by a model of all others, starting from one training over all rows.
 
     Parameters
     ----------
-    X, y, param, random_state, observer, **options : as of ``train``
-    sample_weight : array of float, shape (n,)      as of ``cross_validate``; a row of any weight is left out whole
-    seeder : str         how the coefficient of a row is handed on, a name of ``libsvmx.SEEDERS``; 'path': the row
-        leaves along the exact path; 'auto': what is expected to be the fastest
-    values : bool        decision values are wanted; else misclassified rows of two classes, which stay so, are not left
-        out, and their ``decision_values`` are those of the training over all rows
+    X, y, param, random_state, observer, **options
+        As in ``train``.
+    sample_weight : array of float, shape (n,)
+        As in ``cross_validate``; a row is left out whole, whatever its weight.
+    seeder : str
+        How the coefficient of a row is passed on, a name of ``libsvmx.SEEDERS``; 'path': the row leaves along the exact
+        path; 'auto': the one expected to be fastest.
+    values : bool
+        Whether exact decision values are needed. If not, misclassified rows of two classes, which stay misclassified,
+        are not retrained for, and their ``decision_values`` are those of the training over all rows.
 
     Returns
     -------
@@ -224,9 +242,9 @@ def leave_one_out(
     Raises
     ------
     ParameterError, DataError
-    StoppedEarly         ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial`` is a
-        result of what was finished, in which all else, and the figures over all rows, are nan; None
-        where the training over all rows was not finished
+    StoppedEarly
+        ``time_limit`` (seconds for the whole call) or the observer ended it; ``partial`` is the result so far, with nan
+        for what is missing and for figures over all rows, or None before the end of the training over all rows.
 
     Examples
     --------

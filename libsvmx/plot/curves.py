@@ -44,21 +44,28 @@ def convergence(
 
     Parameters
     ----------
-    steps : sequence of records, or mapping of names to such sequences        in their order; a name is that of a curve
-    x, y : str                   fields of the records; ``number`` and ``gap`` of an Iteration
-    eps : float                  the tolerance, drawn as a dashed line
-    ax : matplotlib Axes         None: those of a new figure
+    steps : sequence of records, or mapping of names to such sequences
+        In their order; a name is that of a curve.
+    x, y : str
+        Fields of the records; ``number`` and ``gap`` of an Iteration.
+    eps : float
+        The tolerance, drawn as a dashed line.
+    ax : matplotlib Axes
+        Axes to draw in; None: those of a new figure.
 
     Returns
     -------
-    Axes                         iterations and gaps that are all positive have a logarithmic scale; with a legend where
-        curves have names
+    Axes
+        Iterations and gaps that are all positive have a logarithmic scale; with a legend where curves have names.
 
     Raises
     ------
-    ParameterError               no steps, records without such a field, or an eps that is no number
-    TypeError                    steps that are no sequence, or no Axes
-    SvmxError                    matplotlib is missing
+    ParameterError
+        No steps, records without such a field, or an eps that is no number.
+    TypeError
+        Steps that are not a sequence, or not Axes.
+    SvmxError
+        matplotlib is missing.
 
     Examples
     --------
@@ -129,22 +136,30 @@ def calibration(outcomes: Any, probabilities: Any, *, n_bins: int = 10, ax: Any 
 
     Parameters
     ----------
-    outcomes : array of bool, shape (n,)              whether it came true: ``y == model.labels[0]``
+    outcomes : array of bool, shape (n,)
+        Whether it came true: ``y == model.labels[0]``.
     probabilities : array of float, shape (n,), or mapping of names to such arrays
         Estimates of it, ``predict_probability(model, X)[1][:, 0]``; a name is that of a curve.
-    n_bins : int                                      1 or more
-    ax : matplotlib Axes                              None: those of a new figure
+    n_bins : int
+        1 or more.
+    ax : matplotlib Axes
+        Axes to draw in; None: those of a new figure.
 
     Returns
     -------
-    Axes                         the strip is the last of its ``child_axes``
+    Axes
+        The strip is the last of its ``child_axes``.
 
     Raises
     ------
-    DataError                    lengths differ, there are no rows, or a value is no probability
-    ParameterError               n_bins
-    TypeError                    no Axes
-    SvmxError                    matplotlib is missing
+    DataError
+        Lengths differ, there are no rows, or a value is no probability.
+    ParameterError
+        n_bins.
+    TypeError
+        Not Axes.
+    SvmxError
+        matplotlib is missing.
 
     Examples
     --------
@@ -214,8 +229,10 @@ def path(cost_path: Any, *, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    cost_path : CostPath         of ``libsvmx.c_path`` with ``cv`` folds
-    ax : matplotlib Axes         None: those of a new figure
+    cost_path : CostPath
+        Of ``libsvmx.c_path`` with ``cv`` folds.
+    ax : matplotlib Axes
+        Axes to draw in; None: those of a new figure.
 
     Returns
     -------
@@ -223,9 +240,12 @@ def path(cost_path: Any, *, ax: Any = None) -> Any:
 
     Raises
     ------
-    ParameterError               a path without cross-validation
-    TypeError                    no CostPath, or no Axes
-    SvmxError                    matplotlib is missing
+    ParameterError
+        A path without cross-validation.
+    TypeError
+        Not a CostPath, or not Axes.
+    SvmxError
+        matplotlib is missing.
 
     Examples
     --------

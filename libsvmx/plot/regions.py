@@ -42,12 +42,17 @@ def boundary(model: Model | Fitted, X: Any = None, y: Any = None, *, resolution:
 
     Parameters
     ----------
-    model : Model                of two features, of a regression also of one; any kernel but a precomputed one
-    X : as of ``predict``        n rows to draw, such as those of the training. None: the support vectors alone say what
-        part of the plane is drawn
-    y : array of float, shape (n,)       their labels or targets; regression over one feature draws rows only with them
-    resolution : int             points along each axis at which the model is asked, 2 or more
-    ax : matplotlib Axes         None: those of a new figure
+    model : Model
+        Of two features, of a regression also of one; any kernel but a precomputed one.
+    X
+        As in ``predict``. n rows to draw, such as those of the training. None: the support vectors alone say what part
+        of the plane is drawn.
+    y : array of float, shape (n,)
+        Their labels or targets; regression over one feature draws rows only with them.
+    resolution : int
+        Points along each axis at which the model is asked, 2 or more.
+    ax : matplotlib Axes
+        Axes to draw in; None: those of a new figure.
 
     Returns
     -------
@@ -55,11 +60,14 @@ def boundary(model: Model | Fitted, X: Any = None, y: Any = None, *, resolution:
 
     Raises
     ------
-    TypeError                    no Model, or no Axes
-    ParameterError               the model has other features or a precomputed kernel; y without X; resolution
-    DataError                    rows as of ``predict``; another number of labels, or one that is not finite; no row and
-        no support vector
-    SvmxError                    matplotlib is missing
+    TypeError
+        Not a Model, or not Axes.
+    ParameterError
+        The model has other features or a precomputed kernel; y without X; resolution.
+    DataError
+        Rows as in ``predict``; another number of labels, or one that is not finite; no row and no support vector.
+    SvmxError
+        matplotlib is missing.
 
     Examples
     --------

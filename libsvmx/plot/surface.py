@@ -29,18 +29,23 @@ def grid(search: GridSearch | Any, *, ax: Any = None) -> Any:
     ----------
     search : GridSearch, or fitted SVCCV, SVRCV, GridSearchCV, …
         Of ``libsvmx.grid_search``, or what has ``cv_results_`` over C, gamma or both, in a pipeline, too. Where points
-        differ in other parameters, the best of those at a place is drawn
-    ax : matplotlib Axes         None: those of a new figure
+        differ in other parameters, the best of those at a place is drawn.
+    ax : matplotlib Axes
+        Axes to draw in; None: those of a new figure.
 
     Returns
     -------
-    Axes                         the colour bar stands beside it, in axes of its own
+    Axes
+        The colour bar stands beside it, in axes of its own.
 
     Raises
     ------
-    TypeError                    no search, or no Axes
-    ParameterError               neither C nor gamma was searched; a gamma that is not a number
-    SvmxError                    matplotlib is missing
+    TypeError
+        Not a search, or not Axes.
+    ParameterError
+        Neither C nor gamma was searched; a gamma that is not a number.
+    SvmxError
+        matplotlib is missing.
 
     Examples
     --------
