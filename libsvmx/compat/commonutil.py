@@ -31,19 +31,31 @@ def svm_read_problem(data_source: Any, return_scipy: bool = False) -> tuple[Any,
     ----------
     data_source : path, or object with a read method of text or bytes
     return_scipy : bool
+        Return arrays instead of lists.
 
     Returns
     -------
-    y, x : list of float and list of dict of index to value; with return_scipy ndarray of float64, shape (l,),
-        and scipy.sparse.csr_matrix, shape (l, n). Feature 1 is column 0, unless the file has a feature 0,
-        which then is column 0. Zeros stay in dicts, and are left out of the csr_matrix.
+    y : list of float, or ndarray of float64, shape (l,)
+        Labels or targets.
+    x : list of dict of index to value, or scipy.sparse.csr_matrix, shape (l, n)
+        Rows. Feature 1 is column 0, unless the file has a feature 0, which is then column 0. Zeros stay in dicts, and
+        are left out of the csr_matrix.
 
     Raises
     ------
-    FormatError             a file that does not follow the format, with file, line and column
-    OSError                 a file that cannot be read
+    FormatError
+        A file that does not follow the format, with file, line and column.
+    OSError
+        A file that cannot be read.
 
-    Oddities that are no errors, such as blank lines at the end, are warnings.
+    Oddities that are not errors, such as blank lines at the end, give warnings.
+
+    Examples
+    --------
+    >>> from libsvmx.svmutil import *
+    >>> y, x = svm_read_problem("data/heart_scale")
+    >>> y[:2], x[0][1]
+    ([1.0, -1.0], 0.708333)
     """
     if hasattr(data_source, "read"):
         content = data_source.read()
@@ -78,12 +90,25 @@ def evaluations(
 
     Parameters
     ----------
-    ty, pv : list, tuple or ndarray, shape (l,)      true and predicted values
-    useScipy : bool       sums in NumPy's order; else one after the other, which may differ in the last digit
+    ty, pv : list, tuple or ndarray, shape (l,)
+        True and predicted values.
+    useScipy : bool
+        Sum in NumPy's order; else sequentially, which may differ in the last digit.
+
+    Returns
+    -------
+    tuple of float
 
     Raises
     ------
-    ValueError            lengths that differ
+    ValueError
+        Lengths that differ.
+
+    Examples
+    --------
+    >>> from libsvmx.svmutil import *
+    >>> evaluations([1, 1, -1, -1], [1, -1, -1, -1])[0]
+    75.0
     """
     if useScipy:
         return evaluations_scipy(np.asarray(ty), np.asarray(pv))
@@ -133,12 +158,24 @@ def csr_find_scale_param(x: Any, lower: float = -1, upper: float = 1) -> dict[st
     Parameters
     ----------
     x : scipy.sparse CSR matrix or array, shape (l, n)
-    lower, upper : float      lower < upper
+    lower, upper : float
+        Ends of the range, lower < upper.
 
     Returns
     -------
-    {'coef': ndarray, 'offset': ndarray}, each of shape (n,): x * coef + offset. Both are 0 for
-    a constant column.
+    dict
+        'coef' and 'offset', ndarrays of shape (n,), for x * coef + offset; both are 0 for a constant column.
+
+    Raises
+    ------
+    ValueError
+
+    Examples
+    --------
+    >>> from libsvmx.svmutil import *
+    >>> y, x = svm_read_problem("data/heart_scale", return_scipy=True)
+    >>> float(csr_scale(x, csr_find_scale_param(x, lower=0)).max())
+    1.0
     """
     _check_csr(x)
     if not lower < upper:
@@ -155,9 +192,30 @@ def csr_find_scale_param(x: Any, lower: float = -1, upper: float = 1) -> dict[st
 
 
 def csr_scale(x: Any, scale_param: dict[str, NDArray[np.float64]]) -> Any:
-    """``x`` with the maps of ``csr_find_scale_param`` applied, in CSR form, shape (l, n).
+    """Scale the columns of ``x`` by the maps of ``csr_find_scale_param``.
 
-    Columns beyond those of the maps become 0 with a warning on stderr, maps beyond the columns are not used.
+    Columns without a map become 0, with a warning on standard error.
+
+    Parameters
+    ----------
+    x : scipy.sparse CSR matrix or array, shape (l, n)
+    scale_param : dict
+        From ``csr_find_scale_param``.
+
+    Returns
+    -------
+    scipy.sparse CSR matrix or array, shape (l, n)
+
+    Raises
+    ------
+    ValueError
+
+    Examples
+    --------
+    >>> from libsvmx.svmutil import *
+    >>> y, x = svm_read_problem("data/heart_scale", return_scipy=True)
+    >>> float(csr_scale(x, csr_find_scale_param(x, lower=0)).max())
+    1.0
     """
     from scipy import sparse
 

@@ -60,7 +60,7 @@ def _with_rows(problem: svm_problem, model: Model) -> svm_model:
 
 
 def cross_validate(problem: svm_problem, param: Parameter, n_folds: int, print_func: Any) -> Buffer:
-    """Prediction of each row by the model trained without its fold, float64, shape (l,); errors as of ``train``."""
+    """Prediction of each row by the model trained without its fold, float64, shape (l,); errors as in ``train``."""
     report = _observer(print_func)
     with _rand_lock:
         return cross_validate_problem(problem.to_problem(), param, n_folds, _rand, report)

@@ -45,18 +45,24 @@ def gen_svm_nodearray(xi: Any, feature_max: int | None = None, isKernel: bool | 
     Parameters
     ----------
     xi : dict, list, tuple, 1-d ndarray, or a pair of ndarrays (columns from 0, values)
-    feature_max : int or None     entries of larger index are left out
-    isKernel : bool               a row of a precomputed kernel: zeros stay, columns count from 0
+    feature_max : int or None
+        Entries of larger index are left out.
+    isKernel : bool
+        A row of a precomputed kernel: zeros stay, columns count from 0.
 
     Returns
     -------
-    nodes : ctypes array of svm_node      ascending, and a last one of index -1
-    max_idx : int                         largest index, 0 without entries
+    nodes : ctypes array of svm_node
+        Ascending, and a last one of index -1.
+    max_idx : int
+        Largest index, 0 without entries.
 
     Raises
     ------
-    TypeError                     another form, or values that are not numbers
-    DataError                     an index outside 0 .. 2^31 - 1
+    TypeError
+        Another form, or values that are not numbers.
+    DataError
+        An index outside 0 .. 2^31 - 1.
     """
     if feature_max is not None and not isinstance(feature_max, int):
         raise TypeError(f"feature_max must be an int, not {feature_max!r}")

@@ -81,20 +81,26 @@ class svm_parameter(Handle):
 
     Parameters
     ----------
-    options : str, list of str and numbers, or None      as for ``svm-train``: ``'-s 3 -c 10'``
+    options : str, list of str and numbers, or None
+        As for ``svm-train``: ``'-s 3 -c 10'``.
 
     Attributes
     ----------
     svm_type, kernel_type, degree, shrinking, probability, nr_weight : int
     gamma, coef0, cache_size, eps, C, nu, p : float
-    weight_label, weight : sequence of int, of float     the first nr_weight entries count
-    cross_validation, nr_fold : int                      ``-v``
-    print_func : PRINT_STRING_FUN                        false for standard output
+    weight_label, weight : sequence of int, of float
+        The first nr_weight entries count.
+    cross_validation, nr_fold : int
+        ``-v``.
+    print_func : PRINT_STRING_FUN
+        False for standard output.
 
     Raises
     ------
-    TypeError               options of another type
-    ValueError              an unknown option, an option without a value or with one of the wrong kind
+    TypeError
+        Options of another type.
+    ValueError
+        An unknown option, an option without a value or with one of the wrong kind.
     """
 
     _names = (
@@ -217,7 +223,7 @@ class svm_parameter(Handle):
         )
 
     def to_kernel(self, param: Parameter) -> Parameter:
-        """``param`` with the formulation and the kernel that this one has. ValueError as of ``to_parameter``."""
+        """``param`` with the formulation and the kernel that this one has. ValueError as in ``to_parameter``."""
         names = ("svm_type", "kernel_type", "degree", "gamma", "coef0")
         if all(getattr(self, name) == getattr(param, name) for name in names):
             return param

@@ -84,27 +84,35 @@ class svm_problem(Handle):
 
     Parameters
     ----------
-    W : list, tuple or 1-d ndarray, shape (l,)       weights of the rows, >= 0; empty for 1 each
-    y : list, tuple or 1-d ndarray, shape (l,)       labels or targets
-    x : list or tuple of l rows (dict of index to value, list, tuple, 1-d ndarray), 2-d ndarray of
-        shape (l, n), scipy.sparse matrix or array of any format, shape (l, n), or CsrMatrix
-    isKernel : bool                                  rows of a precomputed kernel, serial number first
+    W : list, tuple or 1-d ndarray, shape (l,)
+        Weights of the rows, >= 0; empty for 1 each.
+    y : list, tuple or 1-d ndarray, shape (l,)
+        Labels or targets.
+    x : list, tuple, ndarray, scipy.sparse matrix or CsrMatrix
+        l rows: a list or tuple of dicts of index to value, lists, tuples or 1-d ndarrays; or a matrix of shape (l, n).
+    isKernel : bool
+        Rows of a precomputed kernel, serial number first.
 
     Attributes
     ----------
-    l, n : int                 rows, and the largest feature index
+    l, n : int
+        Rows, and the largest feature index.
     y : list of float
     x : sequence of rows, each a ctypes array of svm_node
     x_space : the same
-    W : list of float          weights of the rows
-    matrix : CsrMatrix         the rows as the solver reads them; shares no memory with lists, dicts or ndarrays
+    W : list of float
+        Weights of the rows.
+    matrix : CsrMatrix
+        The rows as the solver reads them; shares no memory with lists, dicts or ndarrays.
 
-    What is written into ``y``, ``x`` and ``W`` counts in the trainings that follow.
+    Changes of ``y``, ``x`` and ``W`` take effect in later trainings.
 
     Raises
     ------
-    TypeError                  forms or entries that are not numbers
-    ValueError                 lengths that differ, indices outside 0 .. 2^31 - 1, nan or infinite values
+    TypeError
+        Other types, or entries that are not numbers.
+    ValueError
+        Lengths that differ, indices outside 0 .. 2^31 - 1, nan or infinite values.
     """
 
     @overload
@@ -191,19 +199,24 @@ class svm_model(Handle):
     Attributes
     ----------
     param : svm_parameter
-    nr_class, l : int                   classes (2 unless classification), support vectors
+    nr_class, l : int
+        Classes (2 unless classification), support vectors.
     SV : sequence of l rows, each a ctypes array of svm_node
     sv_coef : list of nr_class - 1 lists of l floats
-    rho : list of float                 one for each pair of classes
+    rho : list of float
+        One for each pair of classes.
     label, nSV : list of int, or None unless classification
     probA, probB, prob_density_marks : list of float, or None
     sv_indices : list of int counted from 1, or None in a loaded model
-    free_sv : int                       1 in a loaded model
-    model : Model                       the same as a Model, with what was written into the fields
+    free_sv : int
+        1 in a loaded model.
+    model : Model
+        The same as a Model, with changes of the fields.
 
     Raises
     ------
-    ValueError                          any access to a model whose content was freed; fields that fit no model
+    ValueError
+        Access to a freed model, or fields that do not make a model.
     """
 
     # how each field that is an array is made from a Model, and which field of a Model it goes back to
@@ -319,12 +332,22 @@ class svm_model(Handle):
 
 
 def toPyModel(model_ptr: Any) -> svm_model:
-    """The svm_model that a pointer points at, or that is given itself, or that shows a Model.
+    """The svm_model of a pointer, of a Model, or itself.
+
+    Parameters
+    ----------
+    model_ptr : pointer, svm_model or Model
+
+    Returns
+    -------
+    svm_model
 
     Raises
     ------
-    TypeError          anything else
-    ValueError         None or a NULL pointer
+    TypeError
+        Anything else.
+    ValueError
+        None or a NULL pointer.
     """
     if model_ptr is None or (isinstance(model_ptr, ctypes._Pointer) and not model_ptr):
         raise ValueError("no model: None or a NULL pointer was given")

@@ -39,16 +39,50 @@ def __getattr__(name: str) -> Any:
 def svm_load_model(model_file_name: FileName) -> svm_model:
     """Read a model file.
 
+    Parameters
+    ----------
+    model_file_name : str or path-like
+
+    Returns
+    -------
+    svm_model
+
     Raises
     ------
-    FileNotFoundError, OSError     a file that cannot be read
-    FormatError                    a file that is no model, or a damaged one
+    FileNotFoundError, OSError
+        A file that cannot be read.
+    FormatError
+        A file that is no model, or a damaged one.
+
+    Examples
+    --------
+    >>> from libsvmx.svmutil import *
+    >>> y, x = svm_read_problem("data/heart_scale")
+    >>> svm_save_model("heart.model", svm_train(y, x, "-q"))
+    >>> svm_load_model("heart.model").get_labels()
+    [1, -1]
     """
     return toPyModel(libsvm.svm_load_model(model_file_name))
 
 
 def svm_save_model(model_file_name: FileName, model: svm_model | Model) -> None:
-    """Write a model file, the same bytes as LIBSVM writes; OSError if that fails."""
+    """Write a model file, with the same bytes as LIBSVM.
+
+    Parameters
+    ----------
+    model_file_name : str or path-like
+    model : svm_model or Model
+
+    Raises
+    ------
+    OSError
+
+    Examples
+    --------
+    >>> from libsvmx.svmutil import *
+    >>> y, x = svm_read_problem("data/heart_scale")
+    >>> svm_save_model("heart.model", svm_train(y, x, "-q"))
+    """
     libsvm.svm_save_model(model_file_name, model)
 
 
@@ -57,21 +91,36 @@ def svm_train(arg1: Any, arg2: Any = None, arg3: Any = None, arg4: Any = None) -
 
     Parameters
     ----------
-    W : weights of the rows, shape (l,), >= 0, as in LIBSVM's tool for weights; empty for 1 each
-    y, x : labels, shape (l,), and rows in any form ``svm_problem`` takes
+    W : list, tuple or 1-d ndarray, shape (l,)
+        Weights of the rows, >= 0, as in LIBSVM's tool for weights; empty for 1 each.
+    y, x
+        Labels, shape (l,), and rows, as in ``svm_problem``.
     problem : svm_problem
-    options : str or list, see ``svm_parameter``
-    parameter : svm_parameter      its gamma, if 0, is set to 1 / (number of features)
+    options : str or list
+        As in ``svm_parameter``.
+    parameter : svm_parameter
+        Its gamma, if 0, is set to 1 / (number of features).
 
     Returns
     -------
-    svm_model; with ``-v`` the accuracy in percent, or the mean squared error of a regression.
-    Prints what LIBSVM prints: the transcript unless ``-q``, and the result of a cross-validation.
+    svm_model or float
+        With ``-v`` the accuracy in percent, or the mean squared error in regression. Prints what LIBSVM prints: the
+        transcript unless ``-q``, and the result of a cross-validation.
 
     Raises
     ------
-    TypeError                      arguments of another form
-    ValueError                     data or options no training can use; DataError names the row
+    TypeError
+        Other arguments.
+    ValueError
+        Invalid data or options; DataError names the row.
+
+    Examples
+    --------
+    >>> from libsvmx.svmutil import *
+    >>> y, x = svm_read_problem("data/heart_scale")
+    >>> model = svm_train(y, x, "-c 4 -q")
+    >>> model.get_nr_class(), model.l
+    (2, 119)
     """
     problem, param = _arguments(arg1, arg2, arg3, arg4)
     Printing.function = param.print_func
@@ -118,23 +167,39 @@ def svm_predict(
 
     Parameters
     ----------
-    y : list, tuple or 1-d ndarray, shape (l,)     true labels; empty if they are not known
-    x : l rows in any form ``svm_problem`` takes
+    y : list, tuple or 1-d ndarray, shape (l,)
+        True labels; empty if they are not known.
+    x
+        l rows, as in ``svm_problem``.
     m : svm_model
-    options : '-b 1' for probability estimates, '-q' to print nothing
+    options : str or list
+        '-b 1' for probability estimates, '-q' to print nothing.
 
     Returns
     -------
-    labels : list of l floats
-    metrics : (accuracy in percent, mean squared error, squared correlation coefficient)
-    values : list of l lists: the k (k - 1) / 2 decision values of k classes, one of regression and one-class.
-        With ``-b 1`` the probability of each class in the order of ``m.label``, of one-class those of
-        normal and outlier, nothing of regression.
+    labels : list of float
+        l predictions.
+    metrics : tuple of float
+        Accuracy in percent, mean squared error, squared correlation coefficient.
+    values : list of l lists
+        The k (k - 1) / 2 decision values of k classes, a single one in regression and one-class. With ``-b 1`` the
+        probability of each class in the order of ``m.label``, those of normal and outlier in one-class, and nothing in
+        regression.
 
     Raises
     ------
-    TypeError                      arguments of another form
-    ValueError                     no rows, wrong options or data; probabilities of a model without them
+    TypeError
+        Other arguments.
+    ValueError
+        No rows, invalid options or data, or probabilities of a model without them.
+
+    Examples
+    --------
+    >>> from libsvmx.svmutil import *
+    >>> y, x = svm_read_problem("data/heart_scale")
+    >>> labels, (accuracy, _, _), values = svm_predict(y[:100], x[:100], svm_train(y, x, "-q"), "-q")
+    >>> accuracy
+    84.0
     """
     if not isinstance(m, svm_model):
         raise TypeError(f"svm_predict needs a model of svm_train or svm_load_model, not {m!r}")
