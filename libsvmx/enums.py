@@ -49,10 +49,14 @@ class KernelType(IntEnum):
 
     Attributes
     ----------
-    keyword : str               its name in model files
-    uses : tuple of str         which of degree, gamma and coef0 it has, in the order of model files
-    usage : str                 its name and formula in the usage of the commands
-    nonnegative : bool          whether it is defined for rows without a negative number alone
+    keyword : str
+        Its name in model files.
+    uses : tuple of str
+        Which of degree, gamma and coef0 it has, in the order of model files.
+    usage : str
+        Its name and formula in the usage of the commands.
+    nonnegative : bool
+        Whether it is defined for rows without a negative number alone.
     """
 
     keyword: str

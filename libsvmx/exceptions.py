@@ -80,8 +80,10 @@ class StoppedEarly(SvmxError):
 
     Attributes
     ----------
-    status : SolveStatus       TIME_LIMIT or INTERRUPTED
-    partial : object           what was finished, of the type that the call returns; None where nothing is
+    status : SolveStatus
+        TIME_LIMIT or INTERRUPTED.
+    partial : object
+        What was finished, of the type that the call returns; None where nothing is.
     """
 
     def __init__(self, status: SolveStatus, consequence: str, partial: Any = None):

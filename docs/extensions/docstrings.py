@@ -1,15 +1,7 @@
 """The docstrings of libsvmx for Sphinx.
 
-They are numpydoc's, written shorter: what an entry means follows on its own line, after two spaces.
-
-    Parameters
-    ----------
-    C : float            cost of C-SVC
-    eps : float          tolerance of the stopping criterion, which is
-        the KKT gap
-
-A section becomes a heading and a list of definitions. Names of the public interface in types are links. Solvers have
-their settings as parameters.
+They are numpydoc's: a section becomes a heading and a list of definitions. Names of the public interface in types are
+links. Solvers have their settings as parameters.
 """
 
 import re
@@ -19,7 +11,6 @@ from libsvmx._solvers.solver import Solver
 from libsvmx._train.parameter import Parameter
 
 RULE = re.compile(r"-{3,}")
-GAP = re.compile(r" {2,}")
 WORD = re.compile(r"(?<![\w-])[A-Za-z_]\w*")
 NAMED = ("Parameters", "Attributes", "Class attributes", "Raises", "Warns")  # what stands first is a name
 VERBATIM = ("Examples",)
@@ -50,8 +41,7 @@ def entries(body):
     found = []
     for line in body:
         if line and not line.startswith(" "):
-            head, *rest = GAP.split(line, maxsplit=1)
-            found.append((head, rest))
+            found.append((line, []))
         elif line and found:
             found[-1][1].append(line.strip())
     return found
@@ -122,7 +112,7 @@ def settings_of(solver):
     for setting in solver.settings():
         kind = " or ".join(map(repr, setting.choices)) or setting.kind.__name__
         what = f"{not setting.default}: {setting.help}" if setting.kind is bool else setting.help  # that of a switch
-        found.append(f"{setting.name} : {kind}, default {setting.default!r}  {what}")
+        found += [f"{setting.name} : {kind}, default {setting.default!r}", f"    {what}"]
     return found
 
 

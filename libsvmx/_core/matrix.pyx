@@ -20,9 +20,9 @@ class RowSource:
     """What computes rows of a kernel matrix in Python when they are asked for, under ``lock``; each once, or as often as a
     row that the matrix did not keep (``keep_up_to``) is wanted again.
 
-    ``diagonal()``: all K(i, i), buffer of float64, shape (n,). ``rows(numbers)``: rows of the given list of them, buffer of
-    float64 in C order, shape (len(numbers), n), which nobody will change. ``fail(error)`` is told of what this raises, by
-    whatever thread: from then on rows are of zeros, and it is up to the source to end the work.
+    ``diagonal()``: all K(i, i), buffer of float64, shape (n,). ``rows(numbers)``: rows of the given list of them,
+    buffer of float64 in C order, shape (len(numbers), n), which nobody will change. ``fail(error)`` is told of what
+    this raises, by whatever thread: from then on rows are of zeros, and it is up to the source to end the work.
     """
 
     def diagonal(self):
@@ -38,35 +38,48 @@ class RowSource:
 cdef class CsrMatrix:
     """CsrMatrix(indptr, indices, values, copy=True, n_columns=0, first_index=1, regular=False)
 
-    It behaves as data are expected to: ``X[:200]``, ``X[mask]``, ``X[numbers]`` and ``X[i]`` are a CsrMatrix of these
-    rows with all columns, ``len(X)`` is the number of rows, iterating gives matrices of one row, ``np.asarray(X)`` and
-    ``X.toarray()`` are dense, ``X.tocsr()`` is SciPy's. Two of equal shape and entries are equal. It cannot be changed.
+    ``X[:200]``, ``X[mask]``, ``X[numbers]`` and ``X[i]`` are CsrMatrix of these rows with all columns, ``len(X)`` is
+    the number of rows, iterating gives matrices of one row, ``np.asarray(X)`` and ``X.toarray()`` are dense,
+    ``X.tocsr()`` is SciPy's. Matrices of equal shape and entries are equal. Immutable.
 
     Parameters
     ----------
     indptr : buffer of int64, shape (n_rows + 1,)
-    indices : buffer of int32, shape (nnz,)           ascending in each row, >= 0
-    values : buffer of float64, shape (nnz,)          or of float32, where there is no index 0. Or a table of kernel values,
-        shape (n_rows, columns), of either type and any strides, which are finite: row i has serial number i + 1, and
-        ``regular`` rows 0:serial 1:K(row, 1) 2:K(row, 2) … are made of it as they are read. Or a RowSource, which is
-        asked for rows of such a table, of a symmetric kernel, when they are first read
-    copy : bool          False only for buffers that nobody will change: they are checked once
-    n_columns : int      columns of ``shape``; at least as many as the entries need
-    first_index : int    index of column 0, 0 or 1; 0 if there is an entry of index 0
-    regular : bool       all rows have the same features, and ``indices`` are those of one row; values may be 0
+        Start of each row in ``indices`` and ``values``.
+    indices : buffer of int32, shape (nnz,)
+        Ascending in each row, >= 0.
+    values : buffer of float64 or float32, shape (nnz,)
+        float32 only without an index 0. Or a table of finite kernel values, shape (n_rows, columns), of either type and
+        any strides: row i has serial number i + 1, and ``regular`` rows 0:serial 1:K(row, 1) 2:K(row, 2) … are made of
+        it as they are read. Or a RowSource, which computes rows of such a table, of a symmetric kernel, on demand.
+    copy : bool
+        False only for buffers that nobody will change: they are checked once.
+    n_columns : int
+        Columns of ``shape``; at least as many as the entries need.
+    first_index : int
+        Index of column 0, 0 or 1; 0 if there is an entry of index 0.
+    regular : bool
+        All rows have the same features, and ``indices`` are those of one row; values may be 0.
 
     Attributes
     ----------
     n_rows : int
-    shape : tuple of int             (rows, columns); column j holds index j + first_index
-    ndim, dtype, nnz                 2, float64, number of entries
-    max_index : int      largest index of any entry, 0 for a matrix without entries
-    indptr, indices, values : read-only buffers; ``values`` are float64, made anew of float32 and of a table
-    is_table : bool      values are a table of kernel values
+        Number of rows.
+    shape : tuple of int
+        (rows, columns); column j holds index j + first_index.
+    ndim, dtype, nnz
+        2, float64, number of entries.
+    max_index : int
+        Largest index of any entry, 0 for a matrix without entries.
+    indptr, indices, values : buffer
+        Read-only; ``values`` are float64, converted from float32 or a table.
+    is_table : bool
+        Whether values are a table of kernel values.
 
     Raises
     ------
-    ValueError           lengths that do not fit, indices that are negative or not ascending, values of another type
+    ValueError
+        Lengths that do not match, indices that are negative or not ascending, or values of another type.
     """
 
     def __cinit__(self, indptr, indices, values, bint copy=True, Py_ssize_t n_columns=0, int first_index=1,
@@ -765,7 +778,8 @@ def first_asymmetry(CsrMatrix matrix, rows):
 def square_of_offsets(CsrMatrix matrix, rows, double ranges):
     """|x|^2 in the features that are farther from 0 than ``ranges`` times their range, each where it is farthest.
 
-    Such a feature is stored in every row, so those of the first one (of ``rows``, buffer of int32) are all there can be.
+    Such a feature is stored in every row, so those of the first one (of ``rows``, buffer of int32) are all there can
+    be.
     """
     cdef const int32_t[::1] chosen = rows
     cdef const int32_t *feature

@@ -224,8 +224,10 @@ class Solver:
 
         Parameters
         ----------
-        kernel : Kernel              over the rows that ``dual`` counts
-        budget_bytes : float         for kernel rows that are kept
+        kernel : Kernel
+            Over the rows that ``dual`` counts.
+        budget_bytes : float
+            For kernel rows that are kept.
 
         Raises
         ------

@@ -67,25 +67,40 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlan:
-    """What a training would be.
+    """Plan of a training.
 
     Attributes
     ----------
-    param : Parameter              with gamma filled in
-    solver, reason : str           which solver would be used, and why
-    problems : int                 dual problems: one for each pair of classes, else one
-    rows, features, values : int   rows that count, features that occur, values that are not 0
-    largest : int                  rows of the largest dual problem
-    density : float                share of the values that are not 0, of rows * features
-    classes : tuple of (label, rows)         of a classification, by first appearance; else ()
-    targets : tuple of two floats or None    least and greatest, of a regression
-    data_bytes : int               of the rows in memory
-    kernel_bytes : int             of all kernel rows of the largest problem
-    kept_rows : int                of these, rows that ``cache_size`` holds
-    median_gamma : float or None   1 / median of |u - v|^2 over some rows; None where no kernel needs it
-    gamma_range : tuple of two floats or None      the same of the quantiles 0.9 and 0.1
+    param : Parameter
+        With gamma filled in.
+    solver, reason : str
+        Solver that would be used, and why.
+    problems : int
+        Dual problems: one for each pair of classes, else one.
+    rows, features, values : int
+        Numbers of rows that count, features that occur, and nonzero values.
+    largest : int
+        Rows of the largest dual problem.
+    density : float
+        Share of nonzero values in rows * features.
+    classes : tuple of (label, rows)
+        In classification, by first appearance; else ().
+    targets : tuple of two floats or None
+        Smallest and largest target, in regression.
+    data_bytes : int
+        Memory for the rows.
+    kernel_bytes : int
+        Memory for all kernel rows of the largest problem.
+    kept_rows : int
+        Number of these rows that fit ``cache_size``.
+    median_gamma : float or None
+        1 / median of |u - v|^2 over some rows; None for kernels without gamma.
+    gamma_range : tuple of two floats or None
+        The same with the quantiles 0.9 and 0.1.
     threads : int
+        Number of threads.
     warnings : tuple of Advice
+        Warnings with remedies.
     """
 
     param: Parameter

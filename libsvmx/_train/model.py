@@ -52,20 +52,31 @@ class Model(KeepsPredictors):
 
     Attributes
     ----------
-    param : Parameter                  what the model was trained with
+    param : Parameter
+        Parameters of the training.
     nr_class : int
-    vectors : CsrMatrix                support vectors, grouped by class, n_sv rows
+        Number of classes; 2 in regression and one-class.
+    vectors : CsrMatrix
+        Support vectors, grouped by class, n_sv rows.
     coef : buffer of float64, shape ((nr_class - 1) * n_sv,)
-    offsets : buffer of float64        rho of each function
-    class_labels : tuple of int, or None            classification only
-    class_sv : tuple of int, or None                support vectors of each class
-    sigmoid_a, sigmoid_b : buffer of float64, or None     probability estimates; regression has only a
-    marks : buffer of float64, shape (10,), or None       one-class probability estimates
-    row_numbers : buffer of int32, or None    training row (from 1) of each vector; unknown in a loaded model
-    columns : int, or None             features that the training rows had; unknown in a loaded model
-    reports : sequence of SolveReport  of the solve of each function, as good as a tuple; empty in a loaded model
-    own_kernel : object or None        a kernel of the caller with its support vectors, by which rows are predicted; in
-        files the model is one of a precomputed kernel
+    offsets : buffer of float64
+        Rho of each function.
+    class_labels : tuple of int, or None
+        Classification only.
+    class_sv : tuple of int, or None
+        Number of support vectors of each class.
+    sigmoid_a, sigmoid_b : buffer of float64, or None
+        Probability estimates; regression has only a.
+    marks : buffer of float64, shape (10,), or None
+        One-class probability estimates.
+    row_numbers : buffer of int32, or None
+        Training row of each vector, counted from 1; unknown in a loaded model.
+    columns : int, or None
+        Number of features of the training rows; unknown in a loaded model.
+    reports : sequence of SolveReport
+        One for each function; empty in a loaded model.
+    own_kernel : object or None
+        Your own kernel with its support vectors, for predictions; files have a model of a precomputed kernel.
     """
 
     param: Parameter
@@ -170,7 +181,8 @@ class Model(KeepsPredictors):
 
         Raises
         ------
-        AttributeError      another kernel
+        AttributeError
+            Another kernel.
         """
         import numpy as np
 
@@ -189,9 +201,9 @@ class Model(KeepsPredictors):
         Parameters
         ----------
         X : array, scipy sparse matrix, CsrMatrix, or sequence of rows (sequences or {index: value}), n rows
-            With a precomputed kernel K(row, training row), shape (n, number of training rows); with a kernel of the
-            caller rows as it takes them.
-        threads : int        at most so many, 0 for all
+            Rows; with a precomputed kernel K(row, training row), shape (n, number of training rows).
+        threads : int
+            Maximum number of threads, 0 for all.
 
         Returns
         -------
@@ -199,7 +211,8 @@ class Model(KeepsPredictors):
 
         Raises
         ------
-        ParameterError, DataError        as ``libsvmx.predict``
+        ParameterError, DataError
+            As ``libsvmx.predict``.
 
         Examples
         --------
@@ -219,15 +232,18 @@ class Model(KeepsPredictors):
 
         Parameters
         ----------
-        X, threads : as of ``predict``
+        X, threads
+            As in ``predict``.
 
         Returns
         -------
-        ndarray of float64, shape (n, number of functions); pairs of classes in the order (0,1), (0,2), …
+        ndarray of float64, shape (n, number of functions)
+            Pairs of classes in the order (0,1), (0,2), ….
 
         Raises
         ------
-        ParameterError, DataError        as ``libsvmx.predict``
+        ParameterError, DataError
+            As ``libsvmx.predict``.
 
         Examples
         --------
@@ -244,16 +260,20 @@ class Model(KeepsPredictors):
 
         Parameters
         ----------
-        X, threads : as of ``predict``
+        X, threads
+            As in ``predict``.
 
         Returns
         -------
-        ndarray of float64, shape (n, nr_class), columns as ``labels``; of one-class normal and outlier
+        ndarray of float64, shape (n, nr_class)
+            Columns in the order of ``labels``; in one-class normal and outlier.
 
         Raises
         ------
-        ParameterError       a number of threads that is not possible
-        DataError            also of a model without probability estimates, and of regression
+        ParameterError
+            Invalid number of threads.
+        DataError
+            Also for a model without probability estimates, and in regression.
 
         Examples
         --------

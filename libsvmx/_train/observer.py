@@ -43,11 +43,12 @@ class Remark(StrEnum):
 
 
 class Observer:
-    """Does nothing; override what is of interest.
+    """Base class of observers, which are told of progress: its methods do nothing; override what you need.
 
     Attributes
     ----------
-    limits : Token or None       of the call that it observes, for libsvmx itself
+    limits : Token or None
+        Limits of the observed call; for libsvmx itself.
     """
 
     limits: Token | None = None

@@ -27,37 +27,54 @@ MEDIAN = 0.5  # of tau
 
 @record(frozen=True, slots=True)
 class Parameter:
-    """Everything ``svmx-train`` can be told about a training.
+    """Parameters of a training, those of ``svmx-train``.
 
     Attributes
     ----------
-    svm_type : SvmType            formulation (``-s``), or its number or name: 'epsilon_svr'
-    kernel_type : KernelType      kernel (``-t``), or its number or name: 'linear'; in names case does not count
-    degree : int                  polynomial degree (``-d``)
-    gamma : float                 ``-g``; 0 stands for 1 / (largest feature index): as in a data file, last columns
-        of an array that have zeros alone do not count; in Python "auto" is 1 / columns
-    coef0 : float                 ``-r``
-    cache_size : float            kernel row budget in MB of 2^20 bytes (``-m``)
-    eps : float                   tolerance of the stopping criterion (``-e``)
-    C : float                     cost of C-SVC and all regressions (``-c``); inf, for C-SVC and epsilon-SVR by
-                                  solver 'smo', is a hard margin: no row may lie within it
-    weights : tuple of (label, factor), or mapping      C of that class is factor * C, C-SVC only (``-wi``)
-    nu : float                    of nu-SVC, one-class and nu-SVR, 0 < nu <= 1 (``-n``)
-    p : float                     epsilon of the epsilon-SVR loss (``-p``)
-    shrinking : bool              ``-h``
-    probability : bool            ``-b``
-    max_iter : int                iteration limit of each solve, 0 for LIBSVM's
-    time_limit : float            seconds for the whole call, all its solves and what is between them; 0 for none
-    threads : int                 0 for what OMP_NUM_THREADS says, else all processors; no result depends on it
-    solver : Solver               an SMO, Auto, Chunked, IRWLS or CRSVM with its settings, or the name of one with the
-                                  usual settings: 'smo', LIBSVM's path and its bits; 'chunked' or 'irwls', the same
-                                  optimum to eps by working sets; 'crsvm', C-SVC and epsilon-SVR on explicit
-                                  features; 'auto', which begins with smo and takes another where that is slow
-    tau : float                   of quantile regression, 0 < tau < 1: the share of targets below (``--tau``)
+    svm_type : SvmType
+        Formulation (``-s``), or its number or name: 'epsilon_svr'.
+    kernel_type : KernelType
+        Kernel (``-t``), or its number or name: 'linear'. Case is ignored.
+    degree : int
+        Polynomial degree (``-d``).
+    gamma : float
+        Kernel coefficient (``-g``); 0 stands for 1 / (largest feature index), so trailing columns of zeros do not
+        count; in Python "auto" is 1 / columns.
+    coef0 : float
+        Constant of the polynomial and the sigmoid kernel (``-r``).
+    cache_size : float
+        Memory for kernel rows, in MB of 2^20 bytes (``-m``).
+    eps : float
+        Tolerance of the stopping criterion (``-e``).
+    C : float
+        Cost of C-SVC and all regressions (``-c``); inf is a hard margin (C-SVC and epsilon-SVR with solver 'smo').
+    weights : tuple of (label, factor), or mapping
+        C of a class is factor * C, in C-SVC (``-wi``).
+    nu : float
+        nu of nu-SVC, one-class and nu-SVR, 0 < nu <= 1 (``-n``).
+    p : float
+        Epsilon of the epsilon-SVR loss (``-p``).
+    shrinking : bool
+        Use the shrinking heuristic (``-h``).
+    probability : bool
+        Fit probability estimates (``-b``).
+    max_iter : int
+        Iteration limit of each solve, 0 for LIBSVM's.
+    time_limit : float
+        Seconds for the whole call; 0 for no limit.
+    threads : int
+        Number of threads; 0 for OMP_NUM_THREADS, else all processors. Results do not depend on it.
+    solver : Solver
+        An SMO, Auto, Chunked, IRWLS or CRSVM, or the name of one with default settings: 'smo', LIBSVM's path, bit for
+        bit; 'chunked' or 'irwls', the same optimum to eps by working sets; 'crsvm', C-SVC and epsilon-SVR on explicit
+        features; 'auto', which starts with smo and switches if that is slow.
+    tau : float
+        Quantile of quantile regression, 0 < tau < 1 (``--tau``).
 
     Raises
     ------
-    ParameterError                a value no training can use, at construction
+    ParameterError
+        Invalid value, at construction.
     """
 
     svm_type: SvmType = SvmType.C_SVC

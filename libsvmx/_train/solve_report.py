@@ -16,31 +16,38 @@ if TYPE_CHECKING:
 
 @record(frozen=True, slots=True, kw_only=True)
 class SolveReport:
-    """One solved dual problem. Reports that differ in ``seconds`` alone are equal.
+    """Report on one dual problem solved. Reports that differ only in ``seconds`` are equal.
 
     Attributes
     ----------
-    iterations : int           steps of the solver: of two variables in SMO and decompositions, of the interior-point
-        method in crsvm; in the model of a state the straight lines of its last path
-    objective, rho : float     of the dual problem; decision value = sum of coef K minus rho
-    n_sv, n_bsv : int          rows with a coefficient, and those at their bound
-    quantity : str or None     what the formulation yields, and ``value`` : float how much: nu of C-SVC (None when the
-        classes differ in C) and of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of one-class
-    status : SolveStatus       how it ended
-    rows_computed, values_computed : int      kernel rows, and all kernel values; of problems that are solved
-        at once, those that this one has asked for
-    gap : float                KKT gap over all variables, of smo with kernel values in double where those in float may
-        hide more than the tolerance; inf where a limit came before the first step of a nu
-        formulation or one-class, in which case ``rho`` and ``objective`` are not known either, and 0
-    subproblems, fallbacks : int              working sets that were solved, and how often least squares left one to
-        pair steps; both are 0 along LIBSVM's path
-    reach : float              the largest share of its bound, such as C, to which steps of smo have moved a
-        coefficient; 1 where it is not known. Where it is less, smo takes the same steps from nothing at any C above
-        ``reach`` times this one
-    chosen : str               by solver auto: the solvers that have worked on it one after the other, such as 'smo,
-        irwls' or 'smo, path'; of irwls and chunked 'irwls, path' where a path of exact optima went on; else ''
-    seconds : float            wall time of the solve, kernel rows included; what several solves share, such as
-        features and low-rank factors, and the folds of probability estimates are not in it
+    iterations : int
+        Solver steps: of two variables in SMO and decompositions, of the interior-point method in crsvm; in the model of
+        a state, the number of linear pieces of its last path.
+    objective, rho : float
+        Objective of the dual problem, and offset: decision value = sum of coef K minus rho.
+    n_sv, n_bsv : int
+        Number of support vectors, and of those at their bound.
+    quantity : str or None
+        Name of the equivalent parameter whose value is ``value`` : float: nu of C-SVC (None if classes differ in C) and
+        of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR; None in one-class.
+    status : SolveStatus
+        How the solve ended.
+    rows_computed, values_computed : int
+        Kernel rows and kernel values computed; of problems solved together, those that this one requested.
+    gap : float
+        KKT gap over all variables, in smo with kernel values in double where float may hide more than the tolerance;
+        inf if a limit ended a nu formulation or one-class before the first step, with ``rho`` and ``objective`` 0.
+    subproblems, fallbacks : int
+        Number of working sets solved, and of those that least squares left to pair steps; 0 along LIBSVM's path.
+    reach : float
+        Largest coefficient during the steps of smo, relative to its bound; 1 if unknown. If it is less than 1, a cold
+        start of smo takes the same steps at any C above ``reach`` times this one.
+    chosen : str
+        With solver auto, the solvers used in turn, such as 'smo, irwls' or 'smo, path'; with irwls and chunked,
+        'irwls, path' if a path of exact optima finished the solve; else ''.
+    seconds : float
+        Wall time of the solve, with kernel rows, but without work shared by several solves, such as features and
+        low-rank factors, and without the folds of probability estimates.
     """
 
     iterations: int

@@ -309,7 +309,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
             own.pop(name, None)
 
     def _training_data(self, X: Any, y: Any, sample_weight: Any, borrow: bool) -> TrainingData:
-        """What to train on, ``borrow`` as of ``matrix_of``; sets ``_gamma``, and what is known of features and classes.
+        """What to train on, ``borrow`` as in ``matrix_of``; sets ``_gamma``, and what is known of features and classes.
 
         Raises ValueError.
         """

@@ -165,7 +165,16 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of ``predict_proba``."""
+        """Logarithms of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64, shape (n_samples, n_classes)
+        """
         return np.log(self.predict_proba(X))
 
     @property
@@ -351,8 +360,16 @@ class SVC(BaseClassifier):
 class NuSVC(BaseClassifier):
     """Nu-support vector classification, with the parameters and attributes of ``sklearn.svm.NuSVC``.
 
-    ``nu`` in (0, 1], an upper bound on the share of margin errors and a lower bound on that of support vectors, takes
-    the place of ``C``; ``class_weight`` has no effect, as in scikit-learn. All else is as in ``SVC``.
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Upper bound on the share of margin errors and lower bound on the share of support vectors, in (0, 1].
+    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, verbose, max_iter, decision_function_shape
+        As in ``SVC``.
+    class_weight
+        Ignored, as in scikit-learn.
+    break_ties, random_state, solver, n_jobs, max_time, warm_start, refine, keep_rows, callback
+        As in ``SVC``.
 
     Examples
     --------

@@ -95,7 +95,7 @@ def more_values(estimator: Any, K: Any, y: Any, known: int) -> tuple[Any, Any]:
 
 
 def test_data(estimator: Any, X: Any, given: bool = False) -> Any:
-    """``validate_data`` of rows to predict, ``given`` as of ``training_data``. Raises ValueError."""
+    """``validate_data`` of rows to predict, ``given`` as in ``training_data``. Raises ValueError."""
     known = vars(estimator)
     plain = is_plain_kernel(X) if given else is_plain(X) or is_plain_csr(X)
     if plain and X.shape[1] == known["n_features_in_"] and "feature_names_in_" not in known:

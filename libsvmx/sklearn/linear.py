@@ -76,7 +76,8 @@ class LinearTraining:
 
     Parameters
     ----------
-    rows : as of ``feature_rows``
+    rows
+        As in ``feature_rows``.
     chosen : array of int64, shape (m,)      rows that count
     functions : list of Function
     """
@@ -402,7 +403,7 @@ class LinearSVR(RegressorMixin, BaseLinear, LinearModel):
     """Linear regression with a tube and a penalised intercept, with the parameters and attributes of
     ``sklearn.svm.LinearSVR``.
 
-    The objective is the same; all else is as in ``LinearSVC``.
+    The objective is the same.
 
     Parameters
     ----------
@@ -410,6 +411,8 @@ class LinearSVR(RegressorMixin, BaseLinear, LinearModel):
         Half-width of the tube in which errors cost nothing, >= 0.
     loss : {'epsilon_insensitive', 'squared_epsilon_insensitive'}, default='epsilon_insensitive'
         Loss function.
+    tol, C, fit_intercept, intercept_scaling, dual, verbose, random_state, max_iter, n_jobs, max_time
+        As in ``LinearSVC``.
 
     Attributes
     ----------

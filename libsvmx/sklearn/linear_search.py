@@ -127,7 +127,16 @@ class LinearSVCCV(ClassifierMixin, BaseSearch):
         return costs
 
     def decision_function(self, X: Any) -> Any:
-        """Decision values of rows by the best model, as of ``LinearSVC``."""
+        """Decision values of rows by the best model, as in ``LinearSVC``.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64
+        """
         best, X = self._best(X)
         return best.decision_function(X)
 

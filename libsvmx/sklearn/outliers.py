@@ -29,13 +29,15 @@ class OneClassSVM(OutlierMixin, BaseSVM):
     nu : float, default=0.5
         Upper bound on the share of outliers among the training rows and lower bound on the share of support vectors, in
         (0, 1].
-
-    All other parameters and attributes are as in ``SVR``, and:
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter
+        As in ``SVR``.
+    solver, n_jobs, max_time, warm_start, refine, keep_rows, callback
+        As in ``SVR``.
 
     Attributes
     ----------
     offset_ : array of float64, shape (1,)
-        decision_function = score_samples - offset_.
+        decision_function = score_samples - offset_. Other attributes are as in ``SVR``.
 
     Examples
     --------
@@ -76,13 +78,37 @@ class OneClassSVM(OutlierMixin, BaseSVM):
     offset_: FloatArray
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
-        """Train on rows, as ``SVR.fit`` does; ``y`` is ignored."""
+        """Train on rows, as ``SVR.fit`` does.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y
+            Ignored.
+        sample_weight : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
         super().fit(X, np.ones(_num_samples(X)), sample_weight=sample_weight)
         return self
 
     @OfferedIf(may_go_on)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
-        """Rows join, as in ``SVR.partial_fit``; ``y`` is ignored."""
+        """Add rows, as ``SVR.partial_fit`` does.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y
+            Ignored.
+        sample_weight : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
         super().partial_fit(X, np.ones(_num_samples(X)), sample_weight=sample_weight)
         return self
 
@@ -91,16 +117,43 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         self.offset_ = -self.intercept_
 
     def decision_function(self, X: Any) -> Any:
-        """Signed distances to the boundary, positive for an inlier: array of shape (n_samples,)."""
+        """Signed distances to the boundary, positive for inliers.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64, shape (n_samples,)
+        """
         now = at_once(self)
         tests = now._tests(X)
         return now._fitted.values(tests, now._threads).ravel()
 
     def score_samples(self, X: Any) -> Any:
-        """The decision function before its offset: array of shape (n_samples,)."""
+        """The decision function before its offset.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64, shape (n_samples,)
+        """
         now = at_once(self)
         return now.decision_function(X) + now.offset_
 
     def predict(self, X: Any) -> Any:
-        """+1 for an inlier, -1 for an outlier: array of int, shape (n_samples,)."""
+        """Predict +1 for inliers and -1 for outliers.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of int, shape (n_samples,)
+        """
         return np.asarray(super().predict(X), dtype=np.intp)

@@ -23,14 +23,22 @@ replaced: list[tuple[ModuleType, str, Any]] = []
 
 
 def patch_sklearn() -> None:
-    """Put libsvmx's estimators in the place of those of ``sklearn.svm``.
+    """Replace the estimators of ``sklearn.svm`` by libsvmx's.
 
-    They are SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC and LinearSVR.
+    These are SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC and LinearSVR. All imported modules of scikit-learn get
+    them; names that your own modules imported before are not changed, so call this first. ``penalty="l1"`` and
+    ``multi_class="crammer_singer"`` of LinearSVC are then trained by scikit-learn. Estimators pickled by scikit-learn
+    stay its own. The logger ``libsvmx.sklearn`` tells at level INFO what is replaced and what is not. A second call
+    does nothing.
 
-    Every module of scikit-learn that is imported gets them; names that other modules have imported before stay, so
-    call this first. What LinearSVC refuses, ``penalty="l1"`` and ``multi_class="crammer_singer"``, is then trained by
-    scikit-learn. Estimators pickled by scikit-learn stay its own. What is replaced, and what of ``sklearn.svm``
-    stays scikit-learn's, is logged by the logger ``libsvmx.sklearn`` at level INFO. A second call does nothing.
+    Examples
+    --------
+    >>> import libsvmx
+    >>> libsvmx.patch_sklearn()
+    >>> from sklearn.svm import SVC
+    >>> SVC is libsvmx.SVC
+    True
+    >>> libsvmx.unpatch_sklearn()
     """
     if replaced:
         return
@@ -51,7 +59,17 @@ def patch_sklearn() -> None:
 
 
 def unpatch_sklearn() -> None:
-    """Undo ``patch_sklearn``. Estimators that exist stay what they are."""
+    """Undo ``patch_sklearn``. Existing estimators are not changed.
+
+    Examples
+    --------
+    >>> import libsvmx
+    >>> libsvmx.patch_sklearn()
+    >>> libsvmx.unpatch_sklearn()
+    >>> from sklearn.svm import SVC
+    >>> SVC is libsvmx.SVC
+    False
+    """
     LinearSVC._theirs = None
     while replaced:
         module, attribute, value = replaced.pop()

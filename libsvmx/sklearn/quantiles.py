@@ -44,8 +44,7 @@ def is_of_one_and_may_go_on(estimator: Any) -> None:
 class QuantileSVR(RegressorMixin, BaseSVM):
     """Quantile regression: the curve that a share ``tau`` of the targets lies below, or several such curves.
 
-    The dual problem is that of Takeuchi, Le, Sears & Smola, Nonparametric quantile estimation, JMLR 7, 2006. All but
-    ``tau`` and ``non_crossing`` is as in ``SVR``, which has ``epsilon`` in their place.
+    The dual problem is that of Takeuchi, Le, Sears & Smola, Nonparametric quantile estimation, JMLR 7, 2006.
 
     Parameters
     ----------
@@ -54,6 +53,10 @@ class QuantileSVR(RegressorMixin, BaseSVM):
         is not available.
     non_crossing : bool, default=False
         With several tau: sort the predictions of each row, so that quantile curves do not cross.
+    kernel, degree, gamma, coef0, tol, C, shrinking, cache_size, verbose, max_iter
+        As in ``SVR``.
+    solver, n_jobs, max_time, warm_start, refine, keep_rows, callback
+        As in ``SVR``.
 
     Attributes
     ----------
@@ -143,7 +146,19 @@ class QuantileSVR(RegressorMixin, BaseSVM):
         return columns
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """1 less the pinball loss over that of the best constant: 1 is perfect. The mean of several tau."""
+        """Score: 1 minus the ratio of the pinball loss to that of the best constant; 1 is perfect.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+            With several tau, their mean.
+        """
         now = at_once(self)
         check_is_fitted(now)
         taus = [one.tau for one in getattr(now, "estimators_", [now])]

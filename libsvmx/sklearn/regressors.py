@@ -124,8 +124,14 @@ class SVR(RegressorMixin, BaseSVM):
 class NuSVR(RegressorMixin, BaseSVM):
     """Nu-support vector regression, with the parameters and attributes of ``sklearn.svm.NuSVR``.
 
-    ``nu`` in (0, 1], an upper bound on the share of rows outside the tube and a lower bound on that of support vectors,
-    takes the place of ``epsilon``. All else is as in ``SVR``.
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Upper bound on the share of rows outside the tube and lower bound on the share of support vectors, in (0, 1].
+    C, kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
+        As in ``SVR``.
+    solver, n_jobs, max_time, warm_start, refine, keep_rows, callback
+        As in ``SVR``.
 
     Examples
     --------

@@ -401,19 +401,46 @@ class SVCCV(ClassifierMixin, BaseSearch):
     score = BaseSearch.score  # not that of ClassifierMixin
 
     def decision_function(self, X: Any) -> Any:
-        """Decision values of rows by the best model, as of ``SVC``."""
+        """Decision values of rows by the best model, as in ``SVC``.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64
+        """
         best, X = self._best(X)
         return best.decision_function(X)
 
     @available_if(gives_probabilities)
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes by the best model, as of ``SVC``; with ``probability=True`` only."""
+        """Class probabilities by the best model, as in ``SVC``; needs ``probability``.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64, shape (n_samples, n_classes)
+        """
         best, X = self._best(X)
         return best.predict_proba(X)
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of ``predict_proba``."""
+        """Logarithms of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64, shape (n_samples, n_classes)
+        """
         return np.log(self.predict_proba(X))
 
 

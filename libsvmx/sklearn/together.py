@@ -47,7 +47,7 @@ def fit_together(
     whole : estimator         that shows progress
     ones : sequence of estimators of the same parameters, but for ``tau``
     columns : sequence of (str, array)      the targets of each, and its name in errors
-    keep, exact : bool        as of ``_fit``
+    keep, exact : bool        as in ``_fit``
 
     Raises
     ------

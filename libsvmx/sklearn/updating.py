@@ -266,7 +266,7 @@ class Updating:
     def _in_turn(self, what: str, work: Callable[[Any, KeptRows], Found]) -> Found:
         """``work(now, kept)`` while no other thread changes the rows: ``now`` is the estimator as it is, to read from.
 
-        ``what`` as of ``_kept_rows``, whose errors are raised.
+        ``what`` as in ``_kept_rows``, whose errors are raised.
         """
         while True:
             lock = self._kept_rows(what).lock

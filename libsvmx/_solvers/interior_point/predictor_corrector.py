@@ -76,11 +76,16 @@ class Iteration(NamedTuple):
     Attributes
     ----------
     number : int
-    mu : float               (s'alpha + xi'u) / 2m
-    gap : float              2 m mu / objective
-    dual, primal : float     residuals: |x| |r_w| and y'alpha / sum of upper, |r_u| / upper; and |r_s|, all maxima
-    rows : int               |Q| of the last normal matrix, 0 before the first
-    step : float             length of the last step
+    mu : float
+        (s'alpha + xi'u) / 2m.
+    gap : float
+        2 m mu / objective.
+    dual, primal : float
+        Residuals: |x| |r_w| and y'alpha / sum of upper, |r_u| / upper; and |r_s|, all maxima.
+    rows : int
+        |Q| of the last normal matrix, 0 before the first.
+    step : float
+        Length of the last step.
     """
 
     number: int

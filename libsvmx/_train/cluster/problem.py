@@ -79,8 +79,10 @@ class DistributedProblem:
 
         Raises
         ------
-        DataError           no row counts
-        ParameterError      C times a weight overflows
+        DataError
+            No row counts.
+        ParameterError
+            C times a weight overflows.
         """
         heaviest = max((1.0 if one.heaviest is None else one.heaviest for one in self.summaries), default=1.0)
         if not isfinite(param.C * heaviest * max((weight for _, weight in param.weights), default=1.0)):

@@ -57,13 +57,13 @@ WITHOUT_NU = {
 
 
 class State:
-    """A trained model that rows can join and leave.
+    """A trained model to which rows can be added and from which rows can be removed.
 
-    Made by ``libsvmx.train(..., keep_state=True)``, ``State.load`` or ``State.from_model``. Rows have ids: those of
-    the training are 0, 1, … in their order, rows that join get the next ones, and ids are never given twice. Of a
-    precomputed kernel column j of an array is the row with id j, and models have the serial numbers ids + 1. Every
-    change is made whole or, if it raises an error or is interrupted, not at all. States can be used from several
-    threads: changes follow one another. The examples of its methods go on from this one.
+    Made by ``libsvmx.train(..., keep_state=True)``, ``State.load`` or ``State.from_model``. Rows have ids: training
+    rows have 0, 1, … in their order, added rows get the next ones, and ids are never reused. With a precomputed kernel,
+    column j of an array belongs to the row with id j, and models have the serial numbers ids + 1. Changes are atomic:
+    one that raises an error or is interrupted has no effect. States may be shared by threads; changes are serialized.
+    The examples of its methods go on from this one.
 
     Examples
     --------
@@ -146,8 +146,26 @@ class State:
             return self._at_rest().objective
 
     def certificate(self) -> dict[str, Any]:
-        """What the last change has led to, as ``json`` can write it: the fields of ``report`` (None for a gap that is
-        not finite), the number of ``rows``, and their ``sha256`` (libsvmx._train.updating.certificate.digest_of)."""
+        """Certificate of the optimum after the last change, which ``json`` can write.
+
+        Returns
+        -------
+        dict
+            Fields of ``report`` (None for a gap that is not finite), number of ``rows``, and their ``sha256``, as
+            computed by ``libsvmx._train.updating.certificate.digest_of``.
+
+        Raises
+        ------
+        SvmxError
+            When called during a change.
+
+        Examples
+        --------
+        >>> import libsvmx
+        >>> state = libsvmx.train([[0.0], [1.0]], [1, 2], keep_state=True)
+        >>> state.certificate()["rows"]
+        2
+        """
         with self._lock:
             version = self._at_rest()
             return certificate_of(version.problem, version.ids, version.report, version.table is not None)
@@ -190,21 +208,25 @@ class State:
 
         Parameters
         ----------
-        matrix, targets : CsrMatrix, buffer of float64, shape (new rows,)      of a precomputed kernel rows 0:serial
-            1:K(row, 1) …
-        remove : iterable of int      ids of rows that are there
-        sample_weight : buffer of float64, shape (new rows,), or None       their weights; None: 1 each
-        keeper : Keeper or None     keeps the version after the change, where that is not the state alone
+        matrix, targets : CsrMatrix, buffer of float64, shape (new rows,)
+            Of a precomputed kernel rows 0:serial 1:K(row, 1) ….
+        remove : iterable of int
+            Ids of rows that are there.
+        sample_weight : buffer of float64, shape (new rows,), or None
+            Their weights; None: 1 each.
+        keeper : Keeper or None
+            Keeps the version after the change, where that is not the state alone.
 
         Returns
         -------
-        ndarray of int64, shape (new rows,)      the new ids
+        ndarray of int64, shape (new rows,)
+            The new ids.
 
         Raises
         ------
-        DataError, ParameterError, StoppedEarly   the state stays as it was, as with any other error; a row at fault
-                                                  is counted among the new ones; nu-SVC: its nu may be too much for
-                                                  the rows that would be left
+        DataError, ParameterError, StoppedEarly
+            The state stays as it was, as with any other error; a row at fault is counted among the new ones; nu-SVC:
+            its nu may be too much for the rows that would be left.
         """
 
         def changed(version: Version, moving: list[PathState]) -> Version:
@@ -242,12 +264,19 @@ class State:
         return np.arange(after.next_id - len(targets), after.next_id, dtype=np.int64)
 
     def set_cost(self, C: float, observer: Observer | None = None) -> None:
-        """Follow the optimum to another C, class weights as they are.
+        """Follow the optimum to another C; class weights are unchanged.
+
+        Parameters
+        ----------
+        C : float
+            > 0.
+        observer : Observer
+            As in ``train``.
 
         Raises
         ------
-        ParameterError      a C that is not positive, or one-class or nu-SVC, which have none; the state stays as it
-            was, as with any other error
+        ParameterError
+            A C that is not positive, or a formulation without C; the state is unchanged, as after any other error.
         StoppedEarly
 
         Examples
@@ -275,12 +304,20 @@ class State:
         self._make(followed, keeper)
 
     def set_nu(self, nu: float, observer: Observer | None = None) -> None:
-        """Follow the optimum to another nu: of one-class, nu-SVC and nu-SVR.
+        """Follow the optimum to another nu, in one-class, nu-SVC and nu-SVR.
+
+        Parameters
+        ----------
+        nu : float
+            0 < nu <= 1.
+        observer : Observer
+            As in ``train``.
 
         Raises
         ------
-        ParameterError      a nu that is not in (0, 1], or infeasible, or a formulation that has none; the state stays
-            as it was, as with any other error
+        ParameterError
+            A nu that is not in (0, 1] or is infeasible, or a formulation without nu; the state is unchanged, as after
+            any other error.
         StoppedEarly
 
         Examples
@@ -307,7 +344,29 @@ class State:
         self._make(followed, keeper)
 
     def check(self, observer: Observer | None = None) -> float:
-        """Compute all scores from nothing, and repair what rounding has done to them; the gap before the repair."""
+        """Recompute all scores, and repair rounding errors of earlier changes.
+
+        Parameters
+        ----------
+        observer : Observer
+            As in ``train``.
+
+        Returns
+        -------
+        float
+            KKT gap before the repair.
+
+        Raises
+        ------
+        StoppedEarly
+
+        Examples
+        --------
+        >>> import libsvmx
+        >>> state = libsvmx.train([[0.0], [1.0]], [1, 2], keep_state=True)
+        >>> state.check() < 1e-9
+        True
+        """
         gaps: list[float] = []
 
         def checked(version: Version, moving: list[PathState]) -> Version:
@@ -329,7 +388,27 @@ class State:
             self._at_rest()
 
     def copy(self) -> Self:
-        """A state of its own. The data are shared; cached kernel rows are not copied."""
+        """An independent copy, which shares the data; cached kernel rows are not copied.
+
+        Returns
+        -------
+        State
+
+        Raises
+        ------
+        SvmxError
+            When called during a change.
+
+        Examples
+        --------
+        >>> import libsvmx
+        >>> state = libsvmx.train([[0.0], [1.0]], [1, 2], keep_state=True)
+        >>> other = state.copy()
+        >>> other.add([[2.0]], [2])
+        array([2])
+        >>> len(state.ids), len(other.ids)
+        (2, 3)
+        """
         with self._lock:
             version = self._at_rest()
             if version.table is not None:

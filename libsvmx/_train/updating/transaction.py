@@ -46,14 +46,21 @@ class UpdateReport:
 
     Attributes
     ----------
-    breakpoints : int      times that a variable changed between margin, bounds and the rows on their way
-    steps : int            straight lines between breakpoints, those of length 0 left out
-    exchanges : int        moves along a null direction of the kernel matrix, because of dependent rows
-    repairs : int          paths that repaired what rounding had left
-    retrained : int        binary problems that were trained: those of a new class, and where no path led on, or one
-                           that is longer than a training
-    gap : float            largest KKT gap of any binary problem, over all its rows
-    gap_before : float     the same before the change; -inf where there was no state
+    breakpoints : int
+        Times that a variable changed between margin, bounds and the rows on their way.
+    steps : int
+        Straight lines between breakpoints, those of length 0 left out.
+    exchanges : int
+        Moves along a null direction of the kernel matrix, because of dependent rows.
+    repairs : int
+        Paths that repaired what rounding had left.
+    retrained : int
+        Binary problems that were trained: those of a new class, and where no path led on, or one that is longer than a
+        training.
+    gap : float
+        Largest KKT gap of any binary problem, over all its rows.
+    gap_before : float
+        The same before the change; -inf where there was no state.
     """
 
     breakpoints: int = 0

@@ -32,16 +32,24 @@ class FoldReport:
 
     Attributes
     ----------
-    seeder : str                 what the fold started from: 'none', or a seeder
+    seeder : str
+        What the fold started from: 'none', or a seeder.
     iterations : int
-    seeding_seconds, solving_seconds : float     the start, and the rest; predicting is not in them
+    seeding_seconds, solving_seconds : float
+        The start, and the rest; predicting is not in them.
     objective : float
-    rho : float                  nan with several pairs
-    n_sv : int                   support vectors
-    rows_computed, values_computed : int         kernel rows in the solver, kernel values in all
-    gap : float                  largest KKT gap
-    reach : float                the largest
-    status : SolveStatus         CONVERGED, or the first other end of a solve
+    rho : float
+        nan with several pairs.
+    n_sv : int
+        Support vectors.
+    rows_computed, values_computed : int
+        Kernel rows in the solver, kernel values in all.
+    gap : float
+        Largest KKT gap.
+    reach : float
+        The largest.
+    status : SolveStatus
+        CONVERGED, or the first other end of a solve.
     """
 
     seeder: str
