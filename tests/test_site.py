@@ -60,7 +60,8 @@ def test_sections_become_definitions(docstrings):
 
 Parameters
 ----------
-C, nu : float        cost
+C, nu : float
+    cost
 eps : float
     tolerance of the
     criterion
@@ -73,7 +74,8 @@ Model, or State with ``keep_state``
 
 Raises
 ------
-DataError, OSError   bad *data*
+DataError, OSError
+    bad *data*
 
 More of it.
 """
