@@ -6,10 +6,10 @@ The KKT gap says how far the conditions of an optimum are from holding. A traini
 below the tolerance ``eps``. For the first hundreds of steps the gap hardly falls, because most
 variables have not yet moved; note that both axes are logarithmic.
 
-Each point is a training that was ended after so many steps. ``chunked`` takes the same kind of step
-as ``smo``, but within a working set of many rows. ``irwls`` solves such a set at once by weighted
-least squares: with a C as large as this it needs far fewer steps. A step of one is not as long as a
-step of another, so the picture says nothing about seconds.
+Each point is a training that was stopped after some number of steps. ``chunked`` takes the same kind of step
+as ``smo``, but within a working set of many rows. ``irwls`` solves such a set at once by weighted least
+squares: with a C as large as this it needs far fewer steps. A step of one is not as long as a step of
+another, so the picture says nothing about seconds.
 """
 
 import sys

@@ -1,10 +1,10 @@
 """
-Folds from nothing, and from known optima
-=========================================
+Cold starts of folds, and warm starts
+=====================================
 
-A cross-validation trains on nearly the same rows again and again. Without a seeder each fold starts
-from nothing. With one it starts from an optimum that is known: in a chain from that of the fold
-before, in a star from that over all rows, which has to be found first.
+A cross-validation trains on nearly the same rows again and again. Without a seeder each fold has a
+cold start. With one it starts from a known optimum: in a chain from that of the fold before, in a
+star from that over all rows, which has to be found first.
 
 Bars are iterations of the solver. All three ways end at the same optima, to the tolerance. Look at
 the first fold of the chain, which has nothing to start from, and at the bar *all rows*, which only
@@ -31,7 +31,7 @@ X, y = libsvmx.read_problem(f"{data}/a1a.xz")
 
 options = {"C": 1, "gamma": 0.05}
 ways = {
-    "from nothing": libsvmx.cross_validate(X, y, 10, **options),
+    "cold starts": libsvmx.cross_validate(X, y, 10, **options),
     "SIR, chain": libsvmx.cross_validate(
         X, y, 10, seeder="sir", scheme="chain", **options
     ),
