@@ -92,7 +92,7 @@ WRONG = [
     (OTHER, {}, DataError, "is a class of"),
     (MODEL, {"svm_type": "EPSILON_SVR"}, DataError, "start is a model of C_SVC, but EPSILON_SVR is trained"),
     (MODEL, {"solver": "crsvm", "kernel_type": "linear"}, ParameterError, "crsvm cannot start from what is known"),
-    (MODEL, {"keep_state": True}, ParameterError, "start= and keep_state= do not go together"),
+    (MODEL, {"keep_state": True}, ParameterError, "start= cannot be combined with keep_state=True"),
 ]
 
 

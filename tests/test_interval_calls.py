@@ -170,7 +170,7 @@ def test_what_cv_plus_refuses():
         libsvmx.cv_plus(X, y, new, "many", **options)
     with pytest.raises(ParameterError, match="one-class"):
         libsvmx.cv_plus(X, y, new, svm_type="ONE_CLASS")
-    with pytest.raises(ParameterError, match="leave probability out"):
+    with pytest.raises(ParameterError, match="leave out probability"):
         libsvmx.cv_plus(X, y, new, probability=True)
     with pytest.raises(DataError, match="all rows are of one class"):
         libsvmx.cv_plus(X, np.ones(len(X)), new)

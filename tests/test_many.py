@@ -92,7 +92,7 @@ def test_no_more_memory_than_there_is():
         ({"Y": TWO * [1, np.nan, 1, 1, 1]}, DataError, "column 1 of Y: class label nan"),
         ({"Y": [["a"] * 2] * 270}, DataError, "Y"),
         ({"Y": np.stack([LABELS, [1.0] * 269 + [2.0]], 1), "svm_type": "nu_svc"}, ParameterError, "column 1 of Y: nu"),
-        ({"svm_type": "one_class"}, ParameterError, "one-class does not look at labels"),
+        ({"svm_type": "one_class"}, ParameterError, "one-class ignores labels"),
         ({"X": np.where(ROWS > 0.99, np.nan, ROWS)}, DataError, "not finite"),
         ({"sample_weight": np.ones(3)}, DataError, "sample_weight has shape"),
         ({"X": ROWS[:0], "Y": TWO[:0]}, DataError, "no data"),

@@ -77,7 +77,7 @@ def test_progress_and_an_early_end():
         ({"cv": 271}, ParameterError, "271 folds of 270 rows"),
         ({"scoring": "f1"}, ParameterError, "'accuracy' or 'balanced_accuracy', not 'f1'"),
         ({"svm_type": "nu_svr", "scoring": "accuracy"}, ParameterError, "must be 'mean_squared_error', not"),
-        ({"svm_type": "one_class"}, ParameterError, "one-class does not look at labels"),
+        ({"svm_type": "one_class"}, ParameterError, "one-class ignores labels"),
         ({"seeder": "no such"}, ParameterError, "no such"),
         ({"random_state": -1}, ParameterError, "random_state"),
         ({"y": np.ones(270)}, DataError, "all rows are of one class"),

@@ -342,7 +342,10 @@ def test_grid_of_scikit_learns_searches(ax):
     libsvmx.plot.grid(search, ax=line)
     scores = search.cv_results_["mean_test_score"].reshape(2, 2).max(axis=1)
     np.testing.assert_array_equal(line.lines[0].get_data(), [[-1.0, 1.0], scores])
-    for wrong, words in (({"gamma": ["scale", "auto"]}, "no place on an axis"), ({"degree": [2, 3]}, "neither C nor")):
+    for wrong, words in (
+        ({"gamma": ["scale", "auto"]}, "cannot be drawn on an axis"),
+        ({"degree": [2, 3]}, "neither C nor"),
+    ):
         with pytest.raises(libsvmx.ParameterError, match=words):
             libsvmx.plot.grid(GridSearchCV(libsvmx.SVC(), wrong, cv=3).fit(HEART, LABELS))
 
@@ -458,8 +461,8 @@ def test_calibration_of_a_model(ax):
     "outcomes, p, options, error, message",
     [
         ([True, False], [0.5], {}, DataError, "there are 2 outcomes, but the probabilities have shape"),
-        ([True, False], [0.5, 1.5], {}, DataError, "row 1: 1.5 is no probability"),
-        ([True, False], [np.nan, 1], {}, DataError, "row 0: nan is no probability"),
+        ([True, False], [0.5, 1.5], {}, DataError, "row 1: 1.5 is not a probability"),
+        ([True, False], [np.nan, 1], {}, DataError, "row 0: nan is not a probability"),
         ([1, -1], [0.5, 0.5], {}, DataError, "outcomes must be True or False"),
         ([], [], {}, DataError, "outcomes must be True or False"),
         ([True], [0.5], {"n_bins": 0}, ParameterError, "n_bins must be at least 1, not 0"),

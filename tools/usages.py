@@ -40,7 +40,7 @@ VALUES = {
     ("--seeder-scheme", "SCHEME"): [(name, "") for name in SCHEMES],
 }
 # Where a usage leaves options to that of svmx-train: words of it, and which sections these are.
-OF_TRAIN = {"[svmx-train options]": re.compile(""), "its options, as of svmx-train": re.compile("--solver ")}
+OF_TRAIN = {"[svmx-train options]": re.compile(""), "its options, as in svmx-train": re.compile("--solver ")}
 
 
 @dataclass

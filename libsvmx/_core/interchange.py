@@ -34,7 +34,7 @@ def in_shape(X: Any) -> Any:
                 if not 0 <= numbers.min() <= numbers.max() < length:
                     raise ValueError("an index is outside")
     except ValueError as error:
-        raise DataError(f"X is no matrix of shape {X.shape}: {error}") from None
+        raise DataError(f"X is not a matrix of shape {X.shape}: {error}") from None
     return X
 
 

@@ -102,7 +102,7 @@ def draw_repeats(
     DataError, ParameterError
     """
     if repeats < 1:
-        raise ParameterError(f"a cross-validation is done at least once, not {repeats} times")
+        raise ParameterError(f"repeats must be at least 1, not {repeats}")
     if repeats == 1:
         return [Folds(problem, *draw_folds(problem, param, n_folds, rand, observer), rand)]
     if n_folds >= len(problem):

@@ -178,7 +178,7 @@ class Parameter:
     def require_finite_cost(self, what: str) -> None:
         """Raise ParameterError if C is infinite; ``what`` cannot be done then."""
         if self.has_infinite_cost:
-            raise ParameterError(f"C must be finite for {what}: a hard margin is trained from nothing")
+            raise ParameterError(f"C must be finite for {what}: a hard margin has no warm start")
 
     @property
     def lacks_features(self) -> bool:

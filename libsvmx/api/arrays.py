@@ -208,11 +208,11 @@ def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK, borrow: bool = False) -> C
         raise DataError(f"X has {columns} columns, at most {MAX_INDEX} are possible")
     if not all(part.ndim == 1 and np.can_cast(part.dtype, np.int64) for part in (csr.indptr, csr.indices)):
         raise DataError(
-            f"X is no matrix of {n} rows: its indptr and indices must be whole numbers, one after the other"
+            f"X is not a matrix of {n} rows: its indptr and indices must be whole numbers, one after the other"
         )
     ptr = np.asarray(csr.indptr, dtype=np.int64)
     if ptr.shape != (n + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any() or ptr[-1] > len(csr.indices):
-        raise DataError(f"X is no matrix of {n} rows: its indptr does not ascend from 0 to its number of indices")
+        raise DataError(f"X is not a matrix of {n} rows: its indptr does not ascend from 0 to its number of indices")
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
@@ -229,7 +229,7 @@ def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK, borrow: bool = False) -> C
         try:
             bad = count_stored(ptr[begin : end + 1], *stored, columns, indptr[begin + 1 : end + 1])
         except ValueError as error:
-            raise DataError(f"X is no matrix of {n} rows: {error}") from None
+            raise DataError(f"X is not a matrix of {n} rows: {error}") from None
         if bad >= 0:
             if not 0 <= indices[bad] < columns:
                 raise DataError(f"X has an index that is not one of its {columns} columns")

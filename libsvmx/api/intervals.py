@@ -274,7 +274,7 @@ def cv_plus(
     alpha, param = alpha_of(alpha), parameter_of(param, options, random_state, X)
     check_kind(param)
     if param.probability:
-        raise ParameterError("cv_plus has no use for probability estimates: leave probability out")
+        raise ParameterError("cv_plus does not use probability estimates: leave out probability")
     problem, param = problem_of(X, y, param)
     tests = new_rows(X_new if known is None else known.values(X_new), param, problem.matrix)
     with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as heard:
@@ -432,7 +432,7 @@ def own_copy(state: Any) -> State:
     check_kind(state.param)
     if state.param.svm_type.groups > 1:
         raise ParameterError(
-            "in nu-SVC and nu-SVR a row that joins or leaves changes the sums that all others have a part in: "
+            "in nu-SVC and nu-SVR the sums of coefficients depend on the number of rows: "
             "states of these formulations have no intervals and no p-values"
         )
     own: State = state.copy()
@@ -473,7 +473,7 @@ def sets_of(
     """Label sets of decision values: ``values_of(g)`` those of the new rows by the model of a group, shape (m,
     n_functions); ``own`` those of each row by that of its group, shape (n, n_functions). Raises Stopped, DataError."""
     if len(labels) < 2:
-        raise DataError("all rows are of one class: there is nothing to tell apart")
+        raise DataError("all rows are of one class, but at least two classes are needed")
     k = len(labels)
     scores = own_scores(own, k, class_numbers(labels, targets))
     found = p_values(lambda g: class_scores(values_of(g), k), group, scores, partial(ask, observer))

@@ -85,7 +85,7 @@ def fit_many(
     X, known, options = called(X, options)
     param = parameter_of(param, options, random_state, X)
     if param.svm_type == SvmType.ONE_CLASS:
-        raise ParameterError("one-class does not look at labels: all models would be the same")
+        raise ParameterError("one-class ignores labels, so all models would be identical")
     table, weights = numbers_of(Y, "Y"), None
     if sample_weight is not None:
         weights = numbers_of(sample_weight, "sample_weight")

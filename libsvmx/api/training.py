@@ -162,12 +162,12 @@ def train(
     problem, param = problem_of(X, y, param, sample_weight, borrow=not keep_state)
     rand = rand_of(random_state)
     if start is not None and keep_state:
-        raise ParameterError("a state starts from nothing: start= and keep_state= do not go together")
+        raise ParameterError("start= cannot be combined with keep_state=True")
     seeding = Seeding(seeder or "none", scheme)
     if by_cv and seeding.seeder != "none":
         raise ParameterError("seeder is for the folds of probability=True; those of probability='cv' are LIBSVM's own")
     if keep_state and seeding.seeder != "none":
-        raise ParameterError("a state has no folds that could be seeded: seeder= and keep_state= do not go together")
+        raise ParameterError("seeder= cannot be combined with keep_state=True: a state has no folds")
     inner = seeded_inner_folds(seeding, param)
     with early_stops_warned(observer, of_rows=True) as stops, asked_for(problem, param.time_limit, stops) as told:
         if keep_state:

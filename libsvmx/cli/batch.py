@@ -46,9 +46,9 @@ Each command prints what it prints, in the order of the lines. A command that fa
 error, and the others go on; the exit code is that of the first that failed, in the order of the lines.
 
 options:
-  --jobs N       so many commands side by side (1), each with its share of the processors
+  --jobs N       number of commands run in parallel (1), each with its share of the processors
   --stop         begin no other command when one has failed
-  --report FILE  write what was done and what it took, as JSON
+  --report FILE  write a report of results and times, as JSON
   --help, --version
 
 With --jobs a command does not wait for those before it. A line with the word wait does: what stands
@@ -131,7 +131,7 @@ def read_commands(path: str) -> list[Command]:
         except ValueError as error:
             raise FormatError(name, number, 0, f"{error}".lower()) from None
         if operator is not None:
-            raise FormatError(name, number, line.find(operator) + 1, f"{operator!r} is for a shell, and there is none")
+            raise FormatError(name, number, line.find(operator) + 1, f"{operator!r} needs a shell, and there is none")
         if words == [WAIT]:
             stage += 1
         elif words:
@@ -139,7 +139,7 @@ def read_commands(path: str) -> list[Command]:
             words[0] = REPLACED.get(base, base)
             if words[0] not in NAMES:
                 known = did_you_mean(base, [*NAMES, *REPLACED])
-                raise FormatError(name, number, 1, f"{base!r} is no command that can stand here{known}")
+                raise FormatError(name, number, 1, f"{base!r} is not a command that is allowed here{known}")
             found.append(Command(number, words, stage))
     return found
 

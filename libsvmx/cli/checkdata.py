@@ -18,12 +18,12 @@ usage: svmx-checkdata [options] dataset
 
 Reports every line of a LIBSVM data file (plain, .gz, .xz, .bz2, or - for standard input) that is not
 label index:value index:value ..., with indices ascending and numbers finite. Labels may be a,b,c of
-multi-label data. Exit code 1 if there is any. If not one of the first 100000 lines is a row, what
-follows them is not looked at, and the exit code is 1, too.
+multi-label data. Exit code 1 if there is any, or if none of the first 100000 lines is a row (the rest is
+then skipped).
 
 options:
-  --lenient      take no notice of blank lines and of comment lines
-  --report FILE  write what was found and what it took, as JSON
+  --lenient      ignore blank lines and comment lines
+  --report FILE  write a report of results and times, as JSON
   --help, --version
 """
 

@@ -16,14 +16,14 @@ USAGE = """\
 usage: svmx-compress --max-sv N | --tol X [options] model_file output_file
 
 Writes a LIBSVM model (- for standard input) again with fewer support vectors (- is standard output),
-and prints a bound on the change of any decision value; for kernels but RBF the bound is to be
-multiplied by sqrt(K(x, x)).
+and prints a bound on the change of any decision value; with kernels other than RBF, multiply it by
+sqrt(K(x, x)).
 
 options:
   --max-sv N     keep at most N support vectors
-  --tol X        or: as few as keep the bound at X or below
+  --tol X        or: as few as possible with a bound of at most X
   --threads N    threads to use (OMP_NUM_THREADS, else all processors); the model does not depend on it
-  --report FILE  write what was done and what it took, as JSON
+  --report FILE  write a report of results and times, as JSON
   --help, --version
 """
 

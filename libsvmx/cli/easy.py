@@ -35,15 +35,15 @@ trains a model with the best, and scales and predicts the testing file. Files go
 <training_file>.range, .scale, .scale.out, .scale.png (with matplotlib), .model; <testing_file>.scale, .predict
 
 options:
-  -W FILE              weights of the rows of the training file, as of svmx-train; none are needed to predict
+  -W FILE              weights of the rows of the training file, as in svmx-train; none are needed to predict
   --workers N          processes that share the search, needs joblib
   --dask ADDRESS       share the search among the workers of a Dask scheduler
-  --seeder METHOD      as of svmx-grid
+  --seeder METHOD      as in svmx-grid
   --threads N          threads to use
-  --solver NAME        and its options, as of svmx-train, for the search and the model; crsvm needs --rank N
+  --solver NAME        and its options, as in svmx-train, for the search and the model; crsvm needs --rank N
   --resume             go on with the search in <training_file>.scale.out, if it is there
   --lenient            skip blank lines and comment lines in the data
-  --report FILE        write what was done and what it took, as JSON
+  --report FILE        write a report of results and times, as JSON
   --help, --version
 """
 
@@ -111,7 +111,7 @@ def checked_outputs(files: list[str], more: list[str]) -> list[str]:
     """Names of all that will be written, after a look that inputs are there and no output takes the place of one.
     ``more``: other inputs."""
     if STANDARD_INPUT in (*files, *more):
-        raise UsageError("files are read more than once, and others named after them: standard input will not do")
+        raise UsageError("the data must be a file, not standard input: it is read several times")
     for name in (*files, *more):
         os.stat(name)
         if os.path.isdir(name):

@@ -23,7 +23,7 @@ options:
   --dtype float64|float32   numbers of tables and sums in C and ONNX (float64)
   --name NAME               functions in C are NAME_predict, NAME_decision_values, … (model)
   --features N              rows have N features; by default as many as the support vectors need
-  --report FILE             write what was done and what it took, as JSON
+  --report FILE             write a report of results and times, as JSON
   --help, --version
 """
 

@@ -112,7 +112,7 @@ def read_results(path: str, description: Description, axes: tuple[bool, bool], r
         if point.rate < 0:
             raise FormatError(path, number, 0, f"a rate of {point.rate:g} is neither an accuracy nor an error")
         if not regression and point.rate > 100:
-            raise FormatError(path, number, 0, f"a rate of {point.rate:g} is no accuracy in percent")
+            raise FormatError(path, number, 0, f"a rate of {point.rate:g} is not an accuracy in percent")
         results.found.pop(key, None)
         results.found[key] = point
         (results.foreign.discard if own else results.foreign.add)(key)

@@ -37,7 +37,7 @@ options, grid.py's:
   -log2c begin,end,step | null   exponents of C (-5,15,2); null leaves C to -c
   -log2g begin,end,step | null   exponents of gamma (3,-15,-2); null leaves gamma to -g
   -v n                           n-fold cross-validation (5)
-  -out FILE | null               results, a line for each point as it comes (dataset.out)
+  -out FILE | null               results, one line for each point (dataset.out)
   -resume [FILE]                 go on from a results file, by default from dataset.out
   -png FILE | null               picture, needs matplotlib (dataset.png where matplotlib is installed)
   -svmtrain FILE, -gnuplot FILE  ignored; -gnuplot null is -png null
@@ -49,13 +49,13 @@ more:
   --time-limit SECONDS     end the search after that time: finished points stay, -resume goes on
   --workers N              processes that share the points, needs joblib
   --dask ADDRESS           share the points among the workers of a Dask scheduler
-  --seeder METHOD          as of svmx-train, and points start from the result for the next smaller C (auto);
-                           none is LIBSVM's own path, with exactly the rates of svm-train, and what auto is
-                           with several classes, up to 1,000 rows or -b 1
-  --report FILE            write what was done and what it took, as JSON
+  --seeder METHOD          as in svmx-train, and points start from the result for the next smaller C (auto);
+                           none follows LIBSVM's path, with exactly the rates of svm-train; so does auto with
+                           several classes, up to 1,000 rows or -b 1
+  --report FILE            write a report of results and times, as JSON
   --help, --version
 
-As a file that is written, - is standard output; points and result are told on standard error then.
+As an output file, - is standard output; points and result then go to standard error.
 """
 
 VALUED = ("-log2c", "-log2g", "-v", "-svmtrain", "-gnuplot", "-out", "-png")
@@ -107,7 +107,7 @@ class Job(TrainJob):
         together."""
         for axis, name, option in ((self.c_axis, "C", "-log2c"), (self.g_axis, "gamma", "-log2g")):
             if axis is not None and name in self.values:
-                raise UsageError(f"-{name[0].lower()} has no place beside {option}; {option} null searches no {name}")
+                raise UsageError(f"-{name[0].lower()} cannot be combined with {option}; {option} null fixes {name}")
         try:
             axes = (None if axis is None else exponents(*axis) for axis in (self.c_axis, self.g_axis))
             grid = Grid(*axes)

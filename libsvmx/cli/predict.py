@@ -45,7 +45,7 @@ more:
   --threads N    threads to use (OMP_NUM_THREADS, else all processors); the output does not depend on it
   --unlabeled    lines of the test file have no label; no accuracy is printed
   --lenient      skip blank lines and comment lines in the data
-  --report FILE  write what was done and what it took, as JSON
+  --report FILE  write a report of results and times, as JSON
   --help, --version
 """
 

@@ -42,7 +42,7 @@ options, LIBSVM's:
 more:
   --output file        write the data there instead, with -s together with the ranges
   --lenient            skip blank lines and comment lines in the data
-  --report FILE        write what was done and what it took, as JSON
+  --report FILE        write a report of results and times, as JSON
   --help, --version
 """
 

@@ -84,11 +84,11 @@ def seeder_usage() -> str:
     names = ", ".join(["auto", *SEEDERS])
     return entry(
         "--seeder METHOD",
-        f"with -v, --loo or -b 1: start each fold from what is known ({names}), not from nothing (none): the same "
-        "optimum to eps, faster; path: remove it along the path",
+        f"with -v, --loo or -b 1: warm start of each fold ({names}), with the same optimum to -e; none: cold start; "
+        "path: rows leave along the exact path",
     ) + entry(
         "--seeder-scheme SCHEME",
-        "from the fold before (chain), or from the training over all rows (star); as suits the method",
+        "start from the fold before (chain) or from the training over all rows (star); by default as METHOD needs",
     )
 
 
@@ -97,7 +97,7 @@ def seeders_usage() -> str:
     from libsvmx._solvers.seeding.registry import SEEDERS
 
     lines = [entry(f"{one.name} ({one.usual_scheme})", one.help) for one in SEEDERS.values()]
-    return f"\n--seeder, what becomes of the coefficient of a row that is left out:\n{''.join(lines)}"
+    return f"\n--seeder, where the coefficient of a row that is left out goes:\n{''.join(lines)}"
 
 
 def left_side(known: Setting) -> str:

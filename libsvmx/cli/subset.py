@@ -29,7 +29,7 @@ options, subset.py's:
 more:
   --random-state N  draw the same lines every time
   --lenient         leave out blank lines and comment lines instead of refusing them
-  --report FILE     write what was done and what it took, as JSON
+  --report FILE     write a report of results and times, as JSON
   --help, --version
 """
 

@@ -29,12 +29,12 @@ components. Without a file it begins with an example. Only programs of this mach
 address that is printed can reach the page. Ctrl-C ends it.
 
 options:
-  --port N        of the page (any that is free)
+  --port N        port of the page (any free one)
   --no-browser    only print the address
-  --features I,J  of data_file, the indices of two features instead of principal components
-  --example NAME  to begin with: moons (default), circles, xor, blobs, sine, or none
-  --idle MINUTES  end when no page has been open for so long, 0 for never (60)
-  --report FILE   write what was done and what it took, as JSON
+  --features I,J  indices of two features of data_file instead of principal components
+  --example NAME  initial rows: moons (default), circles, xor, blobs, sine, or none
+  --idle MINUTES  exit when no page has been open for that time, 0 for never (60)
+  --report FILE   write a report of results and times, as JSON
   --help, --version
 """
 FIRST_EXAMPLE, NO_EXAMPLE = "moons", "none"

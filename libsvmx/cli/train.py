@@ -63,8 +63,8 @@ TEMPLATE = """\
 usage: svmx-train [options] training_file [model_file]
 
 Trains a support vector machine on LIBSVM data (plain, .gz, .xz, .bz2, or - for standard input)
-and writes a LIBSVM model, by default <name of training_file>.model in the current folder; - is
-standard output, and the report goes to standard error then.
+and writes a LIBSVM model, by default <name of training_file>.model in the current folder. With -, the
+model goes to standard output and other text to standard error.
 
 options, LIBSVM's (only the letter counts, the last of equal options wins):
   -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR; and quantile, which LIBSVM lacks
@@ -80,23 +80,23 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -h 0|1      shrinking (1)
   -b 0|1      probability estimates (0)
   -wL weight  multiply C by weight for class L, C-SVC only
-  -W file     weights of the rows, one in a line: 2 is the row twice, 0 the row left out
-  -v n        n-fold cross-validation instead of a model; with as many folds as rows, C-SVC trains only without the
-              rows that matter
+  -W file     weights of the rows, one in a line: 2 counts a row twice, 0 ignores it
+  -v n        n-fold cross-validation instead of a model; with one fold per row, C-SVC retrains only for rows that
+              can change the result
   -q          quiet
 
 more:
-  --tau T                  of -s quantile: the curve that a share T of the targets lies below (0.5)
-  --repeats N              with -v: draw the folds N times; the figures of each, their mean and standard deviation
-{seeder}  --loo                    leave-one-out from one training: only rows that matter are trained without
-  --explain                train nothing: say what would be run, what it needs, and what is odd about data and options
+  --tau T                  of -s quantile: train the curve below which a share T of the targets lies (0.5)
+  --repeats N              with -v: draw the folds N times; print each result, mean and standard deviation
+{seeder}  --loo                    leave-one-out; retrains only for rows that can change the result
+  --explain                train nothing: print what would be run, memory, and warnings about data and options
   --max-iter N             stop each solve after N iterations
-  --time-limit SECONDS     come to an end after that time: with the model as it is then, but no result of -v or --loo
-  --threads N              threads to use (OMP_NUM_THREADS, else all processors); results never depend on it
-{solver}  --on-interrupt WHAT      what Ctrl-C does: die without a model (default), save it as it is and end with exit
-                           code 3, or accept it, with exit code 0
+  --time-limit SECONDS     stop after that time; a training saves the model so far, -v and --loo give no result
+  --threads N              threads to use (OMP_NUM_THREADS, else all processors); results do not depend on it
+{solver}  --on-interrupt WHAT      on Ctrl-C: die without a model (default), save the model so far and exit with code 3,
+                           or accept it, with exit code 0
   --lenient                skip blank lines and comment lines in the data
-  --report FILE            write what was done and what it took, as JSON
+  --report FILE            write a report of results and times, as JSON
   --help, --version
 {settings}{seeders}"""
 
@@ -309,7 +309,7 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     if job.repeats is not None and not job.folds:
         raise UsageError("option --repeats needs -v")
     if job.leave_one_out and job.seeding and job.seeding.seeder == "none":
-        raise UsageError("--loo goes on from one training; from nothing it is -v with the number of rows")
+        raise UsageError("--loo starts from a training over all rows; for cold starts use -v with the number of rows")
     param = job.parameter()
     if job.seeding and not (job.validates or param.probability):
         raise UsageError("options --seeder and --seeder-scheme need -v, --loo or -b 1")

@@ -45,29 +45,29 @@ usage: svmx-update [options] training_file model_file [new_model_file]
        svmx-update [options] --state state_file [new_model_file]
        svmx-update --window N [--step M] [options] stream_file model_file [predictions_file]
 
-Rows join a trained model and leave it. The new model is the one that a training without and with them
-would reach with a very small -e, found along a path from the old one.
+Adds rows to a trained model and removes rows from it. The new model is the one that a training on the present
+rows would reach with a very small -e, found along a path from the old one.
 
 The first form starts from a model of svm-train or svmx-train and the data it was trained on; the new
 model takes the place of model_file, or is new_model_file. The second form starts from what
 --save-state wrote. The third trains on the first N rows of stream_file; then, again and again, it
-predicts the next M rows, lets them join, and lets the M oldest leave; model_file is the last model.
+predicts the next M rows, adds them, and removes the M oldest; model_file is the last model.
 A file that is written may be -, standard output; the report goes to standard error then.
 
 changes:
-  --add FILE          rows that join (LIBSVM data)
-  --remove ROWS       rows that leave: numbers and ranges such as 1,3,10-20, or a file with one number a line.
-                      Rows of the training file count from 1; those that join get the numbers that follow,
+  --add FILE          rows to add (LIBSVM data)
+  --remove ROWS       rows to remove: numbers and ranges such as 1,3,10-20, or a file with one number a line.
+                      Rows of the training file count from 1; added rows get the next numbers,
                       which they keep in a state file
-  --add-weights FILE  weights of the rows that join, one in a line: 2 is the row twice, 0 the row left out
+  --add-weights FILE  weights of the rows to add, one in a line: 2 counts a row twice, 0 ignores it
   --state FILE        start from a state file; -c C follows the optimum to another C, -n nu to another nu
   --save-state FILE   write a state file, too
-  --report FILE       write what was done and what it took, with KKT gaps and a SHA-256 of the rows, as JSON
-  --window N          rows that the model is of
-  --step M            rows that join and leave at a time, at most N (1)
+  --report FILE       write a report with KKT gaps and a SHA-256 of the rows, as JSON
+  --window N          number of rows of the model
+  --step M            number of rows added and removed at a time, at most N (1)
 
 options, those of svmx-train (only the letter counts, the last of equal options wins). The first form
-needs what a model file does not tell: those of -c, -wL, -W, -p and -n that the model was trained with.
+needs what a model file does not contain: -c, -wL, -W, -p and -n of its training.
   -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR, and quantile
   -t kernel   {kernels}
   -d degree   (3)
@@ -77,7 +77,7 @@ needs what a model file does not tell: those of -c, -wL, -W, -p and -n that the 
   -n nu       (0.5)
   -p epsilon  (0.1)
   -m MB       memory for kernel rows (100)
-  -e eps      tolerance where rows are trained anew, since no path leads on (0.001)
+  -e eps      tolerance of trainings where a path cannot be followed (0.001)
   -wL weight  multiply C by weight for class L, C-SVC only
   -W file     weights of the rows of training_file or stream_file; a state file has those of its rows
   -q          quiet
@@ -86,8 +86,8 @@ more:
   --tau T                of -s quantile (0.5)
   --time-limit SECONDS   give up after that time: nothing is written
   --threads N            threads to use for a training
-  --solver NAME          {solvers}, and its options, as of svmx-train: what a training from nothing takes
-                         before it is followed to the optimum: of the first N rows, or of a new class
+  --solver NAME          {solvers}, and its options, as in svmx-train: for cold starts, which
+                         a path then follows to the optimum: the first N rows, or a new class
   --lenient              skip blank lines and comment lines in the data
   --help, --version
 """

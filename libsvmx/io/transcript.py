@@ -40,7 +40,7 @@ REMARKS = {
         "C is infinite, and no optimum was found: if no function of this kernel {detail}, there is none; "
         "give a finite C"
     ),
-    Remark.ONE_CLASS: "the training data has only one class, so there is nothing to tell apart",
+    Remark.ONE_CLASS: "the training data has only one class, so there is nothing to separate",
     Remark.WEIGHT_WITHOUT_CLASS: "a weight is given for class {detail}, which does not occur in the data",
     Remark.CLASS_DROPPED: "class {detail} has weight 0 and is left out",
     Remark.NOT_SYMMETRIC: "the precomputed kernel is not symmetric: see rows {detail}",

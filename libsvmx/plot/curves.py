@@ -153,7 +153,7 @@ def calibration(outcomes: Any, probabilities: Any, *, n_bins: int = 10, ax: Any 
     Raises
     ------
     DataError
-        Lengths differ, there are no rows, or a value is no probability.
+        Lengths differ, there are no rows, or a value is not a probability.
     ParameterError
         n_bins.
     TypeError
@@ -216,7 +216,7 @@ def _probabilities(given: Any, n: int) -> FloatArray:
     if p.shape != (n,):
         raise DataError(f"there are {n} outcomes, but the probabilities have shape {p.shape}")
     for row in np.flatnonzero(~((p >= 0) & (p <= 1))).tolist():
-        raise DataError(f"{p[row]:g} is no probability", row)
+        raise DataError(f"{p[row]:g} is not a probability", row)
     return p
 
 

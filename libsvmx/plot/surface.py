@@ -92,7 +92,7 @@ def scores_of(params: Sequence[dict[str, Any]], means: Sequence[float]) -> dict[
             raise ParameterError("the search has neither C nor gamma among its parameters")
         for name in own.keys() & {"C", "gamma"}:
             if isinstance(own[name], str):
-                raise ParameterError(f"{name}={own[name]!r} has no place on an axis: search {name} by numbers")
+                raise ParameterError(f"{name}={own[name]!r} cannot be drawn on an axis: search {name} by numbers")
         c, gamma = (log2(own[name]) if name in own else None for name in ("C", "gamma"))
         place = c, gamma
         known = found.get(place, nan)

@@ -213,7 +213,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         else:
             self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
             if not (self.class_weight_ > 0).all() and self._takes_class_weight:
-                raise ValueError("weights of classes must be > 0; leave out the rows of a class that is not to count")
+                raise ValueError("class weights must be > 0; leave out the rows of a class instead")
         return np.cumsum(first, dtype=np.float64) - 1, order.astype(np.int32)
 
     def _train(self, problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:

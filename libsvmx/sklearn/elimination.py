@@ -187,7 +187,7 @@ class SVMRFE(RFE):
         known = isinstance(one, BaseSVM) and one._svm_type in FORMULATIONS
         if not known or one.kernel not in ("linear", "rbf") or not hasattr(one, "to_model"):
             raise ValueError(
-                "features are left out by an SVC, SVR or QuantileSVR of libsvmx, of one function, with "
+                "the estimator must be an SVC, SVR or QuantileSVR of libsvmx, of one function, with "
                 f"kernel 'linear' or 'rbf', not by {one!r}"
             )
         X, y = training_data(self, X, y)

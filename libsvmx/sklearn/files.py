@@ -264,7 +264,7 @@ def with_codes(model: Model, classes: Any) -> tuple[Any, Model]:
     """The classes, sorted, and the model with their places as labels. Raises ValueError."""
     labels = list(model.class_labels or ())
     if len(labels) < 2:
-        raise ValueError("a model of one class has nothing to tell apart")
+        raise ValueError("a model of one class has nothing to separate")
     if classes is None:
         found = np.array(sorted(labels))
         return found, replace(model, class_labels=tuple(found.searchsorted(labels).tolist()))

@@ -395,7 +395,7 @@ def classifier_training(
     known = {"sample_weight": np.ones(len(codes)) if weights is None else weights} if WEIGHTS_BALANCE else {}
     class_weight = compute_class_weight(estimator.class_weight, classes=classes, y=classes[codes], **known)
     if not ((class_weight > 0) & (class_weight < np.inf)).all():
-        raise ParameterError("weights of classes must be > 0; leave out the rows of a class that is not to count")
+        raise ParameterError("class weights must be > 0; leave out the rows of a class instead")
     return LinearTraining(estimator, rows, chosen, one_against_rest(codes, len(classes), class_weight, weights))
 
 

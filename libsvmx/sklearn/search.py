@@ -256,7 +256,7 @@ def _axis(name: str, given: Any, first: int) -> list[Any]:
     if isinstance(given, Integral):
         most = (MAX_EXPONENT - first) // STEP + 1
         if int(given) > most:
-            raise ValueError(f"{name} may be at most {most}, as 4 times the last value is too large, not {given}")
+            raise ValueError(f"{name} may be at most {most}, not {given}: the next value is too large")
         return [2.0 ** (first + STEP * k) for k in range(int(given))]
     values: Sequence[Any] = list(given)
     if not values or not all(isinstance(value, (str, Real)) for value in values):

@@ -186,7 +186,7 @@ class FoldSearch:
                 weights = dict(zip(classes.tolist(), own.tolist(), strict=True))
         of_test = None if self.score_weights is None else self.score_weights[test]
         if of_test is not None and of_test.sum() == 0:
-            raise ValueError("the rows to score of a fold count for nothing: their sample_weight adds up to 0")
+            raise ValueError("the rows to score in a fold have sample_weight 0")
         return Fold(train, test, rows.astype(np.int32), classes, weights, self.codes[test], of_test)
 
     @property

@@ -197,9 +197,7 @@ class OneVsRestSVC(ClassifierMixin, Several):
             marks, names = (y[:, None] == positive).astype(np.int64), [f"class {label}" for label in positive]
             if isinstance(weight_of, dict):
                 if not all(weight_of.get(label, 1.0) > 0 for label in self.classes_.tolist()):
-                    raise ValueError(
-                        "weights of classes must be > 0; leave out the rows of a class that is not to count"
-                    )
+                    raise ValueError("class weights must be > 0; leave out the rows of a class instead")
                 own = np.array([weight_of.get(label, 1.0) for label in y.tolist()])
                 weights, weight_of = own if weights is None else own * weights, None
         constants = {}
@@ -209,7 +207,7 @@ class OneVsRestSVC(ClassifierMixin, Several):
                 warn_caller(f"{names[j]} is of {'all rows' if column[0] else 'no row'}: so it will be predicted")
         fitted = {j: self._one().set_params(class_weight=weight_of) for j in range(len(names)) if j not in constants}
         if not fitted:
-            raise ValueError("no label is of some rows and not of others: the number of classes is less than two")
+            raise ValueError("no label differs between rows: the number of classes is less than two")
         fit_together(self, list(fitted.values()), X, [(names[j], marks[:, j]) for j in fitted], weights)
         self.estimators_ = [constants.get(j) or fitted[j] for j in range(len(names))]
         self.n_iter_ = np.array([int(fitted[j].n_iter_[0]) if j in fitted else 0 for j in range(len(names))])

@@ -385,7 +385,7 @@ def check_follows(estimator: Any, what: str) -> None:
         )
     if isinstance(getattr(estimator, "class_weight", None), str):
         raise ValueError(
-            f"{what} needs fixed weights of classes, and 'balanced' changes them with every row: give "
+            f"{what} needs fixed class weights, which 'balanced' changes with every row: give "
             "compute_class_weight's as a dict"
         )
 

@@ -36,7 +36,7 @@ TOLD = (
     Remark.UNBOUNDED,
     Remark.ONE_CLASS,
 )
-MAY_BE_LOCAL = "this kernel need not be positive semidefinite: a training from nothing may end at another local optimum"
+MAY_BE_LOCAL = "this kernel need not be positive semidefinite: a cold start may end at another local optimum"
 
 
 class Heard(Observer):

@@ -417,7 +417,7 @@ def test_unknown_names_are_refused():
         ({"seeder": "sir", "scheme": "ring"}, "unknown seeding scheme 'ring': choose chain or star"),
         ({"seeder": "path", "scheme": "chain"}, "path starts from the training over all rows"),
         ({"n_folds": 1}, "at least 2 folds, not 1"),
-        ({"repeats": 0}, "at least once, not 0 times"),
+        ({"repeats": 0}, "repeats must be at least 1, not 0"),
         ({"repeats": 2, "n_folds": 60}, "60 folds of 60 rows are leave-one-out"),
         ({"random_state": -1}, "random_state must be between"),
     ):

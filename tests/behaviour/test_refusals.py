@@ -77,7 +77,7 @@ def test_each_refusal_is_one_of_something():
     assert {function for one in REFUSALS for function in one.functions} <= set(CALLS)
 
 
-PROBABLE = {"c_path": "no probability estimates", "leave_one_out": "leave out -b 1", "cv_plus": "leave probability out"}
+PROBABLE = {"c_path": "no probability estimates", "leave_one_out": "leave out -b 1", "cv_plus": "leave out probability"}
 
 
 @pytest.mark.parametrize("function", PROBABLE)

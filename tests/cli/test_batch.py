@@ -80,12 +80,12 @@ def test_commands_may_come_from_standard_input(tmp_path):
 @pytest.mark.parametrize(
     "line, message",
     [
-        ("svmx-train a > b", "commands:2:14: '>' is for a shell, and there is none"),
-        ("svmx-train a | cat", "commands:2:14: '|' is for a shell, and there is none"),
-        ("svmx-train a; ls", "commands:2:13: ';' is for a shell, and there is none"),
-        ("svmx-tran a", "commands:2:1: 'svmx-tran' is no command that can stand here; did you mean svmx-train?"),
-        ("svmx-batch a", "commands:2:1: 'svmx-batch' is no command that can stand here"),
-        ("rm a", "commands:2:1: 'rm' is no command that can stand here"),
+        ("svmx-train a > b", "commands:2:14: '>' needs a shell, and there is none"),
+        ("svmx-train a | cat", "commands:2:14: '|' needs a shell, and there is none"),
+        ("svmx-train a; ls", "commands:2:13: ';' needs a shell, and there is none"),
+        ("svmx-tran a", "commands:2:1: 'svmx-tran' is not a command that is allowed here; did you mean svmx-train?"),
+        ("svmx-batch a", "commands:2:1: 'svmx-batch' is not a command that is allowed here"),
+        ("rm a", "commands:2:1: 'rm' is not a command that is allowed here"),
         ("svmx-train 'a", "commands:2: no closing quotation"),
     ],
 )
@@ -107,7 +107,7 @@ def test_a_comment_begins_where_a_word_would(batch, tmp_path):
     done = batch(lines)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert sorted(files(tmp_path)) == ["# m#", "heart#1", "m#1"]
-    assert batch("svmx-train a#b|c\n").stderr.startswith(b"svmx-batch: error: commands:1:15: '|' is for a shell")
+    assert batch("svmx-train a#b|c\n").stderr.startswith(b"svmx-batch: error: commands:1:15: '|' needs a shell")
 
 
 @pytest.mark.parametrize("jobs", ["0", "x", "-1"])

@@ -136,8 +136,8 @@ def test_regression_has_the_smallest_error(folder):
 @pytest.mark.parametrize(
     "args, complaint",
     [
-        (["-c", "1", HEART], "-c has no place beside -log2c"),
-        (["-g", "1", HEART], "-g has no place beside -log2g"),
+        (["-c", "1", HEART], "-c cannot be combined with -log2c"),
+        (["-g", "1", HEART], "-g cannot be combined with -log2g"),
         (["-log2c", "null", "-log2g", "null", HEART], "both axes are null"),
         (["-log2c", "1,2", HEART], "begin,end,step"),
         (["-log2c", "1,2,x", HEART], "needs a number, not 'x'"),

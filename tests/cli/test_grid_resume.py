@@ -252,7 +252,7 @@ def test_without_resume_results_begin_anew(folder):
         ("# svmx-grid 7\n", "results:1: damaged description"),
         (f"# svmx-grid {'[' * 100_000}\n", "results:1: damaged description"),
         ('# svmx-grid {"data": "x"}\n', "results:1: damaged description"),
-        ("log2c=1.0 log2g=1.0 rate=800.0\n", "results:1: a rate of 800 is no accuracy in percent"),
+        ("log2c=1.0 log2g=1.0 rate=800.0\n", "results:1: a rate of 800 is not an accuracy in percent"),
     ],
 )
 def test_files_that_are_no_results(content, cause, folder):

@@ -146,7 +146,7 @@ def test_extreme_costs(cost, options, folder):
 def test_one_class(folder):
     folder.put("data", "1 1:1\n1 1:2\n")
     err, out = folder.accepts("svmx-train", *LINEAR, "data", "model")
-    assert err == "warning: the training data has only one class, so there is nothing to tell apart\n"
+    assert err == "warning: the training data has only one class, so there is nothing to separate\n"
     assert out == "Total nSV = 0\n"
 
 

@@ -167,8 +167,8 @@ def test_a_cross_validation_of_a_regression_and_of_rbf():
     ("model", "words"),
     [
         (SVMRFE(SVC(kernel="poly")), "kernel 'linear' or 'rbf'"),
-        (SVMRFE(NuSVC(kernel="linear")), "features are left out by"),
-        (SVMRFE(base.BaseEstimator()), "must be|features are left out by"),
+        (SVMRFE(NuSVC(kernel="linear")), "the estimator must be an SVC"),
+        (SVMRFE(base.BaseEstimator()), "must be|the estimator must be an SVC"),
         (SVMRFE(QuantileSVR(tau=[0.1, 0.9])), "of one function"),
         (SVMRFE(SVC(kernel="linear", solver="crsvm")), "crsvm"),
         (SVMRFE(SVC(), step=0), "step"),

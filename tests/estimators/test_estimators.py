@@ -124,7 +124,7 @@ def test_weights_that_cannot_be(weights, message):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"class_weight": {1: 0.0}}, "weights of classes must be > 0"),
+        ({"class_weight": {1: 0.0}}, "class weights must be > 0"),
         ({"max_iter": -2}, "max_iter"),
         ({"kernel": "RBF"}, "kernel"),
         ({"solver": "crsvm"}, "solver"),

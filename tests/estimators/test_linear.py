@@ -263,7 +263,7 @@ def test_weights_of_classes_are_positive():
     X, y = IRIS
     for weight in (0.0, -1.0, np.nan, np.inf):
         for loss in CLASSIFIED:
-            with pytest.raises(libsvmx.ParameterError, match="weights of classes must be > 0"):
+            with pytest.raises(libsvmx.ParameterError, match="class weights must be > 0"):
                 libsvmx.LinearSVC(class_weight={2: weight}, loss=loss).fit(X, y)
 
 

@@ -240,7 +240,7 @@ def test_an_infinite_cost_is_trained_by_itself():
         ({"gammas": [-1.0]}, "gammas must be"),
         ({"gammas": ["wide"]}, "gammas must be"),
         ({"Cs": 0}, "Cs"),
-        ({"class_weight": {-1.0: 0.0}}, "weights of classes must be > 0"),
+        ({"class_weight": {-1.0: 0.0}}, "class weights must be > 0"),
         ({"cv": [(np.flatnonzero(HEART[1] > 0), np.arange(5))]}, "number of classes"),
         ({"scoring": "fame"}, "scoring"),
     ],
@@ -305,7 +305,7 @@ def test_a_fold_whose_rows_to_score_count_for_nothing():
 
     weights = np.r_[np.zeros(60), np.ones(len(HEART[1]) - 60)]
     cv = [(np.arange(60, 270), np.arange(60))]
-    with pytest.raises(ValueError, match="rows to score of a fold count for nothing"):
+    with pytest.raises(ValueError, match="rows to score in a fold have sample_weight 0"):
         FoldSearch(libsvmx.SVC(), *HEART, weights, cv, [1.0], [1.0], None, score_weights=True, n_jobs=1, whole=None)
 
 

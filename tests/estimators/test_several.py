@@ -201,7 +201,7 @@ def test_a_fit_that_ends_early_says_so():
         (OneVsRestSVC(C=-1), Y, "'C' parameter"),
         (OneVsRestSVC(), 2 * MARKS - 1, "labels has to be of 0 and 1, not of .-1, 1"),
         (OneVsRestSVC(), csr_array(2 * MARKS), "labels has to be of 0 and 1, not of .0, 2"),
-        (OneVsRestSVC(class_weight={2: 0.0}), Y, "weights of classes must be > 0"),
+        (OneVsRestSVC(class_weight={2: 0.0}), Y, "class weights must be > 0"),
         (MultiOutputSVR(), TARGETS[:-1], "inconsistent"),
         (MultiOutputSVR(), np.where(TARGETS > 1, np.nan, TARGETS), "NaN"),
         (MultiOutputSVR(), np.zeros((200, 2, 2)), "dim 3"),

@@ -274,7 +274,7 @@ def test_a_change_that_fails_has_not_been_made(change, message):
     ("name", "parameters", "message"),
     [
         ("SVC", {"probability": True}, "no probability estimates"),
-        ("SVC", {"class_weight": "balanced"}, "'balanced' changes them with every row"),
+        ("SVC", {"class_weight": "balanced"}, "'balanced' changes with every row"),
         ("SVR", {"kernel": "precomputed"}, "must be a square matrix"),
         ("OneClassSVM", {"kernel": lambda a, b: a @ b.T}, "not a callable one"),
         ("SVC", {"C": np.inf}, "C must be finite"),

@@ -27,31 +27,30 @@ class Decomposition(Solver):
 
     working_set: int = setting(
         0,
-        "variables of a working set, from 2 on; 0: 1024, or half as many again as are free if that is more and "
-        "its matrix fits half of -m",
+        "variables of a working set, at least 2; 0: 1024, or 1.5 times the free variables if that is more and their "
+        "matrix fits half of -m",
         at_least=2,
         below=2**20,
         or_zero=True,
     )
     working_set_rule: str = setting(
         "random",
-        "which they are: one that violates most of each kind and the rest drawn from the candidates (random), those "
-        "that violate most (largest), or half of each (mixed)",
+        "choice of the working set: the largest violator of each kind and others drawn at random (random), the largest "
+        "violators (largest), or half of each (mixed)",
         metavar="RULE",
         choices=("random", "mixed", "largest"),
     )
     keep_share: float = setting(
         0.0,
-        "share of the working set that stays for the next while it is among the candidates",
+        "share of the working set that is kept for the next one",
         metavar="F",
         at_least=0,
         below=1,
     )
-    random_state: int = setting(1, "of what is drawn at random", at_least=0, below=2**63)
+    random_state: int = setting(1, "seed of random draws", at_least=0, below=2**63)
     precision: str = setting(
         "auto",
-        "of the kernel rows that move scores: float, as LIBSVM has them; double; or double from where rounding may "
-        "hide more than a share of -e (auto)",
+        "precision of kernel rows: float, as in LIBSVM; double; or double once rounding matters at this -e (auto)",
         metavar="P",
         choices=("auto", "float", "double"),
     )
@@ -69,7 +68,7 @@ class Chunked(Decomposition):
     """Decomposition into working sets of many variables, each solved by pair steps."""
 
     name: ClassVar[str] = "chunked"
-    summary: ClassVar[str] = "the same optimum to -e by working sets, faster where iterations are many"
+    summary: ClassVar[str] = "large working sets, the same optimum to -e; faster when SMO needs many iterations"
     least_squares: ClassVar[bool] = False
 
 
@@ -78,5 +77,5 @@ class IRWLS(Decomposition):
     """Decomposition into working sets of many variables, each solved by iterated re-weighted least squares."""
 
     name: ClassVar[str] = "irwls"
-    summary: ClassVar[str] = "by working sets and least squares"
+    summary: ClassVar[str] = "large working sets solved by least squares"
     least_squares: ClassVar[bool] = True

@@ -84,7 +84,7 @@ class CRSVM(Solver):
     balanced: bool = setting(  # (3.21), (3.22)
         True, "take rows as they come, not as many of either class", option="--unbalanced"
     )
-    most_rows: int = setting(0, "at most so many rows make up the normal matrix; 0: all", at_least=0, below=2**62)
+    most_rows: int = setting(0, "maximum number of rows in the normal matrix; 0: all", at_least=0, below=2**62)
     tolerance: float = setting(
         1e-8, "end at this relative duality gap and these residuals", metavar="T", at_least=1e-14, below=1
     )
@@ -103,7 +103,7 @@ class CRSVM(Solver):
     )
     rank: int = setting(
         0,
-        "at most so many columns of the factor; 0: what rank_error needs. Alone, it means low_rank cholesky",
+        "maximum number of columns of the factor; 0: by rank_error. Alone, it implies low_rank cholesky",
         at_least=0,
         below=2**31,
     )

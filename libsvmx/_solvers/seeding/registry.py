@@ -25,7 +25,7 @@ _ALL = (
     Seeder("mir", "chain", "is replaced by those of the rows that enter, all at once, by least squares"),
     Seeder("ato", "chain", "falls to 0 along a path on which the rows on the margin stay there"),
     Seeder("avg", "star", "is spread evenly over the rows on the margin"),
-    Seeder("top", "star", "goes to the most similar row of any class, what has no room there to the next"),
+    Seeder("top", "star", "goes to the most similar row of any class, the remainder to the next"),
     Seeder("near", "star", "goes to the most similar rows on the margin"),
 )
 SEEDERS = {seeder.name: seeder for seeder in _ALL}

@@ -171,7 +171,7 @@ class LowRankFeatures(DistributedFeatures):
         self.n = self.transform.shape[1]
         check_size(self.n, param)
         if not self.n:
-            raise DataError("the kernel matrix is 0: there is nothing to tell classes apart by")
+            raise DataError("the kernel matrix is 0: it does not distinguish classes")
         self.rows = client.map(factor_rows, self.row_blocks.states, pure=False, key="svmx-factor")
         observer.factorized(self.n, self.trace_error, self.trace)
 

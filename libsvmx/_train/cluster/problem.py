@@ -189,4 +189,4 @@ def gathered(client: Client, futures: list[Future]) -> list[Any]:
     try:
         return list(client.gather(futures))
     except (KilledWorker, FutureCancelledError, TimeoutError) as error:
-        raise SvmxError(f"the cluster has given up a part of the training: {error}") from error
+        raise SvmxError(f"the cluster failed to do a part of the training: {error}") from error

@@ -60,7 +60,7 @@ def train_distributed(
     for label in sorted(dropped):
         observer.remark(Remark.CLASS_DROPPED, str(label))
     if len(labels) < 2:
-        raise DataError(f"there is one class only, {labels[0]}: nothing to tell apart", classes=(labels[0],))
+        raise DataError(f"there is one class only, {labels[0]}: at least two classes are needed", classes=(labels[0],))
     costs = class_costs(labels, without_classes(param, dropped), observer)
     functions = []
     for (i, positive), (j, negative) in combinations(enumerate(labels), 2):

@@ -78,7 +78,7 @@ def left_out(state: State, tests: CsrMatrix, threads: int, observer: Observer, w
     """
     if state.param.svm_type.groups > 1:
         raise ParameterError(
-            f"{what} is not known of {state.param.svm_type.name}, where each row has its part in the sums of all"
+            f"{what} is not available for {state.param.svm_type.name}, whose sums of coefficients depend on all rows"
         )
     model, ids, moving = state.model, state.ids, rows_of_influence(state)
     rows, width = np.searchsorted(ids, np.unique(np.concatenate(list(moving.values())))), len(model.offsets)

@@ -58,7 +58,7 @@ class Joiner:
     def __init__(self, state: State, tests: CsrMatrix, observer: Observer) -> None:
         if state.param.kernel_type == KernelType.PRECOMPUTED:
             raise ParameterError(
-                "a new row joins for a moment, which needs its kernel value with itself: not of a precomputed kernel"
+                "the kernel value of a new row with itself is needed, which a precomputed kernel does not give"
             )
         self.param = replace(state.param, threads=1)
         both = stacked_rows(state.problem, Problem(tests, np.zeros(tests.n_rows).data))

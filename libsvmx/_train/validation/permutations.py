@@ -94,7 +94,7 @@ def predicted_permutations(
 def check_permutable(problem: Problem, param: Parameter, n_folds: int) -> None:
     """Raise DataError or ParameterError where permutations tell nothing, or there are fewer rows than folds."""
     if param.svm_type == SvmType.ONE_CLASS:
-        raise ParameterError("one-class does not look at labels: permutations of them tell nothing")
+        raise ParameterError("one-class ignores labels: there is nothing to permute")
     if n_folds > len(problem):
         raise ParameterError(f"{n_folds} folds of {len(problem)} rows: there may be as many folds as rows")
     if len(set(problem.targets)) == 1:
