@@ -98,6 +98,16 @@ def test_functions_say_what_they_raise():
     assert [name for name in FUNCTIONS if name not in silent and "Raises" not in sections(name)] == []
 
 
+def test_a_notebook_shows_what_parameters_mean():
+    sklearn = pytest.importorskip("sklearn")
+    if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9):
+        pytest.skip("older versions of scikit-learn show no descriptions")
+    for kind in (libsvmx.SVC, libsvmx.SVR, libsvmx.LinearSVC, libsvmx.SVCCV):
+        box = kind()._repr_html_()
+        for name in inspect.signature(kind).parameters:
+            assert re.search(rf"{name}: [^<]*<br><br>[^<\s]", box), name
+
+
 def test_each_has_an_example():
     assert [name for name in FUNCTIONS + ESTIMATORS if "Examples" not in sections(name)] == []
 

@@ -70,3 +70,9 @@ __all__ = [
     "patch_sklearn",
     "unpatch_sklearn",
 ]
+
+# Only where it has a link to them does scikit-learn show descriptions of parameters in a notebook.
+for _name in __all__:
+    if hasattr(globals()[_name], "fit"):
+        globals()[_name]._doc_link_module = "libsvmx"
+        globals()[_name]._doc_link_template = "https://github.com/libsvmx/libsvmx/blob/main/docs/sklearn.md"
