@@ -47,7 +47,7 @@ def test_results_are_written(folder):
 
 @pytest.mark.parametrize(
     "options, cause",
-    [("-c 1", "no place beside -log2c"), ("-log2c 1", "begin,end,step"), ("-x 1", "unknown option -x")],
+    [("-c 1", "cannot be combined with -log2c"), ("-log2c 1", "begin,end,step"), ("-x 1", "unknown option -x")],
 )
 def test_what_is_wrong_is_raised(folder, options, cause):
     with pytest.raises(ParameterError, match=cause):

@@ -107,7 +107,7 @@ def test_as_many_folds_as_rows_trains_without_rows_that_matter_only(folder):
         (["--loo", "--repeats", "2"], "option --repeats needs -v"),
         (["-v", "5", "--repeats", "0"], "option --repeats must be at least 1, not '0'"),
         (["-v", "270", "--repeats", "2"], "270 folds of 270 rows are leave-one-out: each repeat would be the same"),
-        (["--loo", "--seeder", "none"], "--loo goes on from one training; from nothing it is -v"),
+        (["--loo", "--seeder", "none"], "--loo starts from a training over all rows; for cold starts use -v"),
         (["-v", "1", "--seeder", "sir"], "cross-validation needs at least 2 folds, not 1"),
         (["--loo", "-b", "1"], "leave-one-out from one training gives no probability estimates"),
         (["-v", "5", "--seeder", "sir", "-w1", "0", "-w-1", "0"], "every class has weight 0"),
