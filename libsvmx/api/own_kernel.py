@@ -310,7 +310,7 @@ def terms_of(kernel: Kernel) -> Iterator[tuple[Kernel, float]]:
 
 
 def as_kernel(given: Any) -> Kernel:
-    """What a caller has given. Raises ParameterError for a class in the place of an instance."""
+    """What a caller has given. Raises ParameterError for a class in the place of an instance, and for no kernel."""
     if isinstance(given, type):
         raise ParameterError(f"a kernel must be an instance or a function: give {given.__name__}(), not the class")
     if not callable(given):
