@@ -187,8 +187,8 @@ class LinearSolver:
                     break
                 self.whole_pass(descent)
                 self.iterations += 1
-                # over the active rows, as each was met: a hint when to look at all of them. The objective, which is known,
-                # is at least the dual value
+                # over the active rows, as each was met: a hint when to look at all of them. The objective is known, and
+                # never below the dual value
                 gap = descent.gap / self.tol
                 if gap <= self.objective and gap <= self.losses.dual(beta) - 0.5 * float(w @ w):
                     w[:] = self.take_dual(beta)
