@@ -50,13 +50,13 @@ class KernelType(IntEnum):
     Attributes
     ----------
     keyword : str
-        Its name in model files.
+        Name in model files.
     uses : tuple of str
-        Which of degree, gamma and coef0 it has, in the order of model files.
+        Which of degree, gamma and coef0 it uses, in the order of model files.
     usage : str
-        Its name and formula in the usage of the commands.
+        Name and formula in the usage of the commands.
     nonnegative : bool
-        Whether it is defined for rows without a negative number alone.
+        Whether it is defined for nonnegative rows only.
     """
 
     keyword: str

@@ -76,14 +76,14 @@ class Stopped(Exception):
 
 
 class StoppedEarly(SvmxError):
-    """A time limit, or an observer, has ended a call that has no result in part, such as a cross-validation.
+    """A time limit or an observer ended a call without a complete result, such as a cross-validation.
 
     Attributes
     ----------
     status : SolveStatus
         TIME_LIMIT or INTERRUPTED.
     partial : object
-        What was finished, of the type that the call returns; None where nothing is.
+        Result so far, of the type that the call returns; None if there is none.
     """
 
     def __init__(self, status: SolveStatus, consequence: str, partial: Any = None):

@@ -77,7 +77,7 @@ def train(
     observer: Observer | None = None,
     **options: Any,
 ) -> Model | State:
-    """Train a model, or a state that rows can join and leave.
+    """Train a model or, with ``keep_state``, a state to which rows can be added and from which rows can be removed.
 
     Parameters
     ----------

@@ -71,19 +71,20 @@ NEAR = 1e-9
 
 
 class Iteration(NamedTuple):
-    """What an iteration begins with, and what it did before: a line of the log.
+    """State at the start of an iteration of crsvm: a line of the log.
 
     Attributes
     ----------
     number : int
+        Number of the iteration.
     mu : float
-        (s'alpha + xi'u) / 2m.
+        Mean complementarity, (s'alpha + xi'u) / 2m.
     gap : float
-        2 m mu / objective.
+        Relative duality gap, 2 m mu / objective.
     dual, primal : float
         Residuals: |x| |r_w| and y'alpha / sum of upper, |r_u| / upper; and |r_s|, all maxima.
     rows : int
-        |Q| of the last normal matrix, 0 before the first.
+        Number of rows |Q| of the last normal matrix, 0 before the first.
     step : float
         Length of the last step.
     """

@@ -42,25 +42,25 @@ SPARSE_IDS = 4
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport:
-    """What an update, or the training of a state, took; sums over its binary problems.
+    """Report on an update, or on the training of a state; sums over its binary problems.
 
     Attributes
     ----------
     breakpoints : int
-        Times that a variable changed between margin, bounds and the rows on their way.
+        Number of changes of variables between margin, bounds and moving rows.
     steps : int
-        Straight lines between breakpoints, those of length 0 left out.
+        Number of linear pieces between breakpoints, without those of length 0.
     exchanges : int
-        Moves along a null direction of the kernel matrix, because of dependent rows.
+        Number of moves along a null direction of the kernel matrix, due to dependent rows.
     repairs : int
-        Paths that repaired what rounding had left.
+        Number of paths that repaired rounding errors.
     retrained : int
-        Binary problems that were trained: those of a new class, and where no path led on, or one that is longer than a
-        training.
+        Number of binary problems that were trained: those of a new class, and those whose path could not be followed or
+        was more work than a training.
     gap : float
         Largest KKT gap of any binary problem, over all its rows.
     gap_before : float
-        The same before the change; -inf where there was no state.
+        The same before the change; -inf if there was no state.
     """
 
     breakpoints: int = 0

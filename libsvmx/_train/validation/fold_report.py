@@ -28,28 +28,30 @@ def _worst(values: Sequence[SolveStatus]) -> SolveStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldReport:
-    """One fold. Sums over the pairs of classes where there are several.
+    """Report on one fold; sums over the pairs of classes if there are several.
 
     Attributes
     ----------
     seeder : str
-        What the fold started from: 'none', or a seeder.
+        Seeder of its start; 'none' is a cold start.
     iterations : int
+        Solver iterations.
     seeding_seconds, solving_seconds : float
-        The start, and the rest; predicting is not in them.
+        Seconds for the start and for solving, without prediction.
     objective : float
+        Objective of the dual problem.
     rho : float
-        nan with several pairs.
+        Offset; nan with several pairs.
     n_sv : int
-        Support vectors.
+        Number of support vectors.
     rows_computed, values_computed : int
-        Kernel rows in the solver, kernel values in all.
+        Kernel rows computed by the solver, and kernel values in total.
     gap : float
         Largest KKT gap.
     reach : float
-        The largest.
+        Largest ``reach`` of a SolveReport.
     status : SolveStatus
-        CONVERGED, or the first other end of a solve.
+        CONVERGED, or the first other status of a solve.
     """
 
     seeder: str
