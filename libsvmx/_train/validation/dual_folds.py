@@ -45,10 +45,9 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 OF_ROUNDING = 1e-9  # relative to a bound: what may be beyond it
-# A kernel value in values that SMO works on, as ``Control`` counts them: of a row that a solver asks for, and of the
-# blocks of rows of a start. Measured on a4a, german, abalone and cpusmall.
+# Values that a kernel value of a row that a solver asks for is counted as, one of the blocks of rows of a start as one:
+# measured on a4a, german, abalone and cpusmall.
 WORK_OF_A_VALUE = 4.0
-WORK_IN_BLOCKS = 1.5
 # auto takes the path where a line costs so little, for leave-one-out and alike: SMO takes some dozens of steps of n.
 SHORT_LINE = 3e4
 FEW_LEAVING = 1
@@ -174,7 +173,7 @@ class DualFolds:
         if warm:
             warm.keep(number, dual, solution)
         self.full = self._solved(dual, solution, zeros("i", 0), "none", began, 0.0, values)
-        self.work_from_nothing = self._work_of(solution, dual.beta)
+        self.work_from_nothing = self._work_of(solution, dual.beta, 0)
         return self.full
 
     def solve(self, left_out: Buffer, seeding: Seeding, warm: OptimumAtC | None = None) -> SolvedFold:
@@ -203,7 +202,7 @@ class DualFolds:
             if control.stopped:
                 raise Stopped(control.stopped)
             if seeding.scheme == "chain" and warm is None:
-                self._note(start, start_values, self._work_of(solution, start.beta))
+                self._note(start, start_values, self._work_of(solution, start.beta, len(left_out)))
         self.last = self._solved(fold, solution, left_out, seeder, began, seeding_seconds, values)
         return self.last
 
@@ -244,11 +243,12 @@ class DualFolds:
             report=report,
         )
 
-    def _work_of(self, solution: DualSolution, start: Buffer) -> float:
+    def _work_of(self, solution: DualSolution, start: Buffer, n_left_out: int) -> float:
         """Values that a solve has worked on, as if the kernel row of each variable that has moved were computed once.
         How many a row store computes depends on what rows cost when measured, and no start may."""
-        moved = sum(map(ne, solution.beta, start))
-        return values_of_steps(self.problem.size, solution.iterations) + WORK_OF_A_VALUE * moved * self.kernel.n
+        moved, n = sum(map(ne, solution.beta, start)), self.kernel.n
+        variables = self.problem.size * (n - n_left_out) // max(1, n)
+        return values_of_steps(variables, solution.iterations) + WORK_OF_A_VALUE * moved * n
 
     def _control(self, scale: float = 1.0) -> Control:
         """``scale``: of the decision function where a solve starts, 1 from nothing. In nu-SVC, where it is 1 / r,
@@ -335,7 +335,7 @@ class DualFolds:
             self.budget.note(change.path_work >= 0, change.path_whole, change.path_work, work)
         else:
             start_work = work_of_start(self.kernel.n, start_values // self.kernel.n) + change.work
-            self.budget.note(True, True, start_work + WORK_IN_BLOCKS * start_values, work)
+            self.budget.note(True, True, start_work + start_values, work)
 
     def _change(
         self,
