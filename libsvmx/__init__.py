@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from libsvmx.sklearn import LinearSVC as LinearSVC
     from libsvmx.sklearn import LinearSVCCV as LinearSVCCV
     from libsvmx.sklearn import LinearSVR as LinearSVR
+    from libsvmx.sklearn import LinearSVRCV as LinearSVRCV
     from libsvmx.sklearn import MultiOutputSVR as MultiOutputSVR
     from libsvmx.sklearn import NuSVC as NuSVC
     from libsvmx.sklearn import NuSVR as NuSVR
@@ -237,6 +238,7 @@ _HOME = {
 _ESTIMATORS = (
     "LinearSVC",
     "LinearSVCCV",
+    "LinearSVRCV",
     "LinearSVR",
     "MultiOutputSVR",
     "NuSVC",

@@ -15,7 +15,7 @@
       files.py        model files of LIBSVM (class_order.py: their classes, sorted); pickling.py: pickles
       fitted.py       the trained model of an estimator, with what predicts by it
     linear.py         LinearSVC, LinearSVR: the problems of LIBLINEAR, by a solver of their own
-    linear_search.py    LinearSVCCV
+    linear_search.py    LinearSVCCV, LinearSVRCV
     search.py         SVCCV, SVRCV: C and gamma by cross-validation within one fit
       search_folds.py     scores of the points, by columns of growing C or training by training
       search_results.py   cv_results_
@@ -41,7 +41,7 @@ except ImportError as error:
 from libsvmx.sklearn.classifiers import SVC, NuSVC
 from libsvmx.sklearn.elimination import SVMRFE, SVMRFECV
 from libsvmx.sklearn.linear import LinearSVC, LinearSVR
-from libsvmx.sklearn.linear_search import LinearSVCCV
+from libsvmx.sklearn.linear_search import LinearSVCCV, LinearSVRCV
 from libsvmx.sklearn.outliers import OneClassSVM
 from libsvmx.sklearn.patching import patch_sklearn, unpatch_sklearn
 from libsvmx.sklearn.progress import Progress
@@ -60,6 +60,7 @@ __all__ = [
     "LinearSVC",
     "LinearSVCCV",
     "LinearSVR",
+    "LinearSVRCV",
     "MultiOutputSVR",
     "NuSVC",
     "NuSVR",

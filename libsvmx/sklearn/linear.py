@@ -374,29 +374,19 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
 
     def _training(self, rows: Any, y: Any, chosen: Any, weights: FloatArray | None) -> LinearTraining:
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y[chosen], return_inverse=True)  # as in SVC, of the rows that count
-        return classifier_training(self, rows, chosen, codes, weights)
-
-
-def classifier_training(
-    estimator: LinearSVC, rows: Any, chosen: Any, codes: Any, weights: FloatArray | None
-) -> LinearTraining:
-    """What to train of an estimator with ``classes_``, on the rows ``chosen`` with these codes and weights.
-
-    Raises ValueError.
-    """
-    classes = estimator.classes_
-    if not len(codes):
-        raise ParameterError("at least two classes are needed, but no row counts")
-    if len(np.unique(codes)) < 2:
-        raise ParameterError(
-            f"at least two classes are needed, but all rows that count are of one class: {classes[codes[0]]!r}"
-        )
-    known = {"sample_weight": np.ones(len(codes)) if weights is None else weights} if WEIGHTS_BALANCE else {}
-    class_weight = compute_class_weight(estimator.class_weight, classes=classes, y=classes[codes], **known)
-    if not ((class_weight > 0) & (class_weight < np.inf)).all():
-        raise ParameterError("class weights must be > 0; leave out the rows of a class instead")
-    return LinearTraining(estimator, rows, chosen, one_against_rest(codes, len(classes), class_weight, weights))
+        classes, codes = np.unique(y[chosen], return_inverse=True)  # as in SVC, of the rows that count
+        if not len(codes):
+            raise ParameterError("at least two classes are needed, but no row counts")
+        if len(classes) < 2:
+            raise ParameterError(
+                f"at least two classes are needed, but all rows that count are of one class: {classes[0]!r}"
+            )
+        known = {"sample_weight": np.ones(len(codes)) if weights is None else weights} if WEIGHTS_BALANCE else {}
+        class_weight = compute_class_weight(self.class_weight, classes=classes, y=classes[codes], **known)
+        if not ((class_weight > 0) & (class_weight < np.inf)).all():
+            raise ParameterError("class weights must be > 0; leave out the rows of a class instead")
+        self.classes_ = classes
+        return LinearTraining(self, rows, chosen, one_against_rest(codes, len(classes), class_weight, weights))
 
 
 class LinearSVR(RegressorMixin, BaseLinear, LinearModel):

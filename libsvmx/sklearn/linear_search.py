@@ -1,4 +1,4 @@
-"""LinearSVCCV: C of LinearSVC chosen by cross-validation within one fit."""
+"""LinearSVCCV and LinearSVRCV: C chosen by cross-validation within one fit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 
 from libsvmx._core.blas import one_blas_thread
@@ -18,7 +18,7 @@ from libsvmx._train.parameter import MAX_THREADS
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import warn_caller
 from libsvmx.sklearn.input_checks import keep_parameters
-from libsvmx.sklearn.linear import LinearSVC, classifier_training, feature_rows
+from libsvmx.sklearn.linear import BaseLinear, LinearSVC, LinearSVR, feature_rows
 from libsvmx.sklearn.rows import weights_of
 from libsvmx.sklearn.search import BaseSearch, weights_score
 from libsvmx.sklearn.search_folds import Scores, numbers_of
@@ -28,7 +28,38 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 
-class LinearSVCCV(ClassifierMixin, BaseSearch):
+class BaseLinearSearch(BaseSearch):
+    """What LinearSVCCV and LinearSVRCV share."""
+
+    kernel = "linear"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **{name: BaseSearch._parameter_constraints[name] for name in ("Cs", "cv", "scoring", "refit", "n_jobs")},
+        **{
+            name: BaseLinear._parameter_constraints[name]
+            for name in ("tol", "fit_intercept", "intercept_scaling", "max_iter")
+        },
+    }
+
+    @property
+    def n_iter_(self) -> int:
+        found: int = at_once(self).best_estimator_.n_iter_
+        return found
+
+    def _costs(self) -> list[float]:
+        costs = super()._costs()
+        if not np.isfinite(costs).all():  # SVC and SVR have a hard margin, these have none
+            raise ValueError(f"Cs must be finite numbers, not {costs}")
+        return costs
+
+    def _scores(
+        self, estimator: Any, X: Any, y: Any, sample_weight: Any, splits: list[tuple[Any, Any]], scorer: Any
+    ) -> Scores:
+        search = LinearSearch(estimator, X, y, sample_weight, self._costs(), splits, scorer)
+        search.run(self, min(int(effective_n_jobs(self.n_jobs)), MAX_THREADS))
+        return search.scores
+
+
+class LinearSVCCV(ClassifierMixin, BaseLinearSearch):
     """``LinearSVC`` whose C is chosen by cross-validation.
 
     Results are those of ``GridSearchCV(LinearSVC(), {"C": Cs}, cv=cv).fit(X, y)``, except for rows whose decision value
@@ -87,13 +118,9 @@ class LinearSVCCV(ClassifierMixin, BaseSearch):
     """
 
     _kind = LinearSVC
-    kernel = "linear"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{name: BaseSearch._parameter_constraints[name] for name in ("Cs", "cv", "scoring", "refit", "n_jobs")},
-        **{
-            name: LinearSVC._parameter_constraints[name]
-            for name in ("loss", "tol", "fit_intercept", "intercept_scaling", "class_weight", "max_iter")
-        },
+        **BaseLinearSearch._parameter_constraints,
+        **{name: LinearSVC._parameter_constraints[name] for name in ("loss", "class_weight")},
     }
 
     def __init__(
@@ -115,17 +142,6 @@ class LinearSVCCV(ClassifierMixin, BaseSearch):
 
     score = BaseSearch.score  # not that of ClassifierMixin
 
-    @property
-    def n_iter_(self) -> int:
-        found: int = at_once(self).best_estimator_.n_iter_
-        return found
-
-    def _costs(self) -> list[float]:
-        costs = super()._costs()
-        if not np.isfinite(costs).all():  # SVC has a hard margin, LinearSVC has none
-            raise ValueError(f"Cs must be finite numbers, not {costs}")
-        return costs
-
     def decision_function(self, X: Any) -> Any:
         """Decision values of rows by the best model, as in ``LinearSVC``.
 
@@ -140,12 +156,57 @@ class LinearSVCCV(ClassifierMixin, BaseSearch):
         best, X = self._best(X)
         return best.decision_function(X)
 
-    def _scores(
-        self, estimator: Any, X: Any, y: Any, sample_weight: Any, splits: list[tuple[Any, Any]], scorer: Any
-    ) -> Scores:
-        search = LinearSearch(estimator, X, y, sample_weight, self._costs(), splits, scorer)
-        search.run(self, min(int(effective_n_jobs(self.n_jobs)), MAX_THREADS))
-        return search.scores
+
+class LinearSVRCV(RegressorMixin, BaseLinearSearch):
+    """``LinearSVR`` whose C is chosen by cross-validation, as in ``LinearSVCCV``.
+
+    Parameters
+    ----------
+    Cs, cv, scoring, refit, n_jobs
+        As in ``LinearSVCCV``; the default scoring is R^2.
+    epsilon, loss, tol, fit_intercept, intercept_scaling, max_iter
+        As in ``LinearSVR``.
+
+    Attributes
+    ----------
+    C_, best_score_, best_index_, best_params_, best_estimator_, cv_results_, Cs_
+        As in ``LinearSVCCV``.
+    n_iter_, n_splits_, refit_time_, n_features_in_, feature_names_in_
+        As in ``LinearSVCCV``.
+
+    Examples
+    --------
+    >>> from libsvmx import LinearSVRCV
+    >>> X = [[k / 10] for k in range(40)]
+    >>> search = LinearSVRCV(Cs=[0.01, 1, 100]).fit(X, [3 * x for (x,) in X])
+    >>> search.C_, search.predict([[5.0]]).round(1)
+    (100.0, array([15.]))
+    """
+
+    _kind = LinearSVR
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseLinearSearch._parameter_constraints,
+        **{name: LinearSVR._parameter_constraints[name] for name in ("loss", "epsilon")},
+    }
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        cv: Any = None,
+        scoring: Any = None,
+        refit: Any = True,
+        n_jobs: int | None = None,
+        epsilon: float = 0.0,
+        loss: str = "epsilon_insensitive",
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        max_iter: int = 1000,
+    ) -> None:
+        keep_parameters(self, locals())
+
+    score = BaseSearch.score  # not that of RegressorMixin
 
 
 class LinearSearch:
@@ -153,7 +214,7 @@ class LinearSearch:
 
     def __init__(
         self,
-        estimator: LinearSVC,
+        estimator: BaseLinear,
         X: Any,
         y: Any,
         sample_weight: Any,
@@ -170,7 +231,7 @@ class LinearSearch:
         self.scores = Scores((len(costs), len(splits)))
         self.unfinished = False
 
-    def run(self, whole: LinearSVCCV, threads: int) -> None:
+    def run(self, whole: BaseLinearSearch, threads: int) -> None:
         """Score all points; folds are shared by the threads, and callbacks of ``whole`` told of each."""
         asking, jobs = Token(), range(len(self.splits))
         with one_blas_thread():  # of more threads, sums would depend on how many there are
@@ -185,9 +246,8 @@ class LinearSearch:
         train, test = (numbers_of(rows, len(self.y)) for rows in self.splits[f])
         estimator = clone(self.estimator)
         chosen = train[self.counts[train]]
-        estimator.classes_, codes = np.unique(self.y[chosen], return_inverse=True)
         weights = None if self.weights is None else self.weights[chosen]
-        training = classifier_training(estimator, self.rows, chosen, codes, weights)
+        training = estimator._training(self.rows, self.y, chosen, weights)
         starts: list[FloatArray | None] = [None] * len(training.functions)
         before = 0.0
         estimator.n_features_in_ = self.X.shape[1]

@@ -44,7 +44,7 @@ WEIGHTS_SCORES = hasattr(GridSearchCV, "_check_scorers_accept_sample_weight")
 
 
 class BaseSearch(CallbackSupportMixin, TakesKernel):
-    """What SVCCV, SVRCV and LinearSVCCV share. Their parameters are those of ``_kind``, and those of the search."""
+    """What the searches share. Their parameters are those of ``_kind``, and those of the search."""
 
     _kind: ClassVar[Any]
     _parameter_constraints: ClassVar[dict[str, Any]] = {

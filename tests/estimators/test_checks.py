@@ -55,6 +55,7 @@ def test_scikit_learn_of_linear_machines(loss):
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_scikit_learn_of_linear_regression(loss):
     assert failed(libsvmx.LinearSVR(loss=loss)) == {}
+    assert failed(libsvmx.LinearSVRCV(Cs=SEARCH["Cs"], loss=loss)) == {}
 
 
 @pytest.mark.parametrize("container", ["dense", "sparse"])

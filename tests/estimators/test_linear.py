@@ -1,4 +1,4 @@
-"""LinearSVC, LinearSVR and LinearSVCCV against those of scikit-learn, whose problems they have."""
+"""LinearSVC, LinearSVR and their searches against those of scikit-learn, whose problems they have."""
 
 import pickle
 import threading
@@ -293,7 +293,7 @@ def test_numbers_that_are_too_large_or_too_small():
         libsvmx.LinearSVCCV(Cs=[1, np.inf]).fit(X, y)
 
 
-# ---- LinearSVCCV -----------------------------------------------------------------------------------
+# ---- LinearSVCCV and LinearSVRCV -------------------------------------------------------------------
 
 COSTS = [0.01, 1.0, 0.1, 10.0]
 
@@ -326,6 +326,22 @@ def test_a_search_finds_what_a_grid_search_finds(data, loss):
         )
         assert ours.n_iter_ == ours.best_estimator_.n_iter_
         assert not hasattr(ours, "gamma_")
+
+
+@pytest.mark.parametrize("loss", REGRESSED)
+def test_a_search_of_a_regression_finds_what_a_grid_search_finds(loss):
+    X, y = PYRIM
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    cv = model_selection.KFold(4, shuffle=True, random_state=0)
+    for scoring in (None, "neg_mean_absolute_error"):
+        options = {"loss": loss, "tol": 1e-9, "epsilon": 0.05}
+        ours = libsvmx.LinearSVRCV(Cs=COSTS, cv=cv, scoring=scoring, **options).fit(X, y, weights)
+        theirs = model_selection.GridSearchCV(libsvmx.LinearSVR(**options), {"C": COSTS}, cv=cv, scoring=scoring)
+        theirs.fit(X, y, sample_weight=weights)
+        for key in ("mean_test_score", "split0_test_score", "split3_test_score"):
+            assert ours.cv_results_[key] == pytest.approx(theirs.cv_results_[key], abs=1e-3)
+        assert ours.best_params_ == theirs.best_params_
+        assert (ours.predict(X) == theirs.predict(X)).all()
 
 
 def test_a_search_does_not_depend_on_threads():
