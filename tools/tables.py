@@ -22,6 +22,7 @@ FOLDER = ROOT / "docs" / "figures" / "bench"
 PAGES = ("README.md", "docs/index.md", "docs/performance.md")
 BLOCK = re.compile(r"(<!-- measured: (\S+) -->)(.*?)(<!-- end -->)", re.S)
 MEGABYTE = 1 << 20
+PROGRAMS = {"libsvmx": "libsvmx", "libsvm-official": "LIBSVM"}
 LONGEST = 8  # a list that is kept of a FILE
 LONGEST_TEXT = 100
 
@@ -142,13 +143,13 @@ def table(job, found, columns):
 
 
 def measured_on(job, found):
-    """The command, and of each machine what it is, its load, the day and the versions."""
+    """The command, and of each machine what it is, the versions, the day and its load; the JSON says more."""
     loads = {}
     for result in found:
         here = result.machine
-        versions = [f"{name} {version}" for name, version in here["packages"].items() if version]
+        versions = ", ".join(f"{called} {here['packages'][name]}" for name, called in PROGRAMS.items())
         of_all = f"{here['threads']} of {here['processors']} processors"
-        key = f"{here['processor']}, {of_all}, Python {here['python']}, {', '.join(versions)}; {here['date']}"
+        key = f"{here['processor']}, {of_all}, {versions}, {here['date']}"
         loads.setdefault(key, []).append(here["load"][0] if here["load"] else 0.0)
     told = [f"{key}, load {max(load):.1f}" for key, load in loads.items()]
     return f"*`python -m tools.bench {job}`: {' — '.join(told)}*"
@@ -190,7 +191,7 @@ def few_trainings():
 def memory():
     return table(
         "training",
-        named("training", TRAININGS),
+        named("training", FEW),
         {
             "case": lambda one: TRAININGS[one.name],
             "LIBSVM MB": lambda one: megabytes(one, "libsvm"),

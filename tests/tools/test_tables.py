@@ -11,7 +11,7 @@ from tools import tables
 TIMES = "\N{MULTIPLICATION SIGN}"
 TOLD = re.compile(rf"\d[\d.,]*[ ~]?(?:times|{TIMES}|ms|ns|MB/s|s)(?![\w/])")
 MACHINE = {"processor": "P", "threads": 2, "processors": 4, "python": "3.11", "load": [0.25], "date": "2026-01-02"}
-MACHINE |= {"packages": {"libsvmx": "1", "sklearnex": None}}
+MACHINE |= {"packages": {"libsvmx": "1", "libsvm-official": "3"}}
 
 
 @pytest.mark.parametrize("name", tables.PAGES)
@@ -71,7 +71,7 @@ def test_files_of_a_job_add_up_and_the_later_counts(measurements):
     )
     assert "| case | s |\n|---|---|\n| a | 3.00 |" in shown
     assert "| c | 100 |" in shown
-    assert "P, 2 of 4 processors, Python 3.11, libsvmx 1; 2026-03-01, load 0.2" in shown
+    assert "P, 2 of 4 processors, libsvmx 1, LIBSVM 3, 2026-03-01, load 0.2" in shown
     assert "2026-02-01" in shown
 
 
