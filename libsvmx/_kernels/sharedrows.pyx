@@ -190,7 +190,7 @@ cdef class SharedRows(KernelValues):
             self.blocks |= (<Targets>self.targets[s]).blocks
             self.target[s] = <void *>self.targets[s]
             self.for_threads &= (<Targets>self.targets[s]).tile == TILE
-            longest = max(longest, _padded_bytes(self.starts[s + 1] - self.starts[s]))
+            longest = max(longest, 4 * padded(self.starts[s + 1] - self.starts[s]))
             for i in range(self.starts[s], self.starts[s + 1]):
                 self.segment_of[i] = <int32_t>s
         self.held_bytes = n_pieces * sizeof(float *)
@@ -318,7 +318,7 @@ cdef class SharedRows(KernelValues):
                 continue
             room, claimed[n] = NULL, NULL
             if piece != NULL and svmx_claim_piece(piece):
-                room = self.room_for(_padded_bytes(length))
+                room = self.room_for(4 * padded(length))
                 if room != NULL:
                     claimed[n] = piece
                 else:
@@ -462,13 +462,8 @@ def all_bytes(starts, bint across=True):
     lengths = [end - begin for begin, end in pairwise(starts)]
     n = float(sum(lengths))
     if across:
-        return n * sum(_padded_bytes(m) for m in lengths) + n * len(lengths) * sizeof(float *)
-    return float(sum(m * _padded_bytes(m) for m in lengths)) + n * sizeof(float *)
-
-
-cdef Py_ssize_t _padded_bytes(Py_ssize_t n) noexcept nogil:
-    """Pieces start 64-byte aligned relative to each other."""
-    return (n + 15) // 16 * 64
+        return n * sum(4 * padded(m) for m in lengths) + n * len(lengths) * sizeof(float *)
+    return float(sum(m * 4 * padded(m) for m in lengths)) + n * sizeof(float *)
 
 
 # ---- Kernel values of pairs of classes -------------------------------------------------------------
