@@ -134,40 +134,6 @@ cdef class Losses:
 
 # ---- The rows --------------------------------------------------------------------------------------
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define svmx_prefetch(at) __builtin_prefetch(at)
-    #else
-    #define svmx_prefetch(at) ((void)(at))
-    #endif
-    """
-    void svmx_prefetch(const void *at) noexcept nogil
-
-
-cdef inline double sparse_dot(int64_t n, const int32_t *at, const double *x, const double *w) noexcept nogil:
-    """sum of x_k w[at_k]; in four sums, so that none waits for the one before."""
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    cdef int64_t k = 0
-    while k < n - 3:
-        a += x[k] * w[at[k]]
-        b += x[k + 1] * w[at[k + 1]]
-        c += x[k + 2] * w[at[k + 2]]
-        d += x[k + 3] * w[at[k + 3]]
-        k += 4
-    while k < n:
-        a += x[k] * w[at[k]]
-        k += 1
-    return (a + b) + (c + d)
-
-
-cdef inline void sparse_add(int64_t n, double a, const int32_t *at, const double *x, double *w) noexcept nogil:
-    """w[at_k] += a x_k."""
-    cdef int64_t k
-    for k in range(n):
-        w[at[k]] += a * x[k]
-
-
 # Features of a dense row that are worked on before a call of a loop for long ones would have begun.
 cdef enum:
     SHORT = 16
@@ -198,8 +164,6 @@ cdef class ChosenRows:
     cdef const int64_t[::1] indptr
     cdef const int32_t[::1] columns
     cdef const double[::1] values
-    cdef const int32_t *index   # of columns, NULL where nothing is stored
-    cdef const double *value    # of values
     cdef int kind       # 0 sparse, 1 double, 2 float
 
     def __cinit__(self, rows, chosen, double constant):
@@ -210,8 +174,6 @@ cdef class ChosenRows:
         if isinstance(rows, SparseRows):
             sparse = rows
             self.indptr, self.columns, self.values = sparse.indptr, sparse.columns, sparse.values
-            if sparse.nnz:
-                self.index, self.value = &self.columns[0], &self.values[0]
             self.p, known = sparse.n, sparse.m
             self.row_work = 1 + sparse.nnz // (known if known else 1)
         elif rows.dtype == np.float32:
@@ -231,8 +193,9 @@ cdef class ChosenRows:
         cdef int64_t k
         cdef Py_ssize_t j
         if self.kind == 0:
-            k = self.indptr[i]
-            return sparse_dot(self.indptr[i + 1] - k, self.index + k, self.value + k, w)
+            for k in range(self.indptr[i], self.indptr[i + 1]):
+                total += self.values[k] * w[self.columns[k]]
+            return total
         if self.p < SHORT:
             for j in range(self.p):
                 total += (self.doubles[i, j] if self.kind == 1 else <double>self.floats[i, j]) * w[j]
@@ -243,22 +206,13 @@ cdef class ChosenRows:
             room[j] = self.floats[i, j]
         return svmx_dot(self.p, room, w)
 
-    cdef inline void prefetch(self, int64_t i) noexcept nogil:
-        """Have a sparse row in the cache soon."""
-        cdef int64_t k
-        if self.kind == 0:
-            for k in range(self.indptr[i], self.indptr[i + 1], 8):
-                svmx_prefetch(self.value + k)
-            for k in range(self.indptr[i], self.indptr[i + 1], 16):
-                svmx_prefetch(self.index + k)
-
     cdef inline void add(self, int64_t i, double a, double *w, double *room) noexcept nogil:
         """w += a x_i, without the constant feature."""
         cdef int64_t k
         cdef Py_ssize_t j
         if self.kind == 0:
-            k = self.indptr[i]
-            sparse_add(self.indptr[i + 1] - k, a, self.index + k, self.value + k, w)
+            for k in range(self.indptr[i], self.indptr[i + 1]):
+                w[self.columns[k]] += a * self.values[k]
         elif self.p < SHORT:
             for j in range(self.p):
                 w[j] += a * (self.doubles[i, j] if self.kind == 1 else <double>self.floats[i, j])
@@ -351,10 +305,6 @@ cdef class ChosenRows:
 # algorithm 3; Ho & Lin, Large-scale linear support vector regression, JMLR 13, 2012. The order of the rows is
 # pseudo-random, and always the same.
 
-# Rows that lie between one and the one that is worked on when it is asked for from memory.
-cdef enum:
-    AHEAD = 4
-
 cdef uint64_t SEED = 0x9E3779B97F4A7C15
 
 
@@ -393,19 +343,9 @@ cdef class Descent:
         """All rows are active again, and no row is shrunk in the next pass."""
         self.n_active, self.slack, self.at = self.rows.m, np.inf, 0
 
-    cdef void shuffle(self) noexcept nogil:
-        """Put the active rows in another order."""
-        cdef Py_ssize_t s, other
-        for s in range(self.n_active - 1):
-            self.random ^= self.random << 13
-            self.random ^= self.random >> 7
-            self.random ^= self.random << 17
-            other = s + <Py_ssize_t>(((self.random >> 32) * <uint64_t>(self.n_active - s)) >> 32)
-            self.active[other], self.active[s] = self.active[s], self.active[other]
-
     def go_on(self, int64_t work):
         """The next rows, of about so many values; returns whether that ends a pass."""
-        cdef Py_ssize_t s, last, p = self.rows.p
+        cdef Py_ssize_t s, other, last, p = self.rows.p
         cdef int64_t k, i
         cdef double *w
         cdef double constant = self.rows.constant, score, Q, u, reach, found, before, r, tube = self.losses.tube, held
@@ -415,15 +355,17 @@ cdef class Descent:
             w = &self.w[0]
         if self.at == 0:
             self.gap_sum = self.largest = 0.0
-            self.shuffle()
         last = self.at + work // self.rows.row_work + 1
         with nogil:
             s = self.at
             while s < self.n_active and s < last:
-                k = self.active[s]
+                self.random ^= self.random << 13
+                self.random ^= self.random >> 7
+                self.random ^= self.random << 17
+                other = s + <Py_ssize_t>(self.random % <uint64_t>(self.n_active - s))
+                k = self.active[other]
+                self.active[other], self.active[s] = self.active[s], k
                 i = self.rows.chosen[k]
-                if s + AHEAD < self.n_active:
-                    self.rows.prefetch(self.rows.chosen[self.active[s + AHEAD]])
                 score = self.rows.dot(i, w, &self.room[0]) if w != NULL else 0.0
                 if constant != 0:
                     score += constant * w[p]
