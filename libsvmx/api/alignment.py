@@ -33,23 +33,30 @@ ROUNDING = 1e-12
 
 
 def alignment_weights(kernels: Sequence[Any], X: Any, y: Any, *, regression: bool = False) -> FloatArray:
-    """Weights of kernels for a ``Sum``: those whose sum is most aligned with labels, or with targets, of these rows.
+    """Weights of kernels for a ``Sum`` that has the largest centred alignment with the labels or targets of some rows.
 
     Parameters
     ----------
-    kernels : sequence of Kernel or of functions of (A, B), symmetric        each is asked for all its values once
-    X : rows as the kernels take them, n
-    y : array of n labels or targets
-    regression : bool       y are targets; False: labels, of any number of classes
+    kernels : sequence of Kernel or function of (A, B)
+        Symmetric; each is called for all its values once.
+    X
+        Rows as the kernels take them, n.
+    y : array of shape (n,)
+        Labels of any number of classes, or targets.
+    regression : bool
+        y are targets.
 
     Returns
     -------
-    ndarray of float64, shape (len(kernels),)       >= 0, of Euclidean length 1; 0 of a kernel that brings nothing
+    ndarray of float64, shape (len(kernels),)
+        Nonnegative, of Euclidean length 1; 0 for a kernel that adds nothing.
 
     Raises
     ------
-    ParameterError       no kernel, or one that is not symmetric
-    DataError            values that are not finite; labels that are all equal; kernels that say nothing about them
+    ParameterError
+        No kernel, or one that is not symmetric.
+    DataError
+        Values that are not finite; labels that are all equal; kernels without alignment with them.
 
     Examples
     --------

@@ -74,13 +74,20 @@ class Kernel:
 
         Parameters
         ----------
-        kernel_type, degree, coef0        as of a Parameter
-        gamma : float, or array of float, shape (n_features,)      of an array each is the factor of its own feature's
-            part of the distance or of u'v, >= 0; a feature with gamma 0 does not count
+        kernel_type, degree, coef0
+            As in ``Parameter``.
+        gamma : float or array of float, shape (n_features,)
+            Of an array each is the factor of its own feature's part of the distance or of u'v, >= 0; a feature with
+            gamma 0 does not count.
+
+        Returns
+        -------
+        Kernel
 
         Raises
         ------
-        ParameterError       a kernel that is not known, or a gamma that is missing or does not fit
+        ParameterError
+            An unknown kernel, or a gamma that is missing or does not fit.
         """
         if not np.ndim(gamma):
             return Named(Parameter(kernel_type=kernel_type, gamma=gamma, degree=degree, coef0=coef0))
@@ -234,12 +241,15 @@ class Sum(Combined):
 
     Parameters
     ----------
-    *terms : Kernel, a number times one, or a function of (A, B)      of a Sum its terms
+    *terms : Kernel, a number times one, or function of (A, B)
+        The terms of a Sum are added one by one.
 
     Attributes
     ----------
     parts : tuple of Kernel
-    weights : ndarray of float64, shape (len(parts),)      one of weight 0 is not asked
+        The terms without their weights.
+    weights : ndarray of float64, shape (len(parts),)
+        A part of weight 0 is not computed.
 
     Examples
     --------
@@ -280,11 +290,12 @@ class Product(Combined):
 
     Parameters
     ----------
-    *factors : Kernel, or function of (A, B)
+    *factors : Kernel or function of (A, B)
 
     Attributes
     ----------
     parts : tuple of Kernel
+        The factors.
 
     Examples
     --------

@@ -28,12 +28,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TauPath:
-    """The quantile curve at every tau from ``tau[0]`` to ``tau[-1]``, as ``tau_path`` has found it.
+    """The quantile curve at every tau from ``tau[0]`` to ``tau[-1]``, made by ``tau_path``.
 
     Attributes
     ----------
-    tau : ndarray of float64, shape (m,)       breakpoints, ascending, the ends included; between two of them all
-        coefficients, rho and predictions are linear in tau; it cannot be written to
+    tau : ndarray of float64, shape (m,)
+        Breakpoints in ascending order, ends included; between them coefficients, rho and predictions are linear in tau.
+        Read-only.
+
+    Examples
+    --------
+    The examples of its methods go on from this one.
+
+    >>> import libsvmx
+    >>> path = libsvmx.tau_path([[0.0]] * 9, range(9), 0.1, 0.9)
+    >>> float(path.tau[0]), float(path.tau[-1])
+    (0.1, 0.9)
     """
 
     tau: FloatArray
@@ -52,24 +62,49 @@ class TauPath:
         return self._costs.param
 
     def model(self, tau: float) -> Model:
-        """The model at tau, one as ``train`` gives it. Raises ParameterError for a tau that is not on the path.
+        """The model at tau, as ``train`` returns it.
+
+        Parameters
+        ----------
+        tau : float
+            On the path.
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        ParameterError
+            A tau that is not on the path.
 
         Examples
         --------
-        >>> import libsvmx
-        >>> path = libsvmx.tau_path([[0.0]] * 9, range(9), 0.1, 0.9)
         >>> path.model(0.3).predict([[0.0]]).round(6)
         array([2.])
         """
         return model_on_the_path(tau, "tau", self.tau, self._costs, self._known)
 
     def predict(self, X: Any, tau: Any, *, threads: int = 0) -> FloatArray:
-        """The curves at each tau, a number or an array of them: ndarray, shape (n,) or (n, number of tau).
+        """The quantile curves at one tau or several.
+
+        Parameters
+        ----------
+        X, threads
+            As in ``libsvmx.predict``.
+        tau : float or array of float, shape (k,)
+            On the path.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,) or (n, k)
+
+        Raises
+        ------
+        DataError, ParameterError
 
         Examples
         --------
-        >>> import libsvmx
-        >>> path = libsvmx.tau_path([[0.0]] * 9, range(9), 0.1, 0.9)
         >>> path.predict([[0.0]], [0.2, 0.5]).round(6)
         array([[1., 4.]])
         """
@@ -78,15 +113,27 @@ class TauPath:
         return columns[0] if taus.ndim == 0 else np.column_stack(columns)
 
     def crossing(self, X: Any, tau: Any = None, *, threads: int = 0) -> float:
-        """The share of the rows at which curves cross: one of a larger tau is below one of a smaller tau.
+        """Share of rows at which curves cross: that of a larger tau is below that of a smaller one.
 
-        ``tau``: of these curves; None: at any two tau, for which the breakpoints tell. Exact, but for the tolerance of
-        1e-9 of the largest prediction.
+        Parameters
+        ----------
+        X, threads
+            As in ``libsvmx.predict``.
+        tau : array of float
+            Which curves; None: all of the path, exact to 1e-9 of the largest prediction, at one prediction for each
+            breakpoint.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        DataError, ParameterError
 
         Examples
         --------
-        >>> import libsvmx
-        >>> libsvmx.tau_path([[0.0]] * 9, range(9), 0.1, 0.9).crossing([[0.0]])
+        >>> path.crossing([[0.0]])
         0.0
         """
         curves = self.predict(X, self.tau if tau is None else np.sort(np.atleast_1d(tau)), threads=threads)
@@ -109,30 +156,37 @@ def tau_path(
     observer: Observer | None = None,
     **options: Any,
 ) -> TauPath:
-    """The quantile curve at every tau from ``tau_min`` to ``tau_max``: all of them, not some.
+    """The quantile curve at every tau from ``tau_min`` to ``tau_max``.
 
     Coefficients are piecewise linear in tau (Takeuchi, Nomura & Kanamori, *Nonparametric conditional density estimation
     using piecewise-linear solution path of kernel quantile regression*, Neural Computation 21, 2009), so the path is
-    followed from breakpoint to breakpoint, in double, as that of ``c_path`` is.
+    followed from breakpoint to breakpoint, in double precision, as in ``c_path``.
 
     Parameters
     ----------
-    X, y : as of ``train``, a regression
-    tau_min, tau_max : float     0 < tau_min <= tau_max < 1
-    param, sample_weight, observer, **options : as of ``train``, for quantile regression, which ``svm_type`` need not
-        say; tau itself is not looked at
+    X, y
+        As in ``train``, for regression.
+    tau_min, tau_max : float
+        Ends of the path, 0 < tau_min <= tau_max < 1.
+    param, sample_weight, observer, **options
+        As in ``train``, for quantile regression, the default here; tau itself is ignored.
 
     Returns
     -------
-    TauPath                      does not depend on the number of threads
+    TauPath
+        Independent of the number of threads.
 
     Raises
     ------
-    ParameterError               also for other formulations and probability estimates, and for a kernel that is not
-        positive semidefinite where the optimum cannot be followed
-    DataError                    as ``train``
-    TooLittleMemory              the path keeps 24 bytes for each row in the margin at each breakpoint
-    StoppedEarly                 ``time_limit``, seconds for the whole call, or the observer has ended it
+    ParameterError
+        Also for other formulations and probability estimates, and for a kernel that is not positive semidefinite where
+        the optimum cannot be followed.
+    DataError
+        As in ``train``.
+    TooLittleMemory
+        The path keeps 24 bytes for each row on the margin at each breakpoint.
+    StoppedEarly
+        ``time_limit``, seconds for the whole call, or the observer ended it.
 
     Examples
     --------

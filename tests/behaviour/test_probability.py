@@ -107,7 +107,7 @@ def test_what_is_refused():
         ({"probability": "cv", "keep_state": True}, "a state has no probability estimates"),
         ({"probability": True, "keep_state": True}, "a state has no probability estimates"),
         ({"probability": "cv", "seeder": "sir"}, "seeder is for the folds of probability=True"),
-        ({"keep_state": True, "seeder": "sir"}, "a state has no folds that could be seeded"),
+        ({"keep_state": True, "seeder": "sir"}, "a state has no folds"),
     ):
         with pytest.raises(ParameterError, match=words):
             case.train(**options)
