@@ -35,6 +35,15 @@ typedef void (*svmx_pause_call)(void *context);
 /* Short jobs between two looks at how much of a processor the leader has. */
 #define SVMX_JOBS_OF_LOOK 256
 
+/* Short jobs with helpers and without take turns in blocks of so many, and the fastest blocks are compared: a helper that
+ * answers late, or runs on the other half of the leader's core, costs without being seen to wait. Between two such trials are
+ * so many jobs, at first and at most. Helpers lose if they take longer than this. */
+#define SVMX_JOBS_OF_BLOCK 8
+#define SVMX_BLOCKS 8
+#define SVMX_FIRST_WAIT 1024
+#define SVMX_MOST_WAIT 16384
+#define SVMX_TOO_SLOW 1.05
+
 /* What lies on a helper's desk. The leader offers a part when the desk is empty, and takes back what the helper has not
  * taken when the leader's own is done: a helper that comes late finds nothing, or a part of the job that is on. */
 enum { SVMX_EMPTY, SVMX_OFFERED, SVMX_TAKEN };
@@ -61,6 +70,8 @@ struct svmx_pool {
     double rest_until;       /* 0: no rest */
     double looked, had_then; /* the last look at the clock, and what the leader had had of a processor */
     int jobs;                /* since then */
+    int trial_jobs, until_trial, next_wait;
+    double block, fastest[2]; /* of a trial: of this block so far; of those with helpers, and without */
     _Atomic int processor;   /* the leader's, when it last handed out a job */
     _Atomic int over;
     svmx_lock lock;
@@ -131,6 +142,8 @@ static svmx_pool *svmx_pool_new(int n_threads)
     }
     pool->begun = svmx_nanoseconds();
     pool->rest = SVMX_LEAST_REST;
+    pool->until_trial = 2 * SVMX_JOBS_OF_BLOCK; /* helpers begin */
+    pool->next_wait = SVMX_FIRST_WAIT;
     atomic_store(&pool->processor, -1);
     for (; pool->n_helpers < n_threads - 1; ++pool->n_helpers) {
         svmx_helper *helper = &pool->helpers[pool->n_helpers];
@@ -258,9 +271,31 @@ static void svmx_judge(svmx_pool *pool, int asked, double lost, int jobs_of_look
             pool->rest *= 2;
     }
     if (lost > 0 || shared)
-        pool->jobs = 0; /* this was counted */
+        pool->jobs = pool->trial_jobs = 0; /* this was counted */
     else if (++pool->jobs >= jobs_of_look)
         svmx_look(pool);
+}
+
+/* A short job took so long within a trial; at the end of it helpers have lost or not. */
+static void svmx_time_in_trial(svmx_pool *pool, double taken)
+{
+    const int side = pool->trial_jobs / SVMX_JOBS_OF_BLOCK % 2;
+    pool->block = pool->trial_jobs % SVMX_JOBS_OF_BLOCK ? pool->block + taken : taken;
+    if (++pool->trial_jobs % SVMX_JOBS_OF_BLOCK)
+        return;
+    if (pool->trial_jobs <= 2 * SVMX_JOBS_OF_BLOCK || pool->block < pool->fastest[side])
+        pool->fastest[side] = pool->block;
+    if (pool->trial_jobs < SVMX_BLOCKS * SVMX_JOBS_OF_BLOCK)
+        return;
+    pool->trial_jobs = 0;
+    if (pool->fastest[0] > SVMX_TOO_SLOW * pool->fastest[1]) {
+        svmx_lose(pool, SVMX_BLOCKS / 2 * (pool->fastest[0] - pool->fastest[1]));
+        pool->next_wait = SVMX_FIRST_WAIT;
+    } else {
+        pool->until_trial = pool->next_wait;
+        if (pool->next_wait < SVMX_MOST_WAIT)
+            pool->next_wait *= 2;
+    }
 }
 
 /* A job of many parts, drawn one by one. */
@@ -317,9 +352,19 @@ static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t 
  * lost so is a small share of the time. */
 static void svmx_pool_run_short(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts)
 {
-    double since = 0;
+    double since = 0, begun = 0;
     if (pool == NULL || pool->n_helpers == 0 || n_parts < 2 || svmx_pool_rests(pool)) {
         svmx_do_alone(job, context, n_parts);
+        return;
+    }
+    const int trial = pool->until_trial == 0;
+    if (trial)
+        begun = svmx_nanoseconds();
+    else
+        --pool->until_trial;
+    if (trial && pool->trial_jobs / SVMX_JOBS_OF_BLOCK % 2) {
+        svmx_do_alone(job, context, n_parts);
+        svmx_time_in_trial(pool, svmx_nanoseconds() - begun);
         return;
     }
     const int asked = svmx_hand_out(pool, job, context, n_parts);
@@ -330,6 +375,8 @@ static void svmx_pool_run_short(svmx_pool *pool, svmx_job job, void *context, in
         if (spin >= SVMX_SPINS)
             svmx_give_way();
     }
+    if (trial)
+        svmx_time_in_trial(pool, svmx_nanoseconds() - begun);
     svmx_judge(pool, asked, since > 0 ? svmx_nanoseconds() - since : 0, SVMX_JOBS_OF_LOOK);
 }
 
