@@ -170,6 +170,25 @@ def test_rows_that_do_not_fit_are_asked_for_again(door):
     assert sum(a for a, b in kernel.calls if b == N) > 2 * N
 
 
+@pytest.mark.parametrize("cache_size", [0.7, 0.5, 0.3])
+@pytest.mark.parametrize("options", [{"svm_type": "nu_svr", "nu": 0.3}, {"svm_type": "epsilon_svr"}, {"nu": 0.3}])
+def test_with_room_for_some_rows_the_model_is_that_of_all_values(options, cache_size):
+    n = 420
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n)
+
+    def kernel(A, B):
+        return np.exp(-0.4 * ((A[:, None] - B[None]) ** 2).sum(axis=-1))
+
+    options = {"C": 10.0, **({"svm_type": "nu_svc"} if "svm_type" not in options else {}), **options}
+    if options["svm_type"] == "nu_svc":
+        y = np.where(y > 0, 1, -1)
+    found = libsvmx.train(X, y, kernel=kernel, cache_size=cache_size, **options)
+    exact = libsvmx.train(kernel(X, X), y, kernel="precomputed", **options)
+    np.testing.assert_array_equal(found.coef, exact.coef)
+
+
 def test_memory_for_rows_is_bounded():
     n = 400
     rows = np.random.default_rng(5).normal(size=(n, 4))

@@ -408,7 +408,8 @@ cdef class DotTargets(Targets):
         else:
             self.lay_out(kernel, members, transposed, few)
         self.tile, self.on_demand = self.products.tile, kernel.matrix.row_at != NULL
-        self.blocks, self.kept = self.products.blocks or self.on_demand, self.on_demand
+        # a row of the matrix counts as there if it will be: the row store reads what it says it has, and keeps the others
+        self.blocks, self.kept = self.products.blocks or self.on_demand, self.on_demand and kernel.matrix.keeps_all
         self.value_ns = self.again_ns = OF_VALUE + self.products.value_ns
         self.block_ns = OF_VALUE + self.products.block_ns if self.products.blocks else self.value_ns
         if self.on_demand:
@@ -422,7 +423,7 @@ cdef class DotTargets(Targets):
         return DotTargets(self.kernel, None, False, self)
 
     cdef bint has(self, int32_t i) noexcept nogil:
-        return self.on_demand and self.kernel.matrix.kept_row(self.kernel.rows[i]) != NULL
+        return self.kept and self.kernel.matrix.kept_row(self.kernel.rows[i]) != NULL
 
     cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
                            double expected_ns) noexcept nogil:

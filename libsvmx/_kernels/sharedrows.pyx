@@ -161,7 +161,7 @@ cdef class SharedRows(KernelValues):
 
     Attributes
     ----------
-    held_bytes, most_bytes : float      memory that pieces and their table take, and may take
+    held_bytes, most_bytes : float      memory that pieces and their table take, and may take, but for those of ``keep_own``
     values_computed : int
     for_threads : bool          rows of wide sparse data are computed in memory that threads would share: False
     """
@@ -221,6 +221,8 @@ cdef class SharedRows(KernelValues):
     def part(self, members):
         """The kernel of the rows ``members``, a buffer of int32 that is kept: a SharedKernel."""
         cdef Kernel whole = self.kernel
+        if not self.targets:
+            raise ValueError("all values are there: solves read them by a queue")
         check_members(members, whole.n)
         cdef SharedKernel part = SharedKernel(whole.matrix, take_int32(whole.rows, members), whole.kind, whole.degree,
                                               whole.gamma, whole.coef0, whole, members)
@@ -238,7 +240,7 @@ cdef class SharedRows(KernelValues):
     def keep_own(self, ThreadPool pool, asking):
         """Compute all pieces of rows with their own segment, by all threads of ``pool``; ``asking`` is told of the work.
 
-        Nobody may have asked for any of them.
+        Nobody may have asked for any of them. With a single segment nothing is left to compute, and no part is made.
         """
         cdef Py_ssize_t s, i
         cdef float *values
@@ -249,6 +251,8 @@ cdef class SharedRows(KernelValues):
             for i in range(self.starts[s], self.starts[s + 1]):
                 svmx_publish_piece(self.piece_of(<int32_t>i, <int32_t>s), values)
                 values += self.starts[s + 1] - self.starts[s]
+        if self.k == 1:
+            self.targets, self.target[0] = [], NULL  # which have a copy of the data
 
     @property
     def own_bytes(self):

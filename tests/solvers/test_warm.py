@@ -133,6 +133,7 @@ def test_folds(kind, name):
     folds.last = folds.train_full()  # where a chain may begin as well
     small = 0  # r of nu-SVC: then a start does not pay
     for scheme in SCHEMES:
+        seeded = 0
         for fold in np.array_split(case.rng.permutation(case.n), 5):
             known = folds.full if scheme == "star" else folds.last
             solved = folds.solve(filled("i", fold), Seeding(name, scheme))
@@ -140,9 +141,11 @@ def test_folds(kind, name):
             wanted = "none" if known.scale > 10 else name
             # in a chain there is none after one that did not pay
             assert solved.seeder == wanted or (scheme, solved.seeder) == ("chain", "none")
+            seeded += solved.seeder != "none"
             raw = {"objective": solved.report.objective / solved.scale**2, "rho": solved.report.rho / solved.scale}
             optimum = {"beta": solved.beta, "scores": solved.scores, "status": solved.report.status}
             check(case, SimpleNamespace(**raw, **optimum), fold, 1e-6)
+        assert seeded > 0 or small > 0 or name == "none"
     assert small < 10
 
 

@@ -170,7 +170,7 @@ def test_an_end_after_the_star_keeps_its_report():
     assert stopped.value.partial.full.status == SolveStatus.CONVERGED
 
 
-@pytest.mark.parametrize("n_folds", [10, 30])
+@pytest.mark.parametrize("n_folds", [10, 25, 30])
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -189,10 +189,10 @@ def test_auto_in_other_formulations(name, options, n_folds):
         plain = found(name, "none", n_folds, **options, **({"eps": 1e-9} if star.scheme else {}))
     if options["svm_type"] == 4 or (options["svm_type"] == 2 and n_folds < 30):
         assert star.scheme == "chain"
-        of_chain = n_folds // max(2, n_folds // 10)
+        of_chain = {10: 5, 25: 13, 30: 10}[n_folds]
         assert [f for f, fold in enumerate(star.folds) if fold.seeder == "none"] == list(range(0, n_folds, of_chain))
         assert steps < (0.95 if options["svm_type"] == 4 else 0.8) * steps_from_nothing
-    elif options["svm_type"] in (1, 3) and n_folds < 20:
+    elif n_folds < {1: 30, 2: 0, 3: 20}[options["svm_type"]]:
         assert (star.scheme, star.full, steps) == ("", None, steps_from_nothing)
     else:
         assert star.scheme == "star"
