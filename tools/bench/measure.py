@@ -42,24 +42,30 @@ def measure(job, threads, timeout):
 
 
 def command(arguments, threads, timeout, *, folder=None, given="", fails=False):
-    """A whole command: {seconds, output, errors} by the clock, or {cannot, ...}; one that ``fails`` has to.
+    """A whole command: {seconds, cpu, output, errors}, or {cannot, ...}; one that ``fails`` has to.
 
-    OpenMP and every BLAS keep to ``threads``.
+    ``seconds`` are by the clock. OpenMP and every BLAS keep to ``threads``.
     """
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     how = {"env": {**os.environ, **dict.fromkeys(names, str(threads))}, "timeout": timeout, "cwd": folder}
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), cpu_of_children()
     try:
         done = subprocess.run([*map(os.fspath, arguments)], input=given, capture_output=True, text=True, **how)
     except subprocess.TimeoutExpired:
         return {"cannot": f"not done after {timeout:g} s"}
     except OSError as reason:
         return {"cannot": str(reason)}
-    seconds = time.perf_counter() - start
+    seconds = {"seconds": time.perf_counter() - start, "cpu": cpu_of_children() - cpu}
     if bool(done.returncode) == fails:
-        return {"seconds": seconds, "output": done.stdout, "errors": done.stderr}
+        return {**seconds, "output": done.stdout, "errors": done.stderr}
     complaint = (done.stderr.strip().splitlines() or ["no message"])[-1]
     return {"cannot": f"exit code {done.returncode}: {complaint}", "exit_code": done.returncode}
+
+
+def cpu_of_children():
+    """CPU seconds of all that this process has started and waited for."""
+    now = os.times()
+    return now.children_user + now.children_system
 
 
 # ---- in a child ----------------------------------------------------------------------------------
