@@ -6,7 +6,7 @@ Usage: python tools/tables.py [--write [FILE ...]]      names the pages that are
 
 A page has <!-- measured: NAME --> and <!-- end -->. What stands between them is BLOCKS[NAME] of today's measurements:
 a table with the machine below it, or a number within a sentence. Several files of a job add up; of a case that is in
-two of them the later day counts.
+two of them the later day counts, and of the same day the one with more runs.
 """
 
 import json
@@ -19,10 +19,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "figures" / "bench"
-PAGES = ("README.md", "docs/index.md", "docs/performance.md")
+PAGES = ("README.md", "docs/index.md", "docs/performance.md", "docs/ownkernels.md")
 BLOCK = re.compile(r"(<!-- measured: (\S+) -->)(.*?)(<!-- end -->)", re.S)
 MEGABYTE = 1 << 20
-PROGRAMS = {"libsvmx": "libsvmx", "libsvm-official": "LIBSVM"}
+# packages, as the pages call them, and the runs in which they take part
+PROGRAMS = {
+    "libsvmx": ("libsvmx", ""),
+    "libsvm-official": ("LIBSVM", r"\b(libsvm|LIBSVM)\b"),
+    "scikit-learn": ("scikit-learn", r"\b(sklearn|scikit-learn|GridSearchCV)\b"),
+}
 LONGEST = 8  # a list that is kept of a FILE
 LONGEST_TEXT = 100
 
@@ -39,6 +44,7 @@ TRAININGS = {
     "abalone-nu-svr": "abalone `-s 4`, regression",
 }
 FEW = ("w7a", "a9a-c1", "mnist-parity", "cpusmall-svr", "letter")
+SMALL_CALLS = ("train", "-b 1", "-v 10", "-v 5 -b 1")
 SEARCHES = {
     "w7a": "w7a",
     "a9a-16100": "a9a (published: a7a)",
@@ -70,12 +76,17 @@ class Result:
         values = [one[key] for one in self.runs(way) if one.get(key) is not None]
         return statistics.median(values) if values else None
 
-    def ratio(self, way, other):
-        a, b = self.median(way), self.median(other)
+    def ratio(self, way, other, key="seconds"):
+        a, b = self.median(way, key), self.median(other, key)
         return a / b if a and b else None
 
     def last(self, way, key):
         return self.runs(way)[-1].get(key) if self.runs(way) else None
+
+    @property
+    def ways(self):
+        """All that was run."""
+        return [run["name"] for run in self.raw["runs"] if run["results"]]
 
 
 @cache
@@ -86,8 +97,12 @@ def results(job, part=""):
     for file in sorted((file for file in files if file["job"] == job), key=lambda file: file["machine"]["date"]):
         for raw in file["results"]:
             case = raw["case"]
-            if any(run["results"] for run in raw["runs"]) and part in ("", case["part"]):
-                found[case["part"], case["name"], case["folds"]] = Result(raw, file["machine"])
+            new, key = Result(raw, file["machine"]), (case["part"], case["name"], case["folds"])
+            if not new.ways or part not in ("", case["part"]):
+                continue
+            old = found.get(key)
+            if old is None or old.machine["date"] < new.machine["date"] or len(old.ways) < len(new.ways):
+                found[key] = new
     if not found:
         raise LookupError(f"{FOLDER} has nothing of job {job} {part}".rstrip())
     return list(found.values())
@@ -115,14 +130,17 @@ def sampled(result, way):
     return mark + digits(result.median(way))
 
 
-def megabytes(result, way):
-    found = result.last(way, "training_bytes")
+def megabytes(result, way, key="training_bytes"):
+    found = result.median(way, key)
     return "" if found is None else f"{found / MEGABYTE:,.0f}"
 
 
 def equality(result):
-    same = {result.last(way, "model_hash") for way in ("libsvmx", "libsvm")}
-    return "equal" if len(same) == 1 else "**differ**"
+    """Of all models; nothing where one of them is not known and the others do not differ."""
+    models = {result.last(way, "model_hash") for way in ("libsvmx", "libsvmx-all", "libsvm")}
+    if len(models - {None}) > 1:
+        return "**differ**"
+    return "" if None in models else "equal"
 
 
 def times_faster(result):
@@ -132,22 +150,25 @@ def times_faster(result):
 # ---- tables --------------------------------------------------------------------------------------
 
 
-def table(job, found, columns):
-    """Markdown; ``columns``: functions of a Result, without those that are empty in all rows."""
-    cells = {name: [cell(result) for result in found] for name, cell in columns.items()}
+def table(job, found, columns, rows=None):
+    """Markdown; ``columns``: functions of a row, usually a Result, without those that are empty in all rows."""
+    cells = {name: [cell(row) for row in rows or found] for name, cell in columns.items()}
     cells = {name: column for name, column in cells.items() if any(column)}
     lines = [tuple(cells), *zip(*cells.values(), strict=True)]
-    rows = [f"| {' | '.join(line)} |" for line in lines]
-    rows.insert(1, "|" + "---|" * len(cells))
-    return "\n".join(["", *rows, "", measured_on(job, found), ""])
+    written = [f"| {' | '.join(line)} |" for line in lines]
+    written.insert(1, "|" + "---|" * len(cells))
+    return "\n".join(["", *written, "", measured_on(job, found), ""])
 
 
 def measured_on(job, found):
-    """The command, and of each machine what it is, the versions, the day and its load; the JSON says more."""
+    """The command, and of each machine what it is, versions of what took part, the day and its load; the JSON says
+    more."""
+    ways = "; ".join(way for result in found for way in result.ways)
+    took_part = {name: called for name, (called, runs) in PROGRAMS.items() if re.search(runs, ways)}
     loads = {}
     for result in found:
         here = result.machine
-        versions = ", ".join(f"{called} {here['packages'][name]}" for name, called in PROGRAMS.items())
+        versions = ", ".join(f"{called} {here['packages'][name]}" for name, called in took_part.items())
         of_all = f"{here['threads']} of {here['processors']} processors"
         key = f"{here['processor']}, {of_all}, {versions}, {here['date']}"
         loads.setdefault(key, []).append(here["load"][0] if here["load"] else 0.0)
@@ -206,6 +227,12 @@ def speed_range():
     return f"{min(ratios):.0f} to {max(ratios):.0f} times"
 
 
+def speed_sets():
+    """What that range is over."""
+    rows = [one.raw["n_rows"] for one in named("training", TRAININGS)]
+    return f"{len(rows)} sets of {min(rows):,} to {max(rows):,} rows"
+
+
 def searches():
     def ours(way, key):
         return lambda one: digits(one.median(way, key))
@@ -230,22 +257,25 @@ def searches():
 
 
 def small():
-    calls = ("train", "-b 1", "-v 10", "-v 5 -b 1")
-
     def both(call):
         return lambda one: " / ".join(digits(1e3 * one.median(way, call), 2) for way in ("libsvm", "libsvmx"))
 
-    heading = {"set": lambda one: one.name, "rows": lambda one: f"{one.raw['n_rows']:,}"}
-    return table(
-        "small", results("small"), heading | {f"`{call}`".replace("`train`", "train"): both(call) for call in calls}
-    )
+    columns = {"set": lambda one: one.name, "rows": lambda one: f"{one.raw['n_rows']:,}"}
+    columns |= {f"`{call}`".replace("`train`", "train"): both(call) for call in SMALL_CALLS}
+    return table("small", results("small"), columns)
+
+
+def small_ratios():
+    """How many times as fast every call is."""
+    return [one.ratio("libsvm", "libsvmx", call) for one in results("small") for call in SMALL_CALLS]
 
 
 def small_mean():
-    """The geometric mean of all ratios."""
-    calls = ("train", "-b 1", "-v 10", "-v 5 -b 1")
-    ratios = [one.median("libsvm", call) / one.median("libsvmx", call) for one in results("small") for call in calls]
-    return f"{statistics.geometric_mean(ratios):.1f}"
+    return f"{statistics.geometric_mean(small_ratios()):.1f}"
+
+
+def small_range():
+    return f"{digits(min(small_ratios()), 2)} to {digits(max(small_ratios()), 2)} times"
 
 
 def threads():
@@ -257,7 +287,7 @@ def threads():
 
     columns = {"run": lambda one: f"`{one.name}`"}
     columns |= {f"{n} thread{'s' * (n != '1')} s": lambda one, n=n: digits(one.median(n)) for n in counts}
-    columns["gain"] = gain
+    columns["gain, most threads"] = gain
     return table("commands --part threads", found, columns)
 
 
@@ -268,10 +298,11 @@ def targets():
 
 
 def predicting():
-    columns = {"rows of": lambda one: one.name, "svm-predict s": lambda one: digits(one.median("svm-predict, 1"))}
-    columns |= {"svmx-predict s": lambda one: digits(one.median("svmx-predict, 1"))}
-    columns |= {"ratio": lambda one: digits(one.ratio("svm-predict, 1", "svmx-predict, 1"), 2)}
-    columns |= {"2 threads s": lambda one: digits(one.median("svmx-predict, 2"))}
+    def seconds(who):
+        return lambda one: digits(one.median(f"{who}, 1", "cpu"))
+
+    columns = {"rows of": lambda one: one.name} | {f"{who} s": seconds(who) for who in ("svm-predict", "svmx-predict")}
+    columns["ratio"] = lambda one: digits(one.ratio("svm-predict, 1", "svmx-predict, 1", "cpu"), 2)
     return table("predicting", results("predicting"), columns)
 
 
@@ -317,20 +348,47 @@ def grid():
     return table("grid", results("grid"), columns)
 
 
+def kernels():
+    """Of 5,000 rows, a row for each form of a kernel."""
+    found = [one for one in results("kernels") if one.raw["n_rows"] == 5000]
+    forms = {"by name": "name", "function": "function", "float32": "float32 matrix", "float64": "float64 matrix"}
+
+    def seconds(way, call):
+        return lambda row: digits(row[0].median(f"{row[1]}, {way}", call))
+
+    def more(way):
+        return lambda row: megabytes(row[0], f"{row[1]}, {way}", "more_bytes")
+
+    columns = {"kernel": lambda row: row[0].name.split()[0], "given as": lambda row: forms[row[1]]}
+    for way, called in (("libsvmx", ""), ("sklearn", "scikit-learn: ")):
+        columns |= {called + call: seconds(way, call) for call in ("fit", "predict", "search")}
+        columns[called + "+MB"] = more(way)
+    return table("kernels", found, columns, [(one, form) for one in found for form in forms])
+
+
+def rows_apart():
+    """By how many rows at most the scores of a search differ from scikit-learn's."""
+    return str(max(one.told["rows_apart"] for one in results("selection", "checked")))
+
+
 BLOCKS = {
     "trainings": trainings,
     "few-trainings": few_trainings,
     "memory": memory,
     "speed": speed_range,
+    "speed-sets": speed_sets,
     "searches": searches,
     "small": small,
     "small-mean": small_mean,
+    "small-range": small_range,
     "threads": threads,
     "targets": targets,
     "predicting": predicting,
     "reading": reading,
     "seeding": seeding,
     "grid": grid,
+    "kernels": kernels,
+    "rows-apart": rows_apart,
 }
 
 
@@ -361,8 +419,9 @@ def is_long(value):
 
 
 def take(path):
-    """Keeps a file of measurements beside the others."""
+    """Keeps a file of measurements beside the others, without the release of the system's kernel."""
     file = json.loads(path.read_text(encoding="utf-8"))
+    file["machine"]["system"] = re.sub(r" [^,]*", "", file["machine"].get("system", ""), count=1)
     lines = ",\n".join(json.dumps(brief(one)) for one in file["results"])
     head = f'"job": "{file["job"]}",\n"machine": {json.dumps(file["machine"])}'
     FOLDER.mkdir(parents=True, exist_ok=True)

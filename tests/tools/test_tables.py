@@ -11,7 +11,7 @@ from tools import tables
 TIMES = "\N{MULTIPLICATION SIGN}"
 TOLD = re.compile(rf"\d[\d.,]*[ ~]?(?:times|{TIMES}|ms|ns|MB/s|s)(?![\w/])")
 MACHINE = {"processor": "P", "threads": 2, "processors": 4, "python": "3.11", "load": [0.25], "date": "2026-01-02"}
-MACHINE |= {"packages": {"libsvmx": "1", "libsvm-official": "3"}}
+MACHINE |= {"packages": {"libsvmx": "1", "libsvm-official": "3", "scikit-learn": "1.9"}}
 
 
 @pytest.mark.parametrize("name", tables.PAGES)
@@ -71,13 +71,47 @@ def test_files_of_a_job_add_up_and_the_later_counts(measurements):
     )
     assert "| case | s |\n|---|---|\n| a | 3.00 |" in shown
     assert "| c | 100 |" in shown
-    assert "P, 2 of 4 processors, libsvmx 1, LIBSVM 3, 2026-03-01, load 0.2" in shown
+    assert "P, 2 of 4 processors, libsvmx 1, 2026-03-01, load 0.2" in shown
     assert "2026-02-01" in shown
+
+
+def test_of_the_same_day_the_file_with_more_runs_counts(measurements, tmp_path):
+    for name, ways in (("1.json", ("1", "2")), ("2.json", ("1",))):
+        measurements(name, "2026-03-01", a=1.0)
+        file = json.loads((tmp_path / name).read_text())
+        file["results"][0]["runs"] = [{"name": way, "results": [{"seconds": 1.0}]} for way in ways]
+        (tmp_path / name).write_text(json.dumps(file))
+    (found,) = tables.results("training")
+    assert found.ways == ["1", "2"]
+
+
+def result(**hashes):
+    runs = [{"name": way, "results": [{"model_hash": one}]} for way, one in hashes.items()]
+    return tables.Result({"runs": runs}, MACHINE)
+
+
+def test_models_are_equal_only_if_all_are_known():
+    given = [("x", "x", "x"), ("x", "y", "x"), ("x", "x", "y"), ("x", "y", None), ("x", "x", None), (None, None, None)]
+    found = [tables.equality(result(libsvmx=a, **{"libsvmx-all": b}, libsvm=c)) for a, b, c in given]
+    assert found == ["equal", "**differ**", "**differ**", "**differ**", "", ""]
+
+
+def test_versions_are_of_what_took_part():
+    def told(*ways):
+        return re.findall(
+            "libsvmx 1|LIBSVM 3|scikit-learn 1.9", tables.measured_on("x", [result(**dict.fromkeys(ways))])
+        )
+
+    assert told("1", "svm-predict, 1") == ["libsvmx 1"]
+    assert told("libsvmx", "libsvmx-all") == ["libsvmx 1"]
+    assert told("libsvmx", "libsvm") == ["libsvmx 1", "LIBSVM 3"]
+    assert told("by name, libsvmx", "by name, sklearn") == ["libsvmx 1", "scikit-learn 1.9"]
 
 
 def test_of_a_file_what_is_long_is_left_out(measurements, tmp_path):
     measurements("small.json", "2026-03-01", a=3.0)
     file = json.loads((tmp_path / "small.json").read_text())
+    file["machine"]["system"] = "Linux 6.1.0-of-somebody, x86_64"
     run = file["results"][0]["runs"][0]["results"][0]
     run |= {"folds": list(range(100)), "output": "x" * 1000, "best": [1.0, 2.0], "said": "x" * 64}
     other = tmp_path / "elsewhere"
@@ -86,7 +120,7 @@ def test_of_a_file_what_is_long_is_left_out(measurements, tmp_path):
     tables.take(other / "new.json")
     kept = json.loads((tmp_path / "new.json").read_text())
     assert kept["results"][0]["runs"][0]["results"] == [{"seconds": 3.0, "best": [1.0, 2.0], "said": "x" * 64}]
-    assert (kept["job"], kept["machine"]) == (file["job"], file["machine"])
+    assert (kept["job"], kept["machine"]) == (file["job"], {**file["machine"], "system": "Linux, x86_64"})
 
 
 def test_the_command_names_pages_and_writes_them(tmp_path, monkeypatch, capsys):
