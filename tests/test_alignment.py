@@ -53,6 +53,24 @@ def test_the_formula_without_bounds():
     np.testing.assert_allclose(libsvmx.alignment_weights(kernels, X, LABELS), v / np.linalg.norm(v), rtol=1e-9)
 
 
+def test_rows_far_from_0_have_the_weights_of_those_near_it():
+    kernels = [KERNELS[0], KERNELS[1]]
+    expected = libsvmx.alignment_weights(kernels, X, X[:, 0], regression=True)
+    assert expected.min() > 0.05
+    found = libsvmx.alignment_weights(kernels, X + 1e4, X[:, 0], regression=True)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_kernels_of_very_different_size(size):
+    expected = libsvmx.alignment_weights([KERNELS[1]], X, LABELS)
+    np.testing.assert_array_equal(libsvmx.alignment_weights([size * KERNELS[1]], X, LABELS), expected)
+    small, large = sorted((size * KERNELS[1], 1.0 * KERNELS[2]), key=lambda kernel: kernel.weights[0])
+    found = libsvmx.alignment_weights([small, large], X, LABELS)
+    np.testing.assert_allclose(found, [1, 0], atol=1e-190)
+
+
 def test_a_kernel_that_is_there_twice_and_one_that_says_nothing():
     found = libsvmx.alignment_weights([KERNELS[1], KERNELS[1], lambda A, B: np.ones((len(A), len(B)))], X, LABELS)
     assert found[:2].sum() >= 1
@@ -81,6 +99,9 @@ class Tilted(Kernel):
         ([Tilted()], LABELS, ParameterError, "symmetric"),
         (KERNELS, LABELS[:5], DataError, "300 rows, but y has 5"),
         (KERNELS, np.ones(N), DataError, "not all equal"),
+        (KERNELS, np.where(LABELS == 3, np.nan, 1.0), DataError, "labels must be .* none may be missing"),
+        (KERNELS, [None] * N, DataError, "labels must be .* none may be missing"),
+        (KERNELS[0], LABELS, ParameterError, "kernels must be a list of kernels, not Kernel.named"),
         ([lambda A, B: np.ones((len(A), len(B)))], LABELS, DataError, "no kernel is aligned"),
         ([lambda A, B: np.full((len(A), len(B)), np.nan)], LABELS, DataError, "finite"),
         ([lambda A, B: A @ A.T], LABELS, DataError, "must return an array of shape"),
@@ -89,3 +110,8 @@ class Tilted(Kernel):
 def test_what_is_refused(kernels, y, kind, says):
     with pytest.raises(kind, match=says):
         libsvmx.alignment_weights(kernels, X, y)
+
+
+def test_targets_are_called_so():
+    with pytest.raises(DataError, match="targets must be finite, and not all equal"):
+        libsvmx.alignment_weights(KERNELS, X, np.ones(N), regression=True)

@@ -12,6 +12,7 @@ Learning Research 13, 2012, section 3.2: alignf).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +73,8 @@ def alignment_weights(kernels: Sequence[Any], X: Any, y: Any, *, regression: boo
     >>> libsvmx.train(X, y, kernel=kernel).n_sv
     28
     """
+    if not isinstance(kernels, Iterable):
+        raise ParameterError(f"kernels must be a list of kernels, not {kernels!r}")
     parts = [as_kernel(kernel) for kernel in kernels]
     if not parts:
         raise ParameterError("there must be at least one kernel")
@@ -80,12 +83,20 @@ def alignment_weights(kernels: Sequence[Any], X: Any, y: Any, *, regression: boo
     n = n_rows_of(X)
     targets = centred_targets(y, n, regression)
     rows, p = [prepared(part, X) for part in parts], len(parts)
+    first: list[FloatArray] = []  # the first row of each matrix
+    scale = np.ones(p)
     # <K_c, L_c> = <K, L> - 2 n k'l + n^2 mean(k) mean(l), k and l the means of the rows
     M, a, means = np.zeros((p, p)), np.zeros(p), np.empty((p, n))
     for begin in range(0, n, ROWS_AT_ONCE):
         block = slice(begin, min(begin + ROWS_AT_ONCE, n))
         some = range(block.start, block.stop)
         K = [values_of(part.rows, chosen_rows(own, some), own) for part, own in zip(parts, rows, strict=True)]
+        # centring does not see what the first row and column add: of values far from 0 it would leave rounding
+        first = first or [values[0] for values in K]
+        K = [values - at - (values[:, :1] - at[0]) for values, at in zip(K, first, strict=True)]
+        if begin == 0:  # squares of large values overflow, those of small ones vanish
+            scale = np.array([np.exp2(-np.frexp(np.abs(values).max())[1]) for values in K])
+        K = [values * factor for values, factor in zip(K, scale, strict=True)]
         for k, values in enumerate(K):
             means[k, block] = values.mean(axis=1)
             a[k] += np.vdot(targets[block], values @ targets)
@@ -98,7 +109,9 @@ def alignment_weights(kernels: Sequence[Any], X: Any, y: Any, *, regression: boo
     )
     weights = nonnegative_minimum(M, a)
     if not weights.any():
-        raise DataError("no kernel is aligned with the labels: their rows are no more alike where labels are equal")
+        kind = "targets" if regression else "labels"
+        raise DataError(f"no kernel is aligned with the {kind}: rows are no more alike where {kind} are")
+    weights *= scale / scale[weights > 0].max()
     found: FloatArray = weights / np.linalg.norm(weights)
     return found
 
@@ -108,13 +121,19 @@ def centred_targets(y: Any, n: int, regression: bool) -> FloatArray:
     if regression:
         targets = numbers_of(y, "y").reshape(-1, 1)
     else:
-        labels, codes = np.unique(np.asarray(y), return_inverse=True)
+        try:
+            labels, codes = np.unique(np.asarray(y), return_inverse=True)
+            missing = any(label != label for label in labels.tolist())
+        except TypeError:  # None, or text among numbers
+            missing = True
+        if missing:
+            raise DataError("labels must be all numbers or all text, and none may be missing")
         targets = np.eye(len(labels))[codes.reshape(-1)]
     if len(targets) != n:
         raise DataError(f"X has {n} rows, but y has {len(targets)} values")
     centred: FloatArray = targets - targets.mean(axis=0)
     if not (np.isfinite(centred).all() and centred.any()):
-        raise DataError("labels must be finite, and not all equal")
+        raise DataError(f"{'targets' if regression else 'labels'} must be finite, and not all equal")
     return centred
 
 
