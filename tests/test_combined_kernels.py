@@ -127,12 +127,34 @@ def test_terms_of_sums_are_those_of_their_parts():
     assert kernel.weights.tolist() == [1.0, 2.0, 1.0]
 
 
+def test_what_is_added_to_a_kernel():
+    a, b = Squares(), Squares()
+    kernel = minima + a
+    assert isinstance(kernel, Sum)
+    assert kernel.parts[1] is a
+    assert sum([a, 3 * b, a]).weights.tolist() == [1.0, 3.0, 1.0]
+    assert sum([a]) is a
+    with pytest.raises(TypeError, match="unsupported operand"):
+        1 + a
+
+
+def test_two_kernels_may_be_asked_about_the_same_rows():
+    a, b = Kernel.named("rbf", gamma=0.1), Kernel.named("rbf", gamma=2.0)
+    rows = a.prepare(X)
+    for kernel in (a, b, a):
+        np.testing.assert_allclose(kernel.rows(rows[:3], rows), kernel(rows[:3], rows), rtol=1e-12)
+
+
 def test_what_a_search_shows_of_a_kernel():
     shown = 0.5 * Kernel.named("rbf", gamma=0.3) + Kernel.named("poly", gamma=[1.0, 2.0]) * minima
     assert repr(shown) == (
-        "Sum(0.5 * Kernel.named('rbf', gamma=0.3), 1 * Product("
-        f"Kernel.named('polynomial', degree=3, gamma=1, coef0=0) of 2 scaled features, {minima!r}))"
+        "Sum(0.5 * Kernel.named('rbf', gamma=0.3), 1.0 * Product("
+        f"Kernel.named('polynomial', degree=3, gamma=[1, 2], coef0=0.0), {minima!r}))"
     )
+    assert repr(Kernel.named("laplacian", gamma=np.arange(99.0))) == (
+        "Kernel.named('laplacian', gamma=[0, 1, 2, ..., 96, 97, 98])"
+    )
+    assert repr(Kernel.named("rbf", gamma=0.1234567)) == "Kernel.named('rbf', gamma=0.1234567)"
 
 
 def test_a_part_that_is_not_symmetric():
@@ -183,6 +205,8 @@ def test_a_gamma_for_each_feature(name, form):
 def test_a_gamma_for_each_feature_is_a_kernel():
     with pytest.raises(ParameterError, match="one for each feature is libsvmx"):
         libsvmx.train(X, Y, gamma=GAMMAS)
+    with pytest.raises(ParameterError, match="gamma must be a number"):
+        libsvmx.train(X, Y, gamma=[[1.0], [1.0, 2.0]])
 
 
 @pytest.mark.parametrize(
@@ -191,6 +215,8 @@ def test_a_gamma_for_each_feature_is_a_kernel():
         (lambda: -1 * Squares(), "must be finite and >= 0, not -1"),
         (lambda: Squares() * np.inf, "must be finite and >= 0, not inf"),
         (lambda: float("nan") * Squares(), "must be finite and >= 0, not nan"),
+        (lambda: Kernel.named("rbf", gamma=[]), "gamma must be a number, or one for each feature"),
+        (lambda: Kernel.named("rbf", gamma=[[1.0], [1.0, 2.0]]), "gamma must be a number, or one for each feature"),
         (Sum, "Sum needs at least one kernel"),
         (Product, "Product needs at least one kernel"),
         (lambda: Sum(Squares), "give Squares()"),

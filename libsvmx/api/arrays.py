@@ -193,6 +193,18 @@ def is_of_polars(frame: Any) -> bool:
     return type(frame).__module__.partition(".")[0] == "polars"
 
 
+def parts_of_csr(matrix: CsrMatrix) -> tuple[Any, ...]:
+    """A matrix as arrays of NumPy and numbers."""
+    arrays = (np.asarray(part) for part in (matrix.indptr, matrix.indices, matrix.values))
+    return (*arrays, matrix.n_columns, matrix.first_index)
+
+
+def csr_of_parts(parts: tuple[Any, ...]) -> CsrMatrix:
+    """The matrix of ``parts_of_csr``."""
+    indptr, indices, values, n_columns, first_index = parts
+    return CsrMatrix(indptr.data, indices.data, values.data, n_columns=n_columns, first_index=first_index)
+
+
 def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK, borrow: bool = False) -> CsrMatrix:
     """Rows of a sparse matrix of SciPy, without explicit zeros; so many entries ``at_once``. Raises DataError.
 
@@ -341,6 +353,14 @@ def is_symmetric(table: Any) -> bool:
     return all((table[a, b] == table[b, a].T).all() for i, a in enumerate(tiles) for b in tiles[: i + 1])
 
 
+def is_for_each_feature(gamma: Any) -> bool:
+    """Whether it is several numbers instead of one. Raises ParameterError for lists of several lengths."""
+    try:
+        return np.ndim(gamma) > 0
+    except ValueError:
+        raise ParameterError("gamma must be a number, or one for each feature") from None
+
+
 def parameter_of(
     param: Parameter | None, options: Mapping[str, Any], random_state: int | None = None, X: Any = None
 ) -> Parameter:
@@ -352,7 +372,7 @@ def parameter_of(
         raise ParameterError(
             "this needs a kernel that libsvmx computes, or kernel values as a precomputed one, not a kernel of your own"
         )
-    if np.ndim(options.get("gamma", 0.0)):
+    if is_for_each_feature(options.get("gamma", 0.0)):
         raise ParameterError(
             "gamma must be one number; a kernel with one for each feature is libsvmx.Kernel.named('rbf', gamma=[...])"
         )

@@ -13,7 +13,7 @@ import numpy as np
 from libsvmx._core.interchange import in_shape
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns
 from libsvmx._kernels.cross import CrossKernel, CrossRow
-from libsvmx.api.arrays import as_matrix, is_of_polars, real_array
+from libsvmx.api.arrays import as_matrix, csr_of_parts, is_of_polars, parts_of_csr, real_array
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ class PartRows:
 
 
 class NamedRows:
-    """NamedRows(matrix): rows that a kernel of libsvmx's table is computed of."""
+    """NamedRows(matrix): rows that a kernel of libsvmx's table is computed of; pickled as the parts of the matrix."""
 
-    def __init__(self, matrix: CsrMatrix) -> None:
-        self.matrix = matrix
-        self.with_all: CrossRow | None = None
+    def __init__(self, matrix: CsrMatrix | tuple[Any, ...]) -> None:
+        self.matrix = csr_of_parts(matrix) if isinstance(matrix, tuple) else matrix
+        self.with_all: tuple[KernelSpec, CrossRow] | None = None  # of the kernel that has asked last
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return NamedRows, (self.matrix,)
+        return NamedRows, (parts_of_csr(self.matrix),)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -78,9 +78,10 @@ class NamedRows:
     def rows(self, others: NamedRows, spec: KernelSpec) -> FloatArray:
         """The transpose, for the few others that are asked for at a time again and again."""
         self.check_width(others)
-        if self.with_all is None:
-            self.with_all = CrossRow(CrossKernel(self.matrix, spec.kind, spec.degree, spec.gamma, spec.coef0))
-        return np.array([self.with_all.values(others.matrix, i) for i in range(others.shape[0])])
+        if self.with_all is None or self.with_all[0] != spec:
+            cross = CrossKernel(self.matrix, spec.kind, spec.degree, spec.gamma, spec.coef0)
+            self.with_all = spec, CrossRow(cross)
+        return np.array([self.with_all[1].values(others.matrix, i) for i in range(others.shape[0])])
 
 
 def n_rows_of(X: Any) -> int:

@@ -18,7 +18,7 @@ from libsvmx._kernels.block_kernel import KernelSpec, kernel_diagonal
 from libsvmx._train.checks import check_signs
 from libsvmx._train.gamma import with_values
 from libsvmx._train.parameter import Parameter
-from libsvmx.api.arrays import as_matrix, numbers_of
+from libsvmx.api.arrays import as_matrix, is_for_each_feature, numbers_of
 from libsvmx.api.kernel_values import NamedRows, PartRows, check_finite, chosen_rows, n_rows_of, plain_array, values_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 # Rows whose values with each other are computed for the sake of those with themselves.
 ROWS_OF_DIAGONAL = 16
+# Kernels whose argument, |u - v|_1 or (u - v)^2 / (u + v), grows as the features do; others grow as their squares.
+GROWING_AS_FEATURES = (KernelType.LAPLACIAN, KernelType.CHI2)
+# How gammas are shown: of more than 20 the first and the last three.
+SHOWN: Any = {"threshold": 20, "edgeitems": 3, "formatter": {"float": "{:g}".format}}
 
 
 class Kernel:
@@ -89,7 +93,7 @@ class Kernel:
         ParameterError
             An unknown kernel, or a gamma that is missing or does not fit.
         """
-        if not np.ndim(gamma):
+        if not is_for_each_feature(gamma):
             return Named(Parameter(kernel_type=kernel_type, gamma=gamma, degree=degree, coef0=coef0))
         param = Parameter(kernel_type=kernel_type, gamma=1.0, degree=degree, coef0=coef0)
         return Named(param, factors_of(gamma, param.kernel_type))
@@ -132,6 +136,11 @@ class Kernel:
     def __add__(self, other: Any) -> Kernel:
         return Sum(self, other) if callable(other) else NotImplemented
 
+    def __radd__(self, other: Any) -> Kernel:
+        if isinstance(other, Real) and other == 0:  # where sum() begins
+            return self
+        return Sum(other, self) if callable(other) else NotImplemented
+
     def __mul__(self, other: Any) -> Kernel:
         if isinstance(other, Real):
             return Sum(self).times(float(other))
@@ -167,9 +176,11 @@ class Named(Kernel):
     def __repr__(self) -> str:
         """As a search shows it."""
         kind = KernelType(self.spec.kind)
-        told = [repr(kind.keyword), *(f"{name}={getattr(self.spec, name):g}" for name in kind.uses)]
-        scaled = "" if self.factors is None else f" of {len(self.factors)} scaled features"
-        return f"Kernel.named({', '.join(told)}){scaled}"
+        told = {name: repr(getattr(self.spec, name)) for name in kind.uses}
+        if self.factors is not None:
+            gammas = self.factors if kind in GROWING_AS_FEATURES else self.factors**2
+            told["gamma"] = np.array2string(gammas, max_line_width=np.inf, separator=", ", **SHOWN)
+        return f"Kernel.named({', '.join([repr(kind.keyword), *(f'{name}={value}' for name, value in told.items())])})"
 
     def prepare(self, X: Any) -> NamedRows:
         matrix = as_matrix(X)
@@ -196,10 +207,9 @@ def factors_of(gamma: Any, kind: KernelType) -> FloatArray:
     gammas = np.array(numbers_of(gamma, "gamma"))
     if "gamma" not in kind.uses:
         raise ParameterError(f"kernel {kind.keyword} has no gamma")
-    if gammas.ndim != 1 or not np.isfinite(gammas).all() or (gammas < 0).any():
+    if gammas.ndim != 1 or not len(gammas) or not np.isfinite(gammas).all() or (gammas < 0).any():
         raise ParameterError("gamma must be a number, or one for each feature, finite and >= 0")
-    # |u - v|_1 and (u - v)^2 / (u + v) grow as the features do, the other arguments as their squares
-    return gammas if kind in (KernelType.LAPLACIAN, KernelType.CHI2) else np.sqrt(gammas)
+    return gammas if kind in GROWING_AS_FEATURES else np.sqrt(gammas)
 
 
 class Combined(Kernel):
@@ -278,7 +288,7 @@ class Sum(Combined):
 
     def __repr__(self) -> str:
         terms = zip(self.weights.tolist(), self.parts, strict=True)
-        return f"Sum({', '.join(f'{weight:g} * {part!r}' for weight, part in terms)})"
+        return f"Sum({', '.join(f'{weight!r} * {part!r}' for weight, part in terms)})"
 
     def combined(self, values: Callable[[int], FloatArray]) -> Any:
         used: list[int] = np.flatnonzero(self.weights).tolist() or [0]

@@ -7,33 +7,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.arrays import ramp
-from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import fields
 from libsvmx._train import probability
 from libsvmx._train.model import BUFFERS, Model
 from libsvmx._train.parameter import Parameter, changed, flat_fields
 from libsvmx._train.prediction import predictor_of
 from libsvmx._train.solve_report import SolveReport
+from libsvmx.api.arrays import csr_of_parts, parts_of_csr
 from libsvmx.api.kernel_values import chosen_rows
 from libsvmx.api.kernels import of_columns
 from libsvmx.enums import KernelType, SolveStatus
 from libsvmx.sklearn.class_order import pairs_sorted
 
 if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import Buffer, FloatArray
 
 
 def parts_of_model(model: Model) -> dict[str, Any]:
     """A model as arrays, numbers and text, of no class of this package: skops lets nothing else pass unasked."""
     parts = {known.name: getattr(model, known.name) for known in fields(Model)}
-    matrix, arrays = model.vectors, {name: np.asarray(parts[name]) for name in BUFFERS if parts[name] is not None}
-    vectors = [np.asarray(part) for part in (matrix.indptr, matrix.indices, matrix.values)]
+    arrays = {name: np.asarray(parts[name]) for name in BUFFERS if parts[name] is not None}
     reports = [{known.name: getattr(report, known.name) for known in fields(report)} for report in model.reports]
     param = flat_fields(model.param)
     return {
         **parts,
         **arrays,
-        "vectors": (*vectors, matrix.n_columns, matrix.first_index),
+        "vectors": parts_of_csr(model.vectors),
         "reports": reports,
         "param": param,
     }
@@ -41,12 +41,10 @@ def parts_of_model(model: Model) -> dict[str, Any]:
 
 def model_of_parts(parts: dict[str, Any]) -> Model:
     """The model of ``parts_of_model``, checked as any other."""
-    indptr, indices, values, n_columns, first_index = parts["vectors"]
-    vectors = CsrMatrix(indptr.data, indices.data, values.data, n_columns=n_columns, first_index=first_index)
     reports = [SolveReport(**{**report, "status": SolveStatus(report["status"])}) for report in parts["reports"]]
     param = changed(Parameter(), parts["param"])
     buffers = {name: parts[name].data for name in BUFFERS if parts[name] is not None}
-    return Model(**{**parts, **buffers, "vectors": vectors, "reports": reports, "param": param})
+    return Model(**{**parts, **buffers, "vectors": csr_of_parts(parts["vectors"]), "reports": reports, "param": param})
 
 
 class FittedModel:

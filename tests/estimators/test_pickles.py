@@ -78,6 +78,15 @@ def test_skops_keeps_all_of_a_model(name, options):
     assert again.to_model().reports == model.to_model().reports
 
 
+@pytest.mark.parametrize("gamma", [0.1, np.linspace(0.0, 0.2, X.shape[1])], ids=["one", "each"])
+def test_skops_keeps_a_named_kernel(gamma):
+    io = pytest.importorskip("skops.io")
+    model = libsvmx.SVC(kernel=libsvmx.Kernel.named("rbf", gamma=gamma)).fit(X, Y)
+    raw = io.dumps(model)
+    again = io.loads(raw, trusted=io.get_untrusted_types(data=raw))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
 def test_requested_metadata_survive():
     with sklearn.config_context(enable_metadata_routing=True):
         model = libsvmx.SVC().set_fit_request(sample_weight="weight").set_score_request(sample_weight=True)
