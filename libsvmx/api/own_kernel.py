@@ -33,7 +33,7 @@ ROWS_OF_DIAGONAL = 16
 # Kernels whose argument, |u - v|_1 or (u - v)^2 / (u + v), grows as the features do; others grow as their squares.
 GROWING_AS_FEATURES = (KernelType.LAPLACIAN, KernelType.CHI2)
 # How gammas are shown: of more than 20 the first and the last three.
-SHOWN: Any = {"threshold": 20, "edgeitems": 3, "formatter": {"float": "{:g}".format}}
+SHOWN: Any = {"max_line_width": 1000, "threshold": 20, "edgeitems": 3, "formatter": {"float": "{:g}".format}}
 
 
 class Kernel:
@@ -179,7 +179,7 @@ class Named(Kernel):
         told = {name: repr(getattr(self.spec, name)) for name in kind.uses}
         if self.factors is not None:
             gammas = self.factors if kind in GROWING_AS_FEATURES else self.factors**2
-            told["gamma"] = np.array2string(gammas, max_line_width=np.inf, separator=", ", **SHOWN)
+            told["gamma"] = np.array2string(gammas, separator=", ", **SHOWN)
         return f"Kernel.named({', '.join([repr(kind.keyword), *(f'{name}={value}' for name, value in told.items())])})"
 
     def prepare(self, X: Any) -> NamedRows:
