@@ -476,7 +476,7 @@ def test_no_probabilities(outcomes, p, options, error, message, ax):
 # ---- path --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("svm_type", ["c_svc", "epsilon_svr"])
+@pytest.mark.parametrize("svm_type", ["c_svc", "epsilon_svr", "quantile_svr"])
 def test_path(svm_type, ax):
     path = libsvmx.c_path(HEART, LABELS, 0.1, 10, 3, svm_type=svm_type, gamma=0.05)
     assert path.param.svm_type.name.lower() == svm_type and path.param.C == 0.1
@@ -490,7 +490,24 @@ def test_path(svm_type, ax):
     chosen = path.best_C if path.param.svm_type.is_regression else middle(*path.near_interval)
     assert star.get_marker() == "*" and star.get_xydata().tolist() == [[chosen, path.cv_error(chosen)]]
     assert ax.get_xscale() == "log"
-    assert ax.get_ylabel() == {"c_svc": "error, %", "epsilon_svr": "mean squared error"}[svm_type]
+    assert (
+        ax.get_ylabel()
+        == {"c_svc": "error, %", "epsilon_svr": "mean squared error", "quantile_svr": "mean pinball loss"}[svm_type]
+    )
+
+
+def test_the_band_around_the_error_is_of_each_error(ax):
+    path = libsvmx.c_path(HEART, LABELS, 0.001, 10, 3, gamma=0.05)
+    libsvmx.plot.path(path, ax=ax)
+    (band,) = (each for each in ax.collections if each.get_label() == "error ± 1 SE")
+    across, up = band.get_paths()[0].vertices.T
+    shares = path.cv_error(path.cv_C) / 100
+    assert shares[0] > 1.5 * shares.min()
+    expected = 100 * np.sqrt(shares * (1 - shares) / len(LABELS))
+    for C, share, error in zip(path.cv_C[:-1], shares, expected, strict=False):
+        here = up[across == C]
+        assert here.max() >= 100 * share + error - 1e-9
+        assert np.isclose(here, 100 * share + error).any() and np.isclose(here, 100 * share - error).any()
 
 
 def test_the_method_of_a_path_draws_the_same(ax):

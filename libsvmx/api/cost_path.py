@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -209,8 +208,12 @@ class CostPath:
         """Of ``best_error``, in percent, as of a share of so many rows. Raises ParameterError for regression."""
         if self.param.svm_type.is_regression:
             raise ParameterError("only a path with classes has a standard error")
-        share = self.best_error / 100
-        return 100 * sqrt(share * (1 - share) / len(self._costs.problem))
+        return float(self._standard_errors(self.best_error))
+
+    def _standard_errors(self, errors: Any) -> Any:
+        """Of errors in percent, in percent."""
+        shares = errors / 100
+        return 100 * np.sqrt(shares * (1 - shares) / len(self._costs.problem))
 
     @property
     def near_interval(self) -> tuple[float, float]:

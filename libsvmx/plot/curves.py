@@ -271,7 +271,7 @@ def path(cost_path: Any, *, ax: Any = None) -> Any:
         widest = cost_path.near_interval
         chosen = middle(*widest)
         axes.axvspan(*widest, alpha=0.2, color=EMPHASIS, linewidth=0, label="within 1 SE of the least")
-        band = cost_path.standard_error
+        band = cost_path._standard_errors(error)
         look = {"step": "post", "alpha": 0.2, "color": COLOURS[0], "linewidth": 0}
         axes.fill_between(C, error - band, error + band, label="error ± 1 SE", **look)
     axes.plot(C, error, color=COLOURS[0], drawstyle="default" if regression else "steps-post", label="error")
@@ -286,6 +286,7 @@ def path(cost_path: Any, *, ax: Any = None) -> Any:
     axes.plot([chosen], [cost_path.cv_error(chosen)], label=f"C = {chosen:.3g}", **BEST)
     axes.set_xscale("log")
     axes.set_xlabel("C")
-    axes.set_ylabel("mean squared error" if regression else "error, %")
+    loss = "squared error" if cost_path.param.quantile is None else "pinball loss"
+    axes.set_ylabel(f"mean {loss}" if regression else "error, %")
     axes.legend()
     return axes
