@@ -48,9 +48,11 @@ class EarlyStops(Forwarding):
 def offset_warned(observer: Observer) -> Iterator[EarlyStops]:
     """The observer to work with; for the caller one UserWarning of features far from 0, whatever is trained on them."""
     stops = EarlyStops(observer)
-    yield stops
-    if stops.offset:
-        warn_caller(stops.offset)
+    try:
+        yield stops
+    finally:  # features far from 0 may be why the call fails
+        if stops.offset:
+            warn_caller(stops.offset)
 
 
 @contextmanager

@@ -36,6 +36,16 @@ def test_others_have_no_such_errors(kernel):
     assert not [one for one in plan.warnings if one.kind == "offset"]
 
 
+class Failing(libsvmx.Observer):
+    def solved(self, report):
+        raise RuntimeError("solved")
+
+
+def test_a_training_that_fails_warns_too():
+    with pytest.warns(UserWarning, match="far from 0 for its range"), pytest.raises(RuntimeError, match="solved"):
+        libsvmx.train(X + OFFSET, Y, gamma=0.5, C=10, observer=Failing())
+
+
 THREE = Y + 2 * (X[:, 2] > 5)
 FAR = X + OFFSET
 OPTIONS = {"gamma": 0.5, "C": 10}
