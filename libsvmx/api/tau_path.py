@@ -14,6 +14,7 @@ from libsvmx._train.updating.binary_problem import errors_of_a_path
 from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, check_followed, path_of_all
 from libsvmx.api.arrays import decision_values, parameter_of, problem_of
 from libsvmx.api.cost_path import model_on_the_path, on_the_path, state_to_follow
+from libsvmx.api.kernel_values import n_rows_of
 from libsvmx.api.kernels import KernelRows, asked_for, called
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.enums import SvmType
@@ -110,7 +111,9 @@ class TauPath:
         """
         taus = on_the_path(tau, "tau", self.tau)
         columns = [decision_values(self.model(each), X, threads=threads)[:, 0] for each in taus.reshape(-1).tolist()]
-        return columns[0] if taus.ndim == 0 else np.column_stack(columns)
+        if taus.ndim == 0:
+            return columns[0]
+        return np.column_stack(columns) if columns else np.empty((n_rows_of(X), 0))
 
     def crossing(self, X: Any, tau: Any = None, *, threads: int = 0) -> float:
         """Share of rows at which curves cross: that of a larger tau is below that of a smaller one.

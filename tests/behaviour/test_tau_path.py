@@ -88,6 +88,8 @@ def test_the_share_of_rows_at_which_curves_cross():
     assert path.crossing(case.tests(), [0.45, 0.4]) == pytest.approx((two[:, 1] < two[:, 0]).mean())
     constant = libsvmx.tau_path(np.zeros((9, 1)), np.arange(9.0), 0.1, 0.9)
     assert constant.crossing(np.zeros((2, 1))) == 0
+    assert constant.predict(np.zeros((2, 1)), []).shape == (2, 0)
+    assert constant.crossing(np.zeros((2, 1)), []) == 0
 
 
 def test_what_is_asked_of_a_path():
@@ -111,7 +113,7 @@ def test_what_is_asked_of_a_path():
         ({"tau_min": 0}, ParameterError, "0 < tau_min <= tau_max < 1 is needed"),
         ({"tau_max": 1}, ParameterError, "0 < tau_min <= tau_max < 1 is needed"),
         ({"tau_min": 0.6, "tau_max": 0.5}, ParameterError, "0 < tau_min <= tau_max < 1 is needed"),
-        ({"probability": True}, ParameterError, "no probability estimates"),
+        ({"probability": True}, ParameterError, "^a path has no probability estimates"),
         ({"param": libsvmx.Parameter()}, ParameterError, "one of quantile regression, not of C_SVC"),
         ({"sample_weight": np.zeros(60)}, DataError, "weight"),
         ({"time_limit": 1e-9}, StoppedEarly, "there is no path"),

@@ -263,10 +263,10 @@ def path_of_all(ways: Ways, observer: Observer) -> dict[Pair, PairPath]:
 
 
 def check_followed(param: Parameter) -> None:
-    """Raise ParameterError for a training that has no path along C."""
+    """Raise ParameterError for a training that has no path."""
     if param.svm_type.has_nu:
         raise ParameterError(
             f"a path along C is one of C-SVC, epsilon-SVR or quantile regression, not of {param.svm_type.name}"
         )
     if param.probability:
-        raise ParameterError("a path along C has no probability estimates: they come from cross-validation")
+        raise ParameterError("a path has no probability estimates: they come from cross-validation")
