@@ -113,7 +113,9 @@ def defaults_of(kind: type) -> dict[str, Any]:
 
 def keep_parameters(estimator: Any, given: dict[str, Any]) -> None:
     """What ``__init__`` was given, its ``locals()``, as attributes of the same names."""
-    vars(estimator).update({name: value for name, value in given.items() if name != "self"})
+    for name, value in given.items():
+        if name != "self":
+            setattr(estimator, name, value)
 
 
 def check_parameters(estimator: Any) -> None:

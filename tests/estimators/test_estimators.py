@@ -274,6 +274,20 @@ def test_subclasses_are_checked_too():
     assert Mine(C=2.0).fit(X, Y).score(X, Y) > 0.8
 
 
+def test_properties_of_subclasses_are_set():
+    class Mine(libsvmx.SVC):
+        @property
+        def C(self):
+            return self.halved * 2
+
+        @C.setter
+        def C(self, value):
+            self.halved = value / 2
+
+    made = Mine(C=3.0)
+    assert (made.C, made.halved) == (3.0, 1.5)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_that_need_no_conversion_are_checked(name):
     for bad in (np.nan, np.inf):
