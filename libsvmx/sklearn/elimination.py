@@ -257,7 +257,11 @@ def eliminated(
     given = data.problem
     rows = train[np.asarray(given.rows)].astype(np.int32)
     param = replace(own._parameter(), kernel_type=KernelType.PRECOMPUTED, probability=False)
-    param.solver.require("may_be_seeded")
+    if not param.solver.may_be_seeded:
+        raise ParameterError(
+            f"solver {param.solver.name} cannot start from the coefficients before a feature was left out: "
+            "take solver='smo' for the estimator"
+        )
     rest, known = RemainingFeatures(X, estimator.kernel == "rbf"), None
     while True:
         n, gamma = len(rest.features), 0.0

@@ -21,7 +21,7 @@ from libsvmx.sklearn.input_checks import keep_parameters
 from libsvmx.sklearn.linear import BaseLinear, LinearSVC, LinearSVR, feature_rows
 from libsvmx.sklearn.rows import weights_of
 from libsvmx.sklearn.search import BaseSearch, weights_score
-from libsvmx.sklearn.search_folds import Scores, numbers_of
+from libsvmx.sklearn.search_folds import Scores, check_some_count, numbers_of
 from libsvmx.sklearn.tasks import told_of_each
 
 if TYPE_CHECKING:
@@ -252,7 +252,9 @@ class LinearSearch:
         before = 0.0
         estimator.n_features_in_ = self.X.shape[1]
         tests = self.X[test]
-        own = {"sample_weight": self.weights[test]} if self.weights_score and self.weights is not None else {}
+        of_test = self.weights[test] if self.weights_score and self.weights is not None else None
+        check_some_count(of_test)
+        own = {} if of_test is None else {"sample_weight": of_test}
         for c in np.argsort(self.costs, kind="stable"):
             begun, C = machine.perf_counter(), self.costs[c]
             solutions = [

@@ -170,7 +170,7 @@ def test_a_cross_validation_of_a_regression_and_of_rbf():
         (SVMRFE(NuSVC(kernel="linear")), "the estimator must be an SVC"),
         (SVMRFE(base.BaseEstimator()), "must be|the estimator must be an SVC"),
         (SVMRFE(QuantileSVR(tau=[0.1, 0.9])), "of one function"),
-        (SVMRFE(SVC(kernel="linear", solver="crsvm")), "crsvm"),
+        (SVMRFE(SVC(kernel="linear", solver="crsvm")), "take solver='smo' for the estimator"),
         (SVMRFE(SVC(), step=0), "step"),
         (SVMRFE(SVC(), n_features_to_select=0.05), "n_features_to_select=0.05 of 13 features is less than one"),
         (SVMRFECV(SVC(probability=True), scoring="neg_log_loss"), "scoring='neg_log_loss' needs probabilities"),

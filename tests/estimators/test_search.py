@@ -309,6 +309,18 @@ def test_a_fold_whose_rows_to_score_count_for_nothing():
         FoldSearch(libsvmx.SVC(), *HEART, weights, cv, [1.0], [1.0], None, score_weights=True, n_jobs=1, whole=None)
 
 
+@pytest.mark.parametrize("name", ["SVCCV", "SVRCV", "LinearSVCCV", "LinearSVRCV"])
+def test_every_search_says_so_of_such_a_fold(name):
+    from libsvmx.sklearn.search import weights_score
+
+    if not weights_score(None):
+        pytest.skip("this version of scikit-learn does not weight scores")
+    weights = np.r_[np.zeros(60), np.ones(len(HEART[1]) - 60)]
+    cv = [(np.arange(60, 270), np.arange(60))]
+    with pytest.raises(ValueError, match="rows to score in a fold have sample_weight 0"):
+        getattr(libsvmx, name)(Cs=[1.0], cv=cv).fit(*HEART, weights)
+
+
 def test_a_search_that_trained_no_model_says_so():
     with pytest.raises(ValueError, match="refit=False no model is trained"):
         libsvmx.SVCCV(Cs=[1.0], gammas=[1.0], refit=False).fit(*HEART).predict(HEART[0])
