@@ -95,7 +95,7 @@ def alignment_weights(kernels: Sequence[Any], X: Any, y: Any, *, regression: boo
         first = first or [values[0] for values in K]
         K = [values - at - (values[:, :1] - at[0]) for values, at in zip(K, first, strict=True)]
         if begin == 0:  # squares of large values overflow, those of small ones vanish
-            scale = np.array([np.exp2(-np.frexp(np.abs(values).max())[1]) for values in K])
+            scale = np.array([np.exp2(-max(np.frexp(np.abs(values).max())[1], -1000)) for values in K])
         K = [values * factor for values, factor in zip(K, scale, strict=True)]
         for k, values in enumerate(K):
             means[k, block] = values.mean(axis=1)
