@@ -196,7 +196,7 @@ cdef class CsrMatrix:
         Those that are not kept for good are there as long as what is returned. ``keep``: all are, whether they fit or not.
         """
         cdef const double[:, ::1] block
-        cdef Py_ssize_t k, n = self.n_rows
+        cdef Py_ssize_t k, q = 0, n = self.n_rows
         cdef bint kept
         lent, missing = [], []
         try:
@@ -209,8 +209,9 @@ cdef class CsrMatrix:
                         raise ValueError(f"{len(missing)} rows of {n} kernel values were asked for")
                     kept = keep or self.n_kept + len(missing) <= self.most_kept
                     (self.held if kept else lent).append(values)
-                    for q, k in enumerate(missing):
+                    for k in missing:
                         at[k] = &block[q, 0]
+                        q += 1
                         if kept:
                             self.n_kept += 1
                             svmx_publish_piece(&self.row_at[rows[k]], <const float *>at[k])
