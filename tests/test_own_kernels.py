@@ -359,7 +359,8 @@ def test_a_state_of_a_model():
 
 def test_files_have_precomputed_kernels(tmp_path):
     model = libsvmx.train(WORDS, Y, kernel=Shared())
-    libsvmx.save_model(tmp_path / "model", model)
+    with pytest.warns(UserWarning, match="the file has no kernel"):
+        libsvmx.save_model(tmp_path / "model", model)
     np.testing.assert_allclose(libsvmx.load_model(tmp_path / "model").predict(K_NEW), model.predict(NEW))
     state = libsvmx.train(WORDS, Y, kernel=Shared(), keep_state=True)
     state.save(tmp_path / "state")

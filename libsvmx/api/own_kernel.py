@@ -335,7 +335,10 @@ def as_kernel(given: Any) -> Kernel:
     if isinstance(given, type):
         raise ParameterError(f"a kernel must be an instance or a function: give {given.__name__}(), not the class")
     if not callable(given):
-        raise ParameterError(f"a kernel must be a function of two sets of rows, or a libsvmx.Kernel, not {given!r}")
+        raise ParameterError(
+            "a kernel must be a function of two sets of rows, or a libsvmx.Kernel, such as "
+            f"libsvmx.Kernel.named('rbf', gamma=0.1), not {given!r}"
+        )
     return given if isinstance(given, Kernel) else Function(given)
 
 

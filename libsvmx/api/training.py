@@ -24,7 +24,7 @@ from libsvmx.api.arrays import model_of, parameter_of, problem_of, rand_of, thre
 from libsvmx.api.kernels import asked_for, called, with_all_values
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned
-from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.exceptions import DataError, ParameterError, warn_caller
 from libsvmx.io import modelfile, svmlight
 
 if TYPE_CHECKING:
@@ -305,6 +305,8 @@ def save_model(path: FilePath, model: Model | Fitted) -> None:
     path : str or path-like
         ``-`` is standard output.
     model : Model, or fitted estimator
+        With a kernel of your own, for which a file has no room, the file is a model of a precomputed kernel, and a
+        UserWarning says so; pickles keep the kernel.
 
     Raises
     ------
@@ -321,4 +323,10 @@ def save_model(path: FilePath, model: Model | Fitted) -> None:
     ...     file.readline()
     'svm_type c_svc\\n'
     """
-    modelfile.save_model(os.fspath(path), model_of(model))
+    model = model_of(model)
+    modelfile.save_model(os.fspath(path), model)
+    if model.own_kernel is not None:
+        warn_caller(
+            "the file has no kernel: what is read back is a model of a precomputed kernel, which predicts from kernel "
+            "values with the training rows. Pickle the model to keep its kernel"
+        )
