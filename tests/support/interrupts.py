@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from contextlib import contextmanager
 from functools import cache
 from typing import NamedTuple
@@ -25,7 +26,8 @@ FIRST, NEXT = 0.2, 10.0  # seconds
 def ctrl_c():
     """The block goes on until a KeyboardInterrupt ends it.
 
-    It is pressed again and again: Python drops what is raised while it ends an object that nobody has."""
+    It is pressed again and again: Python drops what is raised while it ends an object that nobody has. A file may be
+    open when it comes, before its ``with`` has begun; Python closes it then, but warns."""
     over = threading.Event()
 
     def press():
@@ -37,7 +39,8 @@ def ctrl_c():
     presser = threading.Thread(target=press)
     presser.start()
     try:
-        with pytest.raises(KeyboardInterrupt):
+        with warnings.catch_warnings(), pytest.raises(KeyboardInterrupt):
+            warnings.simplefilter("ignore", ResourceWarning)
             yield
     finally:
         over.set()
