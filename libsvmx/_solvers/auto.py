@@ -1,12 +1,12 @@
-"""Solver auto: LIBSVM's steps while they make progress, and then another solver.
+"""Solver auto: SMO while its KKT gap falls fast enough, then a solver that needs fewer steps.
 
-A step of SMO changes two variables and is cheap, so SMO is fastest wherever some dozens of steps for each variable
-will do. Large C on rows that lie close together takes thousands for each. That shows early: after a quarter of a step,
-one or two the KKT gap is larger than at the start, or after four or twenty it has not fallen fast enough to come to the
-end soon. The path of optima from a small C is fastest then, where few variables are free; else working sets that are
-solved as a whole, by least squares; or by pair steps in cache, where too many variables are free for a factor. With a
-linear kernel of few features an interior point takes about as long whatever C is, so SMO goes on as long as its gap
-falls so fast that what is left would take no longer, its kernel rows included.
+SMO's steps are cheap: up to some dozens per variable it is the fastest solver. A large C on rows that lie close
+together takes thousands per variable, which shows early: the gap grows, or falls too slowly. Then follows
+
+    crsvm                      linear kernel, few features: its time hardly depends on C
+    path from a small C        few free variables
+    irwls                      working sets solved by least squares, up to ``max_free`` free variables
+    chunked                    working sets solved by pair steps in cache, with more
 """
 
 from __future__ import annotations
@@ -29,75 +29,72 @@ if TYPE_CHECKING:
 
     Attempt = Callable[[Control], DualSolution]
 
-# Where crsvm is taken: so many features at most, and rows for each.
-MOST_FEATURES = 1000
-ROWS_FOR_FEATURE = 2
-# Its work in values read by a step of SMO, about a fifth of a nanosecond each. About so many iterations; in each, for a
-# row: for each product of two of its entries, dense and sparse, for each entry, and besides. a9a takes 95, the
-# formula says 123, letter 80 and 82, madelon 5,350 and 6,810, mushrooms 170 and 192. Then for each product of three
-# features, a factorisation, and besides, most of it Python.
-ITERATIONS, OF_DENSE, OF_SPARSE, OF_ENTRY, OF_ROW = 25, 1 / 40, 1 / 4, 1.0, 60.0
-OF_FACTOR, OF_ITERATION = 1 / 12, 1e6
-# Work of SMO in the same unit: for a step besides the values of the rows that it reads, and for a kernel value of them:
-# of rows of 0 and 1, else for each entry, dense and sparse, and besides.
-OF_STEP, OF_BINARY, OF_DENSE_ENTRY, OF_SPARSE_ENTRY, OF_VALUE = 250, 2.0, 1 / 9, 1 / 2, 3.0
+# crsvm is an alternative up to this number of features, with at least this many rows per feature.
+MAX_FEATURES = 1000
+ROWS_PER_FEATURE = 2
+# Work of crsvm, in values read by an SMO step (about 0.2 ns each). In each of its iterations (about 25): per row, for
+# each product of two entries (dense, sparse), each entry, and the row itself (measured: a9a 95, the formula says 123;
+# letter 80, 82; madelon 5,350, 6,810; mushrooms 170, 192); per d^3 of the factorisation; and a constant, mostly Python.
+CRSVM_ITERATIONS, PER_DENSE_PRODUCT, PER_SPARSE_PRODUCT, PER_ENTRY, PER_ROW = 25, 1 / 40, 1 / 4, 1.0, 60.0
+PER_CUBE, PER_ITERATION = 1 / 12, 1e6
+# Work of SMO in the same unit: of a step, beside the values that it reads; of a kernel value of binary rows, else per
+# entry (dense, sparse) and the value itself.
+PER_STEP, PER_BINARY_VALUE, PER_DENSE_ENTRY, PER_SPARSE_ENTRY, PER_VALUE = 250, 2.0, 1 / 9, 1 / 2, 3.0
 
 
 @record(frozen=True)
 class ChoicePolicy:
-    """When SMO is looked at, when it is said not to get on, and who goes on then.
+    """When SMO's gap is checked, what is too slow, and which solver takes over.
+
+    Steps are per variable where not said otherwise, gap ratios are to the initial gap.
 
     Attributes
     ----------
-    glance : two floats         after so many steps for each variable, if the gap is at least so many times that of the
-        start, the path from a small C is followed, where there is one, if its margin is small
-    most_in_margin : pairs of float      it is small if SMO, at the small C, has so many free variables at most after so
-        many steps for each, and of all variables a share of ``of_margin`` besides
-    of_margin : float
-    looks : pairs of float      after so many steps for each variable; SMO does not get on if its gap is more than so
-        many times that of the start; 0: it is over
-    fewest : int                steps are counted for so many variables at least, since what the others need takes a
-        while to load
-    later_looks : floats        then, too; it does not get on if the gap would need more than ``soon`` more steps for
-        each variable, and ``soon_in_all``, should it go on falling as it has
-    patience : float            after so many steps for each variable another solver goes on in any case
-    smo_gets_on : float         up to this product of the largest bound and the largest kernel value there is no look
-        but that after ``patience``
-    linear_gets_on : float      the same with a linear kernel, of up to ``few_rows`` rows, times these: SMO is about as
-        fast as CRSVM there, and faster where it solves many such problems at once
-    wide_gets_on : float        instead of it, where there are more features than rows: a plane separates these, unless
-        features depend on others, and SMO comes to it in as many steps at any larger C
+    first_check : (steps, gap ratio)      if the gap is at least ratio x the initial one, try the path from a small C
+    max_margin : pairs of (steps, rows)   the path is taken only if SMO at the small C has, after these steps, at most
+        rows + ``margin_share`` x variables that are free
+    margin_share : float
+    checks : pairs of (steps, gap ratio)  SMO is too slow if the gap is at least ratio x the initial one; 0 ends it
+    min_variables : int                   steps are counted for at least this many variables (import time of the others)
+    late_checks : steps                   SMO is too slow if, at the rate so far, the gap needs more than
+        ``max_steps_left`` more steps, and more than ``max_total_steps_left`` over all variables
+    max_steps_per_variable : float        SMO ends after this many
+    smo_alone : float                     up to this (largest bound) x (largest kernel value), only the last check
+    linear_smo_alone : float              the same x rows, with a linear kernel and up to ``few_rows`` rows: SMO is
+        about as fast as crsvm there, and faster in a queue
+    wide_smo_alone : float                the same with more features than rows, which a plane usually separates: SMO's
+        steps then hardly depend on C
     few_rows : int
-    linear_looks : floats       with a linear kernel of few features, SMO is looked at after as many steps as take such
-        shares of the time that CRSVM needs; it does not get on if what is left would take longer than CRSVM, should
-        the gap go on falling as it has. After the last one it is over
-    most_free : int             IRWLS factors matrices of the free variables. Where more are free, the gap must be
-        ``much_worse`` times that of the start for it to be faster than SMO, and Chunked goes on after the last look
-    least_squares, by_pairs : Solver or None      who goes on; None: IRWLS and Chunked as they are
+    linear_checks : floats                with crsvm as the alternative, checks after these multiples of the steps that
+        cost as much as crsvm; SMO is too slow if, at the rate so far, the rest costs more than crsvm; the last ends SMO
+    max_free : int                        irwls factors matrices over the free variables; with more of them, SMO is too
+        slow only above ``ratio_many_free`` x the initial gap, and chunked follows the last check
+    ratio_many_free : float
+    least_squares, by_pairs : Solver or None      the solvers that take over; None: IRWLS() and Chunked()
     """
 
-    glance: tuple[float, float] = (0.25, 4.0)
-    most_in_margin: tuple[tuple[float, float], ...] = ((0.25, 350), (2, 210), (8, 50))
-    of_margin: float = 1 / 40
-    looks: tuple[tuple[float, float], ...] = ((0.5, 3.0), (1, 3.0), (2, 1.5))
-    fewest: int = 2500
-    later_looks: tuple[float, ...] = (4, 20)
-    soon: float = 24
-    soon_in_all: float = 30_000
-    patience: float = 200
-    smo_gets_on: float = 100.0
-    linear_gets_on: float = 5e4
-    wide_gets_on: float = 1e8
+    first_check: tuple[float, float] = (0.25, 4.0)
+    max_margin: tuple[tuple[float, float], ...] = ((0.25, 350), (2, 210), (8, 50))
+    margin_share: float = 1 / 40
+    checks: tuple[tuple[float, float], ...] = ((0.5, 3.0), (1, 3.0), (2, 1.5))
+    min_variables: int = 2500
+    late_checks: tuple[float, ...] = (4, 20)
+    max_steps_left: float = 24
+    max_total_steps_left: float = 30_000
+    max_steps_per_variable: float = 200
+    smo_alone: float = 100.0
+    linear_smo_alone: float = 5e4
+    wide_smo_alone: float = 1e8
     few_rows: int = 2500
-    linear_looks: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0, 2.0)
-    most_free: int = 2500
-    much_worse: float = 5.0
+    linear_checks: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0, 2.0)
+    max_free: int = 2500
+    ratio_many_free: float = 5.0
     least_squares: Solver | None = None
     by_pairs: Solver | None = None
 
-    def most_steps(self, size: int) -> int:
-        """How many steps SMO has over so many variables."""
-        return int(self.patience * max(size, self.fewest))
+    def max_steps(self, size: int) -> int:
+        """Steps that SMO has for ``size`` variables."""
+        return int(self.max_steps_per_variable * max(size, self.min_variables))
 
 
 @record(frozen=True)
@@ -113,10 +110,10 @@ class Auto(Solver):
     def queued_up_to(self, kernel_type: KernelType, n_rows: int, n_features: int) -> float:
         policy = self.policy
         if kernel_type != KernelType.LINEAR:
-            return policy.smo_gets_on
+            return policy.smo_alone
         if n_rows > policy.few_rows:
             return 0.0
-        return (policy.wide_gets_on if n_features > n_rows else policy.linear_gets_on) / max(n_rows, 1)
+        return (policy.wide_smo_alone if n_features > n_rows else policy.linear_smo_alone) / max(n_rows, 1)
 
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
@@ -127,30 +124,31 @@ class Auto(Solver):
         limit = self.queued_up_to(KernelType(kernel.kind), kernel.n, features)
         if inf in dual.upper:
             solution = SMO().solve(dual, kernel, budget_bytes, control, threads)
-            return chosen(checked(solution, dual, kernel, control), SMO.name)
-        gets_on_alone = largest_product(dual, kernel) <= limit
-        if gets_on_alone or not (are_few(features, kernel.n) and dual.is_of_hinges()):
-            features = 0  # crsvm is not taken
+            return named(checked(solution, dual, kernel, control), SMO.name)
+        smo_alone = largest_product(dual, kernel) <= limit
+        if smo_alone or not (are_few(features, kernel.n) and dual.is_of_hinges()):
+            features = 0  # no crsvm
         early = control.part(control.eps, 0, control.tell)
-        smo = smo_of(dual, kernel, budget_bytes, early, threads)
-        first = first_gap(dual)
-        if not (gets_on_alone or features or control.max_iter) and looks_hard(self.policy, smo, first, dual, kernel):
-            exact = along_path(self.policy, dual, kernel, budget_bytes, control, threads)
+        smo = smo_from(dual, kernel, budget_bytes, early, threads)
+        initial = initial_gap(dual)
+        may_follow_path = not (smo_alone or features or control.max_iter)
+        if may_follow_path and grows_at_once(self.policy, smo, initial, dual, kernel):
+            exact = solved_by_path(self.policy, dual, kernel, budget_bytes, control, threads)
             if exact:
                 early.read_out()
-                return chosen(exact, "smo, path")
-        looks = last_look(self.policy, dual) if gets_on_alone else looks_of(self.policy, dual)
+                return named(exact, "smo, path")
+        checks = last_check(self.policy, dual) if smo_alone else all_checks(self.policy, dual)
         if features:
             density = nonzeros / kernel.matrix.n_rows
-            steps = steps_for_features(kernel.n, dual.size, density, features, kernel.binary)
-            looks = linear_looks(self.policy, steps)
-        found, is_hard = run(smo, looks, first, early, control.max_iter)
-        solution = chosen(checked(found, dual, kernel, early), SMO.name)
+            steps = crsvm_in_steps(kernel.n, dual.size, density, features, kernel.binary)
+            checks = linear_checks(self.policy, steps)
+        found, too_slow = run(smo, checks, initial, early, control.max_iter)
+        solution = named(checked(found, dual, kernel, early), SMO.name)
         early.read_out()
-        has_grown = is_hard and smo.gap >= first
+        has_grown = too_slow and smo.gap >= initial
         del smo  # and its kernel rows
         for name, attempt in attempts(
-            self.policy, dual, solution, is_hard, has_grown, features, kernel, budget_bytes, threads
+            self.policy, dual, solution, too_slow, has_grown, features, kernel, budget_bytes, threads
         ):
             left = control.max_iter - solution.iterations if control.max_iter else inf
             if left <= 0 or solution.status not in (SolveStatus.ITERATION_LIMIT, SolveStatus.ROUNDING):
@@ -158,112 +156,108 @@ class Auto(Solver):
             part = control.part(control.eps, int(left) if left < inf else 0, control.tell)
             found = attempt(part)
             part.read_out()
-            solution = after(solution, found, name)
+            solution = combined(solution, found, name)
         return solution
 
 
-class Looks(NamedTuple):
-    """When SMO is looked at.
+class Checks(NamedTuple):
+    """When SMO's gap is checked.
 
     Attributes
     ----------
-    at : tuple of pairs of float      steps in all, with how many times the first gap its gap may be, 1 where it must
-        also fall fast enough, and 0 where it is over
-    most_left : float                 it falls fast enough if so many more steps lead to the end
-    most_free : float                 where more variables are free, the gap may be ``much_worse`` times the first
-    much_worse : float
+    at : tuple of (steps, gap ratio)      steps over all variables; SMO is too slow above ratio x the initial gap; at 1
+        its rate counts, too, and 0 ends SMO
+    max_left : float                      SMO is too slow if, at the rate so far, it needs more steps than these
+    max_free, ratio_many_free : float     as of ChoicePolicy
     """
 
     at: tuple[tuple[float, float], ...]
-    most_left: float
-    most_free: float = inf
-    much_worse: float = inf
+    max_left: float
+    max_free: float = inf
+    ratio_many_free: float = inf
 
 
-def looks_of(policy: ChoicePolicy, dual: DualProblem) -> Looks:
-    """Those at most problems."""
-    unit = max(dual.size, policy.fewest)
-    early = (*policy.looks, *((count, 1.0) for count in policy.later_looks))
-    at = (*((count * unit, most) for count, most in early), (policy.most_steps(dual.size), 0.0))
-    most_left = max(policy.soon_in_all, policy.soon * dual.size)
-    return Looks(at, most_left, policy.most_free, policy.much_worse)
+def all_checks(policy: ChoicePolicy, dual: DualProblem) -> Checks:
+    """Those without crsvm as an alternative."""
+    unit = max(dual.size, policy.min_variables)
+    early = (*policy.checks, *((steps, 1.0) for steps in policy.late_checks))
+    at = (*((steps * unit, ratio) for steps, ratio in early), (policy.max_steps(dual.size), 0.0))
+    max_left = max(policy.max_total_steps_left, policy.max_steps_left * dual.size)
+    return Checks(at, max_left, policy.max_free, policy.ratio_many_free)
 
 
-def last_look(policy: ChoicePolicy, dual: DualProblem) -> Looks:
-    """That where SMO is expected to get on."""
-    return Looks(((policy.most_steps(dual.size), 0.0),), inf)
+def last_check(policy: ChoicePolicy, dual: DualProblem) -> Checks:
+    return Checks(((policy.max_steps(dual.size), 0.0),), inf)
 
 
-def linear_looks(policy: ChoicePolicy, steps: float) -> Looks:
-    """Those where so many steps take as long as crsvm."""
-    *shares, last = policy.linear_looks
-    return Looks((*((share * steps, 1.0) for share in shares), (last * steps, 0.0)), steps)
+def linear_checks(policy: ChoicePolicy, steps: float) -> Checks:
+    """``steps``: those that cost as much as crsvm."""
+    *shares, last = policy.linear_checks
+    return Checks((*((share * steps, 1.0) for share in shares), (last * steps, 0.0)), steps)
 
 
-def first_gap(dual: DualProblem) -> float:
-    """The gap that SMO starts from; of another start than nothing, that of the nu formulations or a seed, it is not
-    known: infinite."""
+def initial_gap(dual: DualProblem) -> float:
+    """KKT gap at a cold start; infinite for other starts (nu formulations, seeds), of which it is not known."""
     from libsvmx._problem.dual import kkt_gap
 
     return inf if any(dual.beta) else kkt_gap(dual.beta, dual.linear, dual.lower, dual.upper, dual.group)
 
 
-def looks_hard(policy: ChoicePolicy, smo: Smo, first: float, dual: DualProblem, kernel: Kernel) -> bool:
-    """Whether the gap has grown at once; SMO makes steps up to the glance. False where no path leads to the optimum."""
+def grows_at_once(policy: ChoicePolicy, smo: Smo, initial: float, dual: DualProblem, kernel: Kernel) -> bool:
+    """Let SMO go on to the first check; whether its gap has grown. False where no path leads to the optimum."""
     from libsvmx._solvers.path.from_small_cost import growth, leads_there
 
-    if not (first < inf and leads_there(dual, kernel) and growth(dual, kernel) > 1.0):
+    if not (initial < inf and leads_there(dual, kernel) and growth(dual, kernel) > 1.0):
         return False
-    steps_each, most = policy.glance
-    return not smo.advance(int(steps_each * dual.size)) and smo.gap >= most * first
+    steps, ratio = policy.first_check
+    return not smo.advance(int(steps * dual.size)) and smo.gap >= ratio * initial
 
 
-def along_path(
+def solved_by_path(
     policy: ChoicePolicy, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
 ) -> DualSolution | None:
-    """The optimum by the path from a small C, or None: its margin is not small, it is lost, or it is time to stop."""
+    """The optimum by the path from a small C; None if its margin is too large, or it is lost or stopped."""
     from libsvmx._problem.dual import kkt_gap
     from libsvmx._solvers.path import from_small_cost
     from libsvmx._solvers.path.path import PathLost
     from libsvmx.exceptions import Stopped
 
-    half = budget_bytes / 2  # SMO, which may go on, has its kernel rows
-    of_factor = max(half, from_small_cost.LEAST_FACTOR)
-    limits = tuple((steps, most + policy.of_margin * dual.size) for steps, most in policy.most_in_margin)
+    half = budget_bytes / 2  # the other half holds the rows of SMO, which may go on
+    factor_bytes = max(half, from_small_cost.LEAST_FACTOR)
+    limits = tuple((steps, rows + policy.margin_share * dual.size) for steps, rows in policy.max_margin)
     try:
-        exact = from_small_cost.solve(dual, kernel, half, of_factor, control, threads, limits)
+        exact = from_small_cost.solve(dual, kernel, half, factor_bytes, control, threads, limits)
     except (PathLost, Stopped):
         return None
     gap = kkt_gap(exact.beta, exact.scores, dual.lower, dual.upper, dual.group)
     return exact if gap <= control.eps else None
 
 
-def run(smo: Smo, looks: Looks, first: float, control: Control, max_iter: int) -> tuple[DualSolution, bool]:
-    """SMO to the optimum, or to where a look says that it does not get on; and whether one has. ``first``: its first
-    gap.
+def run(smo: Smo, checks: Checks, initial: float, control: Control, max_iter: int) -> tuple[DualSolution, bool]:
+    """Run SMO to the optimum or to a check that it fails; returns the solution and whether SMO is too slow.
 
-    The looks change no step.
+    ``initial``: the initial gap. The checks alter no step.
     """
     converged = False
-    for count, most in looks.at:
+    for count, ratio in checks.at:
         steps = int(count)
         limit = min(steps, max_iter or steps)
         converged = smo.advance(limit)
-        if converged or control.stopped or limit < steps or most == 0:
+        if converged or control.stopped or limit < steps or ratio == 0:
             break
-        if first < inf:
-            factor = most if smo.n_free <= looks.most_free else looks.much_worse
-            if not gets_on(first, smo.gap, limit, factor, looks.most_left, control.eps):
+        if initial < inf:
+            limit_ratio = ratio if smo.n_free <= checks.max_free else checks.ratio_many_free
+            if not fast_enough(initial, smo.gap, limit, limit_ratio, checks.max_left, control.eps):
                 return smo.finish(converged), True
     return smo.finish(converged), False
 
 
-def gets_on(first: float, gap: float, steps: int, most: float, most_left: float, eps: float) -> bool:
-    """Whether the gap after so many steps is below ``most`` times the first; where that is 1, whether it falls so fast
-    that it comes to ``eps`` within ``most_left`` more."""
-    if gap >= most * first:
+def fast_enough(initial: float, gap: float, steps: int, ratio: float, max_left: float, eps: float) -> bool:
+    """Whether the gap after ``steps`` is below ratio x ``initial`` and, at a ratio of 1, will reach eps within
+    ``max_left`` more, if it goes on to fall geometrically."""
+    if gap >= ratio * initial:
         return False
-    return most > 1 or steps * log(gap / eps) < most_left * log(first / gap)
+    return ratio > 1 or steps * log(gap / eps) < max_left * log(initial / gap)
 
 
 def largest_product(dual: DualProblem, kernel: Kernel) -> float:
@@ -272,7 +266,7 @@ def largest_product(dual: DualProblem, kernel: Kernel) -> float:
 
 
 def nonzeros_of(kernel: Kernel) -> tuple[int, int]:
-    """Nonzeros and features of all rows, where the kernel is linear; else 0 and 0."""
+    """Nonzeros and features of all rows with a linear kernel, else 0 and 0."""
     if kernel.kind != KernelType.LINEAR:
         return 0, 0
     from libsvmx._core.matrix import count_nonzeros
@@ -282,40 +276,40 @@ def nonzeros_of(kernel: Kernel) -> tuple[int, int]:
 
 
 def are_few(n_features: int, n_rows: int) -> bool:
-    """Whether the features are so few that crsvm may be faster than SMO."""
-    return n_features <= min(MOST_FEATURES, n_rows // ROWS_FOR_FEATURE)
+    """Whether crsvm may be faster than SMO."""
+    return n_features <= min(MAX_FEATURES, n_rows // ROWS_PER_FEATURE)
 
 
-def steps_for_features(n: int, variables: int, nonzeros: float, n_features: int, binary: bool) -> int:
-    """Steps of SMO that take about as long as crsvm, with two new kernel rows each until there are all n of them.
+def crsvm_in_steps(n: int, variables: int, nonzeros: float, n_features: int, binary: bool) -> int:
+    """SMO steps that cost about as much as crsvm. A step computes two kernel rows until all n are there.
 
-    ``variables``: n, of epsilon-SVR 2 n; ``nonzeros``: of a row, in the mean; ``binary``: they are 1
+    ``variables``: n, in epsilon-SVR 2 n; ``nonzeros``: mean per row; ``binary``: all are 1
     """
-    dense = is_dense(nonzeros, n_features)  # then zeros are worked on, too
-    of_rows = n * work_of_row(nonzeros, n_features) + (variables - n) * OF_ROW
-    work = ITERATIONS * (of_rows + OF_FACTOR * n_features**3 + OF_ITERATION)
-    of_value = OF_VALUE + (OF_DENSE_ENTRY * n_features if dense else OF_SPARSE_ENTRY * nonzeros)
-    of_step, of_rows = variables + OF_STEP, 2 * n * (OF_BINARY if binary else of_value)
+    dense = is_dense(nonzeros, n_features)
+    of_rows = n * crsvm_row_work(nonzeros, n_features) + (variables - n) * PER_ROW
+    work = CRSVM_ITERATIONS * (of_rows + PER_CUBE * n_features**3 + PER_ITERATION)
+    of_value = PER_VALUE + (PER_DENSE_ENTRY * n_features if dense else PER_SPARSE_ENTRY * nonzeros)
+    of_step, of_rows = variables + PER_STEP, 2 * n * (PER_BINARY_VALUE if binary else of_value)
     steps = work / (of_step + of_rows)
     return int(steps if 2 * steps <= n else (work - n / 2 * of_rows) / of_step)
 
 
-def work_of_row(nonzeros: float, n_features: int) -> float:
-    """What a row is in an iteration of crsvm."""
+def crsvm_row_work(nonzeros: float, n_features: int) -> float:
+    """Work of one row in an iteration of crsvm."""
     if is_dense(nonzeros, n_features):
-        return OF_DENSE * n_features**2 + OF_ENTRY * n_features + OF_ROW
-    return OF_SPARSE * nonzeros**2 + OF_ENTRY * nonzeros + OF_ROW
+        return PER_DENSE_PRODUCT * n_features**2 + PER_ENTRY * n_features + PER_ROW
+    return PER_SPARSE_PRODUCT * nonzeros**2 + PER_ENTRY * nonzeros + PER_ROW
 
 
 def is_dense(nonzeros: float, n_features: int) -> bool:
-    """Whether crsvm takes the rows as dense ones."""
+    """Whether crsvm stores the rows densely."""
     from libsvmx._core.matrix import DENSE_SHARE
 
     return nonzeros >= DENSE_SHARE * n_features
 
 
-def smo_of(dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int) -> Smo:
-    """SMO from the scores of ``dual``, or from nothing."""
+def smo_from(dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int) -> Smo:
+    """SMO, warm if ``dual`` has scores."""
     if dual.scores is None:
         from libsvmx._solvers.smo.smo import Smo
 
@@ -329,35 +323,35 @@ def attempts(
     policy: ChoicePolicy,
     dual: DualProblem,
     solution: DualSolution,
-    is_hard: bool,
+    too_slow: bool,
     has_grown: bool,
     n_features: int,
     kernel: Kernel,
     budget_bytes: float,
     threads: int,
 ) -> Iterator[tuple[str, Attempt]]:
-    """What goes on where SMO has come to a limit, one after the other: the names of solvers, and what solves.
+    """Name and call of each solver that takes over from SMO, in turn.
 
-    Where the gap has grown (``has_grown``), nothing is a better start than what SMO has come to.
+    ``has_grown``: SMO's gap has, so a cold start is better than SMO's end.
     """
     from libsvmx._solvers.decomposition.solver import IRWLS, Chunked
 
     if n_features:
-        yield "crsvm", lambda control: by_features(dual, kernel, control, threads)
+        yield "crsvm", lambda control: solved_by_features(dual, kernel, control, threads)
     n_free = sum(lower < beta < upper for beta, lower, upper in zip(solution.beta, dual.lower, dual.upper, strict=True))
     least_squares, by_pairs = policy.least_squares or IRWLS(), policy.by_pairs or Chunked()
-    other = least_squares if is_hard or n_free <= policy.most_free else by_pairs
+    other = least_squares if too_slow or n_free <= policy.max_free else by_pairs
     start = dual.changed(beta=solution.beta, scores=solution.scores, rounded=True)
     starts = [dual, start] if has_grown else [start, dual]
     yield other.name, lambda control: other.solve(starts[0], kernel, budget_bytes, control, threads)
-    if dual.scores is None:  # where rounding leads astray from the one start it may not from the other
+    if dual.scores is None:  # rounding that stops a solve from one start may not from the other
         yield other.name, lambda control: other.solve(starts[1], kernel, budget_bytes, control, threads)
         if other is not by_pairs:
             yield by_pairs.name, lambda control: by_pairs.solve(dual, kernel, budget_bytes, control, threads)
 
 
-def by_features(dual: DualProblem, kernel: Kernel, control: Control, threads: int) -> DualSolution:
-    """The solution by crsvm, with the features of the rows."""
+def solved_by_features(dual: DualProblem, kernel: Kernel, control: Control, threads: int) -> DualSolution:
+    """The optimum by crsvm."""
     from libsvmx._core.memory import load_blas, threads_that_fit
     from libsvmx._core.stopping import Leeway
 
@@ -369,13 +363,12 @@ def by_features(dual: DualProblem, kernel: Kernel, control: Control, threads: in
     return CRSVM().solve_features(dual, rows, control, threads_that_fit(threads), lambda line: None)
 
 
-def chosen(solution: DualSolution, name: str) -> DualSolution:
-    """The solution with the name of its solver."""
-    return after(None, solution, name)
+def named(solution: DualSolution, name: str) -> DualSolution:
+    return combined(None, solution, name)
 
 
-def after(first: DualSolution | None, second: DualSolution, name: str) -> DualSolution:
-    """The second solution, or the first where that is better and neither has ended well, with the work of both."""
+def combined(first: DualSolution | None, second: DualSolution, name: str) -> DualSolution:
+    """The second solution, or the first if that is better and the second has not converged; the work of both."""
     if first is None:
         return second.changed(chosen=name)
     best = first if second.status != SolveStatus.CONVERGED and first.objective < second.objective else second
@@ -383,7 +376,7 @@ def after(first: DualSolution | None, second: DualSolution, name: str) -> DualSo
         status=second.status,
         iterations=first.iterations + second.iterations,
         rows_computed=first.rows_computed + second.rows_computed,
-        values_computed=max(first.values_computed, second.values_computed),  # the kernel counts them
+        values_computed=max(first.values_computed, second.values_computed),  # a count of the kernel, over both
         subproblems=first.subproblems + second.subproblems,
         fallbacks=first.fallbacks + second.fallbacks,
         chosen=f"{first.chosen}, {second.chosen or name}",

@@ -205,9 +205,9 @@ def solver_of(problem: Problem, param: Parameter, largest: int) -> tuple[str, st
     return name, "it begins with smo, and looks early whether irwls or chunked is faster", product
 
 
-def smo_gets_on(param: Parameter) -> float:
-    """Up to which product of the largest bound and the largest kernel value auto takes smo, or would take it."""
-    return auto_of(param).policy.smo_gets_on
+def smo_alone_up_to(param: Parameter) -> float:
+    """Largest bound times largest kernel value up to which auto takes, or would take, smo alone."""
+    return auto_of(param).policy.smo_alone
 
 
 def auto_of(param: Parameter) -> Auto:
@@ -367,7 +367,7 @@ def is_for_crsvm(plan: TrainingPlan) -> bool:
 
 def of_steps(plan: TrainingPlan, product: float) -> Iterator[Advice]:
     """A large C with a solver that takes many small steps then."""
-    many = smo_gets_on(plan.param) < product < inf
+    many = smo_alone_up_to(plan.param) < product < inf
     if plan.param.solver.name == "smo" and many and not plan.param.has_infinite_cost:
         yield Advice(
             "steps",

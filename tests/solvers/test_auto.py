@@ -12,7 +12,7 @@ from support.judge import Judge
 import libsvmx
 from libsvmx._core.records import replace
 from libsvmx._problem.dual import DualProblem, DualSolution
-from libsvmx._solvers.auto import Auto, ChoicePolicy, steps_for_features, work_of_row
+from libsvmx._solvers.auto import Auto, ChoicePolicy, crsvm_in_steps, crsvm_row_work
 from libsvmx._solvers.decomposition.solver import IRWLS
 from libsvmx.enums import SolveStatus
 
@@ -21,12 +21,12 @@ IRIS, SPECIES = load("iris.scale")
 KINDS = ("C_SVC", "NU_SVC", "ONE_CLASS", "EPSILON_SVR", "NU_SVR")
 
 
-# SMO has twenty steps in all, and then is said not to get on; with a linear kernel so many as crsvm would take anyway.
-SOON = ChoicePolicy(fewest=1000, looks=((0.02, 0.0),), later_looks=(0.02,), linear_looks=(4e-4,), smo_gets_on=0)
+# SMO ends after twenty steps as too slow; with a linear kernel after a small share of crsvm's work.
+SOON = ChoicePolicy(min_variables=1000, checks=((0.02, 0.0),), late_checks=(0.02,), linear_checks=(4e-4,), smo_alone=0)
 
 
 # No path but from irwls.
-NO_GLANCE = ChoicePolicy(glance=(0.25, inf))
+NO_FIRST_CHECK = ChoicePolicy(first_check=(0.25, inf))
 
 
 def auto_by(known=SOON, **changes):
@@ -46,7 +46,7 @@ def same(model, other, rows=HEART):
     np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-4)
 
 
-def test_smo_alone_where_it_gets_on():
+def test_smo_alone_where_it_is_fast_enough():
     model = libsvmx.train(HEART, LABELS, solver="auto", C=10)
     smo = libsvmx.train(HEART, LABELS, C=10)
     assert chosen(model) == ["smo"]
@@ -55,10 +55,10 @@ def test_smo_alone_where_it_gets_on():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("most_free", "name"), [(SOON.most_free, "irwls"), (-1, "chunked")])
-def test_another_goes_on(kind, most_free, name):
+@pytest.mark.parametrize(("max_free", "name"), [(SOON.max_free, "irwls"), (-1, "chunked")])
+def test_another_goes_on(kind, max_free, name):
     options = {"svm_type": kind, "eps": 1e-7, "gamma": 0.1}
-    model = libsvmx.train(HEART, LABELS, solver=auto_by(most_free=most_free), **options)
+    model = libsvmx.train(HEART, LABELS, solver=auto_by(max_free=max_free), **options)
     # of one-class the last gap is left to a path
     assert chosen(model) == [f"smo, {name}{', path' if kind == 'ONE_CLASS' and name == 'irwls' else ''}"]
     same(model, libsvmx.train(HEART, LABELS, **options))
@@ -111,7 +111,7 @@ def test_it_ends_at_every_cost(name, C):
     assert judge.gap(beta) <= 2e-3
 
 
-@pytest.mark.parametrize(("solver", "names"), [("irwls", "irwls, path"), (Auto(NO_GLANCE), "smo, irwls, path")])
+@pytest.mark.parametrize(("solver", "names"), [("irwls", "irwls, path"), (Auto(NO_FIRST_CHECK), "smo, irwls, path")])
 def test_the_path_from_a_small_cost_where_least_squares_take_too_long(solver, names):
     X, y = crescents(800)
     model = libsvmx.train(X, y, solver=solver, C=1e8, gamma=1.0)
@@ -122,10 +122,10 @@ def test_the_path_from_a_small_cost_where_least_squares_take_too_long(solver, na
 
 
 def test_the_path_where_the_gap_has_grown_at_once():
-    """SMO makes its steps up to the glance, and then those at the small C, which count, too."""
+    """SMO makes its steps up to the first check, and then those at the small C, which count, too."""
     X, y = crescents(800)
     options = {"C": 1e4, "gamma": 1.0, "eps": 1e-6}
-    model, other = (libsvmx.train(X, y, solver=solver, **options) for solver in ("auto", Auto(NO_GLANCE)))
+    model, other = (libsvmx.train(X, y, solver=solver, **options) for solver in ("auto", Auto(NO_FIRST_CHECK)))
     assert chosen(model) == ["smo, path"]
     assert model.reports[0].iterations > 0.25 * 800
     same(model, other, X)
@@ -135,12 +135,12 @@ def test_the_path_where_the_gap_has_grown_at_once():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"glance": (0.25, 1e9)}, {"glance": (0.25, 4.0), "most_in_margin": ((0.25, 5),), "of_margin": 0.0}],
+    [{"first_check": (0.25, 1e9)}, {"first_check": (0.25, 4.0), "max_margin": ((0.25, 5),), "margin_share": 0.0}],
 )
 def test_no_path_where_the_gap_is_small_or_the_margin_is_large(changes):
-    """Then SMO goes on as if nothing had been looked at."""
+    """Then SMO goes on as if nothing had been checked."""
     X, y = crescents(400)
-    models = [libsvmx.train(X, y, solver=Auto(policy), C=1e4) for policy in (ChoicePolicy(**changes), NO_GLANCE)]
+    models = [libsvmx.train(X, y, solver=Auto(policy), C=1e4) for policy in (ChoicePolicy(**changes), NO_FIRST_CHECK)]
     assert chosen(models[0]) == chosen(models[1])
     assert "path" not in chosen(models[0])[0]
     assert bytes(models[0].coef) == bytes(models[1].coef)
@@ -150,15 +150,17 @@ def test_a_regression_by_the_path():
     X, y = crescents(800)
     model, other = (
         libsvmx.train(X, y, svm_type="epsilon_svr", solver=solver, C=1e4, gamma=0.3, eps=1e-6)
-        for solver in ("auto", Auto(NO_GLANCE))
+        for solver in ("auto", Auto(NO_FIRST_CHECK))
     )
     assert chosen(model) == ["smo, path"]
     same(model, other, X)
 
 
-def test_looks_change_no_step():
+def test_checks_change_no_step():
     """SMO shrinks and comes to its end between them: the bytes are those of SMO alone."""
-    often = auto_by(fewest=1024, looks=tuple((steps / 1024, 1e9) for steps in range(7, 100_000, 13)), later_looks=())
+    often = auto_by(
+        min_variables=1024, checks=tuple((steps / 1024, 1e9) for steps in range(7, 100_000, 13)), late_checks=()
+    )
     for options in ({"C": 1000}, {"C": 1000, "svm_type": "epsilon_svr"}, {"C": 1000, "shrinking": False}):
         model, smo = (libsvmx.train(HEART, LABELS, solver=solver, **options) for solver in (often, "smo"))
         assert smo.reports[0].iterations > 3 * len(LABELS)
@@ -169,16 +171,16 @@ def test_looks_change_no_step():
 
 @pytest.mark.parametrize("n", [268, 269])
 def test_half_a_step_for_each_variable(n):
-    """Of an odd number of them a look comes after whole steps, too, and SMO goes on after it."""
-    early = Auto(ChoicePolicy(fewest=0, looks=((0.5, 1e9),), later_looks=(), smo_gets_on=0))
+    """Of an odd number of them a check comes after whole steps, too, and SMO goes on after it."""
+    early = Auto(ChoicePolicy(min_variables=0, checks=((0.5, 1e9),), late_checks=(), smo_alone=0))
     model = libsvmx.train(HEART.toarray()[:n], LABELS[:n], solver=early, C=10)
     assert model.reports[0].iterations > n // 2
     assert chosen(model) == ["smo"]
 
 
 def test_a_gap_that_does_not_fall():
-    """Only one look says so here: there is patience for all of it."""
-    once = auto_by(NO_GLANCE, fewest=0, looks=(), later_looks=(1,))
+    """Only one check says so here: the step limit would allow all of it."""
+    once = auto_by(NO_FIRST_CHECK, min_variables=0, checks=(), late_checks=(1,))
     options = {"C": 1e5, "gamma": 0.001, "eps": 1e-5}
     hard = libsvmx.train(HEART, LABELS, solver=once, **options)
     assert chosen(hard) == ["smo, irwls"]
@@ -190,17 +192,21 @@ def test_a_gap_that_does_not_fall():
     ("most", "free", "much", "names"),
     [(1.5, 2500, 1.5, "smo, irwls"), (1e9, 2500, 1.5, "smo"), (1.5, 1, 1e9, "smo"), (1e9, 1, 1.5, "smo, irwls")],
 )
-def test_a_gap_that_has_grown_at_the_first_look(most, free, much, names):
+def test_a_gap_that_has_grown_at_the_first_check(most, free, much, names):
     """The later ones would come after the end; with many free variables it must have grown by another factor."""
-    late = replace(NO_GLANCE, fewest=0, looks=((1, most),), later_looks=(10_000,), patience=10_000)
-    solver = auto_by(late, most_free=free, much_worse=much)
+    late = replace(
+        NO_FIRST_CHECK, min_variables=0, checks=((1, most),), late_checks=(10_000,), max_steps_per_variable=10_000
+    )
+    solver = auto_by(late, max_free=free, ratio_many_free=much)
     model = libsvmx.train(HEART, LABELS, solver=solver, C=1e5, gamma=0.01, eps=1e-2)
     assert chosen(model) == [names]
 
 
 @pytest.mark.parametrize(("soon_enough", "names"), [(40, "smo"), (0.01, "smo, irwls")])
 def test_a_gap_that_does_not_fall_fast_enough(soon_enough, names):
-    once = ChoicePolicy(fewest=0, looks=(), later_looks=(4,), smo_gets_on=0, soon_in_all=0, soon=soon_enough)
+    once = ChoicePolicy(
+        min_variables=0, checks=(), late_checks=(4,), smo_alone=0, max_total_steps_left=0, max_steps_left=soon_enough
+    )
     model = libsvmx.train(HEART, LABELS, solver=Auto(once), C=10, gamma=0.1, eps=1e-6)
     assert chosen(model) == [names]
 
@@ -236,15 +242,15 @@ def test_zeros_count_as_nothing_in_any_form():
 @pytest.mark.parametrize(("nonzeros", "features", "measured"), [(13.9, 123, 95), (16, 16, 80), (500, 500, 5_350),
     (21, 112, 170)])  # fmt: skip
 def test_the_estimate_of_the_work_of_crsvm(nonzeros, features, measured):
-    assert measured / 1.5 < work_of_row(nonzeros, features) < 1.5 * measured
+    assert measured / 1.5 < crsvm_row_work(nonzeros, features) < 1.5 * measured
 
 
 def test_steps_that_take_as_long_as_crsvm():
     """Measured: crsvm takes 11, 18, 11 ms, SMO 8 us a step while rows are new, 3, 10, and 0.3 when it has them all."""
-    assert 500 < steps_for_features(3000, 3000, 8, 8, False) < 2500
-    assert 1500 < steps_for_features(3000, 3000, 13.9, 123, True) < 15_000
-    assert 300 < steps_for_features(3000, 3000, 54, 54, False) < 1500
-    many = [steps_for_features(n, n, 8, 8, False) for n in (100, 300, 1000, 3000)]
+    assert 500 < crsvm_in_steps(3000, 3000, 8, 8, False) < 2500
+    assert 1500 < crsvm_in_steps(3000, 3000, 13.9, 123, True) < 15_000
+    assert 300 < crsvm_in_steps(3000, 3000, 54, 54, False) < 1500
+    many = [crsvm_in_steps(n, n, 8, 8, False) for n in (100, 300, 1000, 3000)]
     assert many == sorted(many, reverse=True)
 
 
@@ -291,8 +297,8 @@ def test_from_nothing_where_rounding_stops_the_first(is_lost, names):
 @pytest.mark.parametrize(("C", "steps", "has_grown"), [(1e4, 20, True), (1.0, 150, False)])
 def test_what_a_gap_that_has_grown_leaves_is_no_start(C, steps, has_grown):
     starts = []
-    looks = {"looks": ((steps / 1000, 1e-9),), "glance": (0.0, inf)}
-    model = libsvmx.train(HEART, LABELS, C=C, solver=auto_by(least_squares=Stalling(starts, False), **looks))
+    checks = {"checks": ((steps / 1000, 1e-9),), "first_check": (0.0, inf)}
+    model = libsvmx.train(HEART, LABELS, C=C, solver=auto_by(least_squares=Stalling(starts, False), **checks))
     assert starts[0] == has_grown
     assert model.statuses == (SolveStatus.CONVERGED,)
 
@@ -321,7 +327,7 @@ def test_the_dual_of_hinges(linear, lower, upper, group, expected):
 @pytest.mark.parametrize("limit", [1, 15, 25, 100])
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 def test_an_iteration_limit_holds_for_all_of_them(limit):
-    model = libsvmx.train(HEART, LABELS, solver=auto_by(most_free=-1), C=1e4, eps=1e-9, max_iter=limit)
+    model = libsvmx.train(HEART, LABELS, solver=auto_by(max_free=-1), C=1e4, eps=1e-9, max_iter=limit)
     assert model.statuses == (SolveStatus.ITERATION_LIMIT,)
     assert model.reports[0].iterations == limit
     assert chosen(model) == ["smo" if limit <= 20 else "smo, chunked"]
@@ -374,7 +380,7 @@ def test_large_bounds_by_weights_are_no_queue(weights):
 @pytest.mark.parametrize("kernel_type", ["rbf", "linear", "polynomial"])
 def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type):
     """With so few steps any problem that may be handed over is."""
-    solver = Auto(ChoicePolicy(fewest=1000, looks=((0.005, 0.0),), later_looks=(0.005,), linear_looks=(1e-4,)))
+    solver = Auto(ChoicePolicy(min_variables=1000, checks=((0.005, 0.0),), late_checks=(0.005,), linear_checks=(1e-4,)))
     options = {"kernel_type": kernel_type, "eps": 1e-5, "coef0": 1.0}
     found = set()
     for C in (0.1, 20.0, 1000.0):
@@ -396,9 +402,9 @@ def test_a_linear_kernel_with_a_small_product_is_left_to_smo(rows, C, names):
 
 
 def test_more_features_than_rows_are_left_to_smo():
-    """Whatever C is: a plane separates them, and no coefficient comes to C. Others are looked at, and handed over."""
+    """Whatever C is: a plane separates them, and no coefficient comes to C. Others are checked, and handed over."""
     X, y = np.random.default_rng(2).normal(size=(135, 100)), np.repeat([1.0, 2.0, 3.0], 45)
-    solver = Auto(ChoicePolicy(fewest=1000, looks=((0.005, 0.0),)))
+    solver = Auto(ChoicePolicy(min_variables=1000, checks=((0.005, 0.0),)))
     for rows in (range(90), range(135)):  # a solve by itself, and pairs in a queue
         wide, smo, narrow = (
             libsvmx.train(features[rows], y[rows], solver=choice, kernel_type="linear", C=1e3)
@@ -429,7 +435,7 @@ def test_more_features_than_rows_that_no_plane_separates(n, d, rank, C):
 def test_a_solution_of_smo_alone_is_checked_in_double():
     """At a tolerance that float cannot reach, SMO converges in float alone; the others go on in double."""
     X, y = low_rank(60, 100, 2)
-    solver = Auto(ChoicePolicy(patience=1e5))
+    solver = Auto(ChoicePolicy(max_steps_per_variable=1e5))
     smo, auto = (libsvmx.train(X, y, kernel_type="linear", C=1e5, solver=one) for one in ("smo", solver))
     assert smo.statuses == (SolveStatus.ROUNDING,)
     assert auto.statuses == (SolveStatus.CONVERGED,)
@@ -445,5 +451,5 @@ def test_a_linear_kernel_is_solved_by_what_is_less_work(distance, names):
     X[:, 0] += distance * y
     model = libsvmx.train(X, y, solver="auto", kernel_type="linear")
     assert chosen(model) == [names]
-    few = model.reports[0].iterations < 0.2 * steps_for_features(3000, 3000, 20, 20, False)
+    few = model.reports[0].iterations < 0.2 * crsvm_in_steps(3000, 3000, 20, 20, False)
     assert few == (names == "smo, crsvm")

@@ -4,7 +4,7 @@ Facts: docs/solvers.md, and _solvers/auto.py for what solver auto asks itself. T
 test compares them.
 """
 
-from libsvmx._solvers.auto import MOST_FEATURES, ROWS_FOR_FEATURE, ChoicePolicy
+from libsvmx._solvers.auto import MAX_FEATURES, ROWS_PER_FEATURE, ChoicePolicy
 from tools.figures import style
 from tools.figures.figure import Figure
 
@@ -23,8 +23,8 @@ QUESTIONS = (
         False,
     ),
     (
-        f"Linear kernel, C-SVC or epsilon-SVR,\nat most {MOST_FEATURES:,} features, and at least\n"
-        f"{ROWS_FOR_FEATURE} rows for each feature?",
+        f"Linear kernel, C-SVC or epsilon-SVR,\nat most {MAX_FEATURES:,} features, and at least\n"
+        f"{ROWS_PER_FEATURE} rows for each feature?",
         "crsvm",
         "interior point",
         True,
@@ -36,7 +36,7 @@ QUESTIONS = (
         False,
     ),
     (
-        f"Large C or small -e, so that SMO needs\nvery many steps; at most {ChoicePolicy.most_free:,} free rows?",
+        f"Large C or small -e, so that SMO needs\nvery many steps; at most {ChoicePolicy.max_free:,} free rows?",
         "irwls",
         "least squares",
         True,

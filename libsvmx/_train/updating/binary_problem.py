@@ -322,5 +322,5 @@ def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Obser
         observer.remark(Remark(solution.status))
     iterations = solution.iterations
     if solution.chosen not in ("", SMO.name):
-        iterations = max(iterations, Auto().policy.most_steps(dual.size))
+        iterations = max(iterations, Auto().policy.max_steps(dual.size))
     return interleaved(solution.beta, len(problem)), iterations
