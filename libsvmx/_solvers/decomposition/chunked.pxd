@@ -8,9 +8,9 @@ from libsvmx._solvers.control cimport Control
 cdef class ScoreUpdates:
     cdef RowStore store
     cdef Control control
-    cdef readonly bint in_double    # by kernel values in double
+    cdef readonly bint in_double    # V by kernel values in double
     cdef bint keeps                 # rows are kept in the store
-    cdef bint stale                 # ``targets`` are not those of the active positions any more
+    cdef bint stale                 # ``targets`` no longer match the active positions
     cdef Targets targets            # the active positions
     cdef float[::1] values          # SVMX_SOURCES rows over them
     cdef double[::1] doubles        # or one row in double

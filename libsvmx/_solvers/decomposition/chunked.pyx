@@ -5,15 +5,12 @@
              V -= sum_{W} (beta_j - beta_j before) K_j                                            (ScoreUpdates)
     until    the gap over all variables < eps
 
-Where that leads no further, or would take longer than a path of exact optima, such a path goes on (``finished``).
+(Osuna, Freund & Girosi 1997; Joachims 1999; Perez-Cruz et al. 2000.) Faster than SMO where iterations, not kernel values,
+are the cost: a pair step reads a thousand variables in cache instead of all. The objective falls in every round, since each
+subproblem starts feasible. IRWLS begins with LIBSVM's steps, faster on easy problems (``begin_by_pairs``). A stalled solve, or
+one slower than a path of exact optima, is finished by such a path (``finished``).
 
-Where iterations, not kernel values, are the cost, a pair step over a thousand variables in cache takes the place of one over
-all of them. The objective falls with every round, since the start of each subproblem is feasible. (Osuna, Freund & Girosi
-1997; Joachims 1999; Perez-Cruz et al. 2000.) IRWLS begins with LIBSVM's steps, which are faster at the end of easy problems
-(``begin_by_pairs``).
-
-Positions, shrinking, warm starts and the scores of shrunk variables are those of smo.pyx and warm.pyx: ChunkedSmo is a
-WarmSmo that overrides ``iterate``. A cold start is a warm one whose scores are made first (``cold``).
+ChunkedSmo is a WarmSmo (smo/warm.pyx) that overrides ``iterate``. A cold start is a warm one that computes its scores first.
 """
 
 from libc.math cimport HUGE_VAL, fabs, log, sqrt
@@ -40,15 +37,13 @@ from libsvmx.enums import SolveStatus
 
 # ---- Scores after a working set has moved ----------------------------------------------------------
 #
-# The scores of the active variables after a working set has moved, by blocks of kernel rows:
-#
 #     V_p += sum_k coef_k K(k, p)        coef_k = beta_k before - beta_k
 #
-# in the order of k, whatever the number of threads, each of which has a part of the positions p. Rows are in float, as
-# LIBSVM's, and what that hides of V is estimated; or, once that is too much, in double.
+# by blocks of kernel rows, in the order of k for any number of threads (each has some of the positions p). Rows are in float,
+# as LIBSVM's, until their estimated rounding error is too large, then in double.
 
-# Rows of so many nonzeros are kept in the row store, if it can hold such a share of them; others are computed when they
-# move scores, and forgotten.
+# The row store keeps rows with at least this many nonzeros on average, if it can hold this share of them; others are
+# computed at each use.
 cdef double EXPENSIVE_NONZEROS = 64
 cdef double WORTH_KEEPING = 0.1
 cdef Py_ssize_t PARTS_PER_THREAD = 2
@@ -79,8 +74,7 @@ cdef void _add_part(void *context, int64_t part) noexcept nogil:
 
 
 cdef class ScoreUpdates:
-    """ScoreUpdates(store, size, in_double, control): for variables at the positions of ``store``, of which the first ``size``
-    take part."""
+    """ScoreUpdates(store, size, in_double, control): V at the positions of ``store``; the first ``size`` may move."""
 
     def __cinit__(self, RowStore store, Py_ssize_t size, bint in_double, Control control):
         cdef Py_ssize_t p
@@ -137,7 +131,7 @@ cdef class ScoreUpdates:
         return 0
 
     cdef int add_block(self, const int32_t *sources, const double *coef, int count, Py_ssize_t n, double *V) except -1 nogil:
-        """V += the rows of so many ``sources``, by all threads."""
+        """V += coef times the rows of ``count`` sources, by all threads."""
         cdef float *rows[SVMX_SOURCES]
         cdef int s
         cdef AddJob job
@@ -153,7 +147,7 @@ cdef class ScoreUpdates:
         return 0
 
     cdef int take_positions(self, Py_ssize_t active_size) except -1:
-        """``targets`` are those of the active positions."""
+        """Set ``targets`` to the active positions."""
         rows = kernel_rows(self.store, NULL, active_size)
         if self.in_double:
             self.targets, self.doubles = self.store.kernel.double_targets(rows), zeros("d", active_size + 1)
@@ -187,58 +181,55 @@ cdef bint is_expensive(Kernel kernel):
 
 # ---- The rounds ------------------------------------------------------------------------------------
 
-# A working set has so many variables, or, where more are free, these times as many.
+# Variables of a working set: the larger of this and 1.5 times the free variables; the least with little memory; and the
+# most for IRWLS, which factors a matrix of most of them.
 cdef Py_ssize_t USUAL_SIZE = 1024
-cdef double OF_FREE = 1.5
-# However little memory there is.
+cdef double PER_FREE = 1.5
 cdef Py_ssize_t SMALLEST_SIZE = 64
-# The largest working set for IRWLS, which factors a matrix of most of it.
-cdef double MOST_FACTORED = 2048
+cdef double MAX_FACTORED = 2048
 # The subproblem's matrix takes at most this share of the memory for kernel rows.
 cdef double SHARE_OF_SUBPROBLEM = 0.5
-# A working set is solved until its gap is this share of that of all variables.
+# A working set is solved to this share of the gap over all variables.
 cdef double TIGHTNESS = 0.1
 cdef int SHRINK_EVERY = 4
-# IRWLS begins with LIBSVM's steps: a quarter as many as there are variables, or so many, then as many again, and goes on with
-# them while so many more for each variable would do if the gap went on falling as since that first glance at it. (Of 11
-# trainings that end within 4 steps for each variable it does all, of 10 that do not, none.)
-cdef int64_t LEAST_GLANCE = 100
-cdef double SOON = 4.0
-# A subproblem's steps are over few variables: so many of them are allowed for one of LIBSVM's.
+# IRWLS begins with LIBSVM's steps: max(this, variables / 4), and goes on with them while, at the rate since then, at most this
+# many more per variable reach eps. (Right for all of 21 trainings, 11 of which end within 4 steps per variable.)
+cdef int64_t MIN_FIRST_STEPS = 100
+cdef double MAX_STEPS_LEFT = 4.0
+# Steps over a subproblem's few variables that count as one of LIBSVM's.
 cdef int64_t STEPS_FOR_ONE = 10
-# Rounds over all variables without a gap that is smaller by a tenth before it is asked whether the objective still falls, by
-# more than this share of what it has fallen.
-cdef int64_t PATIENCE = 50
-cdef double LITTLE = 1e-10
-cdef int64_t PATIENCE_IN_DOUBLE = 15
-# Flops of a nanosecond, and of a variable in a pair step.
+# After this many rounds over all variables in which the gap did not fall by a tenth, the objective must still have fallen by
+# this share of its whole decrease.
+cdef int64_t STALL_ROUNDS = 50
+cdef int64_t STALL_ROUNDS_IN_DOUBLE = 15
+cdef double MIN_DECREASE = 1e-10
+# Flops in a nanosecond, and per variable in a pair step.
 cdef double FLOPS = 8
-cdef double OF_VARIABLE = 8
-# Of what a path from a small C is expected to take, working sets have so much to bring the gap to a tenth, and so many flops at
-# least. In the margin of the path are so many times as many rows as there are free ones when they are fewest.
-cdef double OF_PATH = 0.75
-cdef double OF_FEWEST = 1.5
-cdef double TENTHS = 3.0  # times as many in all
-cdef double LEAST_FLOPS = 1e8
-# Kernel values of a start from one look at limits to the next: some milliseconds.
+cdef double PER_VARIABLE = 8
+# Working sets must bring the gap to a tenth within this share of the expected work of a path from a small C (and at least
+# MIN_FLOPS), and to eps within MAX_TENTHS times that. The margin of the path is estimated from the least number of free rows.
+cdef double PATH_SHARE = 0.75
+cdef double MARGIN_PER_FREE = 1.5
+cdef double MAX_TENTHS = 3.0
+cdef double MIN_FLOPS = 1e8
+# Kernel values between two checks of the limits: some milliseconds.
 cdef Py_ssize_t VALUES_AT_ONCE = 1 << 22
-# Of eps, what rounding of kernel values may hide.
+# Share of eps that rounding of kernel values may hide.
 cdef double SHARE_OF_EPS = 0.1
-# IRWLS goes on by least squares in double where rounding may hide so much of the gap, and a working set in float has left
-# more than so much of it, if so many are free: each factor takes their cube.
+# IRWLS switches to double if rounding may hide this share of the gap, a working set in float has left more than this share of
+# it, and at most this many variables are free: factors cost their cube.
 cdef double SHARE_OF_GAP = 0.1
 cdef double STUCK = 0.5
 cdef Py_ssize_t FEW_FREE = 1024
-# Bytes of each pair of variables: the subproblem's matrix, in double IRWLS's, which becomes its factor, and columns beside it;
-# and what the subproblem's matrix takes in double.
+# Bytes per pair of variables of IRWLS's matrix in double, its factor and columns; and of the subproblem's matrix in double.
 cdef double LEAST_SQUARES = 16
 cdef double IN_DOUBLE = 8
 
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, settings):
-    """Solve ``problem`` over the rows of ``kernel``; from its ``scores`` if it has them. Returns a DualSolution.
+    """Solve ``problem`` over the rows of ``kernel``, warm if it has ``scores``. Returns a DualSolution.
 
-    The solution depends on ``settings``, Chunked or IRWLS, within eps, and not on ``n_threads``.
+    ``settings``: Chunked or IRWLS. The solution does not depend on ``n_threads``.
 
     Raises
     ------
@@ -255,8 +246,8 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
 
 cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, name,
                      DualSolution found, bint far):
-    """The exact optimum by a path, where working sets lead no further or not soon: from ``found``, and from a small C, which is
-    faster if ``found`` is ``far`` from the optimum. ``found`` itself where there is no path."""
+    """The exact optimum by a path from ``found`` or from a small C; the latter first if ``found`` is ``far`` from the optimum.
+    ``found`` itself where neither exists."""
     from libsvmx._core.stopping import Stopped
     from libsvmx._solvers.path import from_small_cost
     from libsvmx._solvers.path.path import PathLost
@@ -282,7 +273,7 @@ cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Co
 
 cdef object path_from(DualProblem problem, Kernel kernel, double budget_bytes, double most_bytes, Control control,
                       DualSolution found):
-    """The exact optimum near ``found``. Raises PathLost, also where there is no such path; Stopped."""
+    """The exact optimum near ``found``. Raises PathLost, also where no path exists; Stopped."""
     from libsvmx._solvers.path.path import PathLost, path_of, solution_without
 
     cdef const double[::1] lower = problem.lower, upper = problem.upper, beta = found.beta
@@ -293,13 +284,13 @@ cdef object path_from(DualProblem problem, Kernel kernel, double budget_bytes, d
             raise PathLost("rows are held out")
         n_free += bound_state(beta[v], lower[v], upper[v], 0.0) == FREE
     if problem.groups == 2 or kernel.given or n_free * n_free * sizeof(double) > most_bytes:
-        raise PathLost("there is none")
+        raise PathLost("no path exists")
     path = path_of(problem, kernel, budget_bytes, found.beta, control)
     return solution_without(path, problem, zeros("i", 0), path.state.totals, control)
 
 
 cdef object ended(DualSolution best, DualSolution found, status, chosen):
-    """``best`` with the work of ``found``, too."""
+    """``best``, with the work of ``found`` added."""
     return DualSolution(
         beta=best.beta, scores=best.scores, rho=best.rho, r=best.r, objective=best.objective,
         iterations=found.iterations + (0 if best is found else best.iterations),
@@ -308,30 +299,30 @@ cdef object ended(DualSolution best, DualSolution found, status, chosen):
 
 
 cdef class ChunkedSmo(WarmSmo):
-    cdef bint cold                          # the scores at the start are not known
-    cdef bint rounded                       # they are not, or they are of kernel values in float, all of K beta
-    cdef const double[::1] first_beta       # where the scores of variables that take no part are right
+    cdef bint cold                          # the start has no scores
+    cdef bint rounded                       # it has none, or those of kernel values in float, all of K beta
+    cdef const double[::1] first_beta       # beta for which the scores of fixed variables are right
     cdef const double[::1] first_scores
     cdef object settings                    # Chunked or IRWLS
     cdef Subproblem subproblem              # None before the first working set
     cdef Selection selection
     cdef ScoreUpdates updates
-    cdef Py_ssize_t least_size              # of a working set
-    cdef Py_ssize_t most_size
+    cdef Py_ssize_t min_size                # of a working set
+    cdef Py_ssize_t max_size
     cdef bint may_have_doubles              # least squares may solve working sets alone, in double; and do
     cdef bint has_doubles
-    cdef bint begins_by_pairs               # with LIBSVM's steps; so many were made
+    cdef bint begins_by_pairs               # with LIBSVM's steps, and their number
     cdef int64_t first_steps
     cdef int64_t rounds
     cdef int32_t[::1] working               # positions of the working set, later of those that have moved
     cdef int32_t[::1] last                  # by position: the round in which it was last in the working set
     cdef double[::1] coef                   # by place in ``working``: how far beta falls
     cdef Targets within                     # the working set
-    cdef bint may_go_on_in_double           # where rows in float hide too much
+    cdef bint may_switch_to_double          # if rows in float hide too much
     cdef bint stalled
     cdef readonly bint far                  # from the optimum, and a path from a small C is faster
-    cdef double path_decades                # powers of ten of C that such a path has to go, 0: there is none
-    cdef Py_ssize_t least_free              # that there have been between two working sets
+    cdef double path_decades                # decades of C on such a path; 0: none exists
+    cdef Py_ssize_t min_free                # least number of free variables between two working sets so far
     cdef double tenth                       # of the gap after ``flops_then``
     cdef double flops_then
 
@@ -343,35 +334,35 @@ cdef class ChunkedSmo(WarmSmo):
             problem = problem.changed(scores=problem.linear)
         self.last, self.rounds = zeros("i", problem.size), 1
         WarmSmo.__init__(self, problem, kernel, (1.0 - SHARE_OF_SUBPROBLEM) * budget_bytes, control, n_threads)
-        self.may_go_on_in_double = settings.precision != "float"
-        # of one group, where a path goes on if that stalls, too
-        self.may_have_doubles = settings.least_squares and self.may_go_on_in_double and self.groups == 1
+        self.may_switch_to_double = settings.precision != "float"
+        # one group: a path can finish if that stalls, too
+        self.may_have_doubles = settings.least_squares and self.may_switch_to_double and self.groups == 1
         self.has_doubles = self.far = False
-        self.least_free, self.tenth, self.flops_then, self.path_decades = problem.size, HUGE_VAL, 0.0, 0.0
-        if settings.least_squares and self.may_go_on_in_double and control.max_iter == 0 and leads_there(problem, kernel):
+        self.min_free, self.tenth, self.flops_then, self.path_decades = problem.size, HUGE_VAL, 0.0, 0.0
+        if settings.least_squares and self.may_switch_to_double and control.max_iter == 0 and leads_there(problem, kernel):
             self.path_decades = decades(problem, kernel)
         fitting = sqrt(SHARE_OF_SUBPROBLEM * budget_bytes / (sizeof(float) + (IN_DOUBLE if self.may_have_doubles else 0)))
         if settings.least_squares:
-            fitting = min(fitting, MOST_FACTORED)
-        self.most_size = min(settings.working_set or max(SMALLEST_SIZE, <Py_ssize_t>fitting), self.size)
-        self.least_size = min(settings.working_set or USUAL_SIZE, self.most_size)
+            fitting = min(fitting, MAX_FACTORED)
+        self.max_size = min(settings.working_set or max(SMALLEST_SIZE, <Py_ssize_t>fitting), self.size)
+        self.min_size = min(settings.working_set or USUAL_SIZE, self.max_size)
         self.selection = Selection(self.total, settings.working_set_rule, settings.keep_share, settings.random_state)
         self.settings, self.begins_by_pairs = settings, settings.least_squares and not settings.working_set and self.cold
-        self.working, self.coef = zeros("i", max(self.most_size, 1)), zeros("d", max(self.most_size, 1))
+        self.working, self.coef = zeros("i", max(self.max_size, 1)), zeros("d", max(self.max_size, 1))
         self.updates = ScoreUpdates(<RowStore>self.store, self.size, settings.precision == "double", control)
 
     cdef int make_subproblem(self) except -1:
-        """What solves working sets, once there is one."""
+        """Allocate ``subproblem``, at the first working set."""
         settings, engine = self.settings, None
         if settings.least_squares:
             load_blas()
             from libsvmx._solvers.decomposition.irwls import LeastSquares  # SciPy takes its time to load
 
             engine = LeastSquares()
-            require((LEAST_SQUARES + (IN_DOUBLE if self.may_have_doubles else 0)) * self.most_size ** 2, f"a working set of {self.most_size} variables",
-                    "; a smaller --working-set needs less")
+            per_pair = LEAST_SQUARES + (IN_DOUBLE if self.may_have_doubles else 0)
+            require(per_pair * self.max_size ** 2, f"a working set of {self.max_size} variables", "; a smaller --working-set needs less")
         selection = settings.working_set_rule, settings.keep_share, settings.random_state
-        self.subproblem = Subproblem(self.most_size, self.groups, 0, engine, selection, self.control)
+        self.subproblem = Subproblem(self.max_size, self.groups, 0, engine, selection, self.control)
         return 0
 
     cdef object starting_order(self, DualProblem problem):
@@ -388,8 +379,8 @@ cdef class ChunkedSmo(WarmSmo):
         return 0
 
     cdef int remember(self, bint everywhere) except -1:
-        """The present beta and V become what the scores of shrunk variables are made current from; with ``everywhere`` V is
-        right for the variables that take no part, too."""
+        """Make the present beta and V the reference from which scores of shrunk variables are updated; with ``everywhere``, V is
+        right for the fixed variables, too."""
         cdef Py_ssize_t p
         beta_, scores_ = zeros("d", self.total), zeros("d", self.total)
         cdef double[::1] beta = beta_, scores = scores_
@@ -403,7 +394,7 @@ cdef class ChunkedSmo(WarmSmo):
     # ---- the iteration ------------------------------------------------------------------------
 
     cdef int iterate(self, int64_t limit) except -1 nogil:
-        """1 when optimal, 0 when a limit ended it."""
+        """1 at the optimum, 0 at a limit."""
         cdef double gap, before = HUGE_VAL, best = HUGE_VAL, gained = 0.0
         cdef Certificate found[2]
         cdef Py_ssize_t n
@@ -419,14 +410,14 @@ cdef class ChunkedSmo(WarmSmo):
             since += 1
             if gap < 0.9 * best:
                 best, since, gained = gap, 0, self.gained()
-            if since > self.patience():
-                going = not self.updates.in_double and self.gained() - gained > LITTLE * self.gained()
+            if since > self.stall_rounds():
+                going = not self.updates.in_double and self.gained() - gained > MIN_DECREASE * self.gained()
                 since, gained = 0, self.gained()
             if gap < self.aim() or not going:
                 if self.active_size < self.size:
                     self.bring_back()
                 elif self.may_be_off():
-                    self.go_on_in_double()
+                    self.switch_to_double()
                 elif gap < self.aim():
                     return 1
                 elif self.may_have_doubles and self.updates.in_double and not self.has_doubles:
@@ -451,7 +442,7 @@ cdef class ChunkedSmo(WarmSmo):
                 self.has_doubles = True
                 if not self.updates.in_double:
                     self.bring_back()
-                    self.go_on_in_double()
+                    self.switch_to_double()
                     continue
             before = gap
             self.rounds += 1
@@ -470,23 +461,23 @@ cdef class ChunkedSmo(WarmSmo):
         return 0
 
     cdef bint begin_by_pairs(self, int64_t limit) except -1 nogil:
-        """LIBSVM's steps, while they promise to come to the optimum soon; whether they have.
+        """LIBSVM's steps as long as they are fast; whether they have reached the optimum.
 
-        Of an easy problem the gap soon falls by about the same factor in as many steps, to the end. That of a hard one stays.
+        On easy problems the gap decays geometrically; on hard ones it stalls.
         """
         cdef double eps = self.control.eps, first, gap
-        cdef int64_t glance = max(LEAST_GLANCE, self.size // 4), since, steps = glance
+        cdef int64_t first_steps = max(MIN_FIRST_STEPS, self.size // 4), since, steps = first_steps
         cdef Certificate found[2]
         self.control.eps = self.aim()
         try:
-            if Smo.iterate(self, min(limit, glance)):
+            if Smo.iterate(self, min(limit, first_steps)):
                 return not self.may_be_off()
             first = self.certify(found)
             while self.iterations < limit and not self.control.expired:
                 if Smo.iterate(self, min(limit, self.iterations + steps)):
                     return not self.may_be_off()
-                gap, since, steps = self.certify(found), self.iterations - glance, self.size
-                if not since * log(gap / self.control.eps) < SOON * self.size * log(first / gap):
+                gap, since, steps = self.certify(found), self.iterations - first_steps, self.size
+                if not since * log(gap / self.control.eps) < MAX_STEPS_LEFT * self.size * log(first / gap):
                     break
             return False
         finally:
@@ -494,28 +485,27 @@ cdef class ChunkedSmo(WarmSmo):
             self.first_steps = self.iterations
 
     cdef double gained(self) noexcept nogil:
-        """By how much working sets have let the objective fall."""
+        """Decrease of the objective by working sets."""
         return 0.0 if self.subproblem is None else self.subproblem.gained
 
-    cdef int64_t patience(self) noexcept nogil:
-        """Rounds that may pass without a gap that is smaller by a tenth; small working sets need many to see all variables."""
-        return (PATIENCE_IN_DOUBLE if self.updates.in_double else PATIENCE) * (1 + self.active_size // self.least_size)
+    cdef int64_t stall_rounds(self) noexcept nogil:
+        """Rounds in which the gap need not fall by a tenth; small working sets need many to reach all variables."""
+        return (STALL_ROUNDS_IN_DOUBLE if self.updates.in_double else STALL_ROUNDS) * (1 + self.active_size // self.min_size)
 
     cdef int64_t steps_before_path(self, double gap) except *:
-        """Steps that the next working set may take before a path from a small C would be faster; least squares are told of their
-        flops. The gap has to fall to a tenth in the work that such a path should take.
+        """Steps for the next working set before a path from a small C would be faster; sets the flops of least squares, too.
 
-        Rows that are free for a while are not in the margin of the path: the fewest there were tell how large that is.
+        Rows that are free only for a time are not in the margin of the path, hence the least number of free rows.
         """
-        cdef double flops = OF_VARIABLE * self.least_size * self.subproblem.steps + self.subproblem.engine.flops, most, left
-        self.least_free = min(self.least_free, self.count_free())
+        cdef double flops = PER_VARIABLE * self.min_size * self.subproblem.steps + self.subproblem.engine.flops, most, left
+        self.min_free = min(self.min_free, self.count_free())
         if gap <= self.tenth:
             self.tenth, self.flops_then = 0.1 * gap, flops
-        most = expected_ns((<RowStore>self.store).kernel.n, OF_FEWEST * self.least_free, self.path_decades)
-        most = max(OF_PATH * FLOPS * most, LEAST_FLOPS)
-        left = min(self.flops_then + most, TENTHS * most) - flops
-        self.subproblem.engine.most_flops = self.subproblem.engine.flops + left
-        return <int64_t>(left / (OF_VARIABLE * self.least_size))
+        most = expected_ns((<RowStore>self.store).kernel.n, MARGIN_PER_FREE * self.min_free, self.path_decades)
+        most = max(PATH_SHARE * FLOPS * most, MIN_FLOPS)
+        left = min(self.flops_then + most, MAX_TENTHS * most) - flops
+        self.subproblem.engine.max_flops = self.subproblem.engine.flops + left
+        return <int64_t>(left / (PER_VARIABLE * self.min_size))
 
     cdef object unfinished(self):
         return SolveStatus.ROUNDING if self.stalled or self.far else SolveStatus.ITERATION_LIMIT
@@ -523,26 +513,25 @@ cdef class ChunkedSmo(WarmSmo):
     # ---- rounding of kernel values ------------------------------------------------------------
 
     cdef double aim(self) noexcept nogil:
-        """The gap to come to: eps, less what rounding may hide."""
-        if self.updates.in_double or not self.may_go_on_in_double:
+        """The gap to reach: eps, less what rounding may hide."""
+        if self.updates.in_double or not self.may_switch_to_double:
             return self.control.eps
         return (1.0 - SHARE_OF_EPS) * self.control.eps
 
     cdef bint may_be_off(self) noexcept nogil:
         """Whether rounding may hide more than its share of eps."""
-        if self.updates.in_double or not self.may_go_on_in_double:
+        if self.updates.in_double or not self.may_switch_to_double:
             return False
         return self.updates.rounding(self.squares()) > SHARE_OF_EPS * self.control.eps
 
     cdef bint is_stuck_in_float(self, double gap, double before) noexcept nogil:
-        """Whether least squares should have the kernel in double from now on. ``before`` is the gap before the last working set,
-        ``gap`` that of now, over all variables where they have come back since."""
+        """Whether least squares need the kernel in double. ``before``: the gap before the last working set, ``gap``: now."""
         return (self.may_have_doubles and not self.has_doubles and gap > STUCK * before and
                 self.updates.rounding(self.squares()) > SHARE_OF_GAP * gap and
-                self.count_free() <= min(FEW_FREE, self.most_size / OF_FREE))
+                self.count_free() <= min(FEW_FREE, self.max_size / PER_FREE))
 
     cdef double squares(self) noexcept nogil:
-        """The sum of squares of what beta differs from that of the scores known without rounding."""
+        """Squared distance of beta from the beta whose scores are known without rounding."""
         cdef Py_ssize_t p
         cdef double difference, total = 0.0
         for p in range(self.size):
@@ -550,8 +539,8 @@ cdef class ChunkedSmo(WarmSmo):
             total += difference * difference
         return total
 
-    cdef int go_on_in_double(self) except -1 nogil:
-        """All scores anew from kernel values in double, which move them from now on."""
+    cdef int switch_to_double(self) except -1 nogil:
+        """Recompute all scores in double, and update them in double from now on."""
         cdef Py_ssize_t p
         self.updates.in_double = True
         for p in range(self.total):
@@ -560,9 +549,9 @@ cdef class ChunkedSmo(WarmSmo):
         return 0
 
     cdef int add_all(self, bint may_end) except -1 nogil:
-        """V -= sum_j beta_j K_j of all variables, those that take no part included; all are active afterwards.
+        """V -= sum_j beta_j K_j over all variables, fixed ones included; all are active afterwards.
 
-        ``may_end``: not of all of them where a limit comes before.
+        ``may_end``: stop early at a limit.
         """
         cdef Py_ssize_t p, n = 0, size = self.size
         cdef Py_ssize_t most = min(self.working.shape[0], SVMX_SOURCES * (1 + VALUES_AT_ONCE // (SVMX_SOURCES * self.total)))
@@ -586,8 +575,8 @@ cdef class ChunkedSmo(WarmSmo):
     # ---- a round ------------------------------------------------------------------------------
 
     cdef Py_ssize_t choose(self) noexcept nogil:
-        """Fill ``working``; returns how many there are."""
-        cdef Py_ssize_t size = min(self.most_size, max(self.least_size, <Py_ssize_t>(OF_FREE * self.count_free())))
+        """Fill ``working``; returns its size."""
+        cdef Py_ssize_t size = min(self.max_size, max(self.min_size, <Py_ssize_t>(PER_FREE * self.count_free())))
         return self.selection.choose(self.active_size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0], self.total,
                                      &self.last[0], <int32_t>self.rounds, size, &self.working[0])
 
@@ -598,7 +587,7 @@ cdef class ChunkedSmo(WarmSmo):
         return n_free
 
     cdef int load(self, Py_ssize_t n) except -1 nogil:
-        """The first n of ``working`` become the subproblem; not all of it where it is time to stop."""
+        """Load the first n of ``working`` into the subproblem; only partly where a stop is due."""
         cdef int32_t sources[SVMX_SOURCES]
         cdef float *rows[SVMX_SOURCES]
         cdef Py_ssize_t k, p
@@ -627,12 +616,12 @@ cdef class ChunkedSmo(WarmSmo):
             self.control.worked(4 * count * n)
             if self.control.expired:
                 return 0
-        for k in range(n):  # as the rows have it, so that steps fit them
+        for k in range(n):  # as in the rows, so that steps fit them
             self.subproblem.diagonal[k] = self.subproblem.K[k * self.subproblem.stride + k]
         return 0
 
     cdef bint absorb(self) except -1 nogil:
-        """Take over what the subproblem has become; False if nothing has changed."""
+        """Take over the subproblem's solution; False if nothing has changed."""
         cdef Py_ssize_t k, p, n = 0
         cdef double beta
         for k in range(self.subproblem.size):

@@ -1,37 +1,32 @@
 """Iterated re-weighted least squares for the working sets of the chunked solver (Perez-Cruz et al. 2000, Table 1).
 
-For a variable that may be up to C in absolute value, with s the sign of its coefficient and b the level of V, the loss
-is C max(0, e), e = s (V - b). IRWLS puts a parabola a e^2 / 2 with a = C / e in its place, whose minimum is at
-beta = s a e:
+For a variable with |beta| <= C, sign s, and b the level of V, the loss is C max(0, e), e = s (V - b). IRWLS replaces
+it by the parabola a e^2 / 2 with a = C / e, whose minimum is at beta = s a e:
 
     S1   0 < beta < C       solved for        [ K_S1 + diag(1/a)  1 ] [ beta_S1 ]   [ linear - K_S1,S3 beta_S3 - G_in ]
     S2   beta = 0           left out          [ 1'                0 ] [ b       ] = [ sum - 1'beta_S3                 ]
     S3   beta = C
 
-(beta signed, so without the paper's y and H; G_in, what lies outside of the working set, is in V from the start.) Then
-those of S1 that came out beyond a bound go to S2 or S3, and those of S2 and S3 whose error has the wrong sign to S1 (in
-Table 1 those of S3 by way of S2).
+(beta is signed, so without the paper's y and H; G_in, from outside of the working set, is in V from the start.) Then
+variables of S1 beyond a bound go to S2 or S3, and those of S2 and S3 whose error has the wrong sign to S1 (in Table 1
+those of S3 by way of S2). This plain iteration cycles or diverges on many problems. Four changes make it converge:
 
-The plain iteration cycles or diverges on many problems. Four things make it converge on all:
+* S1 is the free variables; others of the wrong sign join it by pair steps. All at once, about half of them would leave
+  again, and with them most of a factor.
+* A variable beyond a bound is fixed there and the rest solved again, until all are within (``Face``). So the solution
+  is the optimum of a face of the box, and feasible.
+* The weight 1/a is the same for all of S1: delta = DAMPING x (spread of V over S1) / C, around the present beta:
+  delta |beta - beta before|^2 / 2. It bounds the step where K_S1 is nearly singular (large C), and vanishes with the
+  spread at the optimum.
+* An exact line search from the present beta to the solution, so the dual objective never rises.
 
-* S1 is the free variables, and what else has the wrong sign comes there by pair steps: taken at once, those are many
-  more than stay (of 650 half), so most of a factor is for nothing.
-* What comes out beyond a bound stays there and the rest is solved again, until all are within (``Face``). So the point
-  found is the optimum of a face of the box, and feasible.
-* The weight 1/a is the same for all of S1, whatever the sign of their error: delta = DAMPING times the spread of V over
-  them divided by C, that is 1/a for an error of that size; and around where beta is, delta |beta - beta before|^2 / 2.
-  Where K_S1 is singular or nearly so, as at large C it is, no coefficient moves by more than about C for an error of
-  that size; towards the optimum delta vanishes with the spread.
-* The best point between the present beta and the one found is taken, so the dual objective never rises.
+A round begins with pair steps that cost about as much as its least squares, fewer while rounds reduce the gap well.
+They identify the bounds; once S1 is that of the optimum, a round is Newton's step. After rounds that do not reduce the
+gap (a cycle), the next begins with many (counted in ``Subproblem.fallbacks``), which converge from any feasible point.
 
-A round begins with pair steps, as many as take about as long as its least squares; fewer, once rounds bring the gap
-far down. Easy working sets need no more, and with the bounds that they find S1 is soon what it is at the optimum, where
-one round is Newton's step. Where rounds do not bring the gap down, which is what a cycle looks like now, the next
-begins with many: pair steps converge from any feasible point (``Subproblem.fallbacks`` counts how often).
-
-At very large C the optimum depends on eigenvalues of K that rounding to float hides. There K is in double, and rounds
-have no pair steps (``in_double``): those on a bound that have the wrong sign come to S1 by themselves, a few at a time,
-and a round that would lead nowhere goes within its face instead, from bound to bound (``within_face``).
+At very large C the optimum depends on eigenvalues of K that rounding to float hides. Then K is in double, and rounds
+have no pair steps (``in_double``): variables at a bound with the wrong sign join S1 a few at a time, and a round
+without progress moves within its face instead, from bound to bound (``within_face``).
 """
 
 from __future__ import annotations
@@ -54,34 +49,32 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 DAMPING = 0.3
-# delta at least, relative to the mean of the diagonal of K_S1: so much of its eigenvalues is rounding, in float and in
-# double.
+# Least delta, relative to the mean diagonal of K_S1: the rounding of its eigenvalues, in float and in double.
 PROXIMAL = 1e-7
 PROXIMAL_IN_DOUBLE = 1e-13
-# In double, of those that have the wrong sign so many come to S1 in a round, and for each of S1 so many.
+# In double, variables of the wrong sign that join S1 in a round: at most the larger of this and this share of S1.
 JOINING = 20
-JOINING_FOR_FREE = 0.25
-# Pair steps at the beginning of a round: at least so many, and so many for each variable of the working set.
+JOINING_PER_FREE = 0.25
+# Least number of pair steps at the beginning of a round, plus steps per variable of the working set.
 STEPS = 50
 STEPS_PER_VARIABLE = 0.5
-# Where a round leaves the gap at less than this share, the next begins with a quarter of the pair steps, else with
-# four times as many; but with at least this share of those that take as long as its least squares.
+# After a round that leaves less than this share of the gap, the next begins with a quarter of the pair steps, else with
+# four times as many; at least this share of those that cost as much as its least squares.
 GOOD = 0.25
-LEAST_SHARE = 1 / 16
-# Flops of BLAS and LAPACK that take as long as a variable in a pair step, and as a gathered element of a matrix.
-OF_VARIABLE = 8
-OF_GATHERED = 30
-# And as an element of a matrix that is only read, or copied.
-OF_PASSED = 8
-# Pair steps take over, so many for each variable, after so many rounds that have not halved the gap.
-PATIENCE = 10
+MIN_SHARE = 1 / 16
+# Flops of BLAS and LAPACK in the time of a variable in a pair step, of a gathered matrix element, and of one read.
+PER_VARIABLE = 8
+PER_GATHERED = 30
+PER_COPIED = 8
+# After this many rounds that have not halved the gap follow pair steps, this many per variable, at most three times.
+STALL_ROUNDS = 10
 FALLBACK_STEPS = 100
-MOST_FALLBACKS = 3
+MAX_FALLBACKS = 3
 # Faces solved in a round.
-MOST_FACES = 30
-# Relative to the box: what is as near to a bound is on it, but for rounding.
+MAX_FACES = 30
+# Distance to a bound, relative to the box, that is rounding.
 ON_BOUND = 1e-14
-# Of the search for a feasible point: each halves an interval.
+# Steps of the bisection for a feasible point.
 BISECTIONS = 80
 
 
@@ -90,70 +83,70 @@ class LeastSquares:
 
     Attributes
     ----------
-    flops : float      what all least squares so far have taken, about
-    most_flops : float      it ends as at a limit of steps once they are so many
+    flops : float      of all least squares so far, estimated
+    max_flops : float  limit of ``flops``
     """
 
     def __init__(self) -> None:
-        self.share = 1.0  # pair steps before a round, as a share of those that take as long
-        self.flops, self.most_flops = 0.0, np.inf
+        self.share = 1.0  # pair steps before a round, as a share of those of equal cost
+        self.flops, self.max_flops = 0.0, np.inf
 
-    @one_blas_thread()  # of more threads, sums would depend on how many there are
+    @one_blas_thread()  # sums would depend on the number of threads
     def __call__(self, subproblem: Subproblem, eps: float, limit: int) -> None:
         """Bring the gap of ``subproblem`` below ``eps``, or make about ``limit`` pair steps."""
         if subproblem.in_double:
-            self.flops += in_double(subproblem, eps, limit, self.most_flops - self.flops)
+            self.flops += in_double(subproblem, eps, limit, self.max_flops - self.flops)
             return
         last = subproblem.steps + limit
-        best, waited, fallbacks = np.inf, 0, 0
+        best, stalled, fallbacks = np.inf, 0, 0
         least = STEPS + int(STEPS_PER_VARIABLE * subproblem.size)
-        of_step = OF_VARIABLE * subproblem.size
+        of_step = PER_VARIABLE * subproblem.size
         begun, goal = subproblem.steps, subproblem.steps + least
         while True:
             made = subproblem.sweep(eps, min(last, goal) - subproblem.steps)
             gap = subproblem.kkt_gap()
-            if gap < eps or subproblem.steps >= last or self.flops > self.most_flops or subproblem.told_to_stop():
+            if gap < eps or subproblem.steps >= last or self.flops > self.max_flops or subproblem.told_to_stop():
                 return
             goal = max(goal, begun + int(self.share * of_factor(subproblem.n_free()) / of_step))
             if made and subproblem.steps < goal:
                 continue
-            waited = 0 if gap <= 0.5 * best else waited + 1
-            if waited == 0:
+            stalled = 0 if gap <= 0.5 * best else stalled + 1
+            if stalled == 0:
                 best, fallbacks = gap, 0
-            if fallbacks > MOST_FALLBACKS:
+            if fallbacks > MAX_FALLBACKS:
                 return  # the rest is for the next working set
             try:
-                leads_on, flops = waited <= PATIENCE * (fallbacks + 1), 0.0
-                if leads_on:
-                    leads_on, flops = least_squares(subproblem)
+                descends, flops = stalled <= STALL_ROUNDS * (fallbacks + 1), 0.0
+                if descends:
+                    descends, flops = least_squares(subproblem)
                     self.flops += flops
             except Stopped:
                 return
-            if leads_on and subproblem.kkt_gap() < GOOD * gap:
-                self.share = max(LEAST_SHARE, self.share / 4)
+            if descends and subproblem.kkt_gap() < GOOD * gap:
+                self.share = max(MIN_SHARE, self.share / 4)
             else:
                 self.share = min(1.0, 4 * self.share)
             begun, goal = subproblem.steps, subproblem.steps + max(least, int(self.share * flops / of_step))
-            if not leads_on:
+            if not descends:
                 subproblem.fallbacks += 1
                 fallbacks += 1
                 goal = max(goal, subproblem.steps + FALLBACK_STEPS * subproblem.size)
 
 
-def in_double(subproblem: Subproblem, eps: float, limit: int, most_flops: float) -> float:
-    """As LeastSquares without pair steps, which go by kernel values in float. A round counts as ``size`` steps. Returns
-    about how many flops it took."""
-    best, waited, last, total = np.inf, 0, subproblem.steps + limit, 0.0
+def in_double(subproblem: Subproblem, eps: float, limit: int, max_flops: float) -> float:
+    """As LeastSquares, without pair steps, which use kernel values in float. A round counts as ``size`` steps. Returns
+    the flops."""
+    best, stalled, last, total = np.inf, 0, subproblem.steps + limit, 0.0
     try:
-        while waited <= PATIENCE and subproblem.steps < last and total <= most_flops:
+        while stalled <= STALL_ROUNDS and subproblem.steps < last and total <= max_flops:
             gap = subproblem.kkt_gap()
             if gap < eps or subproblem.told_to_stop():
                 break
-            waited = 0 if gap <= 0.5 * best else waited + 1
-            best = gap if waited == 0 else best
-            leads_on, flops = least_squares(subproblem)
+            stalled = 0 if gap <= 0.5 * best else stalled + 1
+            best = gap if stalled == 0 else best
+            descends, flops = least_squares(subproblem)
             total += flops
-            if not leads_on:
+            if not descends:
                 break
             subproblem.count(subproblem.size)
     except Stopped:
@@ -162,15 +155,14 @@ def in_double(subproblem: Subproblem, eps: float, limit: int, most_flops: float)
 
 
 def of_factor(n: int) -> float:
-    """Flops of gathering a matrix and factoring it, or what takes as long."""
-    return n**3 / 3 + OF_GATHERED * n**2 / 2
+    """Cost in flops of gathering and factoring a matrix of order n."""
+    return n**3 / 3 + PER_GATHERED * n**2 / 2
 
 
 def least_squares(subproblem: Subproblem) -> tuple[bool, float]:
-    """One round: least squares, and the best point on the way to its solution; whether it leads anywhere, and
-    about how many flops it took.
+    """One round: least squares and a line search to its solution. Returns whether the objective falls, and the flops.
 
-    Raises Stopped, and the subproblem is as it was.
+    Raises Stopped, and the subproblem is unchanged.
     """
     K, V, beta, lower, upper, group = (np.asarray(view) for view in subproblem.views())
     K, flops = K[:, : subproblem.size], 0.0
@@ -203,8 +195,8 @@ def face_optimum(
     upper: FloatArray,
     members: Places,
 ) -> float:
-    """Move ``beta`` of one group, ``members``, to the solution of Table 1, step 1, clipped and solved again until it is
-    feasible; ``V`` is that of the beta that comes in. Returns about how many flops that took."""
+    """Move ``beta`` (INOUT) of one group, ``members``, to the solution of Table 1, step 1, clipped and solved again
+    until feasible; ``V``: the scores at the beta given. Returns the flops."""
     own_lower, own_upper, now = lower[members], upper[members], beta[members]
     S1 = members[(now > own_lower) & (now < own_upper)]
     if subproblem.in_double:
@@ -212,7 +204,7 @@ def face_optimum(
     total, flops, right = float(now.sum()), 0.0, V.copy()
     damping = damping_of(V[S1], own_upper - own_lower)
     face = None
-    for _ in range(MOST_FACES):
+    for _ in range(MAX_FACES):
         if face is None:
             if len(S1) < 2:
                 break
@@ -245,11 +237,10 @@ def within_face(
     upper: FloatArray,
     members: Places,
 ) -> float:
-    """As ``face_optimum``, but on the way to the solution over the free variables no farther than the first bound; what
-    is there is held, and the way leads on to the solution over the others.
+    """As ``face_optimum``, but with steps to the first bound on the way to the solution over the free variables; what
+    reaches its bound is held there for the next step.
 
-    That always leads on. Where K_S1 is singular the solution may lie far outside, and what is left once it is clipped
-    may be no better than before.
+    This always lowers the objective, while a clipped solution that lies far outside (K_S1 singular) may not.
     """
     own_lower, own_upper, now = lower[members], upper[members], beta[members]
     S1 = members[(now > own_lower) & (now < own_upper)]
@@ -294,8 +285,7 @@ def put_aside(
     x: FloatArray,
     *places: Places,
 ) -> NDArray[np.bool_]:
-    """Those at ``places`` of S1 have the beta ``x`` there from now on, and V is moved with them. Returns which of S1
-    are left: shape (len(S1),)."""
+    """Fix ``beta`` of S1 at ``places`` to ``x``, and update V. Returns the mask of those left in S1, (len(S1),)."""
     stays = np.ones(len(S1), dtype=bool)
     for some in places:
         stays[some] = False
@@ -306,37 +296,37 @@ def put_aside(
 
 
 def damping_of(V: FloatArray, box: FloatArray) -> float:
-    """delta, by V of S1."""
+    """delta, from V of S1."""
     return DAMPING * float(np.ptp(V)) / float(box.max()) if len(V) else 0.0
 
 
 def joining(
     S1: Places, members: Places, V: FloatArray, beta: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> Places:
-    """Of ``members``, whose beta and bounds are given, those on a bound whose error has the wrong sign most."""
+    """The ``members`` at a bound, with the given beta and bounds, whose error of the wrong sign is largest."""
     up, low, own = beta < upper, beta > lower, V[members]
     if not (up.any() and low.any()):
         return S1[:0]
     level = V[S1].mean() if len(S1) else (own[up].max() + own[low].min()) / 2
     error = np.where(up, own - level, level - own)
     error[up & low] = 0.0
-    worst = np.argsort(-error, kind="stable")[: max(JOINING, int(JOINING_FOR_FREE * len(S1)))]
+    worst = np.argsort(-error, kind="stable")[: max(JOINING, int(JOINING_PER_FREE * len(S1)))]
     found: Places = members[worst[error[worst] > 0]]
     return found
 
 
 class Face:
-    """Face(subproblem, V, beta, S1, total, damping): the least squares over S1, some of which are then held.
+    """Face(subproblem, V, beta, S1, total, damping): least squares over S1, with some variables held.
 
     With M = K_S1 + delta, r = V_S1 + (K_S1 + delta) beta_S1, ones e, and H those held at values c,
 
         M x + b e + E_H u = r,     e'x = total,     x_H = c
 
-    (u are the multipliers of what is held). By M = L L' and the Schur complement of B = [e, E_H], Z = L^-1 B:
+    (u: multipliers of those held). By M = L L' and the Schur complement of B = [e, E_H], Z = L^-1 B:
 
         Z'Z (b, u) = Z' L^-1 r - (total, c),     x = L'^-1 (L^-1 r - Z (b, u))
 
-    so that one more that is held costs a column of Z, and a row of the factor of Z'Z.
+    so that one more costs a column of Z, and a row of the factor of Z'Z.
     """
 
     def __init__(
@@ -374,7 +364,7 @@ class Face:
         self.Zr = self.Z.T @ self.half
 
     def forward(self, right: FloatArray) -> FloatArray:
-        """L^-1 right, some columns at a time."""
+        """L^-1 right, in blocks of columns."""
         n, count = right.shape
         for begin, end in pieces(0, count, n * n):
             right[:, begin:end], _ = lapack.dtrtrs(self.L, right[:, begin:end], lower=1)
@@ -382,7 +372,7 @@ class Face:
         return right
 
     def solution(self) -> FloatArray | None:
-        """x; None if rounding leaves Z'Z without a factor."""
+        """x; None if Z'Z has no factor, by rounding."""
         if self.info:
             return None
         of_bounds = solve_cholesky(self.factor, self.Zr - np.append(self.total, self.values), 1, self.asking)
@@ -393,17 +383,17 @@ class Face:
         return solution
 
     def is_worth_holding(self, count: int) -> bool:
-        """Whether so many more, held, take less than a factor of the others."""
+        """Whether holding ``count`` more is cheaper than a new factor of the others."""
         return self.of_holding(count) < of_factor(len(self.L) - len(self.held) - count)
 
     def of_holding(self, count: int) -> float:
-        """Flops of holding so many more."""
+        """Flops of holding ``count`` more."""
         n, columns = len(self.L), self.Z.shape[1] + count
-        passes = n * n + 2 * n * columns + columns**2  # over L, Z and the factor, of which Z and the factor are copied
-        return float(count * n * n + 2 * n * count * columns + count * columns**2 + OF_PASSED * passes)
+        passes = n * n + 2 * n * columns + columns**2  # over L, Z and the factor; the last two are copied
+        return float(count * n * n + 2 * n * count * columns + count * columns**2 + PER_COPIED * passes)
 
     def hold(self, places: Places, values: FloatArray) -> None:
-        """Hold x there, too."""
+        """Hold x at ``places``, too."""
         n, count = len(self.L), len(places)
         self.flops += self.of_holding(count)
         right = np.zeros((n, count), order="F")
@@ -419,7 +409,7 @@ class Face:
 
 
 def rows_times(subproblem: Subproblem, K: FloatArray, rows: Places, weights: FloatArray) -> FloatArray:
-    """The sum of some rows of K, each with its weight, in double."""
+    """weights @ K[rows], in double."""
     total = np.zeros(K.shape[1])
     subproblem.prepare(rows.astype(np.int64))
     size = max(1, MOST_MOVED // max(K.shape[1], 1))
@@ -442,11 +432,11 @@ def feasible(point: FloatArray, total: float, lower: FloatArray, upper: FloatArr
         else:
             high = middle
     nearest = np.clip(point - high, lower, upper)
-    # a hair inside of a bound, a variable would count as free, and no step could move it
+    # just inside a bound, a variable would count as free, and no step could move it
     for bound in (lower, upper):
         nearest = np.where(np.abs(nearest - bound) <= ON_BOUND * (upper - lower), bound, nearest)
     inside = (nearest > lower) & (nearest < upper)
-    if inside.any():  # what rounding leaves
+    if inside.any():  # correct the rounding
         nearest[inside] += (total - nearest.sum()) / inside.sum()
     clipped: FloatArray = np.clip(nearest, lower, upper)
     return clipped

@@ -5,9 +5,9 @@ from libsvmx._solvers.control cimport Control
 
 
 cdef enum:
-    MIXED           # half of them those that violate most, half at random
+    MIXED           # half the largest violators, half at random
     RANDOM          # at random among the candidates
-    LARGEST         # those that violate most
+    LARGEST         # the largest violators
 
 
 cdef class Selection:
@@ -40,7 +40,7 @@ cdef class Subproblem:
     cdef Control control
     cdef float[::1] K
     cdef double[::1] exact          # K in double, shape (size * size,), by rows
-    cdef int8_t[::1] filled         # which of them are there
+    cdef int8_t[::1] filled         # which of its rows are filled
     cdef const int32_t[::1] sources # their kernel rows
     cdef Targets targets            # what fills them; None: K in float is what engines work on
     cdef float[::1] inverse

@@ -1,10 +1,9 @@
-"""A dual problem over a working set, small enough for its kernel matrix to be at hand, and what solves it.
+"""The dual problem over a working set W, with its kernel matrix in memory, and its solution.
 
-    min  1/2 beta'K beta - V_0'beta  over W,   lower <= beta <= upper,   the sum of beta of each group as it is
+    min  1/2 beta'K beta - V_0'beta  over W,   lower <= beta <= upper,   the sum of beta of each group fixed
 
-with V the scores, which are right whenever ``solve`` returns. It is solved by second-order pair steps (Fan, Chen & Lin
-2005), or by an engine given. As soon as the variables that may still move are few, they become a smaller subproblem, whose
-rows are copied from the matrix and stay in cache.
+V, the scores, are right whenever ``solve`` returns. Solved by second-order pair steps (Fan, Chen & Lin 2005), or by a given
+engine. Once few variables can still move, they become a smaller subproblem whose matrix stays in cache.
 """
 
 from libc.math cimport HUGE_VAL, HUGE_VALF, fabs
@@ -24,21 +23,18 @@ from libsvmx._core.stopping import NOBODY
 
 # ---- Working sets ----------------------------------------------------------------------------------
 #
-# Working sets of the chunked solver.
+# With the level of a group, the mean of V over its free variables, the error of a variable is V - level at its lower bound,
+# level - V at its upper one, and |V - level| where it is free. Candidates are the free variables and those of positive
+# error, as in Perez-Cruz et al. (2000), section 3:
 #
-# With the level of a group, the mean of V over its free variables, the error of a variable is V - level where it can only
-# grow, level - V where it can only fall, and |V - level| where it is free. Candidates are the free variables and those of
-# positive error, as in Perez-Cruz et al. (2000), section 3:
-#
-# * RANDOM   their rule: one that violates most of each kind, the rest at random from the candidates; if there are fewer than
-#            q, the others of least |error|. Kinds are the two directions of each sum; theirs are class and condition, and any
-#            one that violates it
+# * RANDOM   their rule: the largest violator of each kind, the rest at random from the candidates, then those of least
+#            |error|. Kinds are the two directions of each sum (theirs: class and condition, and any violator)
 # * LARGEST  those of largest error, as Joachims (1999)
-# * MIXED    half of them so, half at random
+# * MIXED    half by largest error, half at random
 #
-# Of the working set before, a share of its candidates stays, so that what has just been balanced is not torn apart.
+# A share of the candidates of the last working set is kept: they have just been balanced against each other.
 
-# Keys of those that are taken in any case, and of those that stay.
+# Keys of the largest violators, and of kept candidates.
 cdef double FIRST = 1e300
 cdef double STAYS = 1e299
 
@@ -67,10 +63,10 @@ cdef class Selection:
 
     cdef Py_ssize_t choose(self, Py_ssize_t n, int groups, const double *V, const float *up, const float *low,
                            Py_ssize_t stride, int32_t *last, int32_t round, Py_ssize_t q, int32_t *chosen) noexcept nogil:
-        """Up to q of n variables, ascending, into ``chosen``; returns how many.
+        """Up to q of n variables, ascending, into ``chosen``; returns the number.
 
-        ``up`` and ``low`` (groups, stride): 0 in I_up and I_low of the group, infinite outside; ``last``: the round in which
-        a variable was last chosen, brought up to date.
+        ``up`` and ``low`` (groups, stride): 0 in I_up and I_low of the group, infinite outside; ``last`` (n,): INOUT, the round
+        in which a variable was last chosen.
         """
         cdef Py_ssize_t p, n_stay = 0, n_candidates = 0, places
         cdef Certificate found[2]
@@ -98,7 +94,7 @@ cdef class Selection:
                 else:
                     continue
                 break
-            self.key[p] = error if error == error else -HUGE_VAL  # no order with nan
+            self.key[p] = error if error == error else -HUGE_VAL  # nan has no order
         if n_candidates > q:
             places = q // 2 if self.rule == MIXED else q
             if self.rule != RANDOM:
@@ -115,12 +111,12 @@ cdef class Selection:
             if has_pair(&found[g]):
                 self.key[found[g].max_violator] = self.key[found[g].min_violator] = FIRST
         if groups == 2 and has_pair(&found[0]) and has_pair(&found[1]):
-            g = 0 if gap_of(&found[0]) >= gap_of(&found[1]) else 1  # working sets of two or three want a pair of one group
+            g = 0 if gap_of(&found[0]) >= gap_of(&found[1]) else 1  # two or three variables must include a pair of one group
             self.key[found[g].max_violator] = self.key[found[g].min_violator] = 2 * FIRST
         return self.take_largest(n, q, last, round, chosen)
 
     cdef Py_ssize_t take_largest(self, Py_ssize_t n, Py_ssize_t q, int32_t *last, int32_t round, int32_t *chosen) noexcept nogil:
-        """The variables of the q largest keys, ascending, into ``chosen``; returns how many."""
+        """The variables of the q largest keys, ascending, into ``chosen``; returns the number."""
         cdef Py_ssize_t p, k = 0, n_chosen = 0
         cdef double bar = self.threshold(n, q)
         for p in range(n):
@@ -162,24 +158,24 @@ cdef class Selection:
 
 # ---- The problem over a working set ----------------------------------------------------------------
 
-# The smaller one is solved until its gap is this share of what the subproblem had.
+# The smaller subproblem is solved to this share of the gap.
 cdef double TIGHTNESS = 0.1
-# Pair steps between two computations of V in double, for each variable.
+# Pair steps per variable between two computations of V in double.
 cdef int64_t STEPS_PER_VARIABLE = 32
-# Scores moved by pair steps between two questions, in those of one call: some tens of milliseconds.
+# Scores updated by pair steps between two checks for a stop: some tens of milliseconds.
 cdef int64_t WORK = 1 << 27
-# Rounds in which the gap does not fall by a tenth.
-cdef int PATIENCE = 20
-# Variables of the smaller one: its matrix and its curvatures, 8 bytes each pair, stay in a second-level cache.
+# Rounds in which the gap need not fall by a tenth.
+cdef int STALL_ROUNDS = 20
+# Variables of the smaller subproblem: its matrix and curvatures, 8 bytes per pair, fit a second-level cache.
 cdef Py_ssize_t LEAF = 352
 
 
 cdef Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
-    """n, or a little more: whole vectors."""
+    """n rounded up to whole vectors."""
     return (n + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
 
 
-# Work of a kernel value that is computed alone, in double.
+# Work of one kernel value in double.
 cdef int64_t WORK_OF_A_VALUE = 40
 
 ctypedef fused real:
@@ -199,18 +195,18 @@ cdef class Subproblem:
 
     Parameters
     ----------
-    groups : int                         2 where the sums of two groups are fixed by themselves, else 1
-    leaf : int                           variables of the smaller one
-    engine : callable(Subproblem, eps, limit)     solves it, if given, by ``sweep`` and what else it knows
-    selection : (rule, kept, seed)       of the smaller one
-    control : Control                    told of work, and asked whether to stop
+    groups : int                         2 in the nu formulations (a fixed sum each), else 1
+    leaf : int                           variables of the smaller subproblem
+    engine : callable(Subproblem, eps, limit)     solves it instead of pair steps
+    selection : (rule, kept, seed)       of the smaller subproblem
+    control : Control                    counts work, and says when to stop
 
     Attributes
     ----------
     steps, subproblems : int      pair steps, and working sets solved, here and below
-    gained : float           by how much the objective has fallen, if K is what it is taken for
+    gained : float           decrease of the objective, if K is positive semi-definite
     fallbacks : int          times that the engine left a subproblem to pair steps
-    in_double : bool         the engine has the kernel matrix in double, and pair steps have none
+    in_double : bool         the engine has K in double; pair steps have none
     """
 
     def __cinit__(self, Py_ssize_t room, int groups, Py_ssize_t leaf=0, engine=None, selection=("random", 0.0, 1),
@@ -237,7 +233,7 @@ cdef class Subproblem:
         free(self.rows)
 
     cdef void begin(self, Py_ssize_t size) noexcept nogil:
-        """A new problem of so many variables, which ``put`` describes."""
+        """Start a problem of ``size`` variables, to be set by ``put``."""
         cdef Py_ssize_t v
         cdef int g
         self.size = size
@@ -261,7 +257,6 @@ cdef class Subproblem:
             self.low[g, v] = 0 if self.group[v] == g and self.beta[v] > self.lower[v] else HUGE_VALF
 
     cdef double gap(self) noexcept nogil:
-        """The KKT gap."""
         cdef Certificate found
         cdef double gap = -HUGE_VAL
         cdef int g
@@ -280,12 +275,12 @@ cdef class Subproblem:
         return 0
 
     cdef int solve_by_pairs(self, double eps, int64_t limit) except -1 nogil:
-        """The same by pair steps, of smaller ones where it has them."""
+        """``solve`` by pair steps, mostly in the smaller subproblem."""
         cdef int64_t last_step = self.steps + limit, before
         cdef double gap = self.gap(), best = HUGE_VAL
         cdef Py_ssize_t n
         cdef int since = 0
-        while gap >= eps and self.steps < last_step and since < PATIENCE:
+        while gap >= eps and self.steps < last_step and since < STALL_ROUNDS:
             since = 0 if gap < 0.9 * best else since + 1
             best = min(best, gap)
             before = self.steps
@@ -312,14 +307,14 @@ cdef class Subproblem:
         return 0
 
     cdef bint tick(self, int64_t amount) except -1 nogil:
-        """Note so much work; whether it is time to stop."""
+        """Count work; whether a stop is due."""
         if self.control is None:
             return False
         self.control.worked(amount // 8 + self.size)
         return self.control.expired
 
     cdef bint crowded(self) noexcept nogil:
-        """Whether more variables may move than go into the smaller one."""
+        """Whether more variables can move than fit the smaller subproblem."""
         cdef Py_ssize_t v, n = 0
         cdef Certificate found
         cdef int g
@@ -335,7 +330,7 @@ cdef class Subproblem:
         return n > self.inner.room
 
     cdef void load(self, Subproblem full, Py_ssize_t n) noexcept nogil:
-        """The first n of the working set of ``full`` become this problem."""
+        """Set this problem to the first n variables of the working set of ``full``."""
         cdef Py_ssize_t k, v
         self.begin(n)
         for k in range(n):
@@ -344,7 +339,7 @@ cdef class Subproblem:
             svmx_gather(n, &full.K[v * full.stride], &full.working[0], &self.K[k * self.stride])
 
     cdef bint absorb(self) noexcept nogil:
-        """Take over what the working set has become; False if nothing has changed."""
+        """Take over the solution of ``inner``; False if nothing has changed."""
         cdef Py_ssize_t k, v, n = 0
         for k in range(self.inner.size):
             v = self.working[k]
@@ -358,8 +353,8 @@ cdef class Subproblem:
         return n > 0
 
     cdef int many_steps(self, double eps, int64_t limit) except -1 nogil:
-        """Up to ``limit`` pair steps; False if nothing has changed. V is computed in double every so often, and more often where
-        steps in float lead astray."""
+        """Up to ``limit`` pair steps; False if nothing has changed. V is recomputed in double at intervals, shorter ones after
+        steps in float that did not lower the objective."""
         cdef int64_t last_step = self.steps + limit, together = STEPS_PER_VARIABLE * self.size
         cdef bint changed = False
         while self.steps < last_step and together > 0 and self.gap() >= eps:
@@ -372,7 +367,7 @@ cdef class Subproblem:
         return changed
 
     cdef void begin_steps(self, Py_ssize_t size) noexcept nogil:
-        """V in float and relative to the levels, padded to ``size``; curvatures; and beta and V as they are now."""
+        """Set V in float, relative to the levels, padded to ``size``; curvatures; and copies of beta and V."""
         cdef Py_ssize_t n = self.size, v
         cdef Certificate found
         cdef float *V = &self.nearby[0]
@@ -394,7 +389,7 @@ cdef class Subproblem:
     cdef int pair_steps(self, double eps, int64_t limit) except -1 nogil:
         """Second-order pair steps until the gap is below ``eps``, up to ``limit``; False if nothing has changed.
 
-        In float, relative to the level of each group, which the scores that matter are near.
+        V is in float relative to the level of its group, near which the scores of free variables are.
         """
         cdef Py_ssize_t n = self.size, i, j, candidate, size
         cdef Py_ssize_t violator[2]
@@ -434,7 +429,7 @@ cdef class Subproblem:
             step = (<double>V[i] - V[j]) / curvature
             room_i, room_j = self.upper[i] - self.beta[i], self.beta[j] - self.lower[j]
             step = min(step, room_i, room_j)
-            # at a bound exactly, or the pair would be chosen again for what rounding left
+            # exactly the bound, or rounding would select the pair again
             self.beta[i] = self.upper[i] if step == room_i else self.beta[i] + step
             self.beta[j] = self.lower[j] if step == room_j else self.beta[j] - step
             self.update_status(i)
@@ -445,10 +440,10 @@ cdef class Subproblem:
         return self.renew_scores()
 
     cdef bint renew_scores(self) noexcept nogil:
-        """V in double from what has changed since ``coef`` and ``before``; False, and nothing changed, where the objective
-        has not fallen: then float cannot tell scores apart.
+        """V in double, from the changes since ``coef`` and ``before``. If the objective has not fallen, float cannot resolve the
+        scores: undo the changes, and return False.
 
-        Changes of a group add up to 0 but for rounding, which scores relative to its level do not see.
+        Changes of a group sum to 0 but for rounding, hence scores relative to its level.
         """
         cdef Py_ssize_t v, n = 0
         cdef double gain = 0.0
@@ -475,8 +470,8 @@ cdef class Subproblem:
     # ---- for engines ---------------------------------------------------------------------------
 
     cdef int lay_doubles(self, Targets targets, const int32_t[::1] sources) except -1:
-        """The engine has K in double, of this problem and until the next call: row v is row ``sources[v]`` of ``targets``, and
-        is filled when it is asked for."""
+        """Give the engine K of this problem in double, until the next call: row v is row ``sources[v]`` of ``targets``, computed
+        on demand."""
         cdef Py_ssize_t n = self.size
         if self.targets is None or self.exact.shape[0] < n * n:
             self.exact = None
@@ -500,9 +495,8 @@ cdef class Subproblem:
         return self.targets is not None
 
     def views(self):
-        """What an engine works on, without a copy: K, float32 or, in double, float64, of shape (size, >= size), and V, beta,
-        lower, upper, float64, and group, int8, of shape (size,). Of K in double only what ``prepare`` was told of is there.
-        ``replace`` takes the results."""
+        """Views without a copy: K, float32 (float64 in double), shape (size, >= size); V, beta, lower, upper, float64, and group,
+        int8, shape (size,). Of K in double only the rows given to ``prepare`` are filled."""
         n = self.size
         if self.targets is None:
             K = memoryview(self.K)[:n * self.stride].cast("B").cast("f", [n, self.stride])
@@ -512,25 +506,25 @@ cdef class Subproblem:
                 memoryview(self.upper)[:n], memoryview(self.group)[:n])
 
     def count(self, int64_t steps):
-        """What was done besides pair steps took as long as so many."""
+        """Count work that costs as much as ``steps`` pair steps."""
         self.steps += steps
 
     def sweep(self, double eps, int64_t limit):
-        """Pair steps until the gap is below ``eps`` or ``limit`` are made; returns how many were."""
+        """Up to ``limit`` pair steps until the gap is below ``eps``; returns their number."""
         cdef int64_t before = self.steps
         with nogil:
             self.solve_by_pairs(eps, limit)
         return self.steps - before
 
     def prepare(self, const int64_t[::1] places):
-        """The rows of K of those places, ascending, are needed."""
+        """Compute the rows of K at ``places``, ascending."""
         self.check(places)
         if self.targets is not None:
             with nogil:
                 self.fill_doubles(places)
 
     def lower_triangle(self, const int64_t[::1] places, double[::1, :] out):
-        """Of the kernel matrix of those places, ascending: into ``out``, shape (n, n), in Fortran order."""
+        """Lower triangle of K at n ``places``, ascending, into ``out``, shape (n, n), Fortran order."""
         cdef Py_ssize_t j, n = places.shape[0]
         if out.shape[0] != n or out.shape[1] != n:
             raise IndexError(f"{n} places, and a matrix of {out.shape[0]} rows")
@@ -549,7 +543,7 @@ cdef class Subproblem:
         return 0
 
     def replace(self, beta, V):
-        """Take feasible coefficients and their scores, buffers of float64, shape (size,)."""
+        """Set feasible ``beta`` and their scores ``V``, float64, shape (size,)."""
         cdef const double[::1] coefficients = beta, scores = V
         cdef Py_ssize_t v
         for v in range(self.size):
@@ -558,21 +552,21 @@ cdef class Subproblem:
             self.update_status(v)
 
     def n_free(self):
-        """Variables within their bounds."""
+        """Number of free variables."""
         cdef Py_ssize_t v, n = 0
         for v in range(self.size):
             n += self.lower[v] < self.beta[v] < self.upper[v]
         return n
 
     def told_to_stop(self):
-        """Lets signals in; whether it is time to stop."""
+        """Whether a stop is due; handles signals."""
         return self.tick(self.size * self.size)
 
     @property
     def asking(self):
-        """Whom an engine asks, a libsvmx._core.stopping.Token."""
+        """The Token that an engine asks whether to stop."""
         return NOBODY if self.control is None else self.control
 
     def kkt_gap(self):
-        """max V over what can grow less min V over what can fall."""
+        """max of V over I_up minus min of V over I_low."""
         return self.gap()
