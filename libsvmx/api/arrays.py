@@ -169,7 +169,8 @@ def real_array(given: Any, what: str) -> Any:
         if array.dtype.kind != "O":
             return array
         if any(isinstance(value, UNREAL) for value in array.flat):
-            raise DataError(f"{what} must hold real numbers, but there is a complex one, a date or a text")
+            where = columns_of_text(given) or "there is a complex one, a date or a text"
+            raise DataError(f"{what} must hold real numbers, but {where}")
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
         if isinstance(error, DataError):
@@ -186,6 +187,18 @@ def column_of_times(frame: Any) -> str | None:
         if kind.is_temporal():
             return str(name)
     return None
+
+
+def columns_of_text(frame: Any) -> str:
+    """``column 'city' holds text``, of a data frame; empty where no column does."""
+    names = [str(name) for name in getattr(frame, "columns", ())]
+    values = np.asarray(frame, dtype=object) if names else np.empty((0, 0))
+    found = [
+        repr(name)
+        for name, column in zip(names, values.T, strict=False)
+        if any(isinstance(value, str) for value in column)
+    ]
+    return f"column{'s' * (len(found) > 1)} {', '.join(found)} hold{'s' * (len(found) == 1)} text" if found else ""
 
 
 def is_of_polars(frame: Any) -> bool:

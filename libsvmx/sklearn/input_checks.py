@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_X_y, validate_data
 
-from libsvmx.api.arrays import column_of_times
+from libsvmx.api.arrays import column_of_times, columns_of_text
 
 # What an array of kernel values is taken as: what it is, if it holds one of these.
 KERNEL_VALUES = {"dtype": [np.float64, np.float32], "order": None, "accept_sparse": "csr"}
@@ -46,11 +46,18 @@ def are_whole(values: Any) -> bool:
         return bool((np.abs(values) < 2**53).all() and (values == np.rint(values)).all())
 
 
-def check_columns(X: Any) -> None:
-    """Raise ValueError for a column of dates, which scikit-learn would take for numbers."""
+def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
+    """``validate_data``, which names columns of text. Raises ValueError, also for a column of dates, which scikit-learn
+    would take for numbers."""
     column = column_of_times(X)
     if column is not None:
         raise ValueError(f"X must hold real numbers, but column {column!r} holds dates or times")
+    try:
+        return validate_data(estimator, X, *y, **options)
+    except ValueError as error:
+        if text := columns_of_text(X):
+            raise ValueError(f"{error}: {text}") from None
+        raise
 
 
 def training_data(estimator: Any, X: Any, y: Any, float32: bool = False, given: bool = False) -> tuple[Any, Any]:
@@ -67,16 +74,14 @@ def training_data(estimator: Any, X: Any, y: Any, float32: bool = False, given: 
             estimator.n_features_in_ = X.shape[1]
             vars(estimator).pop("feature_names_in_", None)
             return X, y
-    check_columns(X)
     options = {"dtype": wanted, "order": "C", "accept_sparse": "csr"}
-    X, y = validate_data(estimator, X, y, **(KERNEL_VALUES if given else options))
+    X, y = validated(estimator, X, y, **(KERNEL_VALUES if given else options))
     return X, y
 
 
 def more_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """As ``training_data``, of rows that join others: with as many features, of the same names. Raises ValueError."""
-    check_columns(X)
-    X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", accept_sparse="csr", reset=False)
+    X, y = validated(estimator, X, y, dtype=np.float64, order="C", accept_sparse="csr", reset=False)
     return X, y
 
 
@@ -100,9 +105,8 @@ def test_data(estimator: Any, X: Any, given: bool = False) -> Any:
     plain = is_plain_kernel(X) if given else is_plain(X) or is_plain_csr(X)
     if plain and X.shape[1] == known["n_features_in_"] and "feature_names_in_" not in known:
         return X
-    check_columns(X)
     options = {"dtype": np.float64, "order": "C", "accept_sparse": "csr"}
-    return validate_data(estimator, X, reset=False, **(KERNEL_VALUES if given else options))
+    return validated(estimator, X, reset=False, **(KERNEL_VALUES if given else options))
 
 
 @cache

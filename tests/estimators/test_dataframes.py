@@ -66,8 +66,20 @@ def test_mixed_and_missing_values(frames):
     holes[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         libsvmx.SVC().fit(frame(frames, rows=holes), Y)
-    with pytest.raises(ValueError, match="could not convert"):
-        libsvmx.SVC().fit(frames.DataFrame({"a": ["small", "large"] * 60, "b": X[:, 0]}), Y)
+
+
+def test_columns_of_text_are_named(frames):
+    text = ["small", "large"] * 60
+    one = frames.DataFrame({"a": text, "b": X[:, 0]})
+    several = frames.DataFrame({"city": text, "b": X[:, 0], "size": text})
+    with pytest.raises(ValueError, match=r"could not convert.*: column 'a' holds text$"):
+        libsvmx.SVC().fit(one, Y)
+    with pytest.raises(ValueError, match=r"could not convert.*: columns 'city', 'size' hold text$"):
+        libsvmx.SVC().fit(several, Y)
+    with pytest.raises(libsvmx.DataError, match=r"^X must hold real numbers, but column 'a' holds text$"):
+        libsvmx.train(one, Y)
+    with pytest.raises(libsvmx.DataError, match=r"^X must hold real numbers, but columns 'city', 'size' hold text$"):
+        libsvmx.train(several, Y)
 
 
 def test_dates_are_no_numbers(frames):
