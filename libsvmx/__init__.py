@@ -234,7 +234,7 @@ _HOME = {
     "tau_path": "api.tau_path",
 }
 
-# Need scikit-learn, so `import *` does without.
+# Need scikit-learn: `import *` and dir() have them where it is installed.
 _ESTIMATORS = (
     "LinearSVC",
     "LinearSVCCV",
@@ -287,14 +287,27 @@ if exists(f"{__path__[0]}/{_SOURCE}"):
     _hand_over()
 
 
+_NAMES = __all__
+if not TYPE_CHECKING:
+    del __all__  # made on demand by __getattr__, so that only `import *` looks for scikit-learn
+
+
+def _all() -> list[str]:
+    from importlib.util import find_spec
+
+    return [*_NAMES, *(_ESTIMATORS if find_spec("sklearn") else ())]
+
+
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    if name == "__all__":
+        return _all()
     if name == "__version__":
         return import_module("libsvmx._version").VERSION
     if name in _ESTIMATORS:
         home = "sklearn"
-    elif name in __all__:
+    elif name in _NAMES:
         home = _HOME.get(name, "api.training")
     else:
         raise AttributeError(f"module 'libsvmx' has no attribute {name!r}")
@@ -304,6 +317,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from importlib.util import find_spec
-
-    return sorted([*__all__, *(_ESTIMATORS if find_spec("sklearn") else ())])
+    return sorted(_all())

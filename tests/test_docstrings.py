@@ -23,7 +23,7 @@ OVERLOADED = ("svmutil.svm_train", "jackknife_plus")
 
 def public():
     """Names and objects whose docstrings are read by users; methods as Class.method."""
-    found = {name: getattr(libsvmx, name) for name in libsvmx.__all__}
+    found = {name: getattr(libsvmx, name) for name in libsvmx.__all__ if name not in libsvmx._ESTIMATORS}
     svmutil = (ROOT / "docs" / "api" / "svmutil.rst").read_text(encoding="utf-8")
     for name in re.findall(r"autofunction:: libsvmx\.svmutil\.(\w+)", svmutil):
         found[f"svmutil.{name}"] = getattr(import_module("libsvmx.svmutil"), name)

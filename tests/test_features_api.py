@@ -150,3 +150,12 @@ def test_an_observer_is_told_of_iterations():
 
 def test_public_names():
     assert {"Iteration", "LowRankKernel", "low_rank"} <= set(dir(libsvmx))
+
+
+def test_star_import_has_the_estimators_where_scikit_learn_is_installed():
+    from importlib.util import find_spec
+
+    names: dict[str, object] = {}
+    exec("from libsvmx import *", names)
+    assert names["train"] is libsvmx.train
+    assert ("SVC" in names) == ("SVC" in dir(libsvmx)) == (find_spec("sklearn") is not None)
