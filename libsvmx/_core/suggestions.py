@@ -1,30 +1,29 @@
-"""What somebody may have meant who has mistyped a name. Loaded when there is such a name."""
+"""Suggestions for mistyped names. Loaded only when there is one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-LEAST_LENGTH = 3  # shorter names are like too many others
-LIKENESS = 0.7  # of difflib, from 0 to 1
+LEAST_LENGTH = 3  # shorter names resemble too many others
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The name that is most like ``word``, if one is."""
-    if len(word) < LEAST_LENGTH:
-        return None
+    """The known name most similar to ``word``, if any is."""
+    names, lower = {name.lower(): name for name in known}, word.lower()
+    if lower in names or len(word) < LEAST_LENGTH:
+        return names.get(lower)
     from difflib import get_close_matches
 
-    names = {name.lower(): name for name in known}
-    found = get_close_matches(word.lower(), list(names), 1, LIKENESS)
+    found = get_close_matches(lower, list(names), 1)
     return names[found[0]] if found else None
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """``; did you mean NAME?``, or nothing; what is no text is no name."""
+    """``; did you mean NAME?``, or nothing."""
     found = nearest(word, known) if isinstance(word, str) else None
     return f"; did you mean {found}?" if found else ""
 
 
 def unknown(what: str, given: object, known: Sequence[str], shown: Sequence[str] = ()) -> str:
-    """What is said of a name that is none of those known; ``shown`` says more of each of these."""
+    """The message for an unknown name; ``shown`` describes the known ones."""
     return f"unknown {what} {given!r}: choose one of {', '.join(shown or known)}{did_you_mean(given, known)}"

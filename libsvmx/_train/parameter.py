@@ -266,7 +266,7 @@ def _member(name: str, given: Any, kind: type[Kind]) -> Kind:
         from libsvmx._core.suggestions import unknown
 
         shown = [f"{k.value} {k.name}" for k in kind]
-        raise ParameterError(unknown(name, given, [k.name for k in kind], shown)) from None
+        raise ParameterError(unknown(name, given, [k.name.lower() for k in kind], shown)) from None
 
 
 def kernel_named(text: str) -> KernelType | None:
@@ -340,11 +340,9 @@ ELSEWHERE = {**SCIKIT_LEARN, "cost": "C"}
 
 def _likely(name: str, known: list[str], otherwise: str) -> str:
     """``; did you mean gamma? Known are …`` of an unknown name; ``otherwise`` where none is like it."""
-    from difflib import get_close_matches
+    from libsvmx._core.suggestions import did_you_mean
 
-    by_lower = {each.lower(): each for each in known}
-    near = get_close_matches(name.lower(), list(by_lower), 1)
-    return f"{f'; did you mean {by_lower[near[0]]}?' if near else f'{otherwise}.'} Known are {', '.join(known)}"
+    return f"{did_you_mean(name, known) or f'{otherwise}.'} Known are {', '.join(known)}"
 
 
 def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list[float]:

@@ -23,7 +23,25 @@ if TYPE_CHECKING:
 
 
 MOST_DIGITS = 10  # of a width; int() refuses thousands
+SCREEN = 40  # lines
 HELP, VERSION, REPORT = "--help", "--version", "--report"
+# LIBSVM's letters by scikit-learn's words.
+LETTER_OF = {
+    "C": "c",
+    "cache-size": "m",
+    "class-weight": "w",
+    "coef0": "r",
+    "cost": "c",
+    "cv": "v",
+    "degree": "d",
+    "epsilon": "p",
+    "gamma": "g",
+    "kernel": "t",
+    "nu": "n",
+    "probability": "b",
+    "shrinking": "h",
+    "tol": "e",
+}
 
 
 class UsageError(Exception):
@@ -37,6 +55,16 @@ class HelpRequested(Exception):
 def text_of(usage: Usage) -> str:
     """The text of a usage."""
     return usage if isinstance(usage, str) else usage()
+
+
+def short_usage(usage: Usage, command: str) -> str:
+    """What a command prints without arguments: of a usage longer than a screen, the part before the options."""
+    text = text_of(usage)
+    if text.count("\n") <= SCREEN:
+        return text
+    paragraphs = text.split("\n\n")
+    options = next(i for i, one in enumerate(paragraphs) if one.partition("\n")[0].endswith(":"))
+    return "\n\n".join([*paragraphs[:options], f"all options: {command} --help\n"])
 
 
 def as_wide_as_the_terminal(text: str) -> str:
@@ -91,7 +119,7 @@ def parse(
         if option in (HELP, VERSION):
             raise HelpRequested(text_of(usage) if option == HELP else version_text(command))
         if option.startswith("--"):
-            i += _long(argv, i, names, switches)
+            i += _long(argv, i, letters, names, switches)
             continue
         letter = option[1]
         if letter in flags:
@@ -99,7 +127,7 @@ def parse(
             i += 1
             continue
         if letter not in letters:
-            raise UsageError(f"unknown option {option}{hint(option, names, switches)}")
+            raise unknown_option(option, letters, names, switches)
         if i + 1 >= len(argv):
             raise UsageError(f"option {option} needs a value{hint(option, names, switches)}")
         try:
@@ -114,6 +142,13 @@ def parse(
         if name in names or name in switches:  # LIBSVM takes all that follows for files
             raise UsageError(f"option {name} must stand before the files")
     return argv[i:]
+
+
+def unknown_option(option: str, letters: Iterable[str], *names: Iterable[str]) -> UsageError:
+    """The error, with the letter or the long name that is probably meant."""
+    letter = LETTER_OF.get(option.lstrip("-").replace("_", "-"), "")
+    meant = f"; did you mean -{letter}?" if letter in letters else hint(option, *names)
+    return UsageError(f"unknown option {option}{meant}")
 
 
 def hint(option: str, *known: Iterable[str]) -> str:
@@ -132,8 +167,14 @@ def version_text(command: str) -> str:
     return f"{command} {VERSION} (libsvmx; compatible with LIBSVM 3.37)\n"
 
 
-def _long(argv: list[str], i: int, names: Mapping[str, Setter], switches: Mapping[str, Callable[[], None]]) -> int:
-    """Handle the long option at i; returns how many arguments it took."""
+def _long(
+    argv: list[str],
+    i: int,
+    letters: Mapping[str, Setter],
+    names: Mapping[str, Setter],
+    switches: Mapping[str, Callable[[], None]],
+) -> int:
+    """Handle the long option at i; returns the number of arguments it took."""
     name, equals, value = argv[i].partition("=")
     if name in switches:
         if equals:
@@ -141,7 +182,7 @@ def _long(argv: list[str], i: int, names: Mapping[str, Setter], switches: Mappin
         switches[name]()
         return 1
     if name not in names:
-        raise UsageError(f"unknown option {name}{hint(name, names, switches)}")
+        raise unknown_option(name, letters, names, switches)
     if equals:
         names[name](name, value)
         return 1

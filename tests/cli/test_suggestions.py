@@ -3,7 +3,7 @@
 import pytest
 from support import data
 
-from libsvmx import Parameter, ParameterError
+from libsvmx import Kernel, Parameter, ParameterError
 from libsvmx._core.suggestions import nearest
 
 HEART = str(data.DATA / "heart_scale")
@@ -26,6 +26,11 @@ NO_KERNEL = (
         ("svmx-train", ["-solver", "auto", HEART], "option -solver needs a number, not 'auto'; did you mean --solver?"),
         ("svmx-train", ["-loo", HEART], "unknown option -loo; did you mean --loo?"),
         ("svmx-train", ["-x", HEART], "unknown option -x"),
+        ("svmx-train", ["--gamma", "1", HEART], "unknown option --gamma; did you mean -g?"),
+        ("svmx-train", ["--cost=1", HEART], "unknown option --cost; did you mean -c?"),
+        ("svmx-train", ["-kernel", "rbf", HEART], "unknown option -kernel; did you mean -t?"),
+        ("svmx-update", ["--class-weight", "1", HEART], "unknown option --class-weight; did you mean -w?"),
+        ("svmx-scale", ["--gamma", "1", HEART], "unknown option --gamma"),
         ("svmx-train", ["-t", "laplacien", HEART], NO_KERNEL),
         ("svmx-train", ["-s", "epsilon-svr", HEART], "option -s needs a number, not 'epsilon-svr'; epsilon-svr is 3"),
         (
@@ -69,8 +74,10 @@ def test_files_of_another_folder(folder):
 
 
 def test_python_has_them_too():
-    with pytest.raises(ParameterError, match=r"unknown kernel_type 'liner': .*; did you mean LINEAR\?"):
+    with pytest.raises(ParameterError, match=r"unknown kernel_type 'liner': .*; did you mean linear\?"):
         Parameter(kernel_type="liner")
+    with pytest.raises(ParameterError, match=r"unknown kernel_type 'rfb': .*; did you mean rbf\?"):
+        Kernel.named("rfb")
     with pytest.raises(ParameterError, match=r"unknown solver 'atuo'.*; did you mean auto\?"):
         Parameter(solver="atuo")
 
