@@ -10,7 +10,7 @@ from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._core.machine import machine
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import Ended, come_again, die_by, end_workers, ignored, last_words, leave, tidy_end
-from libsvmx.cli.options import REPORT, HelpRequested, UsageError, as_wide_as_the_terminal, text_of
+from libsvmx.cli.options import REPORT, HelpRequested, UsageError, as_wide_as_the_terminal, short_usage
 from libsvmx.exceptions import SvmxError
 from libsvmx.io.files import STANDARD_OUTPUT, print_names_as_typed
 from libsvmx.io.outputs import ending_signals
@@ -84,8 +84,8 @@ def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: 
 def _answered(command: str, main: Callable[[list[str]], int], usage: Usage, argv: list[str]) -> tuple[int, str]:
     """Exit code and what is still to be printed on standard output: help, usage or nothing.
 
-    As LIBSVM's do, a command alone prints its usage. A wrong option gets a line on standard error, and nothing on
-    standard output, where a script would take it for a result.
+    A command without arguments prints its usage, as LIBSVM's do. A wrong option gets a line on standard error and
+    nothing on standard output, where a script would take it for a result.
     """
     try:
         with _reported(command, argv):
@@ -94,7 +94,7 @@ def _answered(command: str, main: Callable[[list[str]], int], usage: Usage, argv
         return 0, as_wide_as_the_terminal(request.args[0])
     except UsageError as error:
         if not str(error):
-            return FAILURE, as_wide_as_the_terminal(text_of(usage))
+            return FAILURE, as_wide_as_the_terminal(short_usage(usage, command))
         complain(command, str(error), error)
         _say(f"see {command} --help\n")
         return FAILURE, ""

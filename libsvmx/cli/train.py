@@ -66,6 +66,9 @@ Trains a support vector machine on LIBSVM data (plain, .gz, .xz, .bz2, or - for 
 and writes a LIBSVM model, by default <name of training_file>.model in the current folder. With -, the
 model goes to standard output and other text to standard error.
 
+Used most: -c C, -g gamma, -t kernel (0 linear, 2 RBF), -s 3 for regression, -v 5 for cross-validation,
+-b 1 for probabilities, --solver auto for large data, and --explain before a long training.
+
 options, LIBSVM's (only the letter counts, the last of equal options wins):
   -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR; and quantile, which LIBSVM lacks
   -t kernel   {kernels}

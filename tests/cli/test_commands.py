@@ -247,7 +247,11 @@ def test_help_version_and_bare_usage(name, tmp_path):
 
     bare, helped, version = run(), run("--help"), run("--version")
     assert (bare.returncode, helped.returncode, version.returncode) == (1, 0, 0)
-    assert bare.stdout == helped.stdout
+    if helped.stdout.count("\n") <= 40:
+        assert bare.stdout == helped.stdout
+    else:
+        text = bare.stdout.removesuffix(f"all options: svmx-{name} --help\n")
+        assert len(text.splitlines()) < 16 and helped.stdout.startswith(text) and text != bare.stdout
     assert helped.stdout.startswith(f"usage: svmx-{name} ")
     assert version.stdout.startswith(f"svmx-{name} ")
     assert bare.stderr == helped.stderr == version.stderr == ""

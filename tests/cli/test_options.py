@@ -200,8 +200,6 @@ def test_fault_51_predict_with_nothing_behind_b(folder):
 
 @pytest.mark.parametrize("command, usage", [("svmx-train", train.USAGE), ("svmx-predict", predict.USAGE)])
 def test_fault_52_usage_help_and_version(command, usage):
-    bare = process(command)
-    assert (bare.returncode, bare.stdout.decode(), bare.stderr) == (1, usage, b"")
     asked = process(command, "-q", "--help") if command == "svmx-train" else process(command, "--help")
     assert (asked.returncode, asked.stdout.decode(), asked.stderr) == (0, usage, b"")
     version = process(command, "--version")
