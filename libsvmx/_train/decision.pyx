@@ -1,13 +1,12 @@
-"""Decision values of a model for many rows, LIBSVM's own or with LIBSVM's signs; and votes.
+"""Decision values of a model for many rows, equal to LIBSVM's or of equal sign; and votes.
 
-A decision function is sum_i coef_i K(x, z_i) - rho. Its value here is LIBSVM's, bit for bit, where K is: the sums have
-LIBSVM's order. Where K is within e of LIBSVM's and both are at most M, the sums differ by no more than
+A decision function is sum_i coef_i K(x, z_i) - rho, summed in LIBSVM's order, so equal bits of K give equal bits of the
+sum. If K is within e of LIBSVM's and both are at most M, the sums differ by at most
 
-    A (e + 2 (l + 2) u M),    A = sum_i |coef_i|,  u = 2^-53,  l terms,
+    A (e + 2 (l + 2) u M),    A = sum_i |coef_i|,  u = 2^-53,  l terms:
 
-since each term of either sum is off by a relative u for its product and u for each of up to l additions. Subtracting rho
-keeps the sign. With a factor of two for higher orders, and 1e-290 for products below the least double, a value further
-from 0 than that bound has the sign of LIBSVM's value.
+a relative u for each product and u for each of up to l additions, in either sum. Subtracting rho keeps the sign. With a
+factor of two for higher orders and 1e-290 for underflow, a value further from 0 than this bound has LIBSVM's sign.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -24,12 +23,12 @@ from libsvmx._core.buffers import zeros
 
 cdef double UNIT = 2.0 ** -53
 cdef double TINY = 1e-290
-# Nothing overflows where bounds of the sums are below it.
+# Sums whose bounds are below it do not overflow.
 cdef double HUGE = 1e300
-# Rows of a linear model between two questions.
+# Rows of a linear model between two checks for a stop.
 cdef Py_ssize_t ROWS_OF_W = 2048
-# So few rows are evaluated one by one: a panel costs as much as nine. From the second time on, since the tables for that
-# cost a panel, too, and the room of the vectors.
+# Up to this number, rows are evaluated singly: a panel costs as much as nine. Only from the second call on, since the
+# tables for single rows cost as much as a panel, and memory for the vectors.
 cdef Py_ssize_t FEW_ROWS = 8
 
 
@@ -69,14 +68,14 @@ cdef class Functions:
                     self.weight[p] += fabs(self.coef[j * n_vectors + v])
 
     cdef int lines(self) noexcept nogil:
-        """Coefficients of each vector."""
+        """Number of coefficients of each vector."""
         return self.k - 1 if self.k > 1 else <int>self.n_functions
 
     cdef Py_ssize_t function(self, int c, int line) noexcept nogil:
-        """Which function the coefficients in ``line`` of coef of the vectors of class c belong to.
+        """The function of the coefficients in ``line`` of coef, for vectors of class c.
 
-        It is that of the pair of c with class ``line``, or with ``line + 1`` from c on; of k classes the pair i < j
-        has the number i (2k - i - 1) / 2 + j - i - 1.
+        It is that of class c and class ``line``, or ``line + 1`` if line >= c; of k classes the pair i < j has the
+        number i (2k - i - 1) / 2 + j - i - 1.
         """
         cdef Py_ssize_t i, j
         if self.k == 1:
@@ -85,21 +84,21 @@ cdef class Functions:
         return i * (2 * self.k - i - 1) // 2 + j - i - 1
 
     cdef double bound(self, Py_ssize_t p, double margin, double largest) noexcept nogil:
-        """How far a value of function p may be from LIBSVM's, given e and M of the kernel values."""
+        """Bound on |value - LIBSVM's value| of function p, with e = margin and M = largest of the kernel values."""
         if not self.weight[p] * largest < HUGE:
             return HUGE_VAL
         return 2.0 * self.weight[p] * (margin + 2.0 * (self.n_vectors + 2) * UNIT * largest) + TINY
 
     cdef bint doubtful(self, const double *values, double margin, double largest) noexcept nogil:
-        """Whether a row's values, (n_functions,), may have other signs than LIBSVM's."""
+        """Whether a value of a row, (n_functions,), may differ from LIBSVM's in sign."""
         cdef Py_ssize_t p
         for p in range(self.n_functions):
-            if not fabs(values[p]) > self.bound(p, margin, largest):  # also if either is no number
+            if not fabs(values[p]) > self.bound(p, margin, largest):  # true for nan
                 return True
         return False
 
     def evaluate(self, CsrMatrix tests, rows, values, ask=None):
-        """See KernelFunctions; each kind has its own."""
+        """As in ``KernelFunctions``."""
         raise NotImplementedError
 
     def bounds(self, double margin, double largest=1.0):
@@ -108,10 +107,10 @@ cdef class Functions:
 
 
 cdef class KernelFunctions(Functions):
-    """KernelFunctions(kernel, coef, rho, n_sv): evaluated vector by vector; the others as of ``Functions``."""
+    """KernelFunctions(kernel, coef, rho, n_sv): evaluated by kernel values; parameters as in ``Functions``."""
 
     cdef CrossKernel kernel
-    cdef CrossRow row                   # of few rows
+    cdef CrossRow row                   # for calls with few rows
     cdef bint had_few
 
     def __init__(self, CrossKernel kernel, coef, rho, n_sv):
@@ -126,11 +125,11 @@ cdef class KernelFunctions(Functions):
         tests : CsrMatrix
         rows : buffer of int32, shape (n,)
         values : buffer of float64, shape (n * n_functions,)     OUT
-        ask : callable() or None       called every few milliseconds; what it raises ends the work
+        ask : callable() or None       called every few milliseconds; may raise to stop
 
         Returns
         -------
-        list of int      positions of rows with a value whose sign may not be LIBSVM's; empty for an exact kernel
+        list of int      positions of rows with a value that may differ from LIBSVM's in sign; empty for an exact kernel
         """
         cdef const int32_t[::1] chosen = rows
         cdef double[::1] out = values
@@ -155,7 +154,7 @@ cdef class KernelFunctions(Functions):
                         for r in range(lanes):
                             out[(at + r) * self.n_functions + p] = total[p * SVMX_TESTS + r] - self.rho[p]
                 for r in range(0 if self.kernel.exact else lanes):
-                    # no kernel but RBF and sigmoid is approximate, and those are at most 1
+                    # only RBF and sigmoid are approximate; both are at most 1
                     if self.doubtful(&out[(at + r) * self.n_functions], self.kernel.margin[r], 1.0):
                         doubtful.append(at + r)
                 if ask is not None:
@@ -166,7 +165,7 @@ cdef class KernelFunctions(Functions):
         return doubtful
 
     def evaluate_one_by_one(self, CsrMatrix tests, rows, values, ask=None):
-        """``evaluate`` without panels, with the same results."""
+        """``evaluate`` without panels, with equal results."""
         cdef const int32_t[::1] chosen = rows
         cdef double[::1] out = values
         cdef double[::1] sums = zeros("d", max(self.lines(), 1))
@@ -211,11 +210,8 @@ cdef class KernelFunctions(Functions):
         return 0
 
     cdef int sum_up(self, double *total) noexcept nogil:
-        """total[p * 32 + r] = sum of function p over its vectors, in order, for row r of the loaded panel.
-
-        Each block of vectors serves all functions that its class takes part in. The function of a pair i < j meets the
-        vectors of class i first, then those of j: LIBSVM's order.
-        """
+        """total[p * SVMX_TESTS + r] = sum of function p over its vectors, for row r of the loaded panel, in LIBSVM's order:
+        for a pair i < j the vectors of class i, then those of j."""
         cdef double[SVMX_VECTORS * SVMX_TESTS + SVMX_LINE] room
         cdef double *values = svmx_aligned(room)
         cdef Py_ssize_t v, end
@@ -234,11 +230,11 @@ cdef class KernelFunctions(Functions):
 
 
 cdef class LinearFunctions(Functions):
-    """LinearFunctions(vectors, coef, rho, n_sv): of a linear kernel, collapsed to w = sum_i coef_i z_i for each function.
+    """LinearFunctions(vectors, coef, rho, n_sv): a linear kernel collapsed to w = sum_i coef_i z_i for each function.
 
-    LIBSVM's own value sums up kernel values. Each component w_f is off by at most (l + 1) u times sum_i |coef_i z_if|,
-    <w, x> by another m u, so the value by A (l + m + 1) u X R, X = |x| with m entries, R = max |z|: as by kernel values
-    that are off by e = (m + 1) u M with M = X R, of which LIBSVM's own are off by another m u M.
+    The error of a component w_f is at most (l + 1) u sum_i |coef_i z_if|, that of <w, x> another m u, so that of the
+    value A (l + m + 1) u X R, with X = |x|, m entries of x, R = max |z|. This equals kernel values with an error of
+    e = (m + 1) u M, M = X R; LIBSVM's kernel values have an error of m u M.
     """
 
     cdef readonly Py_ssize_t width
@@ -272,7 +268,7 @@ cdef class LinearFunctions(Functions):
         return (1 + <Py_ssize_t>vectors.max_index) * n_functions <= vectors.nnz
 
     def evaluate(self, CsrMatrix tests, rows, values, ask=None):
-        """As of ``KernelFunctions``."""
+        """As in ``KernelFunctions``."""
         cdef const int32_t[::1] chosen = rows
         cdef double[::1] out = values
         cdef Py_ssize_t n = chosen.shape[0], i, begin, end
@@ -290,7 +286,7 @@ cdef class LinearFunctions(Functions):
         return [i for i in range(n) if doubt_[i]] if any(doubt_) else []
 
     cdef bint evaluate_row(self, CsrMatrix tests, Py_ssize_t row, double *values) noexcept nogil:
-        """Values of one row, (n_functions,); returns whether they are in doubt."""
+        """Values of one row, (n_functions,); returns whether they are doubtful."""
         cdef Py_ssize_t p
         cdef int64_t k, entries = tests.ptr[row + 1] - tests.ptr[row]
         cdef double x, largest, square = 0.0
@@ -311,7 +307,7 @@ cdef class LinearFunctions(Functions):
 
 
 def votes(decision_values, Py_ssize_t n, int k):
-    """Class with most pairwise votes, the first of equals: buffer of int32, shape (n,).
+    """Class with most pairwise votes, of equals the first: buffer of int32, shape (n,).
 
     ``decision_values``: buffer of float64, shape (n * k (k-1) / 2,), row by row.
     """
@@ -335,17 +331,17 @@ def votes(decision_values, Py_ssize_t n, int k):
 
 
 def one_against_rest(decision_values, Py_ssize_t n, int k):
-    """Votes of each class, and confidences that break ties: scikit-learn's decision function of shape "ovr", to the last bit.
+    """scikit-learn's decision function of shape "ovr", bit for bit: votes of each class, with ties broken by confidence.
 
     Parameters
     ----------
     decision_values : buffer of float64, shape (n * k (k - 1) / 2,)      row by row, pairs (0, 1), (0, 2), …, positive for
-        the first; nan where a pair does not count
+        the first class; nan: a pair without a model
 
     Returns
     -------
-    buffer of float64, shape (n * k,): the votes + s / (3 (|s| + 1)), where s are the values of the pairs that a class is
-    the first of less those that it is the second of; nan for a class of which no pair counts
+    buffer of float64, shape (n * k,): votes + s / (3 (|s| + 1)), with s the sum of the values of the pairs with this class
+    first minus those with it second; nan for a class without a pair
     """
     cdef const double[::1] values = decision_values
     cdef Py_ssize_t row, f = 0

@@ -1,4 +1,4 @@
-"""The kernel of any selection of a problem's rows, for all the solves of a training, a cross-validation or a grid."""
+"""Kernels of subsets of a problem's rows, and the kernel values shared by the solves of a training or validation."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._typing import Buffer
 
-# Of a queue; -m may be any number.
-MOST_WORKERS = 1 << 16
+MOST_WORKERS = 1 << 16  # of a queue; -m may be any number
 
 
 class KernelProvider:
@@ -36,21 +35,21 @@ class KernelProvider:
     Parameters
     ----------
     problem : Problem        all the rows
-    param : Parameter        kernel, memory and policy; what else it says may differ from solve to solve
+    param : Parameter        kernel, memory and policy; other fields may differ between solves
     groups : (list of int, buffer of int32)     first position of each class in an order of the rows, and the end;
                                                 the order. Solves over pairs of classes share rows within a class
-    repeated : bool          whether solves will be over the same pairs of classes, or over nearly all rows, again
+    repeated : bool          whether several solves are over the same pair of classes, or over nearly all rows
 
     Attributes
     ----------
-    whole : Kernel                    of all the rows, made with the first part or queue
-    prepared : bool                   it is known whether rows are shared
+    whole : Kernel                    of all the rows, made on first use
+    prepared : bool                   whether ``shared`` is decided
     shared : SharedRows or None
-    gram : SharedRows or None         all kernel values, once a queue has needed them
-    classes : SharedRows or None      those of pairs of classes, once a queue has needed them
-    feature_map : FeatureMap or None       what solver crsvm has instead of kernel rows
-    budget_bytes : float              for the rows of solves themselves
-    at_once : int                     solves that go on at a time, each with its share of these
+    gram : SharedRows or None         all kernel values, made for the first queue that uses them
+    classes : SharedRows or None      those of pairs of classes, likewise
+    feature_map : FeatureMap or None  of solver crsvm, instead of kernel rows
+    budget_bytes : float              for the row stores of the solves
+    at_once : int                     concurrent solves, each with its share of these
     """
 
     __slots__ = (
@@ -85,7 +84,7 @@ class KernelProvider:
         self.at_once, self.lock = 1, allocate_lock()
 
     def prepare(self) -> Kernel:
-        """Make the kernel of all the rows, and what is shared, if they are not there."""
+        """Make the kernel of all the rows, and decide what is shared, once."""
         problem, _, groups, repeated = self.request
         with self.lock:
             whole = self.whole or self.make_whole()
@@ -97,20 +96,20 @@ class KernelProvider:
         return whole
 
     def if_shared(self) -> KernelProvider | None:
-        """Itself, if trainings with other targets gain by it: rows are shared, or features. Else each had better have a
-        provider that knows its classes."""
+        """Itself, if it has shared rows or features, which trainings with other targets can use; else each of them is
+        faster with a provider that knows its classes."""
         needs_features = self.request[1].solver.needs_features
         if not needs_features:
             self.prepare()
         return self if needs_features or self.shared else None
 
     def at_once_of(self, n_solves: int, threads: int) -> int:
-        """By how many of so many threads that many solves over nearly all rows had better be done side by side; from
-        now on they share the memory. With a thread alone it stays as it is, for what others do meanwhile."""
+        """Number of threads, at most ``threads``, for n solves over nearly all rows, one for each solve. The solves
+        divide the memory from now on; with one thread the division stays, as other threads may be solving."""
         problem, param = self.request[:2]
         if threads == 1:
             return 1
-        if problem.matrix.source is not None:  # what is called from Python together must not depend on other threads
+        if problem.matrix.source is not None:  # the rows asked of a Python function must not depend on threads
             return 1
         work = n_solves * float(len(problem)) ** 2
         pays = work > self.policy.work_for_threads and not param.solver.needs_features
@@ -118,7 +117,7 @@ class KernelProvider:
         return threads if self.at_once > 1 else 1
 
     def make_whole(self) -> Kernel:
-        """The kernel of all the rows, in the order of the classes if there are any."""
+        """The kernel of all the rows, in the order of ``groups`` if there are any."""
         problem, param, groups, _ = self.request
         self.rows = take_int32(problem.rows, groups[1]) if groups else problem.rows
         self.number = inverse(self.rows, problem.features.n_rows)
@@ -128,15 +127,14 @@ class KernelProvider:
     def queue(
         self, param: Parameter, observer: Observer, n_solves: int, weighted: bool, predicted_often: bool = False
     ) -> SolveQueue | None:
-        """An empty queue for so many solves, if all kernel values fit and LIBSVM's path is wanted: it is quickest.
+        """An empty queue for n solves, if their kernel values fit and the solver is one that a queue has; else None.
 
-        ``weighted``: whether the rows have weights in these solves; they may all be 1 in a part of the rows.
-        ``predicted_often``: whether each row will be held out several times.
+        ``weighted``: the solves use the sample weights. ``predicted_often``: each row is held out several times.
         """
         problem, policy = self.request[0], self.policy
         n_bytes, room = 4.0 * len(problem) ** 2, policy.memory_share * self.budget_bytes
-        few = n_solves < policy.least_solves or len(problem) > policy.rows_per_solve * n_solves
-        slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # of one thread: rows of a solve
+        few = n_solves < policy.min_solves or len(problem) > policy.rows_per_solve * n_solves
+        slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # bytes of one thread: kernel rows of its solve
         if not policy.queue or param.kernel_type == KernelType.PRECOMPUTED or param.is_hard_margin:
             return None
         linear = param.kernel_type == KernelType.LINEAR and not param.solver.follows_libsvm
@@ -148,7 +146,7 @@ class KernelProvider:
             if largest * max(param.costs, default=1.0) * weight > most:
                 return None
         kernel_values: KernelValues | None
-        if few or n_bytes > policy.most_gram_bytes or (self.gram is None and n_bytes + slots > room):
+        if few or n_bytes > policy.max_gram_bytes or (self.gram is None and n_bytes + slots > room):
             kernel_values = self.values_by_class(param, observer)
             slots = kernel_values.thread_bytes * 2.0 if kernel_values else 0.0
         else:
@@ -161,7 +159,7 @@ class KernelProvider:
         if weights is not None:
             weights = take_float64(weights, take_int32(inverse(problem.rows, problem.matrix.n_rows), rows))
         table = 8.0 * len(problem) ** 2 if predicted_often else 0.0
-        room = policy.memory_share * self.budget_bytes  # kernel values have taken their part
+        room = policy.memory_share * self.budget_bytes  # what the kernel values have left
         tabulated = table > 0 and kernel_values is self.gram and table + slots <= room
         most_workers = int(min((self.budget_bytes - tabulated * table) // slots, MOST_WORKERS))
 
@@ -174,7 +172,7 @@ class KernelProvider:
         return queue
 
     def most_rows(self) -> int:
-        """Of a solve, at most: all rows, or those of the two largest classes."""
+        """Maximum number of rows of a solve: all, or those of the two largest classes."""
         problem, _, groups, _ = self.request
         if not groups:
             return len(problem)
@@ -198,9 +196,11 @@ class KernelProvider:
         return self.gram
 
     def values_by_class(self, param: Parameter, observer: Observer) -> SharedRows | None:
-        """Kernel values by pairs of classes, if there are several, rows are cheap, and those of a pair fit."""
+        """Kernel values by pair of classes, if there are several pairs, rows are cheap, and the values of a pair fit.
+
+        None otherwise."""
         (problem, _, groups, _), policy = self.request, self.policy
-        if not groups or len(groups[0]) < 4 or problem.features.nnz > policy.cheap_row * problem.features.n_rows:
+        if not groups or len(groups[0]) < 4 or problem.features.nnz > policy.max_row_nonzeros * problem.features.n_rows:
             return None
         from libsvmx._core.stopping import Leeway
         from libsvmx._kernels.sharedrows import SharedRows, bytes_of_pair
@@ -214,18 +214,18 @@ class KernelProvider:
                 classes = SharedRows(self.whole or self.make_whole(), 0.0, starts, across=False)
                 own, threads, in_pairs = classes.own_bytes, thread_count(param.threads), len(starts) - 2
                 fits = own + 2.0 * threads * of_pair <= room
-                if classes.for_threads and in_pairs >= policy.pairs_of_class and fits:
+                if classes.for_threads and in_pairs >= policy.min_pairs_per_class and fits:
                     classes.keep_own(ThreadPool(threads), Leeway(control_of(param, observer)))
                     self.budget_bytes -= own
-                self.classes = classes  # complete, whatever ends the call before
+                self.classes = classes  # only once complete: an exception may end the call before
         return self.classes if self.classes.for_threads else None
 
     def members(self, problem: Problem) -> Buffer:
-        """The rows of ``gram`` that the rows of a problem are, which are among those of the whole: buffer of int32."""
+        """Positions in ``whole`` of the rows of a problem, a subset of it: buffer of int32."""
         return take_int32(self.number, problem.rows)
 
     def worth_sharing(self, whole: Kernel, starts: list[int], repeated: bool) -> SharedRows | None:
-        """Shared rows, if values are expensive and all of them fit, or all of those of rows of the same class."""
+        """Shared rows of all values, or of those within classes, if they are expensive and fit; else None."""
         if whole.kind == KernelType.PRECOMPUTED or whole.binary:
             return None
         if not repeated and len(starts) <= 3:  # a single solve
@@ -234,35 +234,35 @@ class KernelProvider:
 
         policy, room = self.policy, self.policy.memory_share * self.budget_bytes
         choices = []
-        if repeated:  # of two classes, no pair leaves out one
+        if repeated:  # with two classes, all rows are one segment
             choices.append((starts if len(starts) > 3 else [0, whole.n], True))
         if len(starts) > 3:
             choices.append((starts, False))
         for segments, across in choices:
             needed = all_bytes(segments, across)
-            if policy.must_fit * needed <= room:
+            if policy.required_share * needed <= room:
                 shared = SharedRows(whole, room, segments, across)
                 return shared if needed <= policy.small_bytes or shared.block_ns > policy.expensive_ns else None
         return None
 
     def features(self, observer: Observer, control: Control) -> FeatureMap:
-        """Explicit features of all the rows, made with the first solve that asks for them, ``control`` is its own."""
+        """Explicit features of all the rows, made once, under the ``control`` of the first solve that uses them."""
         if self.feature_map is None:
             from libsvmx._core.memory import load_blas
 
             load_blas()
-            from libsvmx._train.feature_map import FeatureMap  # NumPy and SciPy, which the exact solver starts without
+            from libsvmx._train.feature_map import FeatureMap  # loads NumPy and SciPy, which other solvers do without
 
             problem, param = self.request[:2]
             self.feature_map = FeatureMap(problem, param, observer, control)
         return self.feature_map
 
     def of(self, problem: Problem) -> tuple[Kernel, float]:
-        """The kernel of the rows of ``problem``, which are among those of the whole, and ``budget_bytes``."""
+        """The kernel of the rows of ``problem``, a subset of the whole, and the bytes for its row store."""
         return self.of_rows(problem.rows)
 
     def of_rows(self, rows: Buffer) -> tuple[Kernel, float]:
-        """The same of rows of the matrix."""
+        """``of`` by row numbers of the matrix."""
         whole = self.whole if self.whole and self.prepared else self.prepare()
         members = take_int32(self.number, rows)
         share = self.budget_bytes / self.at_once
@@ -270,8 +270,8 @@ class KernelProvider:
 
 
 def share_of_source(problem: Problem, param: Parameter) -> float:
-    """Bound what rows of a kernel of the caller take, once they were computed: all of them, if they fit with room for a
-    solve, else half of the memory, and a solve keeps its own in the other half. Returns these bytes."""
+    """Limit the bytes of kept rows of a kernel on demand, and return the limit: all rows if they fit with room for a
+    solve, else half of the memory, with the other half for the solve."""
     all_rows = 8.0 * problem.matrix.n_rows**2
     share = all_rows if all_rows <= param.policy.memory_share * param.cache_bytes else param.cache_bytes / 2
     problem.matrix.keep_up_to(share)
@@ -279,7 +279,7 @@ def share_of_source(problem: Problem, param: Parameter) -> float:
 
 
 def all_bytes(segments: list[int], across: bool) -> float:
-    """What all the rows that are shared take, see ``sharedrows``."""
+    """``all_bytes`` of ``sharedrows``, imported on first use."""
     from libsvmx._kernels import sharedrows
 
     size: float = sharedrows.all_bytes(segments, across)

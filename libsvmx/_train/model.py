@@ -1,4 +1,4 @@
-"""A trained model: arrays only, immutable, the same content as LIBSVM's ``svm_model``."""
+"""A trained model: immutable arrays, with the content of LIBSVM's ``svm_model``."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class KeepsPredictors:
-    """What predictions leave with a model for the next ones; no part of what it is."""
+    """A cache of predictors; no part of the model's value."""
 
     __slots__ = ("_predictors",)
     _predictors: list[Any]
 
     @property
     def predictors(self) -> list[Any]:
-        """Predictors of this model that nobody uses, see ``libsvmx._train.prediction.predictor_of``."""
+        """Idle predictors of this model, see ``libsvmx._train.prediction.predictor_of``."""
         try:
             return self._predictors
         except AttributeError:
@@ -44,11 +44,11 @@ class Model(KeepsPredictors):
     """Support vectors, coefficients and offsets of all decision functions.
 
     Classification of k classes has k (k-1) / 2 functions, of the pairs (0,1), (0,2), …, (k-2,k-1);
-    for pair (i, j) the coefficients of the vectors of class i stand in row j-1 of ``sv_coef``,
+    for pair (i, j) the coefficients of the vectors of class i are in row j-1 of ``sv_coef``,
     those of class j in row i. Regression and one-class have one function and nr_class = 2.
 
-    The fields hold plain buffers, which need no NumPy; the properties of the same content are
-    read-only ndarrays over the same memory.
+    The fields are plain buffers, which need no NumPy; the properties are read-only ndarrays over
+    the same memory.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Model(KeepsPredictors):
     reports : sequence of SolveReport
         One for each function; empty in a loaded model.
     own_kernel : object or None
-        Your own kernel with its support vectors, for predictions; files have a model of a precomputed kernel.
+        Your own kernel with its support vectors, for predictions; a saved file has a model of a precomputed kernel.
     """
 
     param: Parameter
@@ -95,7 +95,7 @@ class Model(KeepsPredictors):
     own_kernel: Any = None
 
     def __repr__(self) -> str:
-        """In a line: what a notebook shows."""
+        """One line, as a notebook shows it."""
         param = self.param
         named = param.kernel_type.keyword if self.own_kernel is None else "own kernel"
         kernel = [named, *(f"{name}={getattr(param, name):g}" for name in param.kernel_type.uses)]
@@ -104,8 +104,8 @@ class Model(KeepsPredictors):
 
     @property
     def n_features(self) -> int:
-        """Features of the training rows: columns of an array, of a data file its largest index (counted from 0 if there
-        is an index 0); of a loaded model those that its support vectors need. With a precomputed kernel training rows.
+        """Number of features of the training rows: columns of an array, largest index of a file (plus 1 with an index
+        0); in a loaded model that of its support vectors. With a precomputed kernel: number of training rows.
         """
         return self._needed_columns() if self.columns is None else self.columns
 
@@ -176,8 +176,7 @@ class Model(KeepsPredictors):
     def w(self) -> FloatArray:
         """Weights of the features of a linear kernel, shape (number of functions, n_features).
 
-        Columns are those of ``support_vectors``, and the decision values of a row x are w @ x - rho. Computed anew at
-        each access.
+        Columns as in ``support_vectors``; the decision values of a row x are w @ x - rho. Computed at each access.
 
         Raises
         ------
@@ -193,7 +192,7 @@ class Model(KeepsPredictors):
         w.flags.writeable = False
         return w
 
-    # ---- prediction: the functions over arrays, which stand above and load NumPy, as methods -----------
+    # ---- prediction: methods for the functions over arrays, which load NumPy ---------------------------
 
     def predict(self, X: Any, *, threads: int = 0) -> FloatArray:
         """Labels, targets, or +1 / -1 of one-class, as ``libsvmx.predict(model, X, threads=threads)``.
@@ -287,7 +286,7 @@ class Model(KeepsPredictors):
         return found
 
     def __post_init__(self) -> None:
-        """Buffers of our own, and lengths that fit together: predictions rely on both. Raises ValueError, TypeError."""
+        """Copy the buffers and check all lengths: predictions rely on both. Raises ValueError, TypeError."""
         for name, kind in (("param", Parameter), ("vectors", CsrMatrix), ("nr_class", int)):
             if not isinstance(getattr(self, name), kind):
                 raise TypeError(f"{name} of a model must be a {kind.__name__}, not {getattr(self, name)!r}")
@@ -338,7 +337,7 @@ class Model(KeepsPredictors):
             raise ValueError("a model that does not classify has nr_class 2 and no class_sv")
 
     def _fits(self, own: Any) -> bool:
-        """Whether it is a kernel with as many support vectors as there are, whose values are those of this model."""
+        """Whether ``own`` is a kernel with as many support vectors as this model has, and the model has its values."""
         given = self.param.kernel_type == KernelType.PRECOMPUTED
         return given and hasattr(own, "to_predict") and getattr(own, "n", None) == self.n_sv
 
@@ -347,7 +346,7 @@ class Model(KeepsPredictors):
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {f.name: getattr(self, f.name) for f in fields(self)}
-        if self.own_kernel is None:  # as in pickles of earlier versions
+        if self.own_kernel is None:  # the format of earlier versions
             del state["own_kernel"]
         for name in BUFFERS:
             if state[name] is not None:
@@ -362,10 +361,10 @@ BUFFERS = {"coef": "d", "offsets": "d", "sigmoid_a": "d", "sigmoid_b": "d", "mar
 
 
 def places_of(sizes: Sequence[int] | IntArray | None) -> list[list[tuple[int, slice]]]:
-    """Of each decision function, where its coefficients stand in ``Model.sv_coef``: rows, and vectors.
+    """For each decision function the places (row, vectors) of its coefficients in ``Model.sv_coef``.
 
-    ``sizes``: vectors of each class. Of pair (i, j) the vectors of class i have theirs in row j - 1, those of j in row
-    i. None: one function of all vectors.
+    ``sizes``: vectors of each class; pair (i, j) has those of class i in row j - 1, those of j in row i. None: one
+    function of all vectors.
     """
     if sizes is None:
         return [[(0, slice(0, None))]]
@@ -377,7 +376,7 @@ def places_of(sizes: Sequence[int] | IntArray | None) -> list[list[tuple[int, sl
 def by_function(table: FloatArray, sizes: Sequence[int] | IntArray | None) -> FloatArray:
     """Coefficients of the support vectors in each decision function, shape (number of functions, n_sv).
 
-    ``table``: as ``Model.sv_coef``; ``sizes``: vectors of each class, None where there is one function of all.
+    ``table``: as ``Model.sv_coef``; ``sizes``: as of ``places_of``.
     """
     import numpy as np
 
@@ -390,7 +389,7 @@ def by_function(table: FloatArray, sizes: Sequence[int] | IntArray | None) -> Fl
 
 
 def by_class(beta: FloatArray, sizes: Sequence[int] | None) -> FloatArray:
-    """The other way round: ``Model.sv_coef`` of what ``by_function`` returns, of vectors grouped by class."""
+    """The inverse of ``by_function``: ``Model.sv_coef``, with vectors grouped by class."""
     import numpy as np
 
     table = np.zeros((1 if sizes is None else max(len(sizes) - 1, 0), beta.shape[1]))
@@ -401,14 +400,14 @@ def by_class(beta: FloatArray, sizes: Sequence[int] | None) -> FloatArray:
 
 
 def pair_place(pair: tuple[int, int], labels: Sequence[int]) -> tuple[int, float]:
-    """The place of a pair of classes among those of ``labels``, (0, 1), (0, 2), …, and 1, or -1 if it is reversed."""
+    """The index of a pair of labels among (0, 1), (0, 2), …, and its sign: -1 if the pair is reversed."""
     a, b = labels.index(pair[0]), labels.index(pair[1])
     i, j, k = min(a, b), max(a, b), len(labels)
     return i * k - i * (i + 1) // 2 + j - i - 1, 1.0 if a < b else -1.0
 
 
 def tube_of(model: Model) -> float | None:
-    """Half the width of regression's tube; None for others, and where a loaded model of nu-SVR does not know it."""
+    """Half the width of the tube of a regression; None for other models, and for loaded ones of nu-SVR."""
     if model.param.svm_type == SvmType.EPSILON_SVR:
         return model.param.p
     return next((report.value for report in model.reports if report.quantity == "epsilon"), None)
@@ -427,7 +426,7 @@ def serials_only_in(vectors: CsrMatrix) -> bool:
 
 
 def _own(name: str, value: Any, kind: Any) -> Any:
-    """A read-only buffer that nobody else can change: a copy, unless it is one of another model's."""
+    """An immutable copy of a buffer; the buffer itself if it is immutable already."""
     view = memoryview(value)
     if view.format != kind or view.ndim != 1:
         raise TypeError(f"{name} of a model must be a flat buffer of format {kind!r}, not {view.format!r}")
@@ -437,7 +436,7 @@ def _own(name: str, value: Any, kind: Any) -> Any:
 
 
 def _restore(version: int, state: dict[str, Any]) -> Model:
-    """A pickled model, checked as any other."""
+    """A model from its pickle, checked."""
     if version != STATE_VERSION:
         raise ValueError(f"this pickled model is of version {version}, not {STATE_VERSION}")
     if not isinstance(state, dict) or {*state, "own_kernel"} != {field.name for field in fields(Model)}:
@@ -447,7 +446,7 @@ def _restore(version: int, state: dict[str, Any]) -> Model:
 
 
 def _over_arrays(name: str) -> Any:
-    """A public function of a face, which stands above this chapter and takes a Model."""
+    """A public function that takes a Model, imported on use since it belongs to a higher layer."""
     from importlib import import_module
 
     return getattr(import_module("libsvmx"), name)
@@ -460,7 +459,7 @@ def _ndarray(buffer: Buffer) -> Any:
 
 
 def columns_of(matrix: CsrMatrix, param: Parameter) -> int:
-    """Features of rows; of a precomputed kernel the number of its columns, without the one of serial numbers."""
+    """Number of features; of a precomputed kernel its number of columns without the serial numbers."""
     if param.kernel_type != KernelType.PRECOMPUTED:
         return matrix.n_columns
     return max(matrix.n_columns + matrix.first_index - 1, 0)

@@ -1,7 +1,7 @@
-"""Which of several ways is taken to a result: from what size, cost and amount of work on.
+"""KernelPolicy: thresholds of size, cost and work at which a training switches to another mechanism.
 
-All of them lead to the same bits, those of seeded solves to the same optimum to ``eps``. A test forces a way on any
-problem: ``libsvmx.cross_validate(X, y, 5, policy=KernelPolicy(queue=False))``.
+The result does not depend on them: the same bits, for seeded solves the same optimum to ``eps``. Tests force a
+mechanism by them: ``libsvmx.cross_validate(X, y, 5, policy=KernelPolicy(queue=False))``.
 """
 
 from __future__ import annotations
@@ -11,65 +11,61 @@ from libsvmx._core.records import fields, record
 
 @record(frozen=True, slots=True)
 class KernelPolicy:
-    """How kernel values are kept, what is solved at once, and by how many threads; a field of ``Parameter``."""
+    """Which kernel values are kept, which solves are run together, and by how many threads; a field of
+    ``Parameter``."""
 
     # ---- the queue: many solves over parts of the same rows ----------------------------------------
 
-    # Whether solves may be put into a queue at all.
     queue: bool = True
-    # Where all values take no more than so many bytes, and solves are not too few for so many rows, all are computed,
-    # for a queue. A single solve would not ask for most of them.
-    most_gram_bytes: float = 1 << 24
-    # Solves from which on they are not too few, and rows for each of them up to which they are not.
-    least_solves: int = 3
+    # A queue computes the whole Gram matrix, most of which a single solve would not ask for: only up to this size, and
+    # for at least min_solves solves and rows / rows_per_solve of them.
+    max_gram_bytes: float = 1 << 24
+    min_solves: int = 3
     rows_per_solve: int = 200
-    # Nonzeros of a row, in the mean, up to which values stand by pairs of classes, where not all fit: dearer rows are
-    # computed in blocks on a guess, in no queue.
-    cheap_row: float = 64
-    # In at least so many pairs must a class be for its values with itself to be computed once for all: about half the
-    # rows of a class are asked for in one pair, and more and more in further ones.
-    pairs_of_class: int = 3
-    # Rows of solves, inner folds included, that stand in a queue at a time: a tenth of a second or so of small
-    # problems, which is what a time limit may lose.
+    # If the Gram matrix does not fit: mean nonzeros of a row up to which a queue computes the values of each pair of
+    # classes. More expensive rows are computed in blocks, outside of a queue.
+    max_row_nonzeros: float = 64
+    # Values within a class are computed once for all its pairs if it has at least this many pairs: one pair asks for
+    # about half the rows of a class, further pairs for ever more.
+    min_pairs_per_class: int = 3
+    # Rows of the solves, inner folds included, in the queue at a time: about 0.1 s of small problems, which is what a
+    # time limit may lose.
     rows_in_queue: int = 1 << 18
-
-    # Pairs of classes without inner folds, which may be of two rows, that stand in a queue at a time: 25 MB.
+    # Pairs of classes without inner folds, which may have two rows only, in the queue at a time: 25 MB.
     pairs_in_queue: int = 1 << 16
 
-    # ---- rows that solves share --------------------------------------------------------------------
+    # ---- rows shared by solves ---------------------------------------------------------------------
 
-    # All rows are shared if they fit this part of the memory; the rest is for the rows of the solve at hand. With room
-    # for some only, the others would be computed in a store that has become too small for them.
+    # Share of the memory for shared rows; the rest is the row store of the current solve.
     memory_share: float = 0.85
-    # Of all rows, what must fit there. Less is for tests of a store that is too small for them.
-    must_fit: float = 1.0
-    # Values that cost more than so many nanoseconds, by counts, are worth sharing: to gather one costs a half.
+    # Rows are shared only if this share of them fits there: a store that is too small would compute the others.
+    required_share: float = 1.0
+    # Estimated cost of a kernel value from which sharing pays; gathering a shared one costs half as much.
     expensive_ns: float = 0.7
-    # Values that all fit so many bytes are shared, whatever they cost.
+    # Up to this size all values are shared, whatever they cost.
     small_bytes: float = 1 << 19
 
     # ---- threads -----------------------------------------------------------------------------------
 
-    # Squares of the sizes of all solves together from which on threads pay, each of which does a solve: some
-    # milliseconds.
+    # Sum of squared sizes of the solves from which threads, one for each solve, pay: some milliseconds.
     work_for_threads: float = 1e7
-    # Multiplications of a prediction from which on another thread pays: some milliseconds, too.
+    # Multiplications of a prediction from which one more thread pays: some milliseconds, too.
     prediction_work_for_threads: float = 2e7
-    # Of a grid, fewer points for each thread are evaluated in turn, and their folds side by side.
+    # A grid with fewer points per thread evaluates them in turn, with the folds of each in parallel.
     points_per_thread: int = 2
-    # So many results of a grid for each thread may wait for their turn: for that of a point that takes long.
+    # Results per thread that may wait for an earlier grid point that takes longer.
     points_ahead: int = 16
 
     # ---- starts ------------------------------------------------------------------------------------
 
-    # Up to so many rows, auto starts the points of a search from nothing: with seeded ones it takes as long.
-    rows_from_nothing: int = 1000
-    # What a column of a grid starts from next is kept in a file when computing it again would take so many seconds.
-    worth_keeping: float = 1.0
+    # Number of rows up to which seeder auto cold-starts the points of a search: warm starts are not faster there.
+    max_cold_start_rows: int = 1000
+    # The next start of a grid column is saved to a file if computing it again would take this long.
+    min_recompute_seconds: float = 1.0
 
     # ---- features instead of kernel values ---------------------------------------------------------
 
-    # Their normal matrix has 3.2 GB.
+    # The normal matrix of this many features takes 3.2 GB.
     most_features: int = 20_000
 
     def __repr__(self) -> str:
@@ -78,10 +74,10 @@ class KernelPolicy:
 
 
 DEFAULT = KernelPolicy()
-# Of a Parameter that is given none. Commands take no policy: a test of one puts it here.
+# The policy of a Parameter without one. Commands take no policy: tests of commands assign theirs here.
 USUAL = DEFAULT
 
 
 def usual() -> KernelPolicy:
-    """``USUAL`` as it is now."""
+    """The current value of ``USUAL``."""
     return USUAL

@@ -1,7 +1,4 @@
-"""From a dual problem to its solution, and on to coefficients and the report of the solve, for all that trains.
-
-The one place where a dual problem meets its solver.
-"""
+"""Every training's way from a dual problem through its solver to coefficients and the report of the solve."""
 
 from __future__ import annotations
 
@@ -26,23 +23,23 @@ if TYPE_CHECKING:
 
 
 class Recovered(NamedTuple):
-    """The coefficients of the rows, float64, shape (l,), and how their solve went."""
+    """The coefficients of the rows, float64, shape (l,), and the report of their solve."""
 
     coefficients: Buffer
     report: SolveReport
 
 
 def solve(param: Parameter, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control) -> DualSolution:
-    """Solve ``dual`` as ``param.solver`` says: from its scores where it has them, else from nothing.
+    """Solve ``dual`` by ``param.solver``: a warm start if it has scores, else a cold start.
 
     Parameters
     ----------
-    kernel : Kernel              over the rows that ``dual.row`` counts
-    budget_bytes : float         for kernel rows that are kept
+    kernel : Kernel              over the rows numbered by ``dual.row``
+    budget_bytes : float         for the row store
 
     Raises
     ------
-    KeyboardInterrupt, or what else a signal handler raises; MemoryError
+    MemoryError, and what a signal handler raises, such as KeyboardInterrupt
     """
     solution = param.solver.solve(dual, kernel, budget_bytes, control, thread_count(param.threads))
     if param.solver.follows_libsvm:
@@ -63,9 +60,9 @@ def recover(
     sample_weight: Buffer | None = None,
     seconds: float = 0.0,
 ) -> Recovered:
-    """Coefficients of a solution; the observer is told of the solve.
+    """Coefficients and report of a solution, of which the observer is told.
 
-    ``values_computed``: kernel values, if not those that the solution counts; ``sample_weight``: as of ``build_dual``;
+    ``values_computed``: kernel values, if other than the solution's count; ``sample_weight``: as of ``build_dual``;
     ``seconds``: wall time of the solve.
     """
     unknown = starts_unknown(dual, solution)
@@ -102,21 +99,20 @@ def recover(
 
 
 def gap_of(dual: DualProblem, solution: DualSolution) -> float:
-    """The KKT gap over all variables: the solver's, or that of its scores."""
+    """The KKT gap over all variables: as the solver has computed it, or from its scores."""
     if isnan(solution.gap):
         return kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group)
     return solution.gap
 
 
 def starts_unknown(dual: DualProblem, solution: DualSolution) -> bool:
-    """Whether a limit came before the first step of a solve that starts from coefficients: then their scores, which
-    need a kernel row for each, may not be complete."""
+    """Whether a limit ended a warm start from coefficients before its first step: their scores may be incomplete."""
     ended = solution.status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED)
     return ended and solution.iterations == 0 and dual.scores is None and any(dual.beta)
 
 
 def announced(report: SolveReport, observer: Observer) -> SolveReport:
-    """Tell the observer of a solve. Returns its report, whose status is DEGENERATE where numbers are not finite."""
+    """Tell the observer of a solve. Returns its report, with status DEGENERATE if rho or objective is not finite."""
     if report.chosen:
         observer.remark(Remark.SOLVER, report.chosen)
     if report.status != SolveStatus.CONVERGED:

@@ -1,4 +1,4 @@
-"""What is told of one solve."""
+"""The report on one solve."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SolveReport:
     seconds: float = field(default=0.0, compare=False)
 
 
-# What stands in the row of a solve in SolveReports; the last one is whether there is a quantity.
+# Columns of SolveReports; has_value: whether there is a quantity.
 NUMBERS = (
     *("iterations", "objective", "rho", "n_sv", "n_bsv", "value", "rows_computed", "values_computed"),
     *("gap", "reach", "seconds", "has_value"),
@@ -77,14 +77,14 @@ WHOLE = frozenset({"iterations", "n_sv", "n_bsv", "rows_computed", "values_compu
 
 
 class SolveReports:
-    """SolveReports(numbers, quantity, chosen): a tuple of the reports of solves that have converged, but for that each
-    is made when it is asked for; they may be hundreds of thousands.
+    """SolveReports(numbers, quantity, chosen): like a tuple of reports of converged solves, each made on access, since
+    there may be hundreds of thousands.
 
     Parameters
     ----------
     numbers : buffer of float64, shape (n * len(NUMBERS),)
-    quantity : str or None         of those that have one
-    chosen : str                   as of SolveReport
+    quantity : str or None         of the solves with a value
+    chosen : str                   as in SolveReport
     """
 
     __slots__ = ("chosen", "numbers", "quantity")
@@ -94,12 +94,11 @@ class SolveReports:
 
     @property
     def statuses(self) -> tuple[SolveStatus, ...]:
-        """Of each."""
         return (SolveStatus.CONVERGED,) * len(self)
 
     @property
     def rhos(self) -> Buffer:
-        """Of each: buffer of float64, shape (n,)."""
+        """Buffer of float64, shape (n,)."""
         return filled("d", self.numbers[NUMBERS.index("rho") :: len(NUMBERS)])
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Training: one dual problem per pair of classes, or a single one, and a model of the results."""
+"""Training: a dual problem for each pair of classes, or a single one, and the model assembled from their optima."""
 
 from __future__ import annotations
 
@@ -59,16 +59,15 @@ def train_problem(
     warm: WarmStart | None = None,
     inner: SeededInnerFolds | None = None,
 ) -> Model:
-    """Check, then train. ``rand`` draws the inner folds of probability estimates and is moved on; ``warm`` says where
-    the dual problems start, those of the folds left out, and keeps their optima; ``inner`` has folds that do not start
-    from nothing.
+    """Check, then train. ``rand`` draws the inner folds of probability estimates; ``warm`` has the starts of the dual
+    problems, inner folds excepted, and keeps their optima; ``inner`` warm-starts inner folds.
 
-    A training that is ended early has a model of what it has reached, whose ``statuses`` tell: of pairs of classes that
-    were not begun the coefficients are 0, and there are no probability estimates.
+    A training stopped early returns the model so far, with its ``statuses``: pairs of classes not begun have
+    coefficients 0, and there are no probability estimates.
 
     Raises
     ------
-    DataError, ParameterError      what cannot be trained
+    DataError, ParameterError
     """
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
@@ -80,7 +79,7 @@ def train_problem(
 
 
 def tell_asymmetry(problem: Problem, param: Parameter, observer: Observer) -> None:
-    """A remark on a given kernel that is not symmetric."""
+    """Remark on a precomputed kernel that is not symmetric."""
     if param.kernel_type == KernelType.PRECOMPUTED:
         pair = first_asymmetry(problem.matrix, problem.rows)
         if pair:
@@ -88,14 +87,14 @@ def tell_asymmetry(problem: Problem, param: Parameter, observer: Observer) -> No
 
 
 def tell_offset(problem: Problem, param: Parameter, observer: Observer) -> None:
-    """A remark on features so far from 0 that squared distances, |x|^2 + |z|^2 - 2 x'z, have large rounding errors."""
+    """Remark on features so far from 0 that squared distances, |x|^2 + |z|^2 - 2 x'z, have large rounding errors."""
     if not param.kernel_type.is_of_distance:
         return
     if not is_noise(param.gamma, square_of_offsets(problem.matrix, problem.rows, OFFSET)):
         return
     from libsvmx._train.advice import Table, far_from_0, far_text
 
-    table = Table(problem)  # by NumPy, which an ordinary training goes without
+    table = Table(problem)  # needs NumPy, which trainings do without
     places = far_from_0(table, param.gamma)
     if len(places):
         observer.remark(Remark.OFFSET, far_text(table, places[:1]))
@@ -110,10 +109,10 @@ def train_counting(
     warm: WarmStart | None = None,
     inner: SeededInnerFolds | None = None,
 ) -> Model:
-    """Train on the rows that count. ``kernels``: of these rows and more, if others are to train on them."""
+    """Train on the rows of weight > 0. ``kernels``: of these rows and more, if other trainings share them."""
     train = train_classifier if param.svm_type.is_classification else train_single
     part = None
-    if problem.sample_weight is not None or param.weights:  # else all rows do
+    if problem.sample_weight is not None or param.weights:
         from libsvmx._train.zero_weights import counting_part
 
         part = counting_part(problem, param, observer)
@@ -123,8 +122,8 @@ def train_counting(
 
 
 def of_whole(model: Model, part: CountingPart, param: Parameter) -> Model:
-    """The model of the part of a problem that counts, as that of all of it, with its own parameters."""
-    param = replace(param, probability=model.param.probability)  # they may be unfinished
+    """The model of the rows of weight > 0 as a model of all rows, with the caller's parameters."""
+    param = replace(param, probability=model.param.probability)  # False if the estimates were stopped
     if model.row_numbers is None:
         return replace(model, param=param)
     return replace(model, param=param, row_numbers=filled("i", (part.rows[n - 1] + 1 for n in model.row_numbers)))
@@ -140,9 +139,9 @@ def solve_binary(
     warm: WarmStart | None = None,
     number: tuple[int, int] = (0, 0),
 ) -> Recovered:
-    """One dual problem, for one-class and regression or for a pair of classes; ``number``: of these, for ``warm``."""
+    """Solve one dual problem: of one-class, a regression, or a pair of classes with this ``number`` in ``warm``."""
     control = limits.control_of(param, observer)
-    features = kernels.features(observer, control) if param.solver.needs_features else None  # made once, for all
+    features = kernels.features(observer, control) if param.solver.needs_features else None
     began = machine.monotonic()
     dual = build_dual(param, problem.targets, Cp, Cn, problem.sample_weight)
     if features is not None:
@@ -161,7 +160,7 @@ def solve_binary(
 def left_at_zero(
     problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer, status: SolveStatus
 ) -> Recovered:
-    """A pair of classes in C-SVC that is not begun: beta = 0, V = linear = y, and rho = 0 in the middle of them."""
+    """A pair of classes of C-SVC that was not begun: beta = 0, V = linear = y, rho = 0."""
     dual = build_dual(param, problem.targets, Cp, Cn, problem.sample_weight)
     beta = zeros("d", len(dual.linear))
     solution = DualSolution(beta=beta, scores=dual.linear, rho=0.0, objective=0.0, iterations=0, status=status)
@@ -177,7 +176,7 @@ def train_single(
     warm: WarmStart | None = None,
     inner: SeededInnerFolds | None = None,
 ) -> Model:
-    """One-class SVM or regression; all rows count. ``kernels``, ``warm``, ``inner``: as there."""
+    """One-class SVM or regression, on rows of weight > 0; other parameters as of ``train_counting``."""
     kernels = kernels or KernelProvider(problem, param, repeated=param.probability and param.svm_type.is_regression)
     seeded = inner if param.svm_type.is_regression else None
     optimum = seeded.optimum(problem, param, (0.0, 0.0), observer, kernels, warm) if seeded else None
@@ -221,7 +220,7 @@ def train_classifier(
     warm: WarmStart | None = None,
     inner: SeededInnerFolds | None = None,
 ) -> Model:
-    """One against one: a dual problem for each pair of classes; all rows count. ``kernels``, …: as there."""
+    """One against one: a dual problem for each pair of classes; parameters as of ``train_single``."""
     labels, start, order = folds.group_classes(problem.targets)
     k = len(labels)
     tell_of_classes(labels, start, param, observer)
@@ -255,8 +254,8 @@ def pairs_side_by_side(
     warm: WarmStart | None,
     inner: SeededInnerFolds | None,
 ) -> Pairs:
-    """The solves of a classifier that are in no queue: of each pair the inner folds of its sigmoid, then its own; with
-    ``inner`` those of all pairs come first."""
+    """The solves of a classifier without a queue: for each pair the inner folds of its sigmoid, then its own solve;
+    with ``inner`` first the own solves of all pairs, from which the inner folds start."""
     labels, start, order = classes
     pairs = list(combinations(range(len(labels)), 2))
     sizes = [start[i + 1] - start[i] + start[j + 1] - start[j] for i, j in pairs]
@@ -344,7 +343,7 @@ def inner_values(
     observer: Observer,
     kernels: KernelProvider,
 ) -> Buffer:
-    """Decision values of the rows order[begin:end] of a pair by a training on the others. Raises Stopped."""
+    """Decision values of the rows order[begin:end] of a pair, by a model of its other rows. Raises Stopped."""
     from libsvmx._train import prediction
 
     def ask() -> None:
@@ -358,12 +357,12 @@ def inner_values(
         return filled("d", [constant] * len(held_out))
     model = train_classifier(rest, param, rand, observer, kernels)
     ask()
-    # classes -1 and +1 are always ordered +1 first, so the values count for the positive class
+    # of the labels -1 and +1, +1 is always the first class, so positive values speak for it
     return prediction.decision_values(model, held_out.matrix, held_out.rows, ask)
 
 
 def sigmoid_of(values: list[Buffer], order: Buffer, n_positive: int, observer: Observer) -> tuple[float, float]:
-    """(A, B) of a pair, whose first rows are the positive ones, from decision values fold by fold, in ``order``."""
+    """(A, B) of a pair from its decision values, fold by fold in ``order``; its first n_positive rows are positive."""
     from libsvmx._train import probability
 
     by_row = zeros("d", len(order))
@@ -383,10 +382,10 @@ def cross_validate_problem(
     observer: Observer,
     kernels: KernelProvider | None = None,
 ) -> Buffer:
-    """Prediction of every row by the model trained without its fold: buffer of float64, shape (len(problem),).
+    """Prediction of each row by the model trained without its fold: buffer of float64, shape (len(problem),).
 
-    Folds are LIBSVM's: stratified for classification, plain for the rest and for leave-one-out. ``kernels``: of these
-    rows, if there were or will be other solves over them. Raises Stopped.
+    Folds are LIBSVM's: stratified for classification, plain otherwise and for leave-one-out. ``kernels``: of these
+    rows, if other solves share them. Raises Stopped.
     """
     from functools import partial
 
@@ -395,7 +394,7 @@ def cross_validate_problem(
 
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
-    if kernels is None:  # else a training has told it
+    if kernels is None:  # else the training has told of it
         tell_offset(problem, param, observer)
     (drawn,) = draw_repeats(problem, param, n_folds, 1, rand, observer)
     kernels = kernels or shared_kernels(problem, param, drawn.order)
@@ -418,8 +417,8 @@ def each_trained(
     inner: SeededInnerFolds | None = None,
     told: Callable[[Observer], Observer] | None = None,
 ) -> Iterator[Result]:
-    """``use(model, held_out, observer)`` of each fold's model, in their order: trained from nothing, along LIBSVM's
-    path, but ``inner`` folds. ``told``: makes the observer of a fold of that of the call. Raises Stopped."""
+    """``use(model, held_out, observer)`` of each fold's model, in order: cold starts on LIBSVM's path, except inner
+    folds with ``inner``. ``told`` makes a fold's observer from the caller's. Raises Stopped."""
     from libsvmx._train.drawn_folds import folds_at_once
     from libsvmx._train.side_by_side import param_of, side_by_side
 
@@ -429,17 +428,15 @@ def each_trained(
     def used(f: int, observer: Observer) -> Result:
         observer = told(observer) if told else observer
         model = train_all_but(problem, param_of(param, f, n, threads), each[f], rands[f], observer, kernels, inner)
-        limits.ask(observer)  # a fold that was ended early is none
+        limits.ask(observer)  # do not use a fold that was interrupted
         return use(model, problem.take(each[f].held_out), observer)
 
     yield from side_by_side(used, n, threads, observer)
 
 
 def shared_kernels(problem: Problem, param: Parameter, order: Buffer | None = None) -> KernelProvider:
-    """Kernel rows for many solves over the same rows.
-
-    ``order``: all rows, in the order in which solves have most of them, so that these lie one after the other.
-    """
+    """Kernel rows for many solves over the same rows. ``order``: all rows, sorted so that the rows of a solve are
+    mostly contiguous."""
     if not param.svm_type.is_classification:
         groups = None if order is None else ([0, len(order)], order)
         return KernelProvider(problem, param, groups, repeated=True)
@@ -459,12 +456,12 @@ def train_all_but(
     kernels: KernelProvider | None = None,
     inner: SeededInnerFolds | None = None,
 ) -> Model:
-    """The model of all rows but those held out."""
+    """The model of all rows except those held out."""
     return train_counting(problem.take(fold.rest), param, rand, observer, kernels, inner=inner)
 
 
 def predict_fold(model: Model, held_out: Problem, observer: Observer) -> Buffer:
-    """Predictions of held-out rows as LIBSVM's cross-validation makes them: float64, shape (len(held_out),).
+    """Predictions of held-out rows as in LIBSVM's cross-validation: float64, shape (len(held_out),).
 
     Raises Stopped.
     """

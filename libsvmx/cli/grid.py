@@ -128,7 +128,7 @@ def outputs(job: Job, plan: Plan, identity: dict[str, Any], stack: ExitStack) ->
     file = stack.enter_context(ResultsFile(job.out, identity, keep, before.whole, before.continued))
     if not file.regular:
         return file.add, NoStates()
-    states = States(f"{job.out}.state", identity, warn, plan.param.policy.worth_keeping)
+    states = States(f"{job.out}.state", identity, warn, plan.param.policy.min_recompute_seconds)
     if not keep:
         states.clear()
     return file.add, states

@@ -1,11 +1,11 @@
-"""The results file of a grid search: grid.py's lines, so that either can go on where the other stopped.
+"""The results file of a grid search, in grid.py's format: either program can resume the other's search.
 
-    # svmx-grid {"data": "sha256:…", "folds": 5, …}      what the points below were computed from
-    # iterations=1234 seconds=0.5 scc=0.7                of the point that follows
+    # svmx-grid {"data": "sha256:…", "folds": 5, …}      data and options of the points below
+    # iterations=1234 seconds=0.5 scc=0.7                details of the next point
     log2c=1.0 log2g=-3.0 rate=80.0
 
-grid.py skips the lines that start with #. A point is added by one write and synced, so a killed run leaves at
-most its last line torn. Beside the file, ``<file>.state`` keeps what each column of the grid starts from next.
+grid.py skips lines that start with #. Each point is added by one synced write, so a killed run leaves at most an
+incomplete last line. The folder ``<file>.state`` keeps the next warm start of each column of the grid.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)"
 POINT = re.compile(rf"(?:log2c={NUMBER}\s+)?(?:log2g={NUMBER}\s+)?rate={NUMBER}\s*")
 DETAIL = re.compile(rf"(iterations|seconds|scc)={NUMBER}(?:\s|$)")
 
-# Identity of the points; the rest of a run's description only tells whether chains can be continued.
+# Points with the same values here are comparable; the rest of a description decides whether chains can be continued.
 MUST_AGREE = ("data", "folds", "seeder", "parameters")
 
 Description = Mapping[str, Any]
@@ -44,15 +44,15 @@ Description = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Results:
-    """What a results file holds, and a ``Done`` for the search that resumes it.
+    """The content of a results file, and a ``Done`` for the search that resumes it.
 
     Attributes
     ----------
-    found : dict of Key to Point      in the order of the file; of equal keys the last counts
-    foreign : set of Key              points of another kind of run, or of grid.py
+    found : dict of Key to Point      in file order; of equal keys the last
+    foreign : set of Key              points of a run with another description, or of grid.py
     remarks : list of str
     whole : int                       bytes up to the end of the last complete line
-    continued : bool                  whether the last run of the file is of this very description
+    continued : bool                  whether the last run of the file has this description
     """
 
     found: dict[Key, Point] = field(default_factory=dict)
@@ -78,14 +78,14 @@ def read_results(path: str, description: Description, axes: tuple[bool, bool], r
     Parameters
     ----------
     path : str
-    description : mapping      of the run that resumes
+    description : mapping      of the resuming run
     axes : (bool, bool)        whether C and gamma are searched
     regression : bool          rates are errors, not percentages
 
     Raises
     ------
     OSError
-    FormatError                no results file, or of other data, options or axes
+    FormatError                not a results file, or one of other data, options or axes
     """
     with open(path, "rb") as file:
         content = file.read()
@@ -130,11 +130,11 @@ def read_results(path: str, description: Description, axes: tuple[bool, bool], r
 
 
 def _compare(path: str, number: int, text: str, description: Description) -> bool:
-    """Whether a run described by ``text`` is of this very description; FormatError if its points differ."""
+    """Whether ``text`` is this description. Raises FormatError if points of the two are not comparable."""
     try:
         other = json.loads(text)
         there = {name: other[name] for name in MUST_AGREE}
-        if isinstance(there["parameters"], dict):  # a point that is there was finished
+        if isinstance(there["parameters"], dict):  # recorded points were finished, whatever the limit
             there["parameters"] = {name: v for name, v in there["parameters"].items() if name != "time_limit"}
     except (ValueError, KeyError, TypeError, RecursionError):
         raise FormatError(path, number, 0, "damaged description of a run") from None
@@ -175,7 +175,7 @@ def _point(key: Key, rate: str, details: Mapping[str, str]) -> Point:
 
 
 def plain(value: float) -> str:
-    """As Python prints it, but never with an exponent, which grid.py does not read."""
+    """``str(value)`` without an exponent, which grid.py does not read."""
     text = str(value)
     return format(Decimal(text), "f") if "e" in text else text
 
@@ -189,19 +189,19 @@ def point_lines(point: Point) -> str:
 
 
 class ResultsFile:
-    """ResultsFile(path, description, results): takes points as they come. A context manager.
+    """ResultsFile(path, description, keep): a results file being written. A context manager.
 
     Parameters
     ----------
     path : str
     description : mapping
-    keep : bool              add to what the file holds, up to byte ``whole``; otherwise begin anew
-    described : bool         whether its last run is already of this description
+    keep : bool              append after byte ``whole``; False: a new file
+    described : bool         whether its last run already has this description
 
     Raises
     ------
     OSError
-    SvmxError                another search is writing it
+    SvmxError                another search is writing to it
     """
 
     def __init__(
@@ -213,7 +213,7 @@ class ResultsFile:
         if self.regular and os.path.exists(path):
             with open(path, "rb") as old:
                 self._lock(old, path)
-        if self.regular and not keep:  # the old content stays until the new is there
+        if self.regular and not keep:  # atomically: a kill leaves the old file
             with atomic_write(path) as file:
                 file.write(header.encode())
             header = ""
@@ -232,11 +232,11 @@ class ResultsFile:
 
     @staticmethod
     def _lock(file: IO[bytes], path: str) -> None:
-        if lock(file.fileno(), wait=False) is False:  # where there are no locks two searches into one file go unnoticed
+        if lock(file.fileno(), wait=False) is False:  # None where the file system has no locks
             raise SvmxError(f"{path}: another search is writing to it")
 
     def add(self, point: Point) -> None:
-        """A point, on the disk when this returns. Raises OSError, with the file as before."""
+        """Write and sync a point. Raises OSError, with the file as before."""
         self._write(point_lines(point))
 
     def _write(self, text: str) -> None:
@@ -265,21 +265,20 @@ class ResultsFile:
 
 
 SUFFIX = ".start"
-UNFINISHED = re.compile(rf"\..*{re.escape(SUFFIX)}\.\d+\.\d+\.\d+\.tmp")  # what a kill leaves of atomic_write
+UNFINISHED = re.compile(rf"\..*{re.escape(SUFFIX)}\.\d+\.\d+\.\d+\.tmp")  # temporary files of a killed atomic_write
 
 
 class States:
-    """States(folder, description, remark, worth_keeping=inf): starts of columns between two runs, one file for each.
+    """States(folder, description, remark, min_recompute_seconds=inf): warm starts of columns, one file each, for a
+    resumed search, which would else compute the lower points of a column again.
 
-    ``remark`` is told of files that cannot be used; ``worth_keeping``: see ``KernelPolicy``, not needed to read them.
-
-    They only save time: without them a resumed search computes the lower points of a column again.
+    ``remark`` is called with a message for each unusable file; ``min_recompute_seconds``: see ``KernelPolicy``.
     """
 
     def __init__(
-        self, folder: str, description: Description, remark: Callable[[str], object], worth_keeping: float = inf
+        self, folder: str, description: Description, remark: Callable[[str], object], min_recompute_seconds: float = inf
     ) -> None:
-        self.folder, self.worth_keeping = folder, worth_keeping
+        self.folder, self.min_recompute_seconds = folder, min_recompute_seconds
         self.run = sha256(json.dumps(dict(description)).encode()).hexdigest()
         self.unsaved: dict[float | None, float] = {}
         self.remark = remark
@@ -288,7 +287,7 @@ class States:
         return os.path.join(self.folder, f"{'all' if g is None else float(g)}{SUFFIX}")
 
     def load(self, g: float | None) -> tuple[Key, object] | None:
-        """The last start of a column, or None if there is none of this run that can be read."""
+        """The saved start of a column; None without a readable one of this run."""
         try:
             with open(self._path(g), "rb") as file:
                 return read_start(file.read(), self.run)
@@ -299,12 +298,12 @@ class States:
             return None
 
     def save(self, outcome: Outcome) -> None:
-        """Keep the state of a point if that pays. Call it before the point is recorded as done."""
+        """Save the start after a point, if it pays. Call it before the point is recorded as done."""
         if outcome.warm_start is None:
             return
         g = outcome.key[1]
         self.unsaved[g] = self.unsaved.get(g, 0.0) + (outcome.point.seconds or 0.0)
-        if self.unsaved[g] < self.worth_keeping:
+        if self.unsaved[g] < self.min_recompute_seconds:
             return
         with suppress(OSError):
             os.makedirs(self.folder, exist_ok=True)
@@ -313,7 +312,7 @@ class States:
             self.unsaved[g] = 0.0
 
     def clear(self) -> None:
-        """Remove them all, and the folder unless it holds something else."""
+        """Remove the files, and the folder if it is empty then."""
         with suppress(OSError):
             for name in os.listdir(self.folder):
                 if name.endswith(SUFFIX) or UNFINISHED.fullmatch(name):
@@ -322,7 +321,7 @@ class States:
 
 
 def data_digest(matrix: CsrMatrix, *by_row: Buffer) -> str:
-    """Identity of a data set as it was read, whatever its compression and spelling; ``by_row``: targets, weights."""
+    """SHA-256 of the parsed data, so of any compression and spelling; ``by_row``: targets, weights."""
     digest = sha256()
     for part in (matrix.indptr, matrix.indices, matrix.values, *by_row):
         digest.update(memoryview(part).cast("B") if len(part) else b"")

@@ -60,7 +60,7 @@ def test_points_are_resumed_however_they_are_spelled(folder, spelled, axis):
 
 
 def test_starts_of_columns_are_found_whichever_way_the_axis_was_given(folder, monkeypatch):
-    of_commands(monkeypatch, worth_keeping=0.0)
+    of_commands(monkeypatch, min_recompute_seconds=0.0)
     costs = []
 
     def ending_at_the_last(problem, param, *rest, **options):

@@ -27,22 +27,22 @@ TESTS = Path(__file__).parents[1]
 # in a process of its own: rates that depend on the start, points that take a while, starts that are kept or not
 SLOW = f"""
 import sys; sys.path.insert(0, {str(TESTS)!r})
-from support import gridengine; gridengine.install(0.02, worth_keeping=%s)
+from support import gridengine; gridengine.install(0.02, min_recompute_seconds=%s)
 """
 
 
 @pytest.fixture(autouse=True)
 def seeded(monkeypatch):
     """auto seeds searches over sets as small as these, too."""
-    of_commands(monkeypatch, rows_from_nothing=0)
+    of_commands(monkeypatch, max_cold_start_rows=0)
 
 
-@pytest.mark.parametrize("worth_keeping", [0.05, *(pytest.param(w, marks=pytest.mark.exhaustive) for w in (0.0, 1e9))])
-def test_killed_at_any_moment_and_resumed_gives_the_same_table(folder, worth_keeping):
-    before = SLOW % worth_keeping
+@pytest.mark.parametrize("seconds", [0.05, *(pytest.param(w, marks=pytest.mark.exhaustive) for w in (0.0, 1e9))])
+def test_killed_at_any_moment_and_resumed_gives_the_same_table(folder, seconds):
+    before = SLOW % seconds
     done = process("svmx-grid", *WIDE, "-out", "whole", "--csv", "expected", HEART, before=before)
     assert done.returncode == 0, done.stderr
-    rng = random.Random(str(worth_keeping))
+    rng = random.Random(str(seconds))
     kills = 0
     for attempt in range(100):
         args = [*WIDE, "-out", "results", *(["-resume", "results"] if attempt else []), "--csv", "table", HEART]
@@ -123,8 +123,8 @@ def test_points_are_computed_again_only_where_a_start_is_lost(finished):
     assert rows(finished.get("t")) == rows(finished.get("expected"))
 
 
-@pytest.mark.parametrize("worth_keeping, calls_after", [(0.0, 5), (1e9, 6)])
-def test_kept_starts_save_their_points(folder, monkeypatch, worth_keeping, calls_after):
+@pytest.mark.parametrize("seconds, calls_after", [(0.0, 5), (1e9, 6)])
+def test_kept_starts_save_their_points(folder, monkeypatch, seconds, calls_after):
     """A run that ends after 4 of 9 points: the second column has its first point done."""
     calls = []
 
@@ -136,10 +136,10 @@ def test_kept_starts_save_their_points(folder, monkeypatch, worth_keeping, calls
         return gridengine.chained(problem, param, *rest)
 
     gridengine.use(monkeypatch, failing)
-    of_commands(monkeypatch, rows_from_nothing=0, worth_keeping=worth_keeping)
+    of_commands(monkeypatch, max_cold_start_rows=0, min_recompute_seconds=seconds)
     code, _, _ = folder.call("svmx-grid", *SMALL, "-out", "results", HEART)
     assert (code, len(result_lines(folder.get("results")))) == (1, 4)
-    assert (folder.path / "results.state").exists() == (worth_keeping == 0)
+    assert (folder.path / "results.state").exists() == (seconds == 0)
     folder.accepts("svmx-grid", *SMALL, "-out", "results", "-resume", "results", "--csv", "t", HEART)
     assert len(calls) == 5 + calls_after
     assert not (folder.path / "results.state").exists()

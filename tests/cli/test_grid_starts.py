@@ -23,7 +23,7 @@ from libsvmx.exceptions import DataError
 @pytest.fixture(autouse=True)
 def kept(monkeypatch):
     """auto seeds searches over sets as small as these, too, and all starts are kept."""
-    of_commands(monkeypatch, rows_from_nothing=0, worth_keeping=0.0)
+    of_commands(monkeypatch, max_cold_start_rows=0, min_recompute_seconds=0.0)
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def child(job, library, outputs):
     command, *words = job["words"]
     sys.argv = [command, *words]
     module = sys.modules[f"libsvmx.cli.{command.removeprefix('svmx-')}"]
-    policy.USUAL = policy.KernelPolicy(worth_keeping=job.get("worth_keeping", 0.0))
+    policy.USUAL = policy.KernelPolicy(min_recompute_seconds=job.get("seconds", 0.0))
     os.environ.update({name: str(value) for name, value in job["settings"].items()})
     library.fault_settings()
     return module.entry

@@ -165,7 +165,7 @@ def test_results_of_a_grid(place, cases):
 
 def test_starts_of_columns(place, cases, monkeypatch):
     """A start that is damaged is not used: the rates are those of a search that was never interrupted."""
-    of_commands(monkeypatch, worth_keeping=0.0, rows_from_nothing=0)  # auto seeds so few rows, too
+    of_commands(monkeypatch, min_recompute_seconds=0.0, max_cold_start_rows=0)  # auto seeds so few rows, too
     place.put("d", b"".join(place.lines[:30]))
     written = []
     with system_call("fsync", lambda fsync, handle: written.append(handle)):

@@ -121,7 +121,7 @@ class Server:
     def __init__(self, folder):
         self.folder, self.library, self.process = folder, built_shim(folder), None
 
-    def run(self, words, folder, worth_keeping=0.0, **settings):
+    def run(self, words, folder, seconds=0.0, **settings):
         """A finished command. ``settings`` are those of shim.c, in lower case and without FAULT_."""
         if self.process is None:
             self.start()
@@ -130,7 +130,7 @@ class Server:
             "words": words.split() if isinstance(words, str) else words,
             "folder": str(folder),
             "settings": {"FAULT_COUNT": count, **found},
-            "worth_keeping": worth_keeping,
+            "seconds": seconds,
         }
         self.process.stdin.write(json.dumps(job, default=str) + "\n")
         self.process.stdin.flush()

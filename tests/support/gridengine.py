@@ -45,7 +45,7 @@ def install(seconds, **fields):
         return chained(*arguments, **options)
 
     grid_search.cross_validate = engine
-    policy.USUAL = policy.KernelPolicy(rows_from_nothing=0, **fields)
+    policy.USUAL = policy.KernelPolicy(max_cold_start_rows=0, **fields)
 
 
 def rows(content):

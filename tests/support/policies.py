@@ -10,7 +10,7 @@ __all__ = ["ALWAYS_SHARED", "BY_CLASSES", "IN_TURN", "NEVER_SHARED", "KernelPoli
 # No solve stands in a queue.
 IN_TURN = KernelPolicy(queue=False)
 # In a queue kernel values stand by pairs of classes; solves of two classes, and of regressions, are in none.
-BY_CLASSES = KernelPolicy(most_gram_bytes=0)
+BY_CLASSES = KernelPolicy(max_gram_bytes=0)
 # However much kernel values cost.
 NEVER_SHARED = KernelPolicy(queue=False, small_bytes=-1, expensive_ns=inf)
 ALWAYS_SHARED = KernelPolicy(queue=False, small_bytes=inf)

@@ -59,7 +59,9 @@ POLICIES = {
     "as measured": KernelPolicy(),
     "never": NEVER_SHARED,
     "always": ALWAYS_SHARED,
-    "in too little room": KernelPolicy(queue=False, small_bytes=-1, expensive_ns=0.0, must_fit=0.0, memory_share=0.3),
+    "in too little room": KernelPolicy(
+        queue=False, small_bytes=-1, expensive_ns=0.0, required_share=0.0, memory_share=0.3
+    ),
 }
 
 

@@ -25,12 +25,12 @@ with_threads = pytest.mark.skipif(not HAS_THREADS, reason="built without threads
     [
         ("heart_scale", {}, True),
         ("heart_scale", {"queue": False}, False),
-        ("heart_scale", {"most_gram_bytes": 0}, False),
-        ("heart_scale", {"least_solves": 8}, False),
+        ("heart_scale", {"max_gram_bytes": 0}, False),
+        ("heart_scale", {"min_solves": 8}, False),
         ("heart_scale", {"rows_per_solve": 38}, False),
         ("heart_scale", {"memory_share": 0.0}, False),
-        ("iris.scale", {"most_gram_bytes": 0}, True),
-        ("iris.scale", {"most_gram_bytes": 0, "cheap_row": 0}, False),
+        ("iris.scale", {"max_gram_bytes": 0}, True),
+        ("iris.scale", {"max_gram_bytes": 0, "max_row_nonzeros": 0}, False),
     ],
 )
 def test_where_solves_stand_in_a_queue(name, fields, queued):
@@ -75,7 +75,7 @@ def test_threads_that_predict(work, n):
 def test_searches_that_auto_seeds():
     search = [*data.load("heart_scale"), (0, 4, 2), (-3, -3, 1)]
     plain, few, more = (
-        libsvmx.grid_search(*search, seeder=seeder, policy=KernelPolicy(rows_from_nothing=rows))
+        libsvmx.grid_search(*search, seeder=seeder, policy=KernelPolicy(max_cold_start_rows=rows))
         for seeder, rows in (("none", 1000), ("auto", 270), ("auto", 269))
     )
     assert list(few.iterations) == list(plain.iterations)

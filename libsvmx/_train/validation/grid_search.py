@@ -116,7 +116,7 @@ def usual_seeding(seeding: Seeding, param: Parameter, targets: Buffer) -> Seedin
         except ParameterError:
             return Seeding("none")
         several = param.svm_type.is_classification and len(set(targets)) > 2
-        if param.solver.follows_libsvm and (several or len(targets) <= param.policy.rows_from_nothing):
+        if param.solver.follows_libsvm and (several or len(targets) <= param.policy.max_cold_start_rows):
             return Seeding("none")
         return Seeding("auto")
     return seeding
