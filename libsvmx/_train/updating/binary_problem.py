@@ -1,9 +1,9 @@
-"""The dual problems that a state is made of: one for regression and one-class, else one for each pair of classes.
+"""The dual problems of a state: one for each pair of classes, a single one in regression and one-class.
 
     min  1/2 beta'K beta - linear'beta     s.t.  sum of beta over each group = its total,   lower <= beta <= upper
 
-over the rows of the pair; the class that is named first has beta >= 0, the other beta <= 0. There is one group, or two
-in the nu formulations. In nu-SVC coefficients and rho of the model are those of the dual problem over r (Chang & Lin
+over the rows of the pair, with beta >= 0 in its first class and beta <= 0 in the other; one group, in the nu
+formulations two. In nu-SVC coefficients and rho of the model are those of the dual problem divided by r (Chang & Lin
 2011, section 2.2).
 """
 
@@ -51,18 +51,18 @@ Pair = tuple[int, int] | None  # labels of the positive and the negative class; 
 
 
 class BinaryProblem:
-    """BinaryProblem(param): one dual problem of no rows; rows of its path are tagged with ids.
+    """BinaryProblem(param): one dual problem, empty at first; rows of its path are tagged with ids.
 
-    A change works on another one with the same path (``again``), so that this one tells of the last change still.
+    A change works on another object with the same path (``again``), so this one still describes the last change.
 
     Attributes
     ----------
     path : Path
-    steps : int           straight lines of its last change
-    retrained : bool      solved by SMO since the last report: from nothing, or where no path led on, or a long one
-    iterations : int      of SMO that its last training took, at least
-    seconds : float       wall time of its training or of its last change; 0 of a state that was loaded
-    over_r : bool         of nu-SVC: what the model has is divided by r
+    steps : int           lines of the path of its last change
+    retrained : bool      solved by SMO since the last report: a cold start, or a path that was lost or too long
+    iterations : int      of SMO in its last training, at least
+    seconds : float       wall time of its training or last change; 0 in a loaded state
+    over_r : bool         nu-SVC: the model has coefficients divided by r
     """
 
     __slots__ = ("iterations", "over_r", "path", "retrained", "seconds", "steps")
@@ -79,33 +79,32 @@ class BinaryProblem:
 
     @property
     def ids(self) -> Ids:
-        """Of the row at each position of the path: ndarray of int64, shape (rows,)."""
+        """Ids of the rows in the order of the path: ndarray of int64, shape (rows,)."""
         return np.asarray(self.state.tags)
 
     @property
     def coefficients(self) -> Any:
-        """Of each row in the model, in the order of ``ids``: ndarray of float64, shape (rows,)."""
+        """Coefficients of the rows in the model, in the order of ``ids``: ndarray of float64, shape (rows,)."""
         return np.asarray(self.state.coefficients).reshape(len(self.ids), -1).sum(axis=1) * self.scale
 
     @property
     def scale(self) -> float:
-        """What beta and rho of the dual problem are multiplied by in the model; nan where r is not positive."""
+        """Factor from beta and rho of the dual problem to those of the model; nan if r is not positive."""
         if not self.over_r:
             return 1.0
         return 1.0 / self.state.r if self.state.r > 0 else nan
 
     @property
     def rho(self) -> float:
-        """Of the model."""
         return self.state.rho * self.scale
 
     @property
     def values(self) -> FloatArray:
-        """The decision value of each row, those that are leaving included, in the order of ``ids``."""
+        """Decision values of all rows, those being removed included, in the order of ``ids``."""
         return (np.asarray(self.state.K_beta) - self.state.rho) * self.scale
 
     def check_scale(self) -> None:
-        """Raise ParameterError where r of nu-SVC, which all is divided by, is no more than a gap that is none."""
+        """Raise ParameterError if r of nu-SVC, the divisor of all coefficients, is 0 up to rounding."""
         if self.over_r and len(self.ids) and not self.state.r > max(self.state.gap(), self.path.motion.no_gap):
             raise ParameterError(
                 "the solution degenerates: the classes of nu-SVC cannot be told apart. Choose a larger nu, other "
@@ -113,7 +112,7 @@ class BinaryProblem:
             )
 
     def report(self, eps: float) -> SolveReport:
-        """Its optimum, and what the last path took. ``eps``: a gap above it means an iteration limit."""
+        """Report on the optimum and the last path. ``eps``: a gap above it means an iteration limit."""
         gap, (n_sv, n_bsv) = self.state.gap(), self.state.support_counts()
         return SolveReport(
             iterations=self.steps,
@@ -128,36 +127,36 @@ class BinaryProblem:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """``seconds`` and ``steps`` become those of the work inside."""
+        """Set ``seconds`` and ``steps`` to those of the work inside."""
         began = machine.monotonic()
         yield
         self.seconds, self.steps = machine.monotonic() - began, self.path.motion.steps
 
     def again(self) -> BinaryProblem:
-        """Another one with the same path."""
+        """Another BinaryProblem with the same path."""
         other = object.__new__(BinaryProblem)
         other.path, other.retrained, other.seconds = self.path, False, self.seconds
         other.iterations, other.over_r, other.steps = self.iterations, self.over_r, self.steps
         return other
 
     def copy(self) -> BinaryProblem:
-        """One with a path of its own."""
+        """A BinaryProblem with a copy of the path."""
         other = self.again()
         other.path = self.path.copy()
         return other
 
 
 class PairIndex:
-    """PairIndex(param, problem, observer): the binary problems that data have, by pair.
+    """PairIndex(param, problem, observer): the binary problems of a data set, by pair.
 
     Attributes
     ----------
-    members : dict of buffers of int32     rows of each pair that count, in the order of LIBSVM: its first class, then
-                                           the other
-    costs : dict of (float, float)         C of its two classes; of no meaning without classes
-    cost_of_class : list of float          of each of ``classes``
-    rows : ndarray of int32                those that count, ascending
-    classes : (labels, start, order)       of these rows, as of ``folds.group_classes``; no labels without classes
+    members : dict of buffers of int32     rows of weight > 0 of each pair in LIBSVM's order: its first class, then the
+                                           other
+    costs : dict of (float, float)         C of its two classes; unused without classes
+    cost_of_class : list of float          for each of ``classes``
+    rows : ndarray of int32                all rows of weight > 0, ascending
+    classes : (labels, start, order)       of these rows, by ``folds.group_classes``; no labels without classes
     """
 
     def __init__(self, param: Parameter, problem: Problem, observer: Observer) -> None:
@@ -181,7 +180,7 @@ class PairIndex:
                 self.costs[pair] = costs[i], costs[j]
 
     def as_listed(self, pair: Pair) -> Pair:
-        """The pair as it stands here, where its classes may come in the other order; or itself, if it does not."""
+        """The key of a pair here, where its classes may be in the other order; the pair itself if it is not here."""
         return pair if pair is None or pair in self.members or pair[::-1] not in self.members else pair[::-1]
 
     def bounded(self, pair: Pair, rows: Problem) -> tuple[Buffer, Buffer, Buffer]:
@@ -190,7 +189,7 @@ class PairIndex:
         Parameters
         ----------
         pair : Pair           in either order
-        rows : Problem        rows of the pair, that count
+        rows : Problem        rows of the pair, of weight > 0
         """
         if not len(rows):
             return no_bounds()
@@ -202,7 +201,7 @@ class PairIndex:
 
 
 def signed(pair: Pair, targets: Buffer) -> Buffer:
-    """Labels as +1 for the first class of a pair and -1 for the other; targets without classes as they are."""
+    """Labels as +1 for the first class of a pair, -1 for the other; without classes the targets."""
     if pair is None:
         return targets
     return np.where(np.asarray(targets) == pair[0], 1.0, -1.0).data
@@ -218,7 +217,7 @@ def no_bounds() -> tuple[Buffer, Buffer, Buffer]:
 
 @contextmanager
 def errors_of_a_path(consequence: str) -> Iterator[None]:
-    """Raise errors of this package for those of a solver; a time limit or a stop says what becomes of the state."""
+    """Turn a solver's errors into public ones; ``consequence`` describes the state after a stop."""
     try:
         yield
     except PathLost as error:
@@ -230,19 +229,19 @@ def errors_of_a_path(consequence: str) -> Iterator[None]:
 
 
 class Unreported(Forwarding):
-    """Unreported(observer): the solves of a state are not told of; its report is."""
+    """Unreported(observer): hides single solves, since a state has a report of its own."""
 
     def solved(self, report: SolveReport) -> None:
         pass
 
 
 def beginning(param: Parameter) -> Parameter:
-    """What a training from nothing goes by: solver auto in the place of smo, whose path a state does not show."""
+    """Parameters of a cold start: solver auto in the place of smo, as a state does not keep LIBSVM's path."""
     return replace(param, solver=Auto()) if type(param.solver) is SMO else param
 
 
 def trained_pairs(param: Parameter, index: PairIndex, observer: Observer) -> dict[Pair, tuple[Buffer, int]]:
-    """``trained_beta`` of all pairs, from a queue where there is one for them; else of none. Raises StoppedEarly."""
+    """``trained_beta`` of all pairs from a queue; empty if they do not fit one. Raises StoppedEarly."""
     if not index.members or param.svm_type != SvmType.C_SVC:
         return {}
     param, problem = beginning(param), index.problem.take(index.rows.data)
@@ -278,12 +277,12 @@ def train_binary(
     ----------
     pair : Pair                  of ``index.members``
     ids : ndarray of int64       of all rows of ``index.problem``
-    beta : buffer of float64     a start near the optimum, by variable in the order of a path; None: SMO finds one
-    iterations : int             of SMO that have led there
+    beta : buffer of float64     a start near the optimum, by variable in the order of a path; None: a cold start by SMO
+    iterations : int             of SMO before ``beta``
 
     Raises
     ------
-    ParameterError      a kernel for which there is no path, nor an end of SMO; nu-SVC that degenerates
+    ParameterError      a kernel for which neither a path nor SMO reaches the optimum; degenerate nu-SVC
     StoppedEarly
     """
     members = index.members[pair]
@@ -308,8 +307,8 @@ def train_binary(
 
 
 def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Observer) -> tuple[Buffer, int]:
-    """beta of a training from nothing, to ``param.eps``, by variable in the order of a path, and how many iterations it
-    takes by SMO: where auto has left that for another solver, as many as it gives it at most. Raises Stopped."""
+    """beta of a cold start, to ``param.eps``, by variable in the order of a path; and the iterations of SMO, which are
+    auto's limit for SMO if auto has switched to another solver. Raises Stopped."""
     members = index.members[pair]
     problem = index.problem.take(members, signed(pair, index.problem.take(members).targets))
     control = control_of(param, observer)

@@ -1,4 +1,4 @@
-"""What the last change of a state has led to, so that somebody else can check it: optimality, and of which rows."""
+"""A verifiable record of the last change of a state: optimality, and a digest of the rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def certificate_of(problem: Problem, ids: Ids, report: UpdateReport, given: bool) -> dict[str, Any]:
-    """The fields of the report, those that are not finite as None, with ``rows`` and their ``sha256``; ``given``: of a
+    """The fields of the report, None for values that are not finite, with ``rows`` and their ``sha256``; ``given``:
     precomputed kernel."""
     took = {name: value if isfinite(value) else None for name, value in asdict(report).items()}
     return {**took, "rows": len(ids), "sha256": digest_of(problem, ids, given)}
@@ -29,10 +29,10 @@ def certificate_of(problem: Problem, ids: Ids, report: UpdateReport, given: bool
 def digest_of(problem: Problem, ids: Ids, given: bool) -> str:
     """SHA-256 of rows in the order of their ``ids``, in hexadecimal digits.
 
-    Of these arrays, one after the other, in little-endian order: ids (int64); indptr (int64, from 0), indices (int32,
-    LIBSVM's) and values (float64) of the features that are not 0; targets (float64); weights (float64), 1 for each row
-    where there are none. Rows of a precomputed kernel have their serial number at 0, and at the serial numbers of the
-    rows that are there their values with them (``given``); of others ``problem`` has all rows of its matrix, in order.
+    Digests these arrays in turn, in little-endian order: ids (int64); indptr (int64, from 0), indices (int32, LIBSVM's)
+    and values (float64) of the nonzero features; targets (float64); weights (float64), all 1 without weights. A row of
+    a precomputed kernel (``given``) has its serial number at index 0, and its kernel values at the serial numbers of
+    the present rows; otherwise ``problem`` has all rows of its matrix, in order.
     """
     weights = np.ones(len(problem)) if problem.sample_weight is None else problem.sample_weight
     digest = hashlib.sha256()
@@ -45,7 +45,7 @@ def digest_of(problem: Problem, ids: Ids, given: bool) -> str:
 
 
 def parts_of(problem: Problem) -> Iterator[Any]:
-    """indptr, indices and values of all rows of a matrix, without zeros, as they are digested."""
+    """indptr, indices and values of all rows of a matrix, without zeros, in the types of the digest."""
     matrix = problem.matrix
     values = np.asarray(matrix.values)
     kept = values != 0
@@ -55,7 +55,7 @@ def parts_of(problem: Problem) -> Iterator[Any]:
 
 
 def parts_of_given(problem: Problem) -> Iterator[Any]:
-    """The same of the rows of a precomputed kernel; row by row, so that they are not copied."""
+    """The same for a precomputed kernel; row by row, which saves a copy."""
     yield np.cumsum([0, *(1 + np.count_nonzero(values) for _, values in sorted_rows(problem))]).astype("<i8")
     for numbers, values in sorted_rows(problem):
         yield np.concatenate([[0], numbers[values != 0]]).astype("<i4")

@@ -1,8 +1,7 @@
-"""A row that joins a state for a moment: the decision values of all rows at the optimum with it, exactly.
+"""A row added to a state temporarily: exact decision values of all rows at the optimum with it.
 
-The incremental half of the path. Full conformal prediction asks it of every candidate label of every new row
-(Cherubin, Chatzikokolakis & Jaggi, Exact optimization of conformal predictors via incremental and decremental learning,
-ICML 2021).
+Full conformal prediction needs them for every candidate label of every new row (Cherubin, Chatzikokolakis & Jaggi,
+Exact optimization of conformal predictors via incremental and decremental learning, ICML 2021).
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ Found = TypeVar("Found")
 
 
 class Joined(NamedTuple):
-    """The optimum with a row more.
+    """The optimum with the additional row.
 
-    values : ndarray, shape (rows + 1,)      decision values of the rows of the pair, in the order of their ids, and
-        last of the new one; positive for the class named first
-    beta : float                             coefficient of the new one
+    values : ndarray, shape (rows + 1,)      decision values of the rows of the pair in the order of their ids, the new
+        one last; positive for the first class
+    beta : float                             coefficient of the new row
     """
 
     values: FloatArray
@@ -50,10 +49,8 @@ class Joined(NamedTuple):
 
 
 class Joiner:
-    """Joiner(state, tests, observer): a copy of a state that rows of ``tests`` join, one at a time.
-
-    All rows count 1. It comes back to the same optimum. Raises ParameterError for a precomputed kernel.
-    """
+    """Joiner(state, tests, observer): a copy of a state to which rows of ``tests`` are added, one at a time, each with
+    weight 1, and removed again. Raises ParameterError for a precomputed kernel."""
 
     def __init__(self, state: State, tests: CsrMatrix, observer: Observer) -> None:
         if state.param.kernel_type == KernelType.PRECOMPUTED:
@@ -70,7 +67,7 @@ class Joiner:
             prepare(self.transaction, binary)
 
     def join(self, pair: Pair, t: int, target: float) -> Joined:
-        """The optimum of a pair with row t of the tests and this label or target. Raises PathLost, Stopped."""
+        """The optimum of a pair with row t of the tests, given this label or target. Raises PathLost, Stopped."""
         transaction, binary, new = self.transaction, self.binaries[pair], self.fresh[t : t + 1]
         ask(transaction.observer)
         bounds = self.index.bounded(pair, transaction.rows_of(new).with_targets(filled("d", [target])))
@@ -104,18 +101,18 @@ def each_joining(
     of_row: Callable[[Joiner, int], Found],
     what: str,
 ) -> Iterator[Found]:
-    """``of_row(joiner, t)`` of each of the tests; the state must stay as it is meanwhile. The observer is told of rows.
+    """``of_row(joiner, t)`` for each of the tests; the state must not change meanwhile. The observer is told of rows.
 
-    ``what``: the name of this in errors.
+    ``what``: name of the computation for errors.
 
     Raises
     ------
-    ParameterError      an optimum that cannot be followed
+    ParameterError      the path cannot be followed
     StoppedEarly
     """
 
     def one(t: int, observer: Observer) -> Found:
-        own = joiners.pop()  # there is one for each thread
+        own = joiners.pop()  # one for each thread
         own.transaction.observer = observer
         try:
             return of_row(own, t)

@@ -1,8 +1,8 @@
 """Exact leave-one-out: the decision value of each row of a state at the optimum without it.
 
-Each row leaves along its path and comes back. A row without a coefficient leaves the optimum where it is, if sums of
-beta do not depend on the rows: not where there is a nu. But where nothing is free, rho is in the middle of an interval,
-which such a row may end.
+Each row is removed along its path and restored. Removing a row with coefficient 0 leaves the optimum as it is, unless a
+nu formulation ties sums of beta to the number of rows, or the row determines an end of the interval of rho, which
+happens if no variable is free.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Found = TypeVar("Found")
 
 
 def values_left_out(state: State, observer: Observer) -> dict[Pair, tuple[Ids, FloatArray]]:
-    """Of each pair of classes the ids of its rows and the decision value of each by the optimum without it.
+    """For each pair of classes the ids of its rows, and the decision value of each at the optimum without it.
 
-    Values are positive for the class that is named first, and nan for a row that is all of its class, or without which
-    nu is infeasible. The state stays as it is. Rows of weight 0 are in no pair.
+    Values are positive for the first class, and nan for a row that is its whole class or without which nu is
+    infeasible. The state does not change. Rows of weight 0 are in no pair.
 
     Raises
     ------
-    ParameterError      an optimum that cannot be followed
+    ParameterError      the path cannot be followed
     StoppedEarly
     """
 
@@ -60,7 +60,7 @@ def values_left_out(state: State, observer: Observer) -> dict[Pair, tuple[Ids, F
 def values_without_each(
     transaction: Transaction, binaries: dict[Pair, BinaryProblem]
 ) -> dict[Pair, tuple[Ids, FloatArray]]:
-    """As ``values_left_out``, of the binary problems of ``transaction``. Raises PathLost, Stopped."""
+    """``values_left_out`` by the binary problems of ``transaction``. Raises PathLost, Stopped."""
     observer, found = transaction.observer, {}
     done, total = 0, sum(len(binary.ids) for binary in binaries.values())
     for pair, binary in binaries.items():
@@ -88,7 +88,7 @@ def stand_without(param: Parameter, binary: BinaryProblem) -> Any:
 
 
 def prepare(transaction: Transaction, binary: BinaryProblem) -> None:
-    """Give the path a kernel of just its rows."""
+    """Bind the path to a kernel of its rows only."""
     binary.state.mark()
     try:
         transaction.bind(binary)
@@ -99,7 +99,8 @@ def prepare(transaction: Transaction, binary: BinaryProblem) -> None:
 
 
 def alone(transaction: Transaction, pair: Pair, ids: Ids) -> list[bool]:
-    """Whether each row is the only one: of its class, or, without classes, of all; or nu is infeasible without it."""
+    """For each row: whether it is the only one of its class (without classes: at all), or nu is infeasible without
+    it."""
     if pair is None:
         return [len(ids) == 1] * len(ids)
     rows = transaction.rows_of(ids)
@@ -114,7 +115,7 @@ def alone(transaction: Transaction, pair: Pair, ids: Ids) -> list[bool]:
 
 
 def without(transaction: Transaction, binary: BinaryProblem, row: int, read: Callable[[], Found]) -> Found:
-    """What ``read`` finds when the row with id ``row`` has left; it comes back. Raises PathLost, Stopped."""
+    """The result of ``read`` while the row with id ``row`` is removed. Raises PathLost, Stopped."""
     param, path = transaction.param, binary.path
     others = binary.ids[binary.ids != row]
     totals = coefficient_sums(param, transaction.rows_of(others).weight if is_weighted(transaction) else len(others))
@@ -125,7 +126,7 @@ def without(transaction: Transaction, binary: BinaryProblem, row: int, read: Cal
 
 
 def read_after(binary: BinaryProblem, row: int, leave: Callable[[Buffer], object], read: Callable[[], Found]) -> Found:
-    """What ``read`` finds after ``leave`` has been called with the position of a row, which is then taken back."""
+    """The result of ``read`` after ``leave`` with the position of a row; then roll back."""
     at = binary.state
     at.mark()
     try:
@@ -136,7 +137,7 @@ def read_after(binary: BinaryProblem, row: int, leave: Callable[[Buffer], object
 
 
 def value_of(binary: BinaryProblem, row: int) -> float:
-    """The decision value of the row with id ``row``, that may be leaving."""
+    """The decision value of the row with id ``row``, which may be one being removed."""
     position = int(np.flatnonzero(binary.ids == row)[0])  # rows change places on a path
     return float(binary.values[position])
 

@@ -1,12 +1,12 @@
-"""A change of a state by training, where a path would be longer than that.
+"""A change of a state by warm-started training, where a path would take longer.
 
-    the known optimum, or where a path has come to
-        -- start_of -->          a start without the rows that leave
+    the known optimum, or the end of a path given up
+        -- start_of -->          a start without the removed rows
         -- warm.solve -->        near the optimum, by SMO with kernel rows in float
         -- Path.near -->         the optimum, in double
 
-A path costs |M| (n + |M|) a breakpoint, and there are about as many breakpoints as rows come from 0 or go there. A
-training needs the kernel rows of the margin and of those rows once, and one factor of the margin.
+A path costs |M| (n + |M|) per breakpoint, and has about one breakpoint for each row whose beta becomes 0 or nonzero. A
+training needs the kernel rows of these and of the margin once, and one factor of the margin.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from libsvmx._solvers.path.path_state import PathState
     from libsvmx._train.parameter import Parameter
 
-# The gap to which SMO goes, if -e asks for no less: what it leaves is a path of a few breakpoints.
+# Gap at which SMO ends, unless -e is smaller: the remaining path has a few breakpoints.
 EPS = 1e-3
-# What a training takes, in the work of a path (``Motion.work``): at least; for each value of the kernel rows of the
-# margin and of the rows that move; for each product of the factor; for each variable in an iteration of SMO, most being
-# shrunk, and besides. Measured on a9a, w8a, elec2 and made sets of 8 and 20 features, 1 to 1,000 of 5,000 and 20,000
-# rows; what an iteration takes besides, on 600 to 2,200 rows of two features at C from 1e3 to 1e5.
+# Cost of a training in units of path work (``Motion.work``): minimum; per kernel value of the margin and of the moving
+# rows; per product of the factor; per variable of an iteration of SMO, most being shrunk; per iteration. Measured on
+# a9a, w8a, elec2 and synthetic sets of 8 and 20 features, 1 to 1,000 of 5,000 and 20,000 rows; the last one on 600 to
+# 2,200 rows of two features at C from 1e3 to 1e5.
 WORK_AT_LEAST = 1e7
 WORK_OF_VALUE = 20.0
 WORK_OF_PRODUCT = 0.1
@@ -45,22 +45,20 @@ WORK_OF_ITERATION = 900.0
 
 
 def work_of_training(state: PathState, n_moving: int, iterations: int) -> float:
-    """What ``train_near`` may be expected to take, in the work of a path, for so many rows that come from or go to 0.
-
-    ``iterations``: of the last training, and of this one.
-    """
+    """Expected cost of ``train_near`` in units of path work, with ``n_moving`` rows whose beta becomes 0 or nonzero and
+    as many ``iterations`` as the last training."""
     margin = state.margin_size
     work = WORK_AT_LEAST + WORK_OF_VALUE * (margin + n_moving) * state.n + WORK_OF_PRODUCT * margin**3
     return work + work_of_iteration(state) * iterations
 
 
 def most_iterations(state: PathState, work: float) -> int:
-    """How many iterations SMO may take where the training is expected to be so much work: no more than all of it."""
+    """Maximum number of iterations of SMO in a training of this expected cost: all of it."""
     return 1 + int(work / work_of_iteration(state))
 
 
 def work_of_iteration(state: PathState) -> float:
-    """What an iteration of SMO takes."""
+    """Cost of an iteration of SMO."""
     return WORK_OF_ITERATION + WORK_OF_VARIABLE * state.n
 
 
@@ -77,8 +75,8 @@ def train_near(
 
     Raises
     ------
-    PathLost                    too many iterations, or no way to the optimum from there; ``rollback`` must follow
-    Stopped; KeyboardInterrupt or what else a signal handler raises; MemoryError
+    PathLost                    too many iterations, or no path from there to the optimum; ``rollback`` must follow
+    Stopped, MemoryError, and what a signal handler raises, such as KeyboardInterrupt
     """
     dual, nobody = path.dual(), filled("i", [])
     leaving = np.flatnonzero((np.asarray(dual.lower) == np.asarray(dual.upper)) & (np.asarray(dual.beta) != 0))

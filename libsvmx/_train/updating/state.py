@@ -1,7 +1,7 @@
-"""Trained states that rows can join and leave: the optimum after each update is the one a training would reach.
+"""Trained states to which rows are added and from which rows are removed: always the optimum that a training reaches.
 
-A state has a binary problem for each pair of classes, or one for regression and one-class; transaction.py says what a
-change does to them.
+A state has a binary problem for each pair of classes, a single one in regression and one-class; transaction.py changes
+them.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class State:
 
     def __init__(self, version: Version) -> None:
         self._version = version
-        self._opened: Opened | None = None  # a change that has begun
+        self._opened: Opened | None = None  # a change in progress
         self._lock = RLock()
 
     # ---- rows, model, certificate --------------------------------------------------------------
@@ -91,7 +91,7 @@ class State:
 
     @property
     def param(self) -> Parameter:
-        """What the state was trained with, C and nu as they are now."""
+        """Parameters of the training, with the present C and nu."""
         return self._version.param
 
     @param.setter
@@ -101,7 +101,7 @@ class State:
 
     @property
     def report(self) -> UpdateReport:
-        """What the last change took."""
+        """Report on the last change."""
         return self._version.report
 
     @property
@@ -116,26 +116,23 @@ class State:
 
     @property
     def sample_weight(self) -> FloatArray:
-        """Weight of each row, in the order of ``ids``; those of weight 0 are kept, but do not count."""
+        """Weight of each row, in the order of ``ids``; rows of weight 0 are kept, but have no effect."""
         return np.array(weights_of(self._version.problem))
 
     @property
     def model(self) -> Model:
-        """The model of the rows as they are, as a training on them in the order of ``ids`` would give it."""
+        """The model, equal to that of a training on the present rows in the order of ``ids``."""
         with self._lock:
             return self._at_rest().model
 
     def model_by_class(self, labels: Sequence[int]) -> Model:
-        """The model as a training on the rows sorted by class would give it, with its classes called 0, 1, ….
-
-        ``labels``: all classes of rows that count, in the order that they are to have.
-        """
+        """``Version.model_by_class`` of the present version."""
         with self._lock:
             return self._at_rest().model_by_class(labels)
 
     @property
     def gap(self) -> float:
-        """Largest KKT gap of any dual problem over all its rows, from the scores that the paths have kept."""
+        """Largest KKT gap of any dual problem over all its rows, by the scores of the paths."""
         with self._lock:
             return self._at_rest().gap
 
@@ -170,11 +167,11 @@ class State:
             version = self._at_rest()
             return certificate_of(version.problem, version.ids, version.report, version.table is not None)
 
-    # ---- of the version that holds, for this package ---------------------------------------------
+    # ---- the present version, for this package ----------------------------------------------------
 
     @property
     def version(self) -> Version:
-        """The one that holds; another one after each change."""
+        """The present version, replaced by each change."""
         return self._version
 
     @property
@@ -184,12 +181,12 @@ class State:
 
     @property
     def next_id(self) -> int:
-        """What the next row that joins is called."""
+        """The id of the next row added."""
         return self._version.next_id
 
     @property
     def binaries(self) -> dict[Pair, BinaryProblem]:
-        """The dual problems, not to be changed; they are those of the state until its next change."""
+        """The dual problems, read-only and valid until the next change."""
         with self._lock:
             return self._at_rest().binaries
 
@@ -204,18 +201,18 @@ class State:
         sample_weight: Buffer | None = None,
         keeper: Keeper | None = None,
     ) -> Ids:
-        """Rows join and others leave along one path.
+        """Add rows and remove others along one path.
 
         Parameters
         ----------
         matrix, targets : CsrMatrix, buffer of float64, shape (new rows,)
             Of a precomputed kernel rows 0:serial 1:K(row, 1) ….
         remove : iterable of int
-            Ids of rows that are there.
+            Ids of present rows.
         sample_weight : buffer of float64, shape (new rows,), or None
             Their weights; None: 1 each.
         keeper : Keeper or None
-            Keeps the version after the change, where that is not the state alone.
+            Keeps the version after the change; None: the state.
 
         Returns
         -------
@@ -225,8 +222,8 @@ class State:
         Raises
         ------
         DataError, ParameterError, StoppedEarly
-            The state stays as it was, as with any other error; a row at fault is counted among the new ones; nu-SVC:
-            its nu may be too much for the rows that would be left.
+            The state is unchanged, as after any other error; ``row`` is the number among the new rows. In nu-SVC also
+            a nu that is infeasible for the rows left.
         """
 
         def changed(version: Version, moving: list[PathState]) -> Version:
@@ -259,7 +256,7 @@ class State:
             return Version(version.param, rest, ids[kept], next_id, table, binaries, report)
 
         with self._lock:
-            wanted = whole_ids(remove)  # first: it may be a generator, which may change the state itself
+            wanted = whole_ids(remove)  # first: a generator could change the state
             after = self._make(changed, keeper)
         return np.arange(after.next_id - len(targets), after.next_id, dtype=np.int64)
 
@@ -382,8 +379,8 @@ class State:
         return max(gaps, default=float("-inf"))
 
     def come_to_rest(self) -> None:
-        """Bring paths back that an interrupted change has moved, or end a change that was made. Any other method of the
-        state does so, too. Raises SvmxError from within a change."""
+        """Roll back or finish an interrupted change, as any other method does, too. Raises SvmxError within a
+        change."""
         with self._lock:
             self._at_rest()
 
@@ -428,11 +425,11 @@ class State:
     # ---- internals -----------------------------------------------------------------------------
 
     def _at_rest(self) -> Version:
-        """The version that holds, its paths where they are to be. Under ``_lock``.
+        """The present version, with its paths in place. Under ``_lock``.
 
         Raises
         ------
-        SvmxError      from within a change: an observer or a signal handler would see it half done
+        SvmxError      within a change: an observer or a signal handler would see it half done
         """
         if self._opened is not None:
             if self._opened.is_under_way:
@@ -441,8 +438,8 @@ class State:
         return self._version
 
     def _make(self, work: Callable[[Version, list[PathState]], Version], keeper: Keeper | None = None) -> Version:
-        """One change: ``work`` is given the version that holds, and returns the one after it; what it moves it writes
-        down, before it does. ``keeper``: keeps it, where that is not the state alone."""
+        """One change: ``work`` takes the present version and returns the next one; it lists the paths that it moves,
+        before it does. ``keeper`` as of ``change``."""
         with self._lock:
             version = self._at_rest()
             opened = self._opened = Opened(keeper or Own(self))
@@ -454,7 +451,7 @@ class State:
             return after
 
     def _look(self, work: Callable[[Version, list[PathState]], Found]) -> Found:
-        """What ``work`` finds by moving paths, which come back."""
+        """The result of ``work``, which moves paths; they are rolled back."""
         with self._lock:
             version = self._at_rest()
             opened = self._opened = Opened(Own(self))
@@ -464,9 +461,9 @@ class State:
                 self._settle()
 
     def _settle(self) -> None:
-        """The end of a change that has begun; of one that was interrupted, when the state is used next.
+        """Finish or roll back a change: at its end, or if it was interrupted, at the next use of the state.
 
-        Where this is interrupted, too, the next one does it again.
+        If this is interrupted, the next call repeats it.
         """
         opened = self._opened
         if opened is None:
@@ -495,7 +492,7 @@ class Own:
 
 
 def transaction_of(version: Version, param: Parameter, observer: Observer, moving: list[PathState]) -> Transaction:
-    """A change after which there are the same rows."""
+    """A change that keeps the rows."""
     return Transaction(param, version.problem, version.ids, limited(observer, param.time_limit), moving=moving)
 
 
@@ -508,7 +505,7 @@ def whole_ids(ids: Iterable[int]) -> Ids:
 
 
 def rows_of_ids(known: Ids, wanted: Ids) -> Ids:
-    """Positions of ids among those of the rows. Raises DataError for those that are unknown or come twice."""
+    """Positions of ids among those of the rows. Raises DataError for unknown and repeated ids."""
     rows = np.searchsorted(known, wanted)
     unknown = [i for i, row in zip(wanted, rows, strict=True) if row == len(known) or known[row] != i]
     if unknown:
@@ -520,7 +517,7 @@ def rows_of_ids(known: Ids, wanted: Ids) -> Ids:
 
 
 def with_rows(version: Version, joining: Problem, observer: Observer) -> tuple[Problem, Table | None]:
-    """The rows, then those that join, and the table of a precomputed kernel. Raises as ``State.change``."""
+    """The rows, then the added ones, and the table of a precomputed kernel. Raises as ``State.change``."""
     if version.table is None:
         return stacked_rows(version.problem, joining), None
     like = targets_and_weights(version.problem, joining)
@@ -539,7 +536,7 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
 
     Raises
     ------
-    DataError, ParameterError      rows that cannot be trained, or a training of which no state is kept
+    DataError, ParameterError      also for solvers and parameters without a state
     StoppedEarly
     """
     observer = limited(observer, param.time_limit)
@@ -572,15 +569,15 @@ def check_kept(param: Parameter) -> None:
 
 
 def check_feasible(problem: Problem, param: Parameter, n_known: int = 0, n_fresh: int | None = None) -> None:
-    """Raise ParameterError where nu is too much for the rows that a state has, or is to have; TooLittleMemory for very
-    many classes, of whose pairs it has ``n_known``, all but those of ``n_fresh`` rows."""
+    """Raise ParameterError for a nu that is infeasible for the rows of a state; TooLittleMemory for the pairs of very
+    many classes, of which it has ``n_known`` already, all but those of ``n_fresh`` new rows."""
     check_pairs(problem, param, n_known, BYTES_OF_PATH, n_fresh)
     if param.svm_type == SvmType.NU_SVC:
         check_nu(problem, param)
 
 
 def stacked(a: CsrMatrix, b: CsrMatrix) -> CsrMatrix:
-    """The rows of a, then those of b; b's columns may be new."""
+    """The rows of a, then those of b, which may have more columns."""
     if not b.n_rows:
         return a
     indptr = np.concatenate([np.asarray(a.indptr), np.asarray(b.indptr)[1:] + a.nnz])
@@ -592,7 +589,7 @@ def stacked(a: CsrMatrix, b: CsrMatrix) -> CsrMatrix:
 
 
 def targets_and_weights(a: Problem, b: Problem) -> tuple[Buffer, Buffer | None]:
-    """Of the rows of a, then of b; they have weights if one of them has."""
+    """Targets and weights of the rows of a, then of b; no weights if neither has any."""
     weights = None
     if not (a.sample_weight is None and b.sample_weight is None):
         weights = np.concatenate([weights_of(a), weights_of(b)]).data
@@ -606,5 +603,5 @@ def stacked_rows(a: Problem, b: Problem) -> Problem:
 
 
 def weights_of(problem: Problem) -> FloatArray:
-    """What each row counts for: ndarray of float64, not a copy where there are weights."""
+    """Weight of each row: ndarray of float64, which may share memory with the problem."""
     return np.ones(len(problem)) if problem.sample_weight is None else np.asarray(problem.sample_weight)

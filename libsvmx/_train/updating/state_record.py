@@ -1,4 +1,4 @@
-"""What a state file holds of a state, a StateRecord, and the state that is restored from it."""
+"""StateRecord: the content of a state file, made from a state and turned into one."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.binary_problem import Pair
     from libsvmx._typing import FloatArray, Ids
 
-# Relative to C: what rounding may do to a bound that has been multiplied along a path.
+# Tolerances. Of |beta| beyond its bound, which is rounded along a path; relative to C.
 BEYOND = 1e-9
-# Relative to the sum of |beta|: sums of any solver are nearer than that.
+# Of a sum of beta; relative to the sum of |beta|. Solvers are more accurate.
 UNBALANCED = 1e-6
-# Relative to the largest |K beta|: another machine may round a kernel value otherwise, but not so.
+# Of K beta computed on another machine; relative to the largest |K beta|.
 ELSEWHERE = 1e-6
-# Relative to the same: drift of K beta that is no matter.
+# Of drift of K beta, likewise.
 DRIFTED = ELSEWHERE / 10
-# Relative to the sum of |beta_q K_pq|: what is left where these cancel, and all of K beta is rounding.
+# Of K beta where its terms cancel; relative to the sum of |beta_q K_pq|.
 CANCELLED = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinaryRecord:
-    """What is kept of one binary problem of n rows.
+    """The record of a binary problem of n rows.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class BinaryRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StateRecord:
-    """All that a state is made of, but for what can be computed from it.
+    """A state without what can be computed from it.
 
-    Of a precomputed kernel ``problem`` has of each row its values with the rows before it, and with itself.
+    With a precomputed kernel, each row of ``problem`` has the values with the rows before it and with itself.
     """
 
     param: Parameter
@@ -73,7 +73,7 @@ class StateRecord:
 
 
 def record_of(state: State) -> StateRecord:
-    """The state as it is between two changes."""
+    """The record of a state between two changes."""
     with state._lock:
         version, binaries = without_drift(state), []
         for pair, binary in version.binaries.items():
@@ -87,8 +87,7 @@ def record_of(state: State) -> StateRecord:
 
 
 def without_drift(state: State) -> Version:
-    """The version that holds; that of a copy that is checked, where K beta has become so small that what the path has
-    left in it would look like other rows."""
+    """The present version; that of a checked copy if K beta is so small that its drift would look like other rows."""
     version = state._at_rest()
     paths = [binary.state for binary in version.binaries.values()]
     if all(path.drift <= DRIFTED * np.abs(path.K_beta).max(initial=0.0) for path in paths):

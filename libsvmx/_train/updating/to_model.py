@@ -1,4 +1,4 @@
-"""The model of binary problems, as a training on their rows would give it."""
+"""The model of binary problems, equal to that of a training on their rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Solved(Protocol):
-    """A binary problem, or what it is at another C."""
+    """A binary problem, perhaps at another C."""
 
     @property
     def ids(self) -> Ids: ...
@@ -33,7 +33,7 @@ class Solved(Protocol):
 
 
 def model_of(param: Parameter, problem: Problem, ids: Ids, binaries: Mapping[Pair, Solved]) -> Model:
-    """The model of all rows that count; ``ids``: of the rows of ``problem``."""
+    """The model of all rows of weight > 0; ``ids``: of the rows of ``problem``."""
     rows = rows_of_state(problem, param)
     if len(rows) == len(problem):
         return assembled(param, problem, ids, binaries)
@@ -49,9 +49,9 @@ def assembled(
     binaries: Mapping[Pair, Solved],
     classes: tuple[list[int], list[int], Buffer] | None = None,
 ) -> Model:
-    """The model of the rows ``problem`` with their ``ids``, which all count.
+    """The model of ``problem``, whose rows have these ``ids`` and weights > 0.
 
-    ``classes``: as of ``folds.group_classes``, in the order that they are to have; None: in that of LIBSVM.
+    ``classes``: as of ``folds.group_classes``, in the order wanted; None: LIBSVM's order.
     """
     if not param.svm_type.is_classification:
         binary = binaries[None]
@@ -67,14 +67,14 @@ def assembled(
             members = np.concatenate([order[start[i] : start[i + 1]], order[start[j] : start[j + 1]]])
             beta = coefficients_of(binary, ids[members])
             report = binary.report(param.eps)
-            # adding 0.0 makes -0.0 positive
+            # + 0.0 turns -0.0 into 0.0
             betas.append((-np.asarray(beta) + 0.0).data if turned else beta)
             reports.append(replace(report, rho=-report.rho + 0.0) if turned else report)
     return assemble_classifier(problem, param, (labels, start, order), joined_betas(betas), reports)
 
 
 def coefficients_of(binary: Solved, ids: Ids) -> Buffer:
-    """beta of the rows ``ids``, which are those of the binary problem: buffer of float64, shape (rows,)."""
+    """beta of the binary problem in the order of ``ids``: buffer of float64, shape (rows,)."""
     own = binary.ids
     order = np.argsort(own)
     return np.ascontiguousarray(binary.coefficients[order[np.searchsorted(own[order], ids)]]).data

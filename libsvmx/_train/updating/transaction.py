@@ -1,7 +1,7 @@
-"""One change of a trained state: what it does to the binary problems that the state is made of.
+"""One change of a trained state: the changes of its binary problems.
 
-Each follows its path (libsvmx._solvers.path) over its rows; where no path leads on, SMO in double takes over. All are
-marked before they move, so that they can come back; who owns the transaction does that, or ends it (version.py).
+Each follows its path (libsvmx._solvers.path); if a path is lost, SMO in double takes over. All are marked before they
+move; the owner of the transaction commits or rolls back (version.py).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     Joining = tuple[Buffer, Buffer, Buffer, Buffer]  # ids of rows; linear, lower and upper of their variables
 
 UNCHANGED = "the state is as it was before"
-# Times the iterations after which a training was given up: what the next one is thought to take, at least.
+# Expected iterations of the next training as a multiple of those after which one was given up.
 MORE = 4
-# A table of all ids from the first to the last is made where they are so many times as many as rows, or fewer.
+# Span of ids, as a multiple of the number of rows, up to which a table of all ids is made.
 SPARSE_IDS = 4
 
 
@@ -75,7 +75,7 @@ class UpdateReport:
 def report_of(
     touched: Iterable[BinaryProblem], binaries: dict[Pair, BinaryProblem], gap_before: float = float("-inf")
 ) -> UpdateReport:
-    """What the last calls to the paths of ``touched`` took; ``binaries`` are all of the state."""
+    """Report on the last calls to the paths of ``touched``; ``binaries``: all of the state."""
     touched = list(touched)
     motions = [binary.path.motion for binary in touched]
     return UpdateReport(
@@ -90,21 +90,20 @@ def report_of(
 
 
 def largest_gap(binaries: dict[Pair, BinaryProblem]) -> float:
-    """The largest KKT gap of any of them; -inf where there is none."""
+    """The largest KKT gap of any binary problem; -inf without one."""
     return max((binary.state.gap() for binary in binaries.values()), default=float("-inf"))
 
 
 class Transaction:
-    """Transaction(param, problem, ids, observer, stays=None, n_fresh=0, moving=None): one change of a state, and what
-    it takes.
+    """Transaction(param, problem, ids, observer, stays=None, n_fresh=0, moving=None): one change of a state.
 
     Parameters
     ----------
-    problem : Problem                all rows, those that leave and those that join included
+    problem : Problem                all rows, including those removed and added
     ids : ndarray of int64           of its rows, ascending
-    stays : ndarray of bool          whether each is among the rows after the change; None: all are
-    n_fresh : int                    rows that join, the last ones
-    moving : list of PathState       to which those are added that will move
+    stays : ndarray of bool          whether a row is kept; None: all are
+    n_fresh : int                    number of added rows, the last ones
+    moving : list of PathState       OUT: paths are appended before they move
     """
 
     def __init__(
@@ -126,7 +125,7 @@ class Transaction:
         self.moving = [] if moving is None else moving
 
     def control(self) -> Control:
-        """What the next path asks."""
+        """The control of the next path."""
         return control_of(self.param, self.observer)
 
     def kernel_of(self, ids: Ids) -> Kernel:
@@ -143,25 +142,26 @@ class Transaction:
         return self.problem.take(self.numbers(ids).data)
 
     def numbers(self, ids: Ids) -> IntArray:
-        """Which rows of ``problem`` these are, of any order: ndarray of int32."""
+        """Row numbers in ``problem`` of ids in any order: ndarray of int32."""
         first, n = int(self.ids[0]), len(self.ids)
         if int(self.ids[-1]) - first >= SPARSE_IDS * n:
             return np.searchsorted(self.ids, ids).astype(np.int32)
-        if self.row_of is None:  # a search for each row takes longer than all else that a change may do
+        if self.row_of is None:  # a search for each row may take longer than the rest of a change
             self.row_of = np.zeros(int(self.ids[-1]) - first + 1, dtype=np.int32)
             self.row_of[self.ids - first] = np.arange(n, dtype=np.int32)
         return self.row_of[ids - first]
 
     def mark(self, binary: BinaryProblem) -> BinaryProblem:
-        """The binary problem as it is to become: another one with its path, which will move."""
+        """The binary problem after the change: a new object with the same path, which is marked before it moves."""
         self.moving.append(binary.state)
         binary.state.mark()
         return binary.again()
 
-    # ---- rows join and leave -------------------------------------------------------------------
+    # ---- adding and removing rows --------------------------------------------------------------
 
     def trained(self, index: PairIndex, pair: Pair, remaining: Ids) -> BinaryProblem:
-        """A binary problem of rows that remain, trained; a row at fault is counted among all that were or come."""
+        """A binary problem of remaining rows, trained; errors number rows among all, removed and added ones
+        included."""
         try:
             return train_binary(self.param, index, pair, remaining, self.observer)
         except DataError as error:
@@ -172,11 +172,11 @@ class Transaction:
     def update(
         self, binaries: dict[Pair, BinaryProblem], index: PairIndex
     ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
-        """The binary problems after the change, and what it took.
+        """The binary problems after the change, and its report.
 
         Parameters
         ----------
-        binaries : dict       stays as it is; those of which rows join or leave have their paths moved, also by an error
+        binaries : dict       unchanged, but paths of those with added or removed rows move, even if an error is raised
         index : PairIndex     of the rows after the change
         """
         after: dict[Pair, BinaryProblem] = {}
@@ -197,7 +197,7 @@ class Transaction:
         return after, report_of(self.touched, after, gap_before)
 
     def update_binary(self, binary: BinaryProblem, pair: Pair, index: PairIndex, fresh: Ids, gone: IntArray) -> None:
-        """One path: rows with ids ``fresh`` join, those at the positions ``gone`` leave."""
+        """Add the rows with ids ``fresh`` to one path, and remove those at the positions ``gone``."""
         ids = np.concatenate([binary.ids, fresh])
         weight = float(len(ids) - len(gone))
         if self.problem.sample_weight is not None:
@@ -214,7 +214,7 @@ class Transaction:
     def change(
         self, binary: BinaryProblem, kernel: Kernel, joining: Joining, gone: Buffer, totals: tuple[float, ...]
     ) -> None:
-        """Along the path; by training, if that is less work or no path leads on; else by SMO in double."""
+        """Follow the path; train if that is less work or the path is lost; else SMO in double."""
         path, state, n_fresh = binary.path, binary.state, len(joining[0])
 
         def begin_again() -> None:
@@ -236,7 +236,7 @@ class Transaction:
         binary.retrained = True
         if not state.inexact:
             try:
-                kernel_of_rows = self.kernel_of(binary.ids)  # which a path may have put into another order
+                kernel_of_rows = self.kernel_of(binary.ids)  # the path may have reordered its rows
                 iterations = train_near(self.param, path, kernel_of_rows, totals, self.control(), max_iter)
                 binary.iterations = max(iterations, binary.iterations // 2)
                 return None
@@ -250,7 +250,7 @@ class Transaction:
                 begin_again()
         return path.by_smo(gone, totals, self.param.eps, self.control())
 
-    # ---- the rows stay -------------------------------------------------------------------------
+    # ---- changes that keep the rows ------------------------------------------------------------
 
     def for_each(
         self,
@@ -258,7 +258,7 @@ class Transaction:
         action: Callable[[Pair, BinaryProblem], object],
         otherwise: Callable[[Pair, BinaryProblem], object] | None = None,
     ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
-        """Do something to the paths of all binary problems; ``otherwise`` where a path is lost. As ``update``."""
+        """``action`` on the path of each binary problem, ``otherwise`` if it is lost. Returns as ``update``."""
         gap_before = largest_gap(binaries)
         after: dict[Pair, BinaryProblem] = {}
         try:
@@ -285,13 +285,13 @@ class Transaction:
         return after, report_of(self.touched, after, gap_before)
 
     def bind(self, binary: BinaryProblem) -> None:
-        """A kernel for its rows, of which none joins."""
+        """Bind a path to a kernel of its rows."""
         binary.state.append(self.kernel_of(binary.ids), filled("q", []), *no_bounds(), self.control())
 
     def rescale(
         self, binaries: dict[Pair, BinaryProblem], index: PairIndex, ratio: float
     ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
-        """Bounds become those of ``index``, ``ratio`` times what they were, and so do sums. As ``update``."""
+        """Change bounds to those of ``index``, and sums: both are multiplied by ``ratio``. Returns as ``update``."""
         bounds = {pair: index.bounded(pair, self.rows_of(b.ids))[1:] for pair, b in binaries.items()}
         nobody = filled("i", [])
         return self.for_each(
@@ -301,7 +301,7 @@ class Transaction:
         )
 
     def set_sums(self, binaries: dict[Pair, BinaryProblem]) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
-        """All sums become those of ``param``, whose nu is another. As ``update``."""
+        """Change the sums of coefficients to those of ``param``, with another nu. Returns as ``update``."""
         nobody = filled("i", [])
         return self.for_each(
             binaries,
@@ -310,5 +310,5 @@ class Transaction:
         )
 
     def totals_of(self, binary: BinaryProblem) -> tuple[float, ...]:
-        """What the sums of its coefficients have to be."""
+        """The required sums of its coefficients."""
         return coefficient_sums(self.param, self.rows_of(binary.ids).weight)

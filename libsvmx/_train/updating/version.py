@@ -1,11 +1,11 @@
-"""What a state is between two changes, and what becomes of a change that is interrupted.
+"""A state between two changes, and recovery from an interrupted change.
 
-    Version  ──shares paths with──>  the Version after it
+    Version  ──shares paths with──>  the next Version
 
-A change moves the paths of binary problems where they are, and builds the Version after it beside the one before. It
-is made by one assignment, of its Keeper: until then the old version holds, from then on the new one, wherever Ctrl-C or
-an error comes. What moves is written down in an Opened before it does. Whoever needs the paths next finds it there, and
-brings them to where the version that holds has them (``State._settle``).
+A change moves the paths of the binary problems in place and builds the next Version beside the present one. Its Keeper
+commits it by one assignment: the old version is valid before, the new one after, wherever Ctrl-C or an error comes. An
+Opened lists the paths before they move; the next user of the paths finds it and moves them to where the valid version
+has them (``State._settle``).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Version:
-    """A state between two changes; nothing of it is ever assigned again, but the paths move with the next change.
+    """A state between two changes: immutable, except that its paths move with the next change.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Version:
     next_id : int
     table : Table or None                of a precomputed kernel
     binaries : dict of BinaryProblem     by pair of classes
-    report : UpdateReport                of the change that has led here
+    report : UpdateReport                of the last change
     """
 
     param: Parameter
@@ -62,19 +62,19 @@ class Version:
 
     @property
     def model(self) -> Model:
-        """The model of the rows, as a training on them in the order of their ids would give it."""
+        """The model, equal to that of a training on the rows in the order of their ids."""
         if self.known_model is None:
             self.known_model = model_of(self.param, self.problem, self.ids, self.binaries)
         return self.known_model
 
     def model_by_class(self, labels: Sequence[int]) -> Model:
-        """The model as a training on the rows sorted by class would give it, its classes called 0, 1, …: ``labels``,
-        all classes of rows that count, in the order that they are to have."""
+        """The model of a training on the rows sorted by class, with classes called 0, 1, … in the order of ``labels``,
+        which are all classes with rows of weight > 0."""
         rows = rows_of_state(self.problem, self.param)
         rank = {label: at for at, label in enumerate(labels)}
         targets = np.asarray(self.problem.targets)[rows].astype(np.int64).tolist()
         order = rows[np.argsort([rank[label] for label in targets], kind="stable")]
-        # their places are never -1 and +1, which LIBSVM takes in an order of its own
+        # places are >= 0, so LIBSVM's special order of -1 and +1 does not apply
         places = np.sort([float(rank[label]) for label in targets])
         _, start, by_class = folds.group_classes(places.data)
         classes = list(labels), start, by_class
@@ -95,22 +95,22 @@ class Version:
 
 
 class Keeper(Protocol):
-    """Who owns a state: keeps its version, perhaps beside what is made of it."""
+    """The owner of a state's version: the state, or an estimator with attributes made from it."""
 
     def version(self) -> Version | None:
-        """The version that holds."""
+        """The valid version."""
 
     def keep(self, version: Version) -> None:
-        """From one assignment in here on, this version holds."""
+        """Make ``version`` the valid one, by one assignment."""
 
 
 class Opened:
-    """Opened(keeper): a change that begins, in the function that makes this.
+    """Opened(keeper): a change in progress, run by the function that creates this.
 
     Attributes
     ----------
-    moving : list of PathState      that are marked, so that they can come back
-    after : Version or None         once it is complete
+    moving : list of PathState      marked for a rollback
+    after : Version or None         the next version, once complete
     """
 
     __slots__ = ("after", "frame", "keeper", "moving")
@@ -119,29 +119,29 @@ class Opened:
         self.keeper = keeper
         self.moving: list[PathState] = []
         self.after: Version | None = None
-        self.frame: FrameType | None = sys._getframe(1)  # None once it is over
+        self.frame: FrameType | None = sys._getframe(1)  # None after the change
 
     def rollback(self) -> None:
-        """All paths as they were; an interrupted call is made again."""
+        """Restore all paths; an interrupted call is repeated."""
         for state in self.moving:
             state.rollback()
 
     def commit(self) -> None:
-        """No way back: rows that have left are gone. Cannot fail; an interrupted call is made again."""
+        """Give up the rollback and the removed rows. Cannot fail; an interrupted call is repeated."""
         for state in self.moving:
             state.discard()
             state.forget()
             state.release()
 
     def comes_from_here(self) -> None:
-        """It is the caller that works on it now."""
+        """Make the caller the function that runs the change."""
         self.frame = sys._getframe(1)
 
     @property
     def is_under_way(self) -> bool:
-        """Whether it has led here, by way of an observer or a signal handler; else it was interrupted.
+        """Whether the change is on the call stack, as in an observer or a signal handler; else it was interrupted.
 
-        No flag could tell: Ctrl-C may come before a ``finally`` that takes it back.
+        A flag would not do: Ctrl-C may come before the ``finally`` that resets it.
         """
         at: FrameType | None = sys._getframe()
         while at is not None and at is not self.frame:
@@ -150,5 +150,5 @@ class Opened:
 
     @property
     def is_made(self) -> bool:
-        """Whether the version after it is the one that holds."""
+        """Whether the next version is the valid one."""
         return self.after is not None and self.keeper.version() is self.after
