@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -27,20 +27,60 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
     from libsvmx._train.updating.cost_curve import Curve
     from libsvmx._typing import FloatArray
 
+AnyPath = TypeVar("AnyPath", bound="ModelPath")
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CostPath:
-    """The optimum at every C from ``C_min`` to ``C_max``, as ``c_path`` has found it.
+class ModelPath:
+    """What CostPath and TauPath share: the optimum at every value of what moves."""
 
-    Attributes
-    ----------
-    C : ndarray of float64, shape (m,)
-        Breakpoints in ascending order, ends included; between them coefficients, rho and decision values are linear in
-        C. Read-only.
+    _breakpoints: FloatArray
+    _costs: Costs
+    _curve: Curve | None
+    _known: KernelRows | None  # of a kernel of the caller
+
+    def __repr__(self) -> str:
+        first, last = self._breakpoints[[0, -1]].tolist()
+        return (
+            f"<{type(self).__name__} of {self.param.svm_type.name}, {self._costs.moved} from {first:g} to {last:g}, "
+            f"{len(self._breakpoints)} breakpoints>"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be pickled: take its model at the {self._costs.moved} that is wanted"
+        )
+
+    @property
+    def param(self) -> Parameter:
+        """What the path was followed with; its C, or tau, is the smallest."""
+        return self._costs.param
+
+    def _on_the_path(self, given: Any) -> FloatArray:
+        """What is given as an array. Raises ParameterError where it is not on the path."""
+        moved = self._costs.moved
+        try:
+            values = numbers_of(given, moved)
+        except DataError as error:
+            raise ParameterError(str(error)) from None
+        least, most = self._breakpoints[[0, -1]].tolist()
+        for value in values[~((values >= least) & (values <= most))].reshape(-1)[:1].tolist():
+            raise ParameterError(f"{moved} = {value:g} is not on the path, which is from {least:g} to {most:g}")
+        return values
+
+    def _model(self, given: Any) -> Model:
+        """The model at one point. Raises ParameterError."""
+        if np.ndim(given):
+            raise ParameterError(f"{self._costs.moved} must be one number, not an array of shape {np.shape(given)}")
+        model = self._costs.model(float(self._on_the_path(given)))
+        return model if self._known is None else self._known.in_model(model)
+
+
+class CostPath(ModelPath):
+    """The optimum at every C from ``C_min`` to ``C_max``, as ``c_path`` has found it.
 
     Examples
     --------
@@ -55,22 +95,13 @@ class CostPath:
     (0.1, 100.0)
     """
 
-    C: FloatArray
-    _costs: Costs
-    _curve: Curve | None
-    _known: KernelRows | None = None  # of a kernel of the caller
-
-    def __repr__(self) -> str:
-        kind = self._costs.param.svm_type.name
-        return f"<CostPath of {kind}, C from {self.C_min:g} to {self.C_max:g}, {len(self.C)} breakpoints>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("a CostPath cannot be pickled: take its model at the C that is wanted, and cv_C and cv_error")
+    __slots__ = ()
 
     @property
-    def param(self) -> Parameter:
-        """What the path was followed with; its C is ``C_min``."""
-        return self._costs.param
+    def C(self) -> FloatArray:
+        """Breakpoints in ascending order, ends included: ndarray, shape (m,), read-only. Between them coefficients, rho
+        and decision values are linear in C."""
+        return self._breakpoints
 
     @property
     def C_min(self) -> float:
@@ -102,7 +133,7 @@ class CostPath:
         >>> path.model(3.7).param.C
         3.7
         """
-        return model_on_the_path(C, "C", self.C, self._costs, self._known)
+        return self._model(C)
 
     def decision_values(self, X: Any, C: float, *, threads: int = 0) -> FloatArray:
         """As ``libsvmx.decision_values(path.model(C), X, threads=threads)``.
@@ -178,7 +209,7 @@ class CostPath:
         >>> path.cv_error([1, 10]).shape, path.cv_error(path.best_C) == path.best_error
         ((2,), True)
         """
-        found = self._validated.at(self._checked(C))
+        found = self._validated.at(self._on_the_path(C))
         return float(found) if np.ndim(C) == 0 else found
 
     @property
@@ -254,37 +285,47 @@ class CostPath:
             raise ParameterError("there was no cross-validation: give c_path a number of folds, n_folds=5")
         return self._curve
 
-    def _checked(self, C: Any) -> FloatArray:
-        """C as an array. Raises ParameterError where it is not on the path."""
-        return on_the_path(C, "C", self.C)
 
+def followed_from(
+    kind: type[AnyPath],
+    X: Any,
+    y: Any,
+    param: Parameter,
+    known: KernelRows | None,
+    last: float,
+    moved: str,
+    sample_weight: Any,
+    observer: Observer | None,
+    n_folds: int | None = None,
+    random_state: int | None = None,
+) -> AnyPath:
+    """The path of a ``kind`` from where ``param`` is to where what is ``moved`` is ``last``.
 
-def on_the_path(given: Any, name: str, breakpoints: FloatArray) -> FloatArray:
-    """What is given as an array. Raises ParameterError where it is not on the path."""
-    try:
-        values = numbers_of(given, name)
-    except DataError as error:
-        raise ParameterError(str(error)) from None
-    least, most = breakpoints[[0, -1]].tolist()
-    for value in values[~((values >= least) & (values <= most))].reshape(-1)[:1].tolist():
-        raise ParameterError(f"{name} = {value:g} is not on the path, which is from {least:g} to {most:g}")
-    return values
-
-
-def model_on_the_path(given: Any, name: str, breakpoints: FloatArray, costs: Costs, known: KernelRows | None) -> Model:
-    """The model at one point of a path, ``known`` of a kernel of the caller. Raises ParameterError."""
-    if np.ndim(given):
-        raise ParameterError(f"{name} must be one number, not an array of shape {np.shape(given)}")
-    model = costs.model(float(on_the_path(given, name, breakpoints)))
-    return model if known is None else known.in_model(model)
-
-
-def state_to_follow(problem: Problem, known: KernelRows | None, param: Parameter, told: Observer) -> State:
-    """The optimum from which a path begins. Raises DataError, StoppedEarly, …"""
-    try:
-        return train_state(with_all_values(problem, known, told), param, told, State)
-    except StoppedEarly as stop:
-        raise StoppedEarly(stop.status, NO_PATH) from None
+    ``known``: of a kernel of the caller. Raises as ``c_path``.
+    """
+    check_followed(param)
+    problem, param = problem_of(X, y, param, sample_weight)
+    end: dict[str, Any] = {moved: last}
+    largest = replace(param, **end)
+    largest.require_finite_cost(f"a path along {moved}")
+    check_bounds(problem, largest)
+    with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
+        told = limited(told, param.time_limit)
+        try:
+            state = train_state(with_all_values(problem, known, told), param, told, State)
+        except StoppedEarly as stop:
+            raise StoppedEarly(stop.status, NO_PATH) from None
+        if not state.binaries:
+            raise DataError("all rows are of one class: no C makes a difference")
+        order, bounds = None, [0]
+        if n_folds is not None:
+            order, bounds = draw_folds(state.problem, param, n_folds, rand_of(random_state), told)
+        threads = min(thread_count(param.threads), len(bounds))
+        paths, curve = followed(Ways(state, last, threads, told, moved), order, bounds, threads, told)
+        costs = Costs(param, state.problem, paths, last, moved)
+        breakpoints = costs.breakpoints
+        breakpoints.flags.writeable = False
+        return kind(breakpoints, costs, curve, None if known is None else known.copied())
 
 
 def c_path(
@@ -357,23 +398,4 @@ def c_path(
     X, known, options = called(X, options)
     n_folds = folds_of(n_folds, options)
     param = replace(parameter_of(param, options, random_state, X), C=C_min)
-    check_followed(param)
-    problem, param = problem_of(X, y, param, sample_weight)
-    largest = replace(param, C=C_max)
-    largest.require_finite_cost("a path along C")
-    check_bounds(problem, largest)
-    with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
-        told = limited(told, param.time_limit)
-        state = state_to_follow(problem, known, param, told)
-        if not state.binaries:
-            raise DataError("all rows are of one class: no C makes a difference")
-        order, bounds = None, [0]
-        if n_folds is not None:
-            order, bounds = draw_folds(state.problem, param, n_folds, rand_of(random_state), told)
-        threads = min(thread_count(param.threads), len(bounds))
-        ways = Ways(state, C_max, threads, told)
-        paths, curve = followed(ways, order, bounds, threads, told)
-        costs = Costs(param, state.problem, paths, C_max)
-        breakpoints = costs.breakpoints
-        breakpoints.flags.writeable = False
-        return CostPath(breakpoints, costs, curve, None if known is None else known.copied())
+    return followed_from(CostPath, X, y, param, known, C_max, "C", sample_weight, observer, n_folds, random_state)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from libsvmx._core.records import replace
 from libsvmx._solvers.solver import converted
-from libsvmx._train.limits import limited
-from libsvmx._train.updating.binary_problem import errors_of_a_path
-from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, check_followed, path_of_all
-from libsvmx.api.arrays import decision_values, parameter_of, problem_of
-from libsvmx.api.cost_path import model_on_the_path, on_the_path, state_to_follow
+from libsvmx.api.arrays import decision_values, parameter_of
+from libsvmx.api.cost_path import ModelPath, followed_from
 from libsvmx.api.kernel_values import n_rows_of
-from libsvmx.api.kernels import KernelRows, asked_for, called
-from libsvmx.api.warned import early_stops_warned
+from libsvmx.api.kernels import called
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
@@ -27,15 +22,8 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TauPath:
+class TauPath(ModelPath):
     """The quantile curve at every tau from ``tau[0]`` to ``tau[-1]``, made by ``tau_path``.
-
-    Attributes
-    ----------
-    tau : ndarray of float64, shape (m,)
-        Breakpoints in ascending order, ends included; between them coefficients, rho and predictions are linear in tau.
-        Read-only.
 
     Examples
     --------
@@ -47,20 +35,13 @@ class TauPath:
     (0.1, 0.9)
     """
 
-    tau: FloatArray
-    _costs: Costs
-    _known: KernelRows | None = None  # of a kernel of the caller
-
-    def __repr__(self) -> str:
-        return f"<TauPath, tau from {self.tau[0]:g} to {self.tau[-1]:g}, {len(self.tau)} breakpoints>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("a TauPath cannot be pickled: take its model at the tau that is wanted")
+    __slots__ = ()
 
     @property
-    def param(self) -> Parameter:
-        """What the path was followed with; its tau is the smallest."""
-        return self._costs.param
+    def tau(self) -> FloatArray:
+        """Breakpoints in ascending order, ends included: ndarray, shape (m,), read-only. Between them coefficients, rho
+        and predictions are linear in tau."""
+        return self._breakpoints
 
     def model(self, tau: float) -> Model:
         """The model at tau, as ``train`` returns it.
@@ -84,7 +65,7 @@ class TauPath:
         >>> path.model(0.3).predict([[0.0]]).round(6)
         array([2.])
         """
-        return model_on_the_path(tau, "tau", self.tau, self._costs, self._known)
+        return self._model(tau)
 
     def predict(self, X: Any, tau: Any, *, threads: int = 0) -> FloatArray:
         """The quantile curves at one tau or several.
@@ -109,7 +90,7 @@ class TauPath:
         >>> path.predict([[0.0]], [0.2, 0.5]).round(6)
         array([[1., 4.]])
         """
-        taus = on_the_path(tau, "tau", self.tau)
+        taus = self._on_the_path(tau)
         columns = [decision_values(self.model(each), X, threads=threads)[:, 0] for each in taus.reshape(-1).tolist()]
         if taus.ndim == 0:
             return columns[0]
@@ -211,14 +192,4 @@ def tau_path(
     param = replace(parameter_of(param, options, X=X), tau=tau_min)
     if param.quantile is None:
         raise ParameterError(f"a path along tau is one of quantile regression, not of {param.svm_type.name}")
-    check_followed(param)
-    problem, param = problem_of(X, y, param, sample_weight)
-    with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
-        told = limited(told, param.time_limit)
-        state = state_to_follow(problem, known, param, told)
-        with errors_of_a_path(NO_PATH):
-            paths = path_of_all(Ways(state, tau_max, 1, told, "tau"), told)
-        costs = Costs(param, state.problem, paths, tau_max, "tau")
-        breakpoints = costs.breakpoints
-        breakpoints.flags.writeable = False
-        return TauPath(breakpoints, costs, None if known is None else known.copied())
+    return followed_from(TauPath, X, y, param, known, tau_max, "tau", sample_weight, observer)
