@@ -102,10 +102,16 @@ def test_a_notebook_shows_what_parameters_mean():
     sklearn = pytest.importorskip("sklearn")
     if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9):
         pytest.skip("older versions of scikit-learn show no descriptions")
-    for kind in (libsvmx.SVC, libsvmx.SVR, libsvmx.LinearSVC, libsvmx.SVCCV):
-        box = kind()._repr_html_()
+    for kind in {PUBLIC[name] for name in ESTIMATORS}:
+        box = (kind(libsvmx.SVC()) if "estimator" in inspect.signature(kind).parameters else kind())._repr_html_()
         for name in inspect.signature(kind).parameters:
-            assert re.search(rf"{name}: [^<]*<br><br>[^<\s]", box), name
+            assert re.search(rf"{name}: [^<]*<br><br>(?!\s*As in)[^<\s]", box), (kind, name)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_estimator_describes_itself_what_others_have_too(name):
+    assert not re.search(r"^ *As in ``", text_of(name), re.MULTILINE)
+    assert "n_features_in_" in " ".join(sections(name)["Attributes"])
 
 
 def test_each_has_an_example():

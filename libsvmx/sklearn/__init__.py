@@ -20,6 +20,7 @@
       search_folds.py     scores of the points, by columns of growing C or training by training
       search_results.py   cv_results_
     elimination.py    SVMRFE, SVMRFECV: features left out one after the other
+    docstrings.py     what one estimator describes shown in others, too
     patching.py       puts them in the place of scikit-learn's own; __main__.py does so for a script
 
 All of libsvmx that imports scikit-learn is here.
@@ -39,6 +40,7 @@ except ImportError as error:
     ) from error
 
 from libsvmx.sklearn.classifiers import SVC, NuSVC
+from libsvmx.sklearn.docstrings import whole as _whole
 from libsvmx.sklearn.elimination import SVMRFE, SVMRFECV
 from libsvmx.sklearn.linear import LinearSVC, LinearSVR
 from libsvmx.sklearn.linear_search import LinearSVCCV, LinearSVRCV
@@ -72,8 +74,10 @@ __all__ = [
     "unpatch_sklearn",
 ]
 
-# Only where it has a link to them does scikit-learn show descriptions of parameters in a notebook.
-for _name in __all__:
-    if hasattr(globals()[_name], "fit"):
-        globals()[_name]._doc_link_module = "libsvmx"
-        globals()[_name]._doc_link_template = "https://github.com/libsvmx/libsvmx/blob/main/docs/sklearn.md"
+_estimators = {_name: globals()[_name] for _name in __all__ if hasattr(globals()[_name], "fit")}
+for _kind in _estimators.values():
+    # Only where it has a link to them does scikit-learn show descriptions of parameters in a notebook.
+    _kind._doc_link_module = "libsvmx"
+    _kind._doc_link_template = "https://github.com/libsvmx/libsvmx/blob/main/docs/sklearn.md"
+    if _kind.__doc__:  # python -OO leaves them out
+        _kind.__doc__ = _whole(_kind.__doc__, _estimators)

@@ -366,9 +366,16 @@ class NuSVC(BaseClassifier):
         Upper bound on the share of margin errors and lower bound on the share of support vectors, in (0, 1].
     kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, verbose, max_iter, decision_function_shape
         As in ``SVC``.
-    class_weight
+    class_weight : default=None
         Ignored, as in scikit-learn.
     break_ties, random_state, solver, n_jobs, max_time, warm_start, refine, keep_rows, callback
+        As in ``SVC``.
+
+    Attributes
+    ----------
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, probA_, probB_
+        As in ``SVC``.
+    fit_status_, optimality_, shape_fit_, row_ids_, n_features_in_, feature_names_in_
         As in ``SVC``.
 
     Examples

@@ -311,10 +311,8 @@ class SVMRFECV(SVMRFE):
     cv_results_ : dict of arrays
         ``n_features``, and the scores of each number: ``mean_test_score``, ``std_test_score``, ``split0_test_score``,
         ….
-    ranking_, support_, n_features_, ties_, estimator_
+    ranking_, support_, n_features_, ties_, estimator_, classes_, n_features_in_, feature_names_in_
         As in ``SVMRFE``.
-    classes_, n_features_in_, feature_names_in_
-        As in RFECV.
 
     Examples
     --------

@@ -67,45 +67,21 @@ class LinearSVCCV(ClassifierMixin, BaseLinearSearch):
 
     Parameters
     ----------
-    Cs : int or array-like, default=10
-        Values of C to try; an int n stands for the first n of 2^-5, 2^-3, 2^-1, ….
-    cv : int, splitter or iterable, default=None
-        Cross-validation splits, as in GridSearchCV; None is 5 stratified folds.
-    scoring : str, callable or None, default=None
-        Score to maximise, as in GridSearchCV; None is accuracy.
-    refit : bool or callable, default=True
+    Cs, cv, scoring, refit, n_jobs
         As in ``SVCCV``.
-    n_jobs : int or None, default=None
-        Number of threads, as in joblib: None is 1, -1 all. Results do not depend on it.
     loss, tol, fit_intercept, intercept_scaling, class_weight, max_iter
         As in ``LinearSVC``.
 
     Attributes
     ----------
-    C_ : float
-        Best value.
-    best_score_ : float
-        Mean score of the best C.
-    best_index_ : int
-        Its index in ``cv_results_``.
-    best_params_ : dict
-        Best C and gamma, as keywords.
+    C_, best_score_, best_index_, best_params_, cv_results_, Cs_, classes_, n_splits_, refit_time_
+        As in ``SVCCV``.
     best_estimator_ : LinearSVC
         Best model, trained on all rows; only with ``refit``.
-    cv_results_ : dict
-        As in GridSearchCV.
-    Cs_ : array
-        Values that were tried.
-    classes_ : array of shape (n_classes,)
-        Class labels in sorted order.
     n_iter_ : int
         Iterations of ``best_estimator_``; only with ``refit``.
-    n_splits_ : int
-        Number of folds.
-    refit_time_ : float
-        Seconds of the training on all rows.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        As in ``SVC``.
 
     Examples
     --------
@@ -163,16 +139,18 @@ class LinearSVRCV(RegressorMixin, BaseLinearSearch):
     Parameters
     ----------
     Cs, cv, scoring, refit, n_jobs
-        As in ``LinearSVCCV``; the default scoring is R^2.
+        As in ``SVRCV``.
     epsilon, loss, tol, fit_intercept, intercept_scaling, max_iter
         As in ``LinearSVR``.
 
     Attributes
     ----------
-    C_, best_score_, best_index_, best_params_, best_estimator_, cv_results_, Cs_
+    C_, best_score_, best_index_, best_params_, cv_results_, Cs_
         As in ``LinearSVCCV``.
     n_iter_, n_splits_, refit_time_, n_features_in_, feature_names_in_
         As in ``LinearSVCCV``.
+    best_estimator_ : LinearSVR
+        Best model, trained on all rows; only with ``refit``.
 
     Examples
     --------

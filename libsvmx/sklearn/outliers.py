@@ -37,7 +37,11 @@ class OneClassSVM(OutlierMixin, BaseSVM):
     Attributes
     ----------
     offset_ : array of float64, shape (1,)
-        decision_function = score_samples - offset_. Other attributes are as in ``SVR``.
+        decision_function = score_samples - offset_.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_
+        As in ``SVR``.
+    fit_status_, optimality_, shape_fit_, row_ids_, n_features_in_, feature_names_in_
+        As in ``SVR``.
 
     Examples
     --------

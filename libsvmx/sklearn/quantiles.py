@@ -61,9 +61,13 @@ class QuantileSVR(RegressorMixin, BaseSVM):
     Attributes
     ----------
     estimators_ : list of QuantileSVR
-        With several tau: fitted estimators, one for each, which have all other attributes.
-    n_iter_, fit_status_, optimality_
-        With several tau: the sum of iterations, and the largest of the others.
+        Only with several tau: fitted estimators, one for each, which then have the first of the attributes below.
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, row_ids_
+        As in ``SVR``.
+    n_iter_ : int
+        Iterations; with several tau their sum.
+    fit_status_, optimality_, shape_fit_, n_features_in_, feature_names_in_
+        As in ``SVR``.
 
     Examples
     --------

@@ -18,42 +18,18 @@ class SVR(RegressorMixin, BaseSVM):
 
     Parameters
     ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
-        Kernel function; docs/kernels.md has further names. A callable returns the kernel matrix of two sets of rows.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        Kernel coefficient; 'scale' is 1 / (n_features * X.var()), 'auto' is 1 / n_features.
-    coef0 : float, default=0.0
-        Constant of the polynomial and the sigmoid kernel.
-    tol : float, default=1e-3
-        Tolerance of the stopping criterion, the KKT gap.
+    kernel, degree, gamma, coef0, tol
+        As in ``SVC``.
     C : float, default=1.0
         Cost, > 0.
     epsilon : float, default=0.1
         Half-width of the tube in which errors cost nothing, >= 0.
-    shrinking : bool, default=True
-        Leave out rows that seem to stay at a bound: same optimum, faster.
-    cache_size : float, default=200
-        Memory for kernel rows, in MB.
-    verbose : bool, default=False
-        Show a progress bar (on a terminal, with tqdm), else print LIBSVM's transcript.
+    shrinking, cache_size, verbose
+        As in ``SVC``.
     max_iter : int, default=-1
         Maximum number of iterations; -1: no limit, except LIBSVM's for infinite C.
-    solver : {'smo', 'auto', 'chunked', 'irwls', 'crsvm'} or Solver, default='smo'
-        'smo' follows LIBSVM's path; for the others see docs/solvers.md.
-    n_jobs : int or None, default=None
-        Number of threads, as in joblib: None is 1, -1 all. Results do not depend on it.
-    max_time : float or None, default=None
-        Time limit of a fit in seconds; the result so far is kept.
-    warm_start : bool, default=False
-        Start from the last fit, if it was on the same rows and classes.
-    refine : bool, default=False
-        Follow the exact path to the optimum of the kernel in double precision.
-    keep_rows : bool, default=False
-        Keep the training rows, for ``partial_fit``, ``unlearn`` and ``loo_decision_function``.
-    callback : callable or None, default=None
-        Called with a Progress during the fit; returning True ends it.
+    solver, n_jobs, max_time, warm_start, refine, keep_rows, callback
+        As in ``SVC``.
 
     Attributes
     ----------
@@ -71,16 +47,8 @@ class SVR(RegressorMixin, BaseSVM):
         Weights of the features; only with a linear kernel.
     n_iter_ : int
         Iterations.
-    fit_status_ : int
-        0, or 1 if training ended before ``tol`` was reached.
-    optimality_ : float
-        KKT gap at the end, the largest of all dual problems.
-    shape_fit_ : tuple
-        Shape of X.
-    row_ids_ : array of int64
-        Ids of the kept rows, for ``unlearn``.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    fit_status_, optimality_, shape_fit_, row_ids_, n_features_in_, feature_names_in_
+        As in ``SVC``.
 
     Examples
     --------
@@ -131,6 +99,13 @@ class NuSVR(RegressorMixin, BaseSVM):
     C, kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
         As in ``SVR``.
     solver, n_jobs, max_time, warm_start, refine, keep_rows, callback
+        As in ``SVR``.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_
+        As in ``SVR``.
+    fit_status_, optimality_, shape_fit_, row_ids_, n_features_in_, feature_names_in_
         As in ``SVR``.
 
     Examples

@@ -296,63 +296,55 @@ class SVCCV(ClassifierMixin, BaseSearch):
     gammas : int or array-like, default=10
         Values of gamma to try: floats, 'scale' and 'auto'; an int n stands for the first n of 2^-15, 2^-13, ….
         Ignored by kernels without gamma.
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
-        Kernel function; docs/kernels.md has further names. A callable returns the kernel matrix of two sets of rows.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and the sigmoid kernel.
+    kernel, degree, coef0
+        As in ``SVC``.
     cv : int, splitter or iterable, default=None
-        Cross-validation splits, as in GridSearchCV; None is 5 stratified folds.
+        Cross-validation splits, as in GridSearchCV; None is 5 folds, stratified for a classifier.
     scoring : str, callable or None, default=None
         Score to maximise, as in GridSearchCV; None is accuracy.
     refit : bool or callable, default=True
         Whether to train the best model on all rows; a callable takes ``cv_results_`` and returns the index of the best
         point.
-    n_jobs : int or None, default=None
-        Number of threads, as in joblib: None is 1, -1 all. Results do not depend on it.
-    shrinking : bool, default=True
-        Leave out rows that seem to stay at a bound: same optimum, faster.
+    n_jobs, shrinking
+        As in ``SVC``.
     probability : bool or 'cv', default=False
-        As in ``SVC``, for the best model.
-    tol : float, default=1e-3
-        Tolerance of the stopping criterion, the KKT gap.
+        Whether to fit Platt's sigmoids for the best model.
+    tol
+        As in ``SVC``.
     cache_size : float, default=200
         Memory for kernel rows, of all threads together, in MB.
     class_weight : dict, 'balanced' or None, default=None
         Factor of C for each class; 'balanced': inversely proportional to its number of rows in a fold.
-    decision_function_shape : {'ovr', 'ovo'}, default='ovr'
-        Columns of ``decision_function``: one for each class, or one for each pair of classes.
-    break_ties : bool, default=False
-        Predict by the decision values of 'ovr' instead of by votes.
-    random_state : int, RandomState or None, default=None
-        Seed of the folds that probabilities are fitted on.
+    decision_function_shape, break_ties, random_state
+        As in ``SVC``.
 
     Attributes
     ----------
-    C_, gamma_ : float
-        Best values; ``gamma_`` may be 'scale' or 'auto'.
+    C_ : float
+        Best value.
+    gamma_ : float, 'scale' or 'auto'
+        Best value.
     best_score_ : float
         Mean score of the best point.
     best_index_ : int
         Its index in ``cv_results_``.
     best_params_ : dict
-        Best C and gamma, as keywords.
+        The best point, as keywords.
     best_estimator_ : SVC
         Best model, trained on all rows; only with ``refit``.
     cv_results_ : dict
-        As in GridSearchCV: params, param_C, param_gamma, split0_test_score, …, mean_test_score, std_test_score,
-        rank_test_score, and times in seconds.
+        As in GridSearchCV: params, param_C, …, split0_test_score, …, mean_test_score, std_test_score, rank_test_score,
+        and times in seconds.
     Cs_, gammas_ : array
         Values that were tried.
-    classes_ : array of shape (n_classes,)
-        Class labels in sorted order.
+    classes_
+        As in ``SVC``.
     n_splits_ : int
         Number of folds.
     refit_time_ : float
         Seconds of the training on all rows.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        As in ``SVC``.
 
     Examples
     --------
@@ -452,10 +444,12 @@ class SVRCV(RegressorMixin, BaseSearch):
 
     Parameters
     ----------
-    Cs, gammas, kernel, degree, coef0, cv, scoring, refit, n_jobs, shrinking, tol, cache_size
+    Cs, gammas, kernel, degree, coef0, cv, refit, n_jobs, shrinking, tol, cache_size
         As in ``SVCCV``.
-    epsilon : float, default=0.1
-        Half-width of the tube in which errors cost nothing, >= 0.
+    scoring : str, callable or None, default=None
+        Score to maximise, as in GridSearchCV; None is R^2.
+    epsilon
+        As in ``SVR``.
 
     Attributes
     ----------

@@ -99,7 +99,7 @@ class OneVsRestSVC(ClassifierMixin, Several):
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter
         As in ``SVC``.
     probability : bool or 'cv', default=False
-        As in ``SVC``, of each class against the rest.
+        Whether to fit Platt's sigmoids of each class against the rest, for ``predict_proba``, by either way of ``SVC``.
     class_weight : dict, 'balanced' or None, default=None
         'balanced': for each class and its rest; a dict has the factor of C for each class, or, with several labels, for
         0 and 1, that is, rows without and with the label.
