@@ -456,8 +456,8 @@ cdef class CrossRow:
 cdef class CrossTable(CrossKernel):
     """CrossTable(vectors, kind, degree, gamma, coef0): a CrossKernel whose test rows are the ``vectors`` themselves.
 
-    After ``prepare``, panel by panel, and in any order: ``begin``, then ``tabulate_with`` each row. After all of them
-    ``load`` and ``fill``, which read the table.
+    After ``prepare``, panel by panel, and in any order: ``begin``, then ``tabulate_with`` each row from ``at`` on: of the
+    others they are copies. After all of them ``load`` and ``fill``, which read the table.
     """
 
     def __cinit__(self, *_):
@@ -476,11 +476,11 @@ cdef class CrossTable(CrossKernel):
         return True
 
     cdef void tabulate_with(self, Py_ssize_t row, double *values) noexcept nogil:
-        """K of these with another one; ``values``: room for SVMX_TESTS."""
-        cdef Py_ssize_t r
+        """K of these with another one, either way; ``values``: room for SVMX_TESTS."""
+        cdef Py_ssize_t r, n = self.everyone.shape[0]
         CrossKernel.fill(self, row, row + 1, values)
         for r in range(self.n):
-            self.entry[(self.at + r) * self.everyone.shape[0] + row] = values[r]
+            self.entry[(self.at + r) * n + row] = self.entry[row * n + self.at + r] = values[r]
 
     cdef int load(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t r

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -151,11 +152,12 @@ def _are_rows(value: Any) -> bool:
 
 def _cross_validate(problem: svm_problem, param: Parameter, n_folds: int, print_func: Any) -> float:
     predicted = cross_validate(problem, param, n_folds, print_func)
-    accuracy, error, correlation = evaluations(problem.y, list(predicted))
     if param.svm_type.is_regression:
+        _, error, correlation = evaluations(problem.y, list(predicted))
         print(f"Cross Validation Mean squared error = {error:g}")
         print(f"Cross Validation Squared correlation coefficient = {correlation:g}")
         return error
+    accuracy = 100.0 * (sum(map(eq, problem.y, predicted)) / len(predicted))
     print(f"Cross Validation Accuracy = {accuracy:g}%")
     return accuracy
 

@@ -57,10 +57,15 @@ static void poly_values(int64_t n, const svmx_kernel *kernel, double *t)
 
 /* ---- RBF: K = exp(-gamma t), t = |u - v|^2 ------------------------------------------------------------------ */
 
+/* exp(x) is less than half of the least double, and 0, for x < -745.14; libm takes three times as long to say so. */
+#define SVMX_EXP_IS_0 -746.0
+
 static void rbf_values(int64_t n, const svmx_kernel *kernel, double *t)
 {
-    for (int64_t k = 0; k < n; ++k)
-        t[k] = exp(-kernel->gamma * t[k]);
+    for (int64_t k = 0; k < n; ++k) {
+        const double x = -kernel->gamma * t[k];
+        t[k] = x < SVMX_EXP_IS_0 ? 0.0 : exp(x);
+    }
 }
 
 static void rbf_row(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,

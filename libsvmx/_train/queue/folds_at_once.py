@@ -56,7 +56,7 @@ def queue_of_folds(
 ) -> SolveQueue | None:
     """A queue for so many folds of so many cross-validations, None if they are to be solved in turn."""
     n_solves = validations * n_folds * solves_of_a_fold(problem, param)
-    return queue_of(problem, param, n_solves, observer, kernels, validations > 1)
+    return queue_of(problem, param, n_solves, observer, kernels, validations > 1 or param.probability)
 
 
 def solves_of_a_fold(problem: Problem, param: Parameter) -> int:

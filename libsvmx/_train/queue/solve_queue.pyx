@@ -133,7 +133,7 @@ cdef class Worker:
         cdef double *values = svmx_aligned(&self.panel[0])
         cdef int64_t row, panel = svmx_next_ticket(self.tickets)
         while (<CrossTable>self.cross).begin(panel):
-            for row in range(self.todo.kernel_values.n):
+            for row in range((<CrossTable>self.cross).at, self.todo.kernel_values.n):
                 (<CrossTable>self.cross).tabulate_with(row, values)
                 if not self.goes_on(SVMX_TESTS):
                     return 0
