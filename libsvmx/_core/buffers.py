@@ -1,4 +1,4 @@
-"""Arrays without NumPy: zeroed, typed memoryviews over bytearrays.
+"""Arrays without NumPy: zeroed, typed memoryviews.
 
 The commands start thousands of times in shell loops, and importing NumPy costs more
 than training heart_scale. Everything below the Python API therefore works on plain
@@ -10,18 +10,15 @@ from __future__ import annotations
 from array import array
 from math import nan
 
+from libsvmx._core import arrays
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from libsvmx._typing import Buffer
 
-
-def zeros(kind: str, n: int) -> Buffer:
-    """Writable memoryview of ``n`` zeros; ``kind`` is a struct code: 'd' float64, 'i' int32, 'q' int64, 'f' float32,
-    'b' int8, 'h' int16, 'H' uint16, 'Q' uint64."""
-    return memoryview(bytearray(n * SIZE_OF[kind])).cast(kind)  # type: ignore[call-overload]
+zeros: Callable[[str, int], Buffer] = arrays.zeros
 
 
 def table(kind: str, rows: int, columns: int) -> Buffer:
@@ -42,6 +39,3 @@ def filled(kind: str, values: Iterable[float]) -> Buffer:
         if kind in "df":
             raise
         raise ValueError(str(error)) from None
-
-
-SIZE_OF = {"d": 8, "q": 8, "Q": 8, "i": 4, "f": 4, "h": 2, "H": 2, "b": 1}
