@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from support.bench import options
+from support.data import DATA
 from support.optional import optional
 
+from tools.bench import datasets
 from tools.bench.__main__ import job_of
 from tools.bench.cases import Case
-from tools.bench.jobs import commands, selection, small
+from tools.bench.jobs import commands, functions, selection, small
 from tools.bench.protocol import Found
 
 
@@ -49,3 +51,20 @@ def test_commands_are_timed_by_threads(tmp_path):
     assert all(run.results and "Accuracy" in run.last["output"] for run in found.runs)
     again = Found.of_raw(found.raw(), found.case)
     assert job.table(again).text() == job.table(found).text()
+
+
+@pytest.mark.parametrize("part", functions.WAYS)
+def test_calls_that_stand_for_many_trainings(tmp_path, part):
+    optional("sklearn")
+    npz = datasets.prepare(Case(part, "heart_scale", rows=60), DATA, tmp_path)
+    words = "-t 0 -c 1" if part == "elimination" else "-c 1 -g 0.1"
+    for way in functions.WAYS[part]:
+        assert functions.called({"npz": str(npz), "options": words, "part": part, "way": way})["seconds"] > 0
+
+
+def test_a_call_that_others_do_not_have(tmp_path):
+    optional("sklearn")
+    job = job_of("functions")
+    found = job.run(Case("influence", "heart_scale", "-c 1", rows=60, part="influence"), options(tmp_path))
+    assert [run.cannot for run in found.runs] == ["", "", functions.NO_WAY]
+    assert functions.NO_WAY in job.table(found).text()

@@ -15,6 +15,7 @@ python -m tools.bench commands        whole commands by number of threads and by
 python -m tools.bench small           svm_train of LIBSVM's Python module and of libsvmx.svmutil on small sets
 python -m tools.bench selection       SVCCV by TorchKM's protocol of model selection, beside its published times
 python -m tools.bench estimators      estimators and searches beside scikit-learn and scikit-learn-intelex
+python -m tools.bench functions       calls that stand for many trainings, beside refits and scikit-learn
 python -m tools.bench intervals       jackknife+ and CV+ beside MAPIE
 python -m tools.bench kernels         a kernel by name, as a function and as a matrix, beside scikit-learn
 python -m tools.bench growth          training by number of rows, beside scikit-learn and oneDAL; --saved draws again
@@ -49,6 +50,7 @@ JOBS = (
     "small",
     "selection",
     "estimators",
+    "functions",
     "intervals",
     "kernels",
     "growth",
