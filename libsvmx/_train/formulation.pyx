@@ -168,23 +168,6 @@ def counting_rows(param, targets, sample_weight):
     return rows_[:n]
 
 
-def held_out(DualProblem problem, rows):
-    """The box with 0 alone for the variables of ``rows``: (lower, upper), buffers of float64, shape (problem.size,)."""
-    cdef const double[::1] lower = problem.lower, upper = problem.upper
-    cdef const int32_t[::1] row = problem.row
-    cdef const int32_t[::1] chosen = rows
-    cdef Py_ssize_t v, k
-    gone_, lower_, upper_ = bytearray(problem.size), zeros("d", problem.size), zeros("d", problem.size)
-    cdef unsigned char[::1] gone = gone_
-    cdef double[::1] low = lower_, high = upper_
-    for k in range(chosen.shape[0]):
-        gone[chosen[k]] = 1
-    for v in range(problem.size):
-        if not gone[row[v]]:
-            low[v], high[v] = lower[v], upper[v]
-    return lower_, upper_
-
-
 def coefficient_sums(param, double l):
     """What the equality constraints fix with l rows, or rows of weight l: the sum of beta over each group."""
     if param.svm_type == SvmType.NU_SVC:

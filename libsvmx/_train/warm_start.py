@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from libsvmx._core.buffers import zeros
 from libsvmx._core.stopping import Stopped
 from libsvmx._problem.dual import growth_factor
 from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
@@ -91,15 +90,15 @@ class WarmStart:
             V = (linear - known.K_beta).data
             factor = growth_factor(dual, (dual.lower, dual.upper), known.beta.data, V, ratio)
         beta = on_bounds(factor * known.beta, lower, upper)
-        start, nowhere, sums = beta.copy().data, zeros("i", 0), sums_of(dual)
-        if not adjust(FoldChange(kernel, dual, sums, beta.data, linear.data, nowhere, nowhere), start):
+        start, sums = beta.copy().data, sums_of(dual)
+        if not adjust(FoldChange(kernel, dual, sums, beta.data, linear.data, dual), start):
             return dual
         # V is moved from where it is known, the nearest such place: a kernel row for each variable that differs
         places = [(np.zeros(dual.size), linear)]
         if same_kernel:
             places += [(on_bounds(f * known.beta, lower, upper), linear - f * known.K_beta) for f in (factor, ratio)]
         origin, scores = min(places, key=lambda place: np.count_nonzero(place[0] != np.asarray(start)))
-        change = FoldChange(kernel, dual, sums, origin.data, scores.data, nowhere, nowhere, control)
+        change = FoldChange(kernel, dual, sums, origin.data, scores.data, dual, control)
         V = moved_scores(change, start)
         return dual.changed(beta=start, scores=V)
 

@@ -18,9 +18,11 @@ from support.fold_changes import (
     Case,
     adjusted,
     box_of,
+    entering,
     equalised,
     extremes,
     groups_of,
+    leaving,
     proposed,
     shared,
     sums_of,
@@ -103,13 +105,13 @@ def test_adjust_is_the_common_shift(kind, seed, n, weight, plan):
     """From any start, to any sums: T, then the free rows of S, then all; infeasible sums are refused."""
     case = Case(seed, kind, n, weight=weight)
     rng, m = case.rng, len(case.y)
-    left, entering = np.split(rng.permutation(n)[: rng.integers(1, n)], [rng.integers(1, n)])
+    left, new = np.split(rng.permutation(n)[: rng.integers(1, n)], [rng.integers(1, n)])
     lower, upper = case.box(left)
     share_of_box = np.where(rng.random(m) < 0.4, 0.0, np.where(rng.random(m) < 0.3, 1.0, rng.random(m)))
     known = share_of_box * (lower + upper)
-    low, high = extremes(case.change(known, case.linear, entering, left))
+    low, high = extremes(case.change(known, case.linear, new, left))
     share = plan.draw(st.sampled_from([-0.3, 0.05, 0.3, 0.5, 0.9, 1.2]))
-    change = case.change(known, case.linear, entering, left, sums=tuple(low + share * (high - low)))
+    change = case.change(known, case.linear, new, left, sums=tuple(low + share * (high - low)))
     C = upper - lower
     begin = rng.normal(size=m) * 2 * C.max()
     start = filled("d", begin)
@@ -153,7 +155,7 @@ def handed_over(case, change, candidates, once, either):
     """Each leaving beta to the candidates of largest K, one pair at a time, thought out in alpha."""
     y, C, old = case.y, costs_of(change), case.y * np.asarray(change.beta)
     alpha, used = np.minimum(old, C), set()
-    for r in change.leaving:
+    for r in leaving(change):
         left = old[r]
         order = sorted(candidates, key=lambda t, r=r: -case.K[r, t])  # stable: the first among equals
         for t in order:
@@ -173,7 +175,7 @@ def handed_over(case, change, candidates, once, either):
 @examples(100)
 def test_sir_gives_to_the_nearest_of_the_same_sign(case, star):
     change = chained(case, star)
-    candidates = list(shared(change, False) if star else change.entering)
+    candidates = list(shared(change, False) if star else entering(change))
     expected = handed_over(case, change, candidates, not star, False)
     assert np.asarray(proposed(change, "sir")) == pytest.approx(expected, abs=1e-13 * case.C)
 
@@ -182,7 +184,7 @@ def test_sir_gives_to_the_nearest_of_the_same_sign(case, star):
 @examples(100)
 def test_top_gives_to_one_after_the_other(case, star):
     change = chained(case, star)
-    candidates = [*shared(change, False), *change.entering]
+    candidates = [*shared(change, False), *entering(change)]
     expected = handed_over(case, change, candidates, False, True)
     assert np.asarray(proposed(change, "top")) == pytest.approx(expected, abs=1e-13 * case.C)
 
@@ -204,19 +206,19 @@ def test_mir_solves_the_normal_equations(case):
     change = chained(case, False)
     y, C, V = case.y, costs_of(change), np.asarray(change.scores)
     old = y * np.asarray(change.beta)
-    entering, leaving = np.asarray(change.entering), np.asarray(change.leaving)
-    free = np.setdiff1d(np.asarray(shared(change, True)), entering)
+    new, gone = entering(change), leaving(change)
+    free = np.setdiff1d(np.asarray(shared(change, True)), new)
     if not len(free) or case.dual.groups == 2 or case.kind.is_regression:
         return
     off = V - V[free].mean()
-    T = entering[y[entering] * off[entering] > 0]
+    T = new[y[new] * off[new] > 0]
     if not len(T):
         return
-    X = np.setdiff1d(np.flatnonzero(C > 0), np.setdiff1d(entering, T))
+    X = np.setdiff1d(np.flatnonzero(C > 0), np.setdiff1d(new, T))
     off[free] = 0.0
     goal = change.sums[0] - (y * np.minimum(old, C)).sum()
     A = np.vstack([case.K[np.ix_(X, T)], np.ones(len(T))])
-    b = np.append(off[X] + case.K[np.ix_(X, leaving)] @ (y * old)[leaving], goal)
+    b = np.append(off[X] + case.K[np.ix_(X, gone)] @ (y * old)[gone], goal)
     if np.linalg.cond(A) > 1e4:
         return
     expected = np.minimum(old, C)
@@ -264,13 +266,13 @@ def test_the_first_line_of_ato_solves_its_equations(case, star):
         return  # the level is another's
     levels = [V[free[own[free]]].mean() for own in groups]
     level, d_level_of = (np.array(by)[np.asarray(change.group, dtype=int)] for by in (levels, d_level))
-    entering, leaving = np.asarray(change.entering, dtype=int), np.asarray(change.leaving, dtype=int)
-    moving = entering[(case.y * (V - level) > 0)[entering]]
+    new, gone = entering(change), leaving(change)
+    moving = new[(case.y * (V - level) > 0)[new]]
     others = np.setdiff1d(np.arange(len(known)), free)
     velocity = np.zeros(len(known))
     velocity[moving] = (lower + upper)[moving]
     assert moves[others] == pytest.approx(velocity[others])
-    velocity[leaving] = -known[leaving]
+    velocity[gone] = -known[gone]
     size = 1 + np.abs(case.K).max() * (np.abs(moves).sum() + np.abs(velocity).sum())
     W = case.K @ velocity
     answer = case.K[np.ix_(free, free)] @ moves[free] + ridge * moves[free]
@@ -293,8 +295,7 @@ def test_ato_stops_where_its_work_ends(share, case):
         full.sums,
         full.beta,
         full.scores,
-        full.leaving,
-        full.entering,
+        full.former,
         None,
         None,
         share * case.n**2,

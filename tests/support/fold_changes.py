@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from libsvmx._solvers.seeding.fold_change import FoldChange
 from libsvmx._solvers.seeding.seeders import start_of
-from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
+from libsvmx._train.formulation import build_dual, coefficient_sums
 
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel_matrix import Kernel
@@ -67,7 +67,13 @@ class Case:
 
     def box(self, left_out):
         """(lower, upper), 0 for the variables of ``left_out``."""
-        return tuple(np.asarray(bound) for bound in held_out(self.dual, filled("i", left_out)))
+        dual = self.without(left_out)
+        return np.asarray(dual.lower), np.asarray(dual.upper)
+
+    def without(self, left_out):
+        """The dual problem in which the rows ``left_out`` have weight 0."""
+        weights = np.where(np.isin(np.arange(self.n), left_out), 0.0, 1.0)
+        return build_dual(self.param, filled("d", self.targets), *self.costs, filled("d", weights))
 
     def gap(self, beta, left_out):
         """The largest violation of optimality by a pair, over the variables that take part."""
@@ -86,15 +92,13 @@ class Case:
 
     def change(self, beta, V, out_before, left_out, sums=None):
         """The change to the fold without ``left_out``, from the optimum without ``out_before``."""
-        lower, upper = held_out(self.dual, filled("i", left_out))
         return FoldChange(
             self.kernel,
-            self.dual.changed(lower=lower, upper=upper),
+            self.without(left_out),
             sums or coefficient_sums(self.param, self.n - len(left_out)),
             filled("d", beta),
             filled("d", V),
-            filled("i", self.variables(np.setdiff1d(left_out, out_before))),
-            filled("i", self.variables(np.setdiff1d(out_before, left_out))),
+            self.without(out_before),
         )
 
 
@@ -103,11 +107,26 @@ def proposed(change, name):
     return start_of(change, name, proposed=True)[0]
 
 
+def leaving(change):
+    """The variables of R."""
+    return np.setdiff1d(taking_part(change.former), taking_part(change))
+
+
+def entering(change):
+    """The variables of T."""
+    return np.setdiff1d(taking_part(change), taking_part(change.former))
+
+
+def taking_part(dual):
+    lower, upper = box_of(dual)
+    return np.flatnonzero(lower < upper)
+
+
 def shared(change, free_only):
     """The variables of S, or those of them within their bounds."""
     (lower, upper), beta = box_of(change), np.asarray(change.beta)
     chosen = (lower < beta) & (beta < upper) if free_only else lower < upper
-    return np.setdiff1d(np.flatnonzero(chosen), change.entering)
+    return np.setdiff1d(np.flatnonzero(chosen), entering(change))
 
 
 def box_of(change):
@@ -162,9 +181,9 @@ def equalised(change, beta, movable):
 def adjusted(change, start):
     """AdjustAlpha: T first, then the free rows of S, then all."""
     (lower, upper), known = box_of(change), np.asarray(change.beta)
-    entering = list(change.entering)
-    free = [v for v in range(len(known)) if v not in entering and lower[v] < known[v] < upper[v]]
+    new = list(entering(change))
+    free = [v for v in range(len(known)) if v not in new and lower[v] < known[v] < upper[v]]
     beta = np.clip(start, lower, upper)
-    for movable in (entering, free, range(len(known))):
+    for movable in (new, free, range(len(known))):
         beta = equalised(change, beta, movable)
     return beta

@@ -55,7 +55,7 @@ cdef class FoldChange:
     cdef readonly Control control
     cdef readonly Py_ssize_t size
     cdef readonly tuple sums
-    cdef readonly object lower, upper, group, row, beta, scores, leaving, entering
+    cdef readonly object lower, upper, group, row, beta, scores, former
     cdef readonly double most_work, work, path_work
     cdef readonly bint path_whole
     cdef Targets targets
@@ -63,9 +63,10 @@ cdef class FoldChange:
     cdef double[::1] start, left_beta
     cdef int32_t[::1] left_column
     cdef int8_t[::1] enters
-    cdef const double[::1] low, high, V
+    cdef const double[::1] low, high, low_before, high_before, V
     cdef const int8_t[::1] group_of
     cdef const int32_t[::1] column
+    cdef bint is_new(self, Py_ssize_t v) noexcept
     cdef FoldStart *begin(self) except NULL
     cdef ComputedRows rows(self)
 

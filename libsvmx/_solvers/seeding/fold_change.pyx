@@ -30,7 +30,7 @@ from libsvmx._core.buffers import zeros
 # before. In a star each fold starts from the optimum over all rows, and T is empty.
 
 cdef class FoldChange:
-    """FoldChange(kernel, problem, sums, beta, scores, leaving, entering, control=None, targets=None, most_work=inf)
+    """FoldChange(kernel, problem, sums, beta, scores, former, control=None, targets=None, most_work=inf)
 
     What a seeder is given; nothing of it is modified. A seeder tells ``control`` of its work: Stopped ends it.
 
@@ -40,7 +40,7 @@ cdef class FoldChange:
     problem : DualProblem                with the box of the new fold: 0 alone for variables that take no part
     sums : tuple of float                sum of beta over each group in the new fold
     beta, scores : buffer of float64     the optimum that is known, and its V, shape (problem.size,)
-    leaving, entering : buffer of int32  the variables of R and of T
+    former : DualProblem                 with the box of that: what takes part in one of the two alone leaves or enters
     control : Control                    of the fold; None: nothing ends the work
     targets : Targets                    all rows of the kernel in their order; None: they are made when they are asked for
     most_work : float                    values that a path may work on, 0: there is to be none; that the solve from nothing
@@ -53,19 +53,18 @@ cdef class FoldChange:
     path_work, path_whole : float, bool  what the path of a seeder worked on, -1 without one; whether it came to its end
     """
 
-    def __init__(self, Kernel kernel, DualProblem problem, sums, beta, scores, leaving, entering, Control control=None,
+    def __init__(self, Kernel kernel, DualProblem problem, sums, beta, scores, DualProblem former, Control control=None,
                  Targets targets=None, double most_work=HUGE_VAL):
         cdef Py_ssize_t k, v, m = problem.size
         cdef const double[::1] known = beta
-        cdef const int32_t[::1] old = leaving
         self.targets, self.most_work, self.path_work, self.path_whole = targets, most_work, -1.0, False
         self.control = Control(0.0) if control is None else control
         self.kernel, self.sums, self.beta, self.scores, self.size = kernel, sums, beta, scores, m
-        self.leaving, self.entering = leaving, entering
+        self.former, self.low_before, self.high_before = former, former.lower, former.upper
         self.lower, self.upper, self.group, self.row = problem.lower, problem.upper, problem.group, problem.row
         self.low, self.high, self.V, self.group_of, self.column = self.lower, self.upper, scores, self.group, self.row
-        self.left_column, self.left_beta = zeros("i", old.shape[0] + 1), zeros("d", old.shape[0] + 1)
-        self.at.m, self.at.groups, self.at.n_entering = m, <int>len(sums), len(entering)
+        self.left_column, self.left_beta = zeros("i", m), zeros("d", m)
+        self.at.m, self.at.groups = m, <int>len(sums)
         self.at.n_rows = kernel.n if m == 2 * kernel.n else m
         for k in range(self.at.groups):
             self.at.sum[k] = sums[k]
@@ -76,18 +75,22 @@ cdef class FoldChange:
         for v in range(self.at.n_rows):
             self.at.in_order = self.at.in_order and self.column[v] == v
         self.at.left_column, self.at.left_beta = &self.left_column[0], &self.left_beta[0]
-        for k in range(old.shape[0]):
-            if known[old[k]] != 0:
-                self.left_column[self.at.n_left], self.left_beta[self.at.n_left] = self.column[old[k]], known[old[k]]
+        for v in range(m):
+            self.at.n_entering += self.is_new(v)
+            if self.low[v] >= self.high[v] and known[v] != 0:
+                self.left_column[self.at.n_left], self.left_beta[self.at.n_left] = self.column[v], known[v]
                 self.at.n_left += 1
+
+    cdef bint is_new(self, Py_ssize_t v) noexcept:
+        """Whether a variable is of T."""
+        return self.low[v] < self.high[v] and self.low_before[v] >= self.high_before[v]
 
     cdef FoldStart *begin(self) except NULL:
         """The fold as a seeder finds it; ``start`` is its beta."""
-        cdef const int32_t[::1] new = self.entering
-        cdef Py_ssize_t k
+        cdef Py_ssize_t v
         self.start, self.enters = self.kept(), zeros("b", self.size)
-        for k in range(new.shape[0]):
-            self.enters[new[k]] = True
+        for v in range(self.size):
+            self.enters[v] = self.is_new(v)
         if self.size:
             self.at.beta, self.at.entering, self.at.V = &self.start[0], &self.enters[0], &self.V[0]
         return &self.at

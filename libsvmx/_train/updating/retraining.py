@@ -13,9 +13,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.path.path import PathLost
@@ -78,11 +75,8 @@ def train_near(
     PathLost                    too many iterations, or no path from there to the optimum; ``rollback`` must follow
     Stopped, MemoryError, and what a signal handler raises, such as KeyboardInterrupt
     """
-    dual, nobody = path.dual(), filled("i", [])
-    leaving = np.flatnonzero((np.asarray(dual.lower) == np.asarray(dual.upper)) & (np.asarray(dual.beta) != 0))
-    gone = filled("i", leaving.tolist())
-    change = FoldChange(kernel, dual, totals, dual.beta, dual.scores, gone, nobody, control)
-    start = start_of(change, "near")
+    dual = path.dual()
+    start = start_of(FoldChange(kernel, dual, totals, dual.beta, dual.scores, dual, control), "near")
     if start is None:
         raise PathLost("no variable can make up for the sum")
     started, budget_bytes = dual.changed(beta=start[0], scores=start[1]), param.cache_bytes

@@ -1,7 +1,7 @@
 """The folds of a cross-validation over one dual problem: a pair of classes, a one-class SVM or a regression.
 
-A fold is the full problem with 0 alone in the boxes of the rows held out. So one kernel serves all folds, V is
-followed for all rows, and the decision values of the rows held out are there when a fold is solved.
+A fold is the full problem in which the rows held out have weight 0. So one kernel serves all folds, V is followed for
+all rows, and the decision values of the rows held out are there when a fold is solved.
 
 It starts from the optimum over all rows or of the fold before, by a seeder (_solvers/seeding); from its own optimum at
 a smaller C; or from nothing. Along the exact path (_solvers/path) the rows held out leave the optimum over all rows.
@@ -12,11 +12,12 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from math import inf
 from operator import ne
 from typing import TYPE_CHECKING, NamedTuple
 
-from libsvmx._core.arrays import ramp, take_float64
+from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
@@ -25,7 +26,7 @@ from libsvmx._problem.dual import scaled_start
 from libsvmx._solvers.seeding.ato_path import StartBudget, most_in_star
 from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
 from libsvmx._solvers.seeding.seeders import start_of
-from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values, held_out
+from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values
 from libsvmx._train.limits import control_of
 from libsvmx._train.queue.tasks import start_pays, tolerance_of_start, values_of_steps, work_of_start
 from libsvmx._train.solve_dual import recover, solve
@@ -77,8 +78,8 @@ class SolvedFold:
 
     Attributes
     ----------
+    dual : DualProblem
     beta, scores : buffer of float64  where it ended, by variable
-    left_out : buffer of int32        the rows that took no part
     coefficients : buffer of float64  of the rows, shape (l,), in its decision function, whose rho is the report's
     scale : float                     of the decision function relative to the dual's: 1, or 1 / r in nu-SVC
     seeder : str                      what it started from
@@ -86,9 +87,9 @@ class SolvedFold:
     report : SolveReport
     """
 
+    dual: DualProblem
     beta: Buffer
     scores: Buffer
-    left_out: Buffer
     coefficients: Buffer
     scale: float
     seeder: str
@@ -172,7 +173,7 @@ class DualFolds:
             raise Stopped(control.stopped)
         if warm:
             warm.keep(number, dual, solution)
-        self.full = self._solved(dual, solution, zeros("i", 0), "none", began, 0.0, values)
+        self.full = self._solved(dual, solution, "none", began, 0.0, values)
         self.work_from_nothing = self._work_of(solution, dual.beta, 0)
         return self.full
 
@@ -188,14 +189,16 @@ class DualFolds:
             known = None
         began, values = machine.perf_counter(), self.kernel.values_computed
         control = self._control(known.scale if known else 1.0)
-        lower, upper = held_out(self.problem, left_out)
-        fold = self.problem.changed(lower=lower, upper=upper)
-        sums = coefficient_sums(self.param, self._weight_without(left_out))
+        weights = filled("d", self.sample_weight or repeat(1.0, len(self.targets)))
+        for row in left_out:
+            weights[row] = 0.0
+        fold = build_dual(self.param, self.targets, *self.costs, weights)
+        sums = coefficient_sums(self.param, sum(weights))
         solution, seeder, seeding_seconds = None, "path", 0.0
         if warm is None and self._takes_path(seeding, len(left_out)):
             solution = self._along_path(left_out, sums)
         if solution is None:
-            start = self._start(fold, sums, left_out, seeding, warm, known, control)
+            start = self._start(fold, sums, len(left_out), seeding, warm, known, control)
             fold, seeder = fold.changed(beta=start.beta, scores=start.scores), start.seeder
             seeding_seconds, start_values = machine.perf_counter() - began, self.kernel.values_computed - values
             solution = solve(self.param, fold, self.kernel, self.budget_bytes, control)
@@ -203,21 +206,13 @@ class DualFolds:
                 raise Stopped(control.stopped)
             if seeding.scheme == "chain" and warm is None:
                 self._note(start, start_values, self._work_of(solution, start.beta, len(left_out)))
-        self.last = self._solved(fold, solution, left_out, seeder, began, seeding_seconds, values)
+        self.last = self._solved(fold, solution, seeder, began, seeding_seconds, values)
         return self.last
-
-    def _weight_without(self, left_out: Buffer) -> float:
-        """What the rows count for that are not left out."""
-        if self.sample_weight is None:
-            return len(self.targets) - len(left_out)
-        gone = set(left_out)
-        return float(sum(weight for row, weight in enumerate(self.sample_weight) if row not in gone))
 
     def _solved(
         self,
         fold: DualProblem,
         solution: DualSolution,
-        left_out: Buffer,
         seeder: str,
         began: float,
         seeding_seconds: float,
@@ -232,9 +227,9 @@ class DualFolds:
         if self.param.svm_type == SvmType.NU_SVC:
             scale = 1 / solution.r if solution.r else inf
         return SolvedFold(
+            dual=fold,
             beta=solution.beta,
             scores=solution.scores,
-            left_out=left_out,
             coefficients=coefficients,
             scale=scale,
             seeder=seeder,
@@ -264,7 +259,7 @@ class DualFolds:
         self,
         fold: DualProblem,
         sums: tuple[float, ...],
-        left_out: Buffer,
+        n_left_out: int,
         seeding: Seeding,
         warm: OptimumAtC | None,
         known: SolvedFold | None,
@@ -275,27 +270,20 @@ class DualFolds:
         if warm is not None:
             start = self._from_smaller_C(fold, warm)
         elif known is not None and seeding.seeder != "none":
-            start = self._from_optimum(fold, sums, left_out, seeding, known, control)
-        return start or self._from_nothing(left_out, control)
+            start = self._from_optimum(fold, sums, n_left_out, seeding, known, control)
+        return start or self._from_nothing(fold, control)
 
-    def _from_nothing(self, left_out: Buffer, control: Control) -> Start:
-        """LIBSVM's start for the rows that take part."""
-        gone, n_rows = set(left_out), len(self.targets)
-        present = [i for i in range(n_rows) if i not in gone]
-        rest, weights = filled("i", present), self.sample_weight
-        weights = None if weights is None else take_float64(weights, rest)
-        part = build_dual(self.param, take_float64(self.targets, rest), *self.costs, weights)
-        origin, start = zeros("d", self.problem.size), zeros("d", self.problem.size)
-        for beta, v in zip(part.beta, [*present, *(n_rows + i for i in present)], strict=False):
-            start[v] = beta
-        nothing = self._change(self.problem, (0.0, 0.0), origin, self.problem.linear, set(), set(), control)
-        return Start(start, moved_scores(nothing, start), "none")
+    def _from_nothing(self, fold: DualProblem, control: Control) -> Start:
+        """LIBSVM's start."""
+        origin, sums = zeros("d", fold.size), (0.0,) * fold.groups
+        nothing = FoldChange(self.kernel, fold, sums, origin, fold.linear, fold, control, self.every_row)
+        return Start(fold.beta, moved_scores(nothing, fold.beta), "none")
 
     def _from_optimum(
         self,
         fold: DualProblem,
         sums: tuple[float, ...],
-        left_out: Buffer,
+        n_left_out: int,
         seeding: Seeding,
         known: SolvedFold,
         control: Control,
@@ -304,12 +292,11 @@ class DualFolds:
         before did not pay. In a star all folds are alike, lest they depend on each other."""
         # auto; and path, where the path has been lost
         seeder = AUTO[seeding.scheme] if seeding.seeder in ("auto", "path") else seeding.seeder
-        leaving, entering = set(left_out) - set(known.left_out), set(known.left_out) - set(left_out)
         most_work = self.work_from_nothing
         if seeding.scheme == "chain":
             by_path = seeder == "ato"
             if self.budget is None:
-                self.budget = StartBudget(by_path, len(self.targets) / max(1, len(left_out)))
+                self.budget = StartBudget(by_path, len(self.targets) / max(1, n_left_out))
                 if not by_path:
                     self.budget.note(False, True, 0.0, most_work)
             most_work = self.budget.most(most_work)
@@ -317,7 +304,9 @@ class DualFolds:
                 return None
         elif seeder == "ato":
             most_work = most_in_star(most_work)
-        change = self._change(fold, sums, known.beta, known.scores, leaving, entering, control, most_work)
+        change = FoldChange(
+            self.kernel, fold, sums, known.beta, known.scores, known.dual, control, self.every_row, most_work
+        )
         start = start_of(change, seeder)
         return None if start is None else Start(start[0], start[1], seeder, change)
 
@@ -336,25 +325,6 @@ class DualFolds:
         else:
             start_work = work_of_start(self.kernel.n, start_values // self.kernel.n) + change.work
             self.budget.note(True, True, start_work + start_values, work)
-
-    def _change(
-        self,
-        fold: DualProblem,
-        sums: tuple[float, ...],
-        beta: Buffer,
-        scores: Buffer,
-        leaving: set[int],
-        entering: set[int],
-        control: Control,
-        most_work: float = inf,
-    ) -> FoldChange:
-        """From what is known to the fold, by rows: each has a variable, two in a regression."""
-        of_rows, n_rows = [], len(self.targets)
-        for rows in (leaving, entering):
-            ordered = sorted(rows)
-            again = (n_rows + i for i in ordered) if self.problem.size > n_rows else ()
-            of_rows.append(filled("i", [*ordered, *again]))
-        return FoldChange(self.kernel, fold, sums, beta, scores, *of_rows, control, self.every_row, most_work)
 
     @cached_property
     def every_row(self) -> Targets:
