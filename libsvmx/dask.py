@@ -215,6 +215,7 @@ def train(
         raise ParameterError(f"rows on a cluster are trained for C_SVC, not {param.svm_type.name}")
     if param.probability:
         raise ParameterError("there are no probability estimates of rows on a cluster")
+    param.require_one_gamma("rows on a cluster")
     if not solver.low_rank and param.kernel_type != KernelType.LINEAR:
         raise ParameterError("rows on a cluster have a linear kernel, or a low_rank approximation of another one")
     if solver.low_rank and solver.predict_with != "factor":

@@ -199,14 +199,132 @@ def test_a_gamma_for_each_feature(name, form):
     given = libsvmx.train(values[:N, :N], Y[:N], **GIVEN)
     close(model.decision_function(form(X[N:])), given.decision_function(values[N:, :N]))
     with pytest.raises(DataError, match="6 gammas, but rows with 5 columns"):
+        kernel.prepare(form(X[:, :5]))
+    with pytest.raises(DataError, match="trained on 6"):
         model.predict(form(X[:, :5]))
 
 
-def test_a_gamma_for_each_feature_is_a_kernel():
-    with pytest.raises(ParameterError, match="one for each feature is libsvmx"):
-        libsvmx.train(X, Y, gamma=GAMMAS)
-    with pytest.raises(ParameterError, match="gamma must be a number"):
-        libsvmx.train(X, Y, gamma=[[1.0], [1.0, 2.0]])
+SCALED = X * np.sqrt(GAMMAS)
+ROWS = [{j + 1: value for j, value in enumerate(row)} for row in X]
+
+
+def states(X, **options):
+    state = libsvmx.train(X[:N], Y[:N], keep_state=True, **options)
+    state.remove([3])
+    state.add(X[N:], Y[N:])
+    return state.predict(X), libsvmx.influence(state, X[:9], Y[:9]).loss
+
+
+def kept_rows(X, **options):
+    fitted = libsvmx.SVC(keep_rows=True, refine=True, **options).fit(X[:N], Y[:N]).partial_fit(X[N:], Y[N:])
+    return fitted.decision_function(X), fitted.support_
+
+
+def searched(X, **options):
+    from sklearn.model_selection import GridSearchCV
+
+    return GridSearchCV(libsvmx.SVC(**options), {"C": [0.5, 2.0]}, cv=3).fit(X, Y).cv_results_["mean_test_score"]
+
+
+CALLS = {
+    "train": lambda X, **o: libsvmx.train(X[:N], Y[:N], **o).decision_function(X),
+    "probabilities": lambda X, **o: libsvmx.train(X, Y, probability=True, **o).predict_proba(X),
+    "regression": lambda X, **o: libsvmx.train(X, TARGETS, svm_type="epsilon_svr", **o).predict(X),
+    "one_class": lambda X, **o: libsvmx.OneClassSVM(**o).fit(X).decision_function(X),
+    "folds": lambda X, **o: libsvmx.cross_validate(X, Y, 5, seeder="sir", **o).predictions,
+    "leave_one_out": lambda X, **o: libsvmx.leave_one_out(X, Y, **o).predictions,
+    "states": states,
+    "fit_many": lambda X, **o: libsvmx.fit_many(X, Y[:, None], **o)[0].decision_function(X),
+    "path": lambda X, **o: libsvmx.c_path(X, Y, 0.1, 2.0, 3, **o).best_error,
+    "grid": lambda X, **o: libsvmx.grid_search(X, Y, log2c=(0, 1, 1), log2g=(-1, 1, 1), **o).rate,
+    "intervals": lambda X, **o: libsvmx.jackknife_plus(X, TARGETS, X[:5], svm_type="epsilon_svr", **o).lower,
+    "explain": lambda X, **o: libsvmx.explain(libsvmx.train(X, Y, **o), X[:5], X[:20]).values,
+    "low_rank": lambda X, **o: libsvmx.low_rank(X, rank=20, **o).features_of(X),
+    "features": lambda X, **o: libsvmx.train(X, Y, solver="crsvm", rank=20, **o).decision_function(X),
+    "SVC": lambda X, **o: libsvmx.SVC(**o).fit(X, Y).decision_function(X),
+    "kept_rows": kept_rows,
+    "search": searched,
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_gammas_are_those_of_scaled_rows(call):
+    """Each call with an array as gamma does what it does with rows that the caller has scaled."""
+    found, wanted = CALLS[call](X, gamma=GAMMAS), CALLS[call](SCALED, gamma=1.0)
+    for own, other in zip(found, wanted, strict=True) if isinstance(found, tuple) else [(found, wanted)]:
+        np.testing.assert_array_equal(own, other)
+
+
+@pytest.mark.parametrize("estimator", [False, True])
+def test_a_kernel_by_name_is_trained_by_its_name(estimator):
+    kernel = Kernel.named("rbf", gamma=GAMMAS)
+    if estimator:
+        found, wanted = libsvmx.SVC(kernel=kernel).fit(X, Y).to_model(), libsvmx.SVC(gamma=GAMMAS).fit(X, Y).to_model()
+    else:
+        found, wanted = libsvmx.train(X, Y, kernel=kernel), libsvmx.train(X, Y, gamma=GAMMAS)
+    assert found.own_kernel is None and found.param == wanted.param and found.param.gammas == tuple(GAMMAS)
+    np.testing.assert_array_equal(found.decision_function(X), wanted.decision_function(X))
+    assert "times 6 gammas" in repr(found)
+
+
+def test_rows_with_an_index_may_lack_features():
+    model = libsvmx.train(ROWS, Y, gamma=GAMMAS)
+    np.testing.assert_array_equal(model.decision_function(ROWS), libsvmx.train(X, Y, gamma=GAMMAS).decision_function(X))
+    np.testing.assert_array_equal(model.decision_function([{}]), model.decision_function(np.zeros((1, 6))))
+    with pytest.raises(DataError, match="6 gammas, but rows with 7 columns"):
+        model.decision_function([{7: 1.0}])
+    for rows in (X[:, :5], csr_array(X[:, :5])):
+        with pytest.raises(DataError, match="6 gammas, but rows with 5 columns"):
+            libsvmx.train(rows, Y, gamma=GAMMAS)
+
+
+def test_a_feature_with_gamma_0_does_not_count():
+    other = X.copy()
+    other[:, 2] = rng.normal(size=N + M)
+    gammas = np.where(np.arange(6) == 2, 0.0, GAMMAS)
+    model = libsvmx.train(X, Y, gamma=gammas)
+    np.testing.assert_array_equal(model.decision_function(X), model.decision_function(other))
+
+
+def test_models_with_gammas_are_kept(tmp_path):
+    model, fitted = libsvmx.train(X, Y, gamma=GAMMAS), libsvmx.SVC(gamma=GAMMAS).fit(X, Y)
+    for kept in (model, fitted, libsvmx.SVC.from_model(model)):
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(kept)).decision_function(X), kept.decision_function(X))
+    np.testing.assert_allclose(libsvmx.SVC.from_model(model).gamma, GAMMAS)
+    state = libsvmx.train(X, Y, gamma=GAMMAS, keep_state=True)
+    state.save(tmp_path / "state")
+    np.testing.assert_array_equal(libsvmx.State.load(tmp_path / "state").predict(X), state.predict(X))
+    again = libsvmx.State.from_model(X, Y, model)
+    assert again.model.param.gammas == tuple(GAMMAS)
+    assert libsvmx.train(X, Y, Parameter(gamma=GAMMAS), gamma=0.3).param.gammas == ()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda model: libsvmx.save_model("gammas.model", model),
+        lambda model: libsvmx.export(model, "gammas.json"),
+        lambda model: libsvmx.SVMRFE(libsvmx.SVC(gamma=GAMMAS)).fit(X, Y),
+    ],
+)
+def test_where_gamma_must_be_one_number(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParameterError, match="gamma must be one number for"):
+        call(libsvmx.train(X, Y, gamma=GAMMAS))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"gamma": [[1.0], [1.0, 2.0]]}, "gamma must be a number, or one for each feature"),
+        ({"gamma": [1.0] * 5 + [-1.0]}, "finite and >= 0"),
+        ({"gamma": GAMMAS, "kernel": "linear"}, "kernel linear has no gamma"),
+    ],
+)
+def test_gammas_that_are_none(options, says):
+    with pytest.raises(ParameterError, match=says):
+        libsvmx.train(X, Y, **options)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
-"""gamma of a kernel where no number is given: LIBSVM's 0, and scikit-learn's "scale" and "auto"."""
+"""gamma of a kernel: LIBSVM's 0, scikit-learn's "scale" and "auto", and one for each feature."""
 
 from __future__ import annotations
 
 from libsvmx._core.records import replace
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import FloatArray
 
+# Kernels whose argument, |u - v|_1 or (u - v)^2 / (u + v), grows as the features do; others grow as their squares.
+GROWING_AS_FEATURES = (KernelType.LAPLACIAN, KernelType.CHI2)
 VALUES_OF_BLOCK = 2**17  # a megabyte: what is in double at a time
 
 
@@ -20,6 +23,14 @@ def default_gamma(param: Parameter, max_index: int) -> Parameter:
     if param.gamma == 0 and max_index > 0:
         return replace(param, gamma=1.0 / max_index)
     return param
+
+
+def feature_factors(param: Parameter) -> FloatArray:
+    """What features are multiplied by, so that the kernel with one gamma is that with ``gammas``: shape (features,)."""
+    from numpy import array, sqrt
+
+    gammas: FloatArray = array(param.gammas)
+    return gammas if param.kernel_type in GROWING_AS_FEATURES else sqrt(gammas)
 
 
 def gamma_of(gamma: str | float, X: Any) -> float:

@@ -57,7 +57,8 @@ class Model(KeepsPredictors):
     nr_class : int
         Number of classes; 2 in regression and one-class.
     vectors : CsrMatrix
-        Support vectors, grouped by class, n_sv rows.
+        Support vectors, grouped by class, n_sv rows; with a gamma for each feature, multiplied by its root, or by gamma
+        itself (laplacian and chi2).
     coef : buffer of float64, shape ((nr_class - 1) * n_sv,)
     offsets : buffer of float64
         Rho of each function.
@@ -99,6 +100,7 @@ class Model(KeepsPredictors):
         param = self.param
         named = param.kernel_type.keyword if self.own_kernel is None else "own kernel"
         kernel = [named, *(f"{name}={getattr(param, name):g}" for name in param.kernel_type.uses)]
+        kernel += [f"times {len(param.gammas)} gammas"] if param.gammas else []
         classes = "" if self.class_labels is None else f", {self.nr_class} classes"
         return f"<Model {param.svm_type.name.lower()}, {' '.join(kernel)}{classes}, {self.n_sv} support vectors>"
 

@@ -39,7 +39,7 @@ class Parameter:
         Polynomial degree (``-d``).
     gamma : float
         Kernel coefficient (``-g``); 0 stands for 1 / (largest feature index), so trailing columns of zeros do not
-        count; in Python "auto" is 1 / columns.
+        count; in Python "auto" is 1 / columns. An array, one for each feature, becomes ``gammas``, with gamma 1.
     coef0 : float
         Constant of the polynomial and the sigmoid kernel (``-r``).
     cache_size : float
@@ -70,6 +70,8 @@ class Parameter:
         features; 'auto', which starts with smo and switches if that is slow.
     tau : float
         Quantile of quantile regression, 0 < tau < 1 (``--tau``).
+    gammas : tuple of float
+        Factors of gamma, one for each feature, >= 0; a feature with 0 does not count. () where there is one gamma.
 
     Raises
     ------
@@ -97,6 +99,7 @@ class Parameter:
     tau: float = MEDIAN  # the last, so that pickles of before there was one can be read
     # for tests, which force a way to the result by it: no option, and in no file
     policy: KernelPolicy = field(default_factory=usual, compare=False)
+    gammas: tuple[float, ...] = ()
 
     @property
     def _told(self) -> dict[str, Any]:
@@ -107,7 +110,8 @@ class Parameter:
     @property
     def told_fields(self) -> tuple[str, ...]:
         """Fields that options, files and reports have."""
-        return (*FIELDS, "tau") if self.svm_type == SvmType.QUANTILE_SVR else FIELDS
+        tau = ("tau",) if self.svm_type == SvmType.QUANTILE_SVR else ()
+        return (*FIELDS, *tau, *(("gammas",) if self.gammas else ()))
 
     def __repr__(self) -> str:
         return f"Parameter({', '.join(f'{name}={value!r}' for name, value in self._told.items())})"
@@ -116,10 +120,9 @@ class Parameter:
         return list(self._told.values())
 
     def __setstate__(self, state: list[Any]) -> None:
-        policies = [value for value in state if isinstance(value, KernelPolicy)]
-        own = [value for value in state if not isinstance(value, KernelPolicy)]
-        tau, policy = [*own[len(FIELDS) :], MEDIAN][0], [*policies, DEFAULT][0]
-        for known, value in zip(fields(self), [*own[: len(FIELDS)], tau, policy], strict=True):
+        others = {type(value): value for value in state[len(FIELDS) :]}
+        tau, policy, gammas = others.get(float, MEDIAN), others.get(KernelPolicy, DEFAULT), others.get(tuple, ())
+        for known, value in zip(fields(self), [*state[: len(FIELDS)], tau, policy, gammas], strict=True):
             object.__setattr__(self, known.name, value)
 
     def __post_init__(self) -> None:
@@ -128,6 +131,13 @@ class Parameter:
             put(self, "svm_type", _member("svm_type", self.svm_type, SvmType))
         if type(self.kernel_type) is not KernelType:
             put(self, "kernel_type", _member("kernel_type", self.kernel_type, KernelType))
+        if is_several(self.gamma):
+            if "gamma" not in self.kernel_type.uses:
+                raise ParameterError(f"kernel {self.kernel_type.keyword} has no gamma")
+            put(self, "gammas", self.gamma)
+            put(self, "gamma", 1.0)
+        if type(self.gammas) is not tuple or self.gammas:
+            put(self, "gammas", _gammas(self.gammas))
         for name, type_ in CONVERTED.items():
             given: Any = getattr(self, name)
             if type(given) is not type_ or not abs(given) < PLAIN:
@@ -174,6 +184,11 @@ class Parameter:
     def cache_bytes(self) -> float:
         """``cache_size`` in bytes."""
         return self.cache_size * 2**20
+
+    def require_one_gamma(self, what: str) -> None:
+        """Raise ParameterError if each feature has its own gamma, for which ``what`` has no place."""
+        if self.gammas:
+            raise ParameterError(f"gamma must be one number for {what}, which has no place for one of each feature")
 
     def require_finite_cost(self, what: str) -> None:
         """Raise ParameterError if C is infinite; ``what`` cannot be done then."""
@@ -224,7 +239,7 @@ class Parameter:
 
 
 # Fields of all formulations.
-FIELDS = tuple(known.name for known in fields(Parameter) if known.name not in ("tau", "policy"))
+FIELDS = tuple(known.name for known in fields(Parameter) if known.name not in ("tau", "policy", "gammas"))
 PLAIN = 2.0**63  # a number of the right type below it needs no conversion and no look
 # Powers beyond it overflow or vanish for anything but |x| = 1; it also keeps the squaring loop's input an int32.
 MAX_DEGREE = 1_000_000
@@ -275,6 +290,22 @@ def kernel_named(text: str) -> KernelType | None:
     return named.get(text.lower().replace("-", "_"))
 
 
+def is_several(gamma: Any) -> bool:
+    """Whether it is an array or a sequence instead of one number."""
+    return hasattr(gamma, "__len__") and not isinstance(gamma, str | bytes) and getattr(gamma, "shape", None) != ()
+
+
+def _gammas(given: Any) -> tuple[float, ...]:
+    """gamma of each feature. Raises ParameterError."""
+    try:
+        gammas = tuple(map(float, given))
+    except (TypeError, ValueError):
+        gammas = ()
+    if not gammas or not all(0 <= gamma < float("inf") for gamma in gammas):
+        raise ParameterError("gamma must be a number, or one for each feature, finite and >= 0")
+    return gammas
+
+
 def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:
     """Weights of classes, given as pairs or as a mapping. Raises ParameterError."""
     try:
@@ -309,6 +340,8 @@ def changed(param: Parameter, given: Mapping[str, Any]) -> Parameter:
     own = {f.name for f in fields(param)}
     settings = {name: value for name, value in given.items() if name not in own}
     general = {name: value for name, value in given.items() if name in own}
+    if "gamma" in general:
+        general.setdefault("gammas", ())
     taken = [known.name for known in solver.settings()]
     for name in settings:
         if name not in taken:

@@ -20,7 +20,7 @@ from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
 from libsvmx._train import prediction
 from libsvmx._train.folds import DEFAULT_SEED, Rand
-from libsvmx._train.gamma import default_gamma, gamma_of
+from libsvmx._train.gamma import default_gamma, feature_factors, gamma_of
 from libsvmx._train.model import Model, columns_of
 from libsvmx._train.parameter import SCIKIT_LEARN, Parameter, changed, check_threads
 from libsvmx._train.problem import Problem
@@ -366,14 +366,6 @@ def is_symmetric(table: Any) -> bool:
     return all((table[a, b] == table[b, a].T).all() for i, a in enumerate(tiles) for b in tiles[: i + 1])
 
 
-def is_for_each_feature(gamma: Any) -> bool:
-    """Whether it is several numbers instead of one. Raises ParameterError for lists of several lengths."""
-    try:
-        return np.ndim(gamma) > 0
-    except ValueError:
-        raise ParameterError("gamma must be a number, or one for each feature") from None
-
-
 def parameter_of(
     param: Parameter | None, options: Mapping[str, Any], random_state: int | None = None, X: Any = None
 ) -> Parameter:
@@ -384,10 +376,6 @@ def parameter_of(
     if any(callable(options.get(word)) for word in ("kernel", "kernel_type")):
         raise ParameterError(
             "this needs a kernel that libsvmx computes, or kernel values as a precomputed one, not a kernel of your own"
-        )
-    if is_for_each_feature(options.get("gamma", 0.0)):
-        raise ParameterError(
-            "gamma must be one number; a kernel with one for each feature is libsvmx.Kernel.named('rbf', gamma=[...])"
         )
     if X is not None and isinstance(options.get("gamma"), str):
         options = {**options, "gamma": gamma_by_name(options["gamma"], X)}
@@ -506,7 +494,34 @@ def training_rows(X: Any, param: Parameter, borrow: bool) -> CsrMatrix:
     if param.kernel_type == KernelType.PRECOMPUTED:
         return precomputed(X)
     as_it_is = borrow and not (param.solver.needs_features or param.probability)
-    return (borrowed(X) if as_it_is else None) or as_matrix(X)
+    return scaled((borrowed(X) if as_it_is else None) or as_matrix(X), X, param)
+
+
+def scaled(matrix: CsrMatrix, X: Any, param: Parameter, first_index: int | None = None) -> CsrMatrix:
+    """The rows of X, which are in ``matrix``, such that their kernel has one gamma, where it has one for each feature.
+
+    ``first_index``: of training rows, where these are others. Raises DataError unless there are as many gammas as
+    columns.
+    """
+    if not param.gammas:
+        return matrix
+    factors = feature_factors(param)
+    first = matrix.first_index if first_index is None else first_index
+    columns = matrix.n_columns + matrix.first_index - first
+    if columns > len(factors) or (is_table(X) and matrix.n_rows and columns < len(factors)):
+        raise DataError(f"there are {len(factors)} gammas, but rows with {columns} columns")
+    indices = np.asarray((matrix[:1] if matrix.regular else matrix).indices)
+    shape = (matrix.n_rows, len(indices)) if matrix.regular else len(indices)
+    values = np.asarray(matrix.values).reshape(shape) * factors[indices - first]
+    return CsrMatrix(
+        matrix.indptr,
+        indices.data,
+        values.reshape(-1).data,
+        copy=False,
+        n_columns=matrix.n_columns,
+        first_index=matrix.first_index,
+        regular=matrix.regular,
+    )
 
 
 def targets_of(y: Any, n_rows: int) -> Buffer:
@@ -591,7 +606,7 @@ def rows_as(X: Any, param: Parameter, columns: int | None, first_index: int) -> 
     tests = precomputed(X) if given else as_matrix(X)
     if columns is not None and is_table(X) and tests.n_rows:
         check_width(columns_of(tests, param), columns if given else columns + first_index - 1)
-    return tests
+    return scaled(tests, X, param, first_index)
 
 
 def is_table(X: Any) -> bool:

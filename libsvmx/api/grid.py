@@ -113,7 +113,8 @@ def grid_search(
     X, y, param, **options
         As in ``train``.
     log2c, log2g : (begin, end, step) or None
-        Exponents of C and gamma; None keeps C or gamma of ``param``. Your own kernels have no gamma.
+        Exponents of C and gamma; None keeps C or gamma of ``param``. Your own kernels have no gamma; where each
+        feature has its own, this is a factor of all.
     n_folds : int
         Number of folds, 5 by default; ``cv`` is a synonym.
     sample_weight
@@ -156,9 +157,10 @@ def grid_search(
     >>> found.best_C, found.best_gamma, found.best_rate
     (0.5, 0.5, 96.6667)
     """
+    own = any(callable(options.get(word)) for word in ("kernel", "kernel_type"))
     X, known, options = called(X, options)
-    if known is not None:
-        if workers != 1 or dask is not None:
+    if own:
+        if known is not None and (workers != 1 or dask is not None):
             raise ParameterError("a kernel of your own is called in this process: leave out workers= and dask=")
         if log2g is not None and log2g is not G_AXIS:
             raise ParameterError("a kernel of your own has no gamma: leave out log2g=")

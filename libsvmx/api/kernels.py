@@ -29,7 +29,7 @@ from libsvmx.api.kernel_values import (
     n_rows_of,
     values_of,
 )
-from libsvmx.api.own_kernel import Function, as_kernel, diagonal_of, prepared
+from libsvmx.api.own_kernel import Function, Named, as_kernel, diagonal_of, prepared
 from libsvmx.enums import KernelType, SolveStatus
 from libsvmx.exceptions import ParameterError
 
@@ -229,7 +229,7 @@ def raising(source: CalledRows | None, observer: Observer) -> Iterator[None]:
 
 def called(X: Any, options: Mapping[str, Any]) -> tuple[Any, KernelRows | None, dict[str, Any]]:
     """Rows and keywords of a function as it would be given them with a precomputed kernel, where ``kernel`` among them
-    is one of the caller: it and the rows; else None, and all as it is.
+    is one of the caller: it and the rows; else None, and all as it is, but for ``Kernel.named``, which is told by name.
 
     Raises
     ------
@@ -246,6 +246,9 @@ def called(X: Any, options: Mapping[str, Any]) -> tuple[Any, KernelRows | None, 
     for name in ("gamma", "degree", "coef0"):
         if name in options:
             raise ParameterError(f"{name} is for kernels that libsvmx computes: let the kernel itself know it")
+    if isinstance(given, Named):
+        own = ("kernel_type", "degree", "gamma", "coef0", "gammas")
+        return X, None, {**options, **{name: getattr(given.param, name) for name in own}}
     known = KernelRows.of(given, X)
     return known.matrix(), known, {**options, "kernel_type": KernelType.PRECOMPUTED}
 

@@ -20,8 +20,8 @@ from libsvmx._train.model import columns_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx.api.arrays import as_matrix, parameter_of, precomputed, rows_as
-from libsvmx.enums import KernelType, SvmType
+from libsvmx.api.arrays import parameter_of, rows_as, training_rows
+from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
@@ -95,10 +95,6 @@ class LowRankKernel:
         return features_of(self.vectors, self.transform, tests, rows, p.kernel_type, p.degree, p.gamma, p.coef0)
 
 
-def rows_of(X: Any, param: Parameter) -> CsrMatrix:
-    return precomputed(X) if param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
-
-
 def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankKernel:
     """Low-rank factor of the kernel matrix of the rows of X: ``low_rank(X, gamma=0.1, rank=300)``.
 
@@ -142,7 +138,7 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     solver = param.solver
     if not isinstance(solver, CRSVM) or not solver.low_rank:
         raise ParameterError("a low-rank factor needs a rank, or the error that it may have (rank_error)")
-    matrix = rows_of(X, param)
+    matrix = training_rows(X, param, borrow=False)
     problem = Problem(matrix, np.zeros(matrix.n_rows).data)
     param = default_gamma(param, matrix.max_index)
     check_problem(problem, replace(param, svm_type=SvmType.ONE_CLASS, solver=SMO()))  # no labels

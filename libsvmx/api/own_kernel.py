@@ -16,9 +16,8 @@ import numpy as np
 from libsvmx._core.arrays import ramp
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_diagonal
 from libsvmx._train.checks import check_signs
-from libsvmx._train.gamma import with_values
 from libsvmx._train.parameter import Parameter
-from libsvmx.api.arrays import as_matrix, is_for_each_feature, numbers_of
+from libsvmx.api.arrays import as_matrix, scaled
 from libsvmx.api.kernel_values import NamedRows, PartRows, check_finite, chosen_rows, n_rows_of, plain_array, values_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 # Rows whose values with each other are computed for the sake of those with themselves.
 ROWS_OF_DIAGONAL = 16
-# Kernels whose argument, |u - v|_1 or (u - v)^2 / (u + v), grows as the features do; others grow as their squares.
-GROWING_AS_FEATURES = (KernelType.LAPLACIAN, KernelType.CHI2)
 # How gammas are shown: of more than 20 the first and the last three.
 SHOWN: Any = {"max_line_width": 1000, "threshold": 20, "edgeitems": 3, "formatter": {"float": "{:g}".format}}
 
@@ -93,10 +90,7 @@ class Kernel:
         ParameterError
             An unknown kernel, or a gamma that is missing or does not fit.
         """
-        if not is_for_each_feature(gamma):
-            return Named(Parameter(kernel_type=kernel_type, gamma=gamma, degree=degree, coef0=coef0))
-        param = Parameter(kernel_type=kernel_type, gamma=1.0, degree=degree, coef0=coef0)
-        return Named(param, factors_of(gamma, param.kernel_type))
+        return Named(Parameter(kernel_type=kernel_type, gamma=gamma, degree=degree, coef0=coef0))
 
     def __call__(self, A: Any, B: Any) -> Any:
         """K(a, b) of all pairs: real and finite numbers, shape (len(A), len(B)); an array, or what NumPy makes one of.
@@ -163,34 +157,36 @@ class Function(Kernel):
 
 
 class Named(Kernel):
-    """Named(param, factors=None): a kernel of libsvmx's table, whose features are multiplied by factors."""
+    """Named(param): a kernel of libsvmx's table."""
 
-    def __init__(self, param: Parameter, factors: FloatArray | None = None) -> None:
+    def __init__(self, param: Parameter) -> None:
         kind = param.kernel_type
         if kind == KernelType.PRECOMPUTED:
             raise ParameterError("a precomputed kernel has values, not rows: it cannot be a part of another one")
         if "gamma" in kind.uses and not param.gamma > 0:
             raise ParameterError(f"kernel {kind.keyword} needs gamma > 0")
-        self.spec, self.factors = KernelSpec(kind, param.degree, param.gamma, param.coef0), factors
+        self.spec, self.gammas = KernelSpec(kind, param.degree, param.gamma, param.coef0), param.gammas
+
+    @property
+    def param(self) -> Parameter:
+        """Those of a training with this kernel."""
+        own = self.spec
+        return Parameter(
+            kernel_type=KernelType(own.kind), degree=own.degree, gamma=own.gamma, coef0=own.coef0, gammas=self.gammas
+        )
 
     def __repr__(self) -> str:
         """As a search shows it."""
         kind = KernelType(self.spec.kind)
         told = {name: repr(getattr(self.spec, name)) for name in kind.uses}
-        if self.factors is not None:
-            gammas = self.factors if kind in GROWING_AS_FEATURES else self.factors**2
-            told["gamma"] = np.array2string(gammas, separator=", ", **SHOWN)
+        if self.gammas:
+            told["gamma"] = np.array2string(np.array(self.gammas), separator=", ", **SHOWN)
         return f"Kernel.named({', '.join([repr(kind.keyword), *(f'{name}={value}' for name, value in told.items())])})"
 
     def prepare(self, X: Any) -> NamedRows:
         matrix = as_matrix(X)
         check_signs(matrix, ramp(matrix.n_rows), KernelType(self.spec.kind))
-        if self.factors is not None:
-            if matrix.n_columns != len(self.factors):
-                raise DataError(f"there are {len(self.factors)} gammas, but rows with {matrix.n_columns} columns")
-            csr = matrix.tocsr()
-            matrix = as_matrix(with_values(csr, csr.data * self.factors[csr.indices]))
-        return NamedRows(matrix)
+        return NamedRows(scaled(matrix, X, self.param))
 
     def __call__(self, A: NamedRows, B: NamedRows) -> FloatArray:
         return A.columns(B, self.spec)
@@ -200,16 +196,6 @@ class Named(Kernel):
 
     def diagonal(self, X: NamedRows) -> FloatArray:
         return kernel_diagonal(X.matrix, self.spec)
-
-
-def factors_of(gamma: Any, kind: KernelType) -> FloatArray:
-    """What features are multiplied by, so that the kernel with gamma = 1 has these gammas. Raises ParameterError."""
-    gammas = np.array(numbers_of(gamma, "gamma"))
-    if "gamma" not in kind.uses:
-        raise ParameterError(f"kernel {kind.keyword} has no gamma")
-    if gammas.ndim != 1 or not len(gammas) or not np.isfinite(gammas).all() or (gammas < 0).any():
-        raise ParameterError("gamma must be a number, or one for each feature, finite and >= 0")
-    return gammas if kind in GROWING_AS_FEATURES else np.sqrt(gammas)
 
 
 class Combined(Kernel):

@@ -26,6 +26,7 @@ from libsvmx.api.arrays import (
     parameter_of,
     precomputed,
     predict,
+    scaled,
     targets_of,
     tests_of,
     training_rows,
@@ -306,10 +307,10 @@ class State(state.State):
             self._known, values = self._known.only(version.ids).joined(X, version.next_id)
             return precomputed(values, version.next_id + 1)
         if version.table is None or isinstance(X, CsrMatrix):
-            matrix, known = as_matrix(X), version.problem.matrix.n_columns
-            if is_table(X) and matrix.n_rows and matrix.n_columns < known:
-                check_width(matrix.n_columns, known)
-            return matrix
+            matrix, there = as_matrix(X), version.problem.matrix
+            if is_table(X) and matrix.n_rows and matrix.n_columns < there.n_columns:
+                check_width(matrix.n_columns, there.n_columns)
+            return scaled(matrix, X, version.param, there.first_index)
         rows = precomputed(X, version.next_id + 1)
         ever, m = version.next_id, rows.n_rows
         given, known = (columns_of(matrix, version.param) for matrix in (rows, version.problem.matrix))

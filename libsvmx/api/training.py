@@ -90,10 +90,10 @@ def train(
         Parameters of the training; its fields may be given as keywords instead.
     **options
         Fields of ``Parameter``: ``train(X, y, C=10, gamma=0.1)``; kernels and formulations may be names
-        (``kernel_type="linear"``), gamma also "scale" or "auto", as in scikit-learn. With ``solver="auto"``,
-        ``"chunked"`` or ``"irwls"`` the optimum agrees with LIBSVM's to ``eps``, but not bit for bit; ``"crsvm"``
-        trains C-SVC and epsilon-SVR on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with
-        ``low_rank="cholesky", rank=300``.
+        (``kernel_type="linear"``), gamma also "scale" or "auto", as in scikit-learn, or an array, one for each feature.
+        Solvers ``"auto"``, ``"chunked"`` and ``"irwls"`` agree with LIBSVM's optimum to ``eps``, but not bit for bit;
+        ``"crsvm"`` trains C-SVC and epsilon-SVR on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any
+        with ``low_rank="cholesky", rank=300``.
     kernel : callable or Kernel
         Your own kernel: a function of two sets of rows, or a ``libsvmx.Kernel``. It is called for the rows of the
         kernel matrix that the solver needs, once each, and by ``predict`` for values with support vectors; with
@@ -311,6 +311,8 @@ def save_model(path: FilePath, model: Model | Fitted) -> None:
     Raises
     ------
     OSError
+    ParameterError
+        A gamma for each feature, for which a file has no place; pickles keep them.
 
     Examples
     --------

@@ -50,6 +50,7 @@ def model_text(model: Model) -> bytes:
 def model_view(model: Model) -> memoryview:
     """The same as a buffer, without a copy: they may be many."""
     p = model.param
+    p.require_one_gamma("a model file")
     lines = [f"svm_type {SVM_NAMES[p.svm_type]}", f"kernel_type {KERNEL_NAMES[p.kernel_type]}"]
     lines += [f"{name} {_plain(getattr(p, name))}" for name in p.kernel_type.uses]
     lines += [f"nr_class {model.nr_class}", f"total_sv {model.n_sv}"]
@@ -81,6 +82,7 @@ def save_model(path: str, model: Model) -> None:
     Raises
     ------
     OSError
+    ParameterError      a gamma for each feature
     """
     content = model_view(model)
     with atomic_write(path) as file:

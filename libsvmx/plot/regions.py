@@ -123,6 +123,7 @@ def _width(model: Model) -> int:
     kind = model.param.svm_type
     if model.param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("a model with a precomputed kernel has no features to draw it over")
+    model.param.require_one_gamma("a picture")
     if model.vectors.first_index == 0 or model.n_features not in ((1, 2) if kind.is_regression else (2,)):
         few = "one or two features, with indices from 1" if kind.is_regression else "two features, with indices 1 and 2"
         raise ParameterError(f"boundary draws a model of {few}; this one has {model.n_features}")

@@ -23,12 +23,13 @@ from libsvmx._train.folds import Rand
 from libsvmx._train.gamma import gamma_of
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Remark
-from libsvmx._train.parameter import MAX_THREADS, Parameter
+from libsvmx._train.parameter import MAX_THREADS, Parameter, is_several
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.calibration import calibrated
 from libsvmx._train.warm_start import WarmStart
+from libsvmx.api.arrays import scaled
 from libsvmx.api.kernels import KernelRows, raising
-from libsvmx.api.own_kernel import as_kernel
+from libsvmx.api.own_kernel import Named, as_kernel
 from libsvmx.api.warned import offset_warned
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import warn_caller
@@ -98,7 +99,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "kernel": [StrOptions(set(KERNELS)), callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left"), "array-like"],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "shrinking": ["boolean"],
@@ -296,7 +297,25 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
     @property
     def _is_kernel(self) -> bool:
         """Whether rows hold kernel values."""
-        return callable(self.kernel) or self.kernel == "precomputed"
+        return self._is_called or self.kernel == "precomputed"
+
+    @property
+    def _is_called(self) -> bool:
+        """Whether the kernel is one of the caller."""
+        return callable(self.kernel) and not isinstance(self.kernel, Named)
+
+    def _gamma_of(self, rows: Any) -> Any:
+        """gamma of a training on these rows: a number, or one for each feature."""
+        if isinstance(self.kernel, Named):
+            return self.kernel.param.gammas or self.kernel.param.gamma
+        return 0.0 if self._is_kernel else self.gamma if is_several(self.gamma) else gamma_of(self.gamma, rows)
+
+    @property
+    def _kernel_fields(self) -> dict[str, Any]:
+        """What a Parameter has of the kernel, once gamma is known."""
+        own: Any = self.kernel.param if isinstance(self.kernel, Named) else self
+        kind = KernelType.PRECOMPUTED if self._is_kernel else KERNELS[self.kernel] if own is self else own.kernel_type
+        return {"kernel_type": kind, "degree": own.degree, "gamma": self._gamma, "coef0": own.coef0}
 
     @property
     def _threads(self) -> int:
@@ -314,13 +333,13 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         Raises ValueError.
         """
         training_rows = None
-        if callable(self.kernel):
+        if self._is_called:
             check_consistent_length(X, y)
             n, rows, y = _num_samples(X), None, column_or_1d(y, warn=True)
         else:
             rows, y = self._validated(X, y)
             n = rows.shape[0]
-        self._gamma = 0.0 if self._is_kernel else gamma_of(self.gamma, rows)
+        self._gamma = self._gamma_of(rows)
         weights, chosen = weights_of(sample_weight, range(n) if rows is None else rows)
         if weights is not None and chosen is not None and (weights[chosen] == 1).all():
             weights = None  # rows that do not count are as if they had not been given
@@ -332,6 +351,8 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
             matrix = training_rows.matrix(whole=not borrow or self.warm_start)
         else:
             matrix = matrix_of(rows, self._is_kernel, borrow)
+            if is_several(self._gamma):
+                matrix = scaled(matrix, rows, Parameter(**self._kernel_fields))
         if order is not None:  # as scikit-learn's LIBSVM, which sorts the classes
             chosen = order if chosen is None else chosen[order]
         problem = Problem(
@@ -389,13 +410,13 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         if "_fitted" not in self.__dict__:
             check_is_fitted(self)
         fitted = self._fitted
-        if fitted.takes_values != self._is_kernel or (fitted.vectors is not None) != callable(self.kernel):
+        if fitted.takes_values != self._is_kernel or (fitted.vectors is not None) != self._is_called:
             raise ValueError(f"the model was fitted with another kind of kernel than {self.kernel!r}: fit again")
-        if callable(self.kernel):
+        if self._is_called:
             X = KernelRows(as_kernel(self.kernel), fitted.vectors).values(X)
         else:
             X = test_data(self, X, given=self.kernel == "precomputed")
-        return matrix_of(X, self._is_kernel, borrow=self._is_kernel)
+        return scaled(matrix_of(X, self._is_kernel, borrow=self._is_kernel), X, fitted.model.param)
 
     def _targets(self, y: Any, some_left_out: bool) -> tuple[FloatArray, IntArray | None]:
         """Targets of the rows that count, and the order in which they are trained on, None for their own."""
@@ -410,10 +431,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
             own["weights"] = tuple(enumerate(self.class_weight_.tolist()))
         param = Parameter(
             svm_type=self._svm_type,
-            kernel_type=KernelType.PRECOMPUTED if self._is_kernel else KERNELS[self.kernel],
-            degree=self.degree,
-            gamma=self._gamma,
-            coef0=self.coef0,
+            **self._kernel_fields,
             cache_size=self.cache_size,
             eps=self.tol,
             shrinking=bool(self.shrinking),

@@ -241,8 +241,9 @@ class SVC(BaseClassifier):
         Kernel function; docs/kernels.md has further names. A callable returns the kernel matrix of two sets of rows.
     degree : int, default=3
         Degree of the polynomial kernel.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        Kernel coefficient; 'scale' is 1 / (n_features * X.var()), 'auto' is 1 / n_features.
+    gamma : {'scale', 'auto'}, float or array of shape (n_features,), default='scale'
+        Kernel coefficient; 'scale' is 1 / (n_features * X.var()), 'auto' is 1 / n_features; an array has one for each
+        feature.
     coef0 : float, default=0.0
         Constant of the polynomial and the sigmoid kernel.
     shrinking : bool, default=True

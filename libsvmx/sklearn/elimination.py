@@ -256,7 +256,9 @@ def eliminated(
     data = own._training_data(X[train], y[train], weights, False)
     given = data.problem
     rows = train[np.asarray(given.rows)].astype(np.int32)
-    param = replace(own._parameter(), kernel_type=KernelType.PRECOMPUTED, probability=False)
+    param = own._parameter()
+    param.require_one_gamma("features that are left out")
+    param = replace(param, kernel_type=KernelType.PRECOMPUTED, probability=False)
     if not param.solver.may_be_seeded:
         raise ParameterError(
             f"solver {param.solver.name} cannot start from the coefficients before a feature was left out: "

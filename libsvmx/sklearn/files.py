@@ -52,7 +52,7 @@ class LibsvmFiles:
     if TYPE_CHECKING:  # a BaseSVM has them
         classes_: Any
         n_features_in_: int
-        _gamma: float
+        _gamma: Any
 
         support_: Any
 
@@ -213,7 +213,9 @@ class LibsvmFiles:
             **{name: getattr(param, name) for name in param.kernel_type.uses},
             **known,
         )
-        made._gamma = param.gamma
+        made._gamma = np.multiply(param.gamma, param.gammas) if param.gammas else param.gamma
+        if param.gammas:
+            made.set_params(gamma=made._gamma)
         if param.svm_type.is_classification:
             made.set_params(probability=model.has_probability)
             made.classes_, model = with_codes(model, classes)

@@ -19,7 +19,7 @@ from libsvmx._train.limits import limited
 from libsvmx._train.model import pair_place
 from libsvmx._train.updating.left_out import values_left_out
 from libsvmx._train.validation.leave_one_out import leave_one_out
-from libsvmx.api.arrays import as_matrix, precomputed
+from libsvmx.api.arrays import as_matrix, precomputed, scaled
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import StoppedEarly, warn_caller
 from libsvmx.io.transcript import update
@@ -224,7 +224,10 @@ class Updating:
                 check_classification_targets(given)
             weights = joining_weights(sample_weight, rows)
             targets, labels = (np.array(given, dtype=np.float64), None) if kept.labels is None else kept.codes(given)
-            matrix = matrix_of(rows, False) if first is None else precomputed(rows, first + 1)
+            if first is None:
+                matrix = scaled(matrix_of(rows, False), rows, now._fitted.model.param)
+            else:
+                matrix = precomputed(rows, first + 1)
             self._change(kept, matrix, targets, labels, [], weights)
 
         self._in_turn("partial_fit", joined)

@@ -67,12 +67,15 @@ def completed(param: Parameter, model: Model, given: Collection[str] = ()) -> Pa
         if asked and not isclose(value, own, rel_tol=1e-12):
             words = [v.name if isinstance(v, SvmType | KernelType) else f"{v:.17g}" for v in (value, own)]
             raise ParameterError(f"{name} is given as {words[0]}, but the model has {words[1]}")
+    if "gamma" in given and param.gammas != kept.gammas:
+        raise ParameterError("gamma of each feature is not that of the model")
     return replace(
         param,
         svm_type=kept.svm_type,
         kernel_type=kept.kernel_type,
         degree=kept.degree,
         gamma=kept.gamma,
+        gammas=kept.gammas,
         coef0=kept.coef0,
     )
 
