@@ -59,6 +59,9 @@ class ChoicePolicy:
     late_checks : steps                   SMO is too slow if, at the rate so far, the gap needs more than
         ``max_steps_left`` more steps, and more than ``max_total_steps_left`` over all variables
     max_steps_per_variable : float        SMO ends after this many
+    trial_steps_per_variable : float      pairs of classes of at most ``trial_rows`` rows are first solved by SMO in a
+        queue; what has not ended after these steps starts again, outside it
+    trial_rows : int
     smo_alone : float                     up to this (largest bound) x (largest kernel value), only the last check
     linear_smo_alone : float              the same x rows, with a linear kernel and up to ``few_rows`` rows: SMO is
         about as fast as crsvm there, and faster in a queue
@@ -82,6 +85,8 @@ class ChoicePolicy:
     max_steps_left: float = 24
     max_total_steps_left: float = 30_000
     max_steps_per_variable: float = 200
+    trial_steps_per_variable: float = 2.0
+    trial_rows: int = 1600
     smo_alone: float = 100.0
     linear_smo_alone: float = 5e4
     wide_smo_alone: float = 1e8
@@ -114,6 +119,11 @@ class Auto(Solver):
         if n_rows > policy.few_rows:
             return 0.0
         return (policy.wide_smo_alone if n_features > n_rows else policy.linear_smo_alone) / max(n_rows, 1)
+
+    def trial_steps(self, kernel_type: KernelType, n_rows: int) -> int:
+        if kernel_type == KernelType.LINEAR or n_rows > self.policy.trial_rows:  # crsvm needs no kernel values
+            return 0
+        return int(self.policy.trial_steps_per_variable * max(n_rows, self.policy.min_variables))
 
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int

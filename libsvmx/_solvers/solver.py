@@ -194,6 +194,10 @@ class Solver:
         ``n_features``: that occur, of a linear kernel."""
         return 0.0
 
+    def trial_steps(self, kernel_type: KernelType, n_rows: int) -> int:
+        """Steps after which SMO, in a queue, leaves a problem of ``n_rows`` rows to this solver; 0: no queue."""
+        return 0
+
     @classmethod
     def settings(cls) -> tuple[Setting, ...]:
         """What it can be told."""

@@ -9,6 +9,7 @@ from math import inf
 from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.matrix import count_nonzeros
 from libsvmx._core.process import ThreadPool
+from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._train.limits import control_of
@@ -125,11 +126,18 @@ class KernelProvider:
         return self.whole
 
     def queue(
-        self, param: Parameter, observer: Observer, n_solves: int, weighted: bool, predicted_often: bool = False
+        self,
+        param: Parameter,
+        observer: Observer,
+        n_solves: int,
+        weighted: bool,
+        predicted_often: bool = False,
+        trial: bool = False,
     ) -> SolveQueue | None:
         """An empty queue for n solves, if their kernel values fit and the solver is one that a queue has; else None.
 
         ``weighted``: the solves use the sample weights. ``predicted_often``: each row is held out several times.
+        ``trial``: solves that SMO may not end well are queued, too, each for ``max_iter`` steps of ``queue.param``.
         """
         problem, policy = self.request[0], self.policy
         n_bytes, room = 4.0 * len(problem) ** 2, policy.memory_share * self.budget_bytes
@@ -144,7 +152,11 @@ class KernelProvider:
             largest = max((self.whole or self.make_whole()).diagonal, default=0.0) if most else inf
             weight = 1.0 if problem.sample_weight is None else max(problem.sample_weight, default=0.0)
             if largest * max(param.costs, default=1.0) * weight > most:
-                return None
+                has_trial = trial and param.max_iter <= 0
+                steps = param.solver.trial_steps(param.kernel_type, self.most_rows()) if has_trial else 0
+                if not steps:
+                    return None
+                param = replace(param, max_iter=steps)
         kernel_values: KernelValues | None
         if few or n_bytes > policy.max_gram_bytes or (self.gram is None and n_bytes + slots > room):
             kernel_values = self.values_by_class(param, observer)

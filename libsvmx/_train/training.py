@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from libsvmx._train.drawn_folds import Fold, Folds
     from libsvmx._train.folds import Rand
     from libsvmx._train.observer import Observer
+    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.seeded_inner_folds import SeededDual, SeededInnerFolds
     from libsvmx._train.warm_start import WarmStart
@@ -228,8 +229,10 @@ def train_classifier(
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     classes, weighted = (labels, start, order), problem.sample_weight is not None
     in_queue = warm is None and (inner is None or inner.in_queue)
-    queue = kernels.queue(param, observer, solves_of(k, param.probability), weighted) if in_queue else None
-    if queue:
+    trial = inner is None and not param.probability and 1 < k * (k - 1) // 2 <= param.policy.pairs_in_queue
+    n = solves_of(k, param.probability)
+    queue = kernels.queue(param, observer, n, weighted, trial=trial) if in_queue else None
+    if queue and queue.param.max_iter == param.max_iter:
         from libsvmx._train.queue.pairs_at_once import solved_pairs
 
         drawn_by, scheme = rand if param.probability else None, ""
@@ -239,7 +242,7 @@ def train_classifier(
             queue.seed_by(inner.seeder)
         pairs = solved_pairs(queue, kernels.members(problem), classes, costs, drawn_by, observer, scheme)
     else:
-        pairs = pairs_side_by_side(problem, param, classes, costs, rand, observer, kernels, warm, inner)
+        pairs = pairs_side_by_side(problem, param, classes, costs, rand, observer, kernels, warm, inner, queue)
     return classifier_of(problem, param, classes, pairs, observer, kernels.feature_map)
 
 
@@ -253,10 +256,19 @@ def pairs_side_by_side(
     kernels: KernelProvider,
     warm: WarmStart | None,
     inner: SeededInnerFolds | None,
+    trial: SolveQueue | None = None,
 ) -> Pairs:
     """The solves of a classifier without a queue: for each pair the inner folds of its sigmoid, then its own solve;
-    with ``inner`` first the own solves of all pairs, from which the inner folds start."""
+    with ``inner`` first the own solves of all pairs, from which the inner folds start. ``trial``: a queue that solves
+    the easy pairs; the others are solved as without it."""
     labels, start, order = classes
+    if trial:
+        from libsvmx._train.queue.pairs_at_once import QueuedPairs
+
+        queued = QueuedPairs(trial, kernels.members(problem), classes, costs, None)
+        trial.run(thread_count(param.threads))
+        if trial.all_went_well(queued.own[0], queued.own[-1]):
+            return queued.collect(observer)
     pairs = list(combinations(range(len(labels)), 2))
     sizes = [start[i + 1] - start[i] + start[j + 1] - start[j] for i, j in pairs]
     drawn = [folds.plain_folds(size, INNER_FOLDS, rand) for size in sizes] if param.probability else []
@@ -278,6 +290,8 @@ def pairs_side_by_side(
             return None
 
     def own_solve(k: int, own: Parameter, observer: Observer) -> tuple[Recovered, bool]:
+        if trial and trial.went_well(k):
+            return Recovered(trial.coefficients(k), trial.tell(k, observer)), True
         i, j = pairs[k]
         pair, stopped = pair_problem(problem, order, start, i, j), limits.look(observer)
         if stopped and k and param.svm_type == SvmType.C_SVC:

@@ -380,7 +380,8 @@ def test_large_bounds_by_weights_are_no_queue(weights):
 @pytest.mark.parametrize("kernel_type", ["rbf", "linear", "polynomial"])
 def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type):
     """With so few steps any problem that may be handed over is."""
-    solver = Auto(ChoicePolicy(min_variables=1000, checks=((0.005, 0.0),), late_checks=(0.005,), linear_checks=(1e-4,)))
+    checks = {"checks": ((0.005, 0.0),), "late_checks": (0.005,), "linear_checks": (1e-4,)}
+    solver = Auto(ChoicePolicy(min_variables=1000, trial_rows=0, **checks))
     options = {"kernel_type": kernel_type, "eps": 1e-5, "coef0": 1.0}
     found = set()
     for C in (0.1, 20.0, 1000.0):
@@ -388,6 +389,25 @@ def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type):
         assert chosen(models[0]) == chosen(models[1])
         found.update(chosen(models[0]))
     assert any(", " in name for name in found)
+
+
+def test_pairs_that_need_few_steps_are_solved_in_a_queue_at_any_cost():
+    """Those that need more start again outside it, and nothing depends on the number of threads."""
+    options = {"gamma": 1.0, "C": 1e3, "eps": 1e-7}
+    policies = [
+        ChoicePolicy(trial_rows=0, checks=((0.0001, 0.0),)),  # SMO ends early
+        ChoicePolicy(min_variables=1, trial_steps_per_variable=1.0, checks=((0.0001, 0.0),)),
+        ChoicePolicy(),
+    ]
+    outside, some, all_of_them = (
+        [libsvmx.train(IRIS, SPECIES, solver=Auto(policy), threads=n, **options) for n in (1, 3)] for policy in policies
+    )
+    assert all(", " in name for name in chosen(outside[0]))
+    assert len(set(chosen(some[0]))) == 2
+    assert set(chosen(all_of_them[0])) == {"smo"}
+    for model, again in (outside, some, all_of_them):
+        np.testing.assert_allclose(model.decision_function(IRIS), outside[0].decision_function(IRIS), atol=1e-3)
+        np.testing.assert_array_equal(model.sv_coef, again.sv_coef)
 
 
 @pytest.mark.parametrize(("rows", "C", "names"), [(1400, 0.1, {"smo"}), (1400, 100, {"smo, crsvm"})])
