@@ -37,13 +37,13 @@ cdef class SharedRows(KernelValues):
     cdef svmx_piece *piece          # see ``piece_of``
     cdef ThreadPool alone
     cdef Slab own_slab              # pieces of ``keep_own``
-    # memory of the others, filled from the front by whoever has the lock
+    # memory of the other pieces, filled from the front under the lock
     cdef svmx_lock lock
     cdef bint locks
     cdef float **slabs
-    cdef Py_ssize_t n_slabs         # that there may be
+    cdef Py_ssize_t n_slabs         # at most
     cdef Py_ssize_t slab_bytes
-    cdef Py_ssize_t filling         # slab in use, n_slabs if there is no room left
+    cdef Py_ssize_t filling         # slab in use, n_slabs if full
     cdef int64_t filled             # bytes of it
     cdef svmx_piece *piece_of(self, int32_t row, int32_t segment) noexcept nogil
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil
@@ -62,10 +62,10 @@ cdef class SharedKernel(Kernel):
 cdef class SharedTargets(Targets):
     cdef SharedRows shared
     cdef const int32_t[::1] origin  # of the rows of the kernel
-    cdef int32_t[::1] segments      # that have targets
+    cdef int32_t[::1] segments      # segments with targets
     cdef list own                   # the targets of these
     cdef void **target              # the same
-    cdef float[::1] scratch         # that of the kernel, or of the thread
+    cdef float[::1] scratch         # of the kernel, or of the thread
     cdef int32_t[::1] place         # of a target in the pieces of these segments, one after the other
     cdef Py_ssize_t width           # of these
     cdef int lay_out(self, members) except -1
@@ -74,12 +74,12 @@ cdef class SharedTargets(Targets):
 
 
 cdef class PairValues(KernelValues):
-    cdef SharedRows shared          # keeps what these are:
+    cdef SharedRows shared          # owns ``start`` and ``class_of``
     cdef const int64_t *start
     cdef const int32_t *class_of
     cdef Slab slab
-    cdef float *values              # (rows of two classes, stride), of ``slab``, in the order in which they are asked for
-    cdef int32_t[::1] slot_of       # of each place, -1 if its row was not asked for
+    cdef float *values              # (rows of two classes, stride), in ``slab``, in the order of use
+    cdef int32_t[::1] slot_of       # of each place, -1: row not computed
     cdef int32_t n_slots
     cdef Py_ssize_t stride
     cdef int32_t a                  # the classes, a < b
@@ -93,20 +93,20 @@ cdef class GramRows(KernelRows):
     cdef KernelValues values
     cdef int32_t[::1] member        # place in ``values`` of each row of the part
     cdef Py_ssize_t n_rows          # of the part
-    cdef int32_t[::1] run           # first of each stretch of them whose places in ``values`` follow each other
+    cdef int32_t[::1] run           # first row of each run of consecutive places
     cdef Py_ssize_t n_runs
     cdef Slab slab
-    cdef float *slots               # (rows of the part, stride), of ``slab``, in the order in which they are asked for
+    cdef float *slots               # (rows of the part, stride), in ``slab``, in the order of use
     cdef int32_t[::1] slot_of       # of each row of the part; see ``synced``
     cdef int32_t n_slots
     cdef Py_ssize_t stride
-    cdef int64_t[::1] synced        # swaps that the slot of a row has seen, -1 if it has none
+    cdef int64_t[::1] synced        # swaps applied to the slot of a row, -1: no slot
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil
     cdef void copy(self, const float *row, float *values) noexcept nogil
 
 
 cdef enum:
-    FEW_ROWS = 4    # are computed one by one: to lay out all for more takes as long as four or five of them
+    FEW_ROWS = 4    # computed one by one: a layout of all rows costs as much as four or five
 
 
 cdef class DoubleRows:
@@ -115,15 +115,15 @@ cdef class DoubleRows:
     cdef readonly Py_ssize_t n
     cdef readonly int64_t rows_computed
     cdef double budget_bytes
-    cdef Py_ssize_t room            # values that a slot holds
+    cdef Py_ssize_t room            # values per slot
     cdef double **slots
     cdef Py_ssize_t n_slots
     cdef Py_ssize_t room_for_slots
-    cdef double *spare              # a row that there is no slot for
+    cdef double *spare              # a row without a slot
     cdef double *unordered          # a row in the order of the targets
     cdef int32_t[::1] target        # of a row; unless ``in_order``
     cdef bint in_order
-    cdef Py_ssize_t n_alone         # rows computed since ``bind``; one more than FEW_ROWS for all that come after these
+    cdef Py_ssize_t n_alone         # rows computed since ``bind``, at most FEW_ROWS + 1
     cdef int64_t clock
     cdef int32_t[::1] slot_of       # by row, -1: not kept
     cdef int32_t[::1] pins          # by row
@@ -131,21 +131,21 @@ cdef class DoubleRows:
     cdef int64_t[::1] last_use      # by slot
     cdef int32_t[::1] empty         # slots without a row
     cdef Py_ssize_t n_empty
-    cdef int64_t cuts[2]            # the clock at the last two
+    cdef int64_t cuts[2]            # ``clock`` at the last two moves
     cdef int bind(self, Kernel kernel) except -1
     cdef void release_kernel(self) noexcept
     cdef void place_column(self, Py_ssize_t a, Py_ssize_t n, const int32_t *rows, const double *values) noexcept nogil
     cdef const double *kept(self, int32_t p) noexcept nogil
     cdef const double *row(self, int32_t p) except NULL nogil
-    cdef const double *glance(self, int32_t p) except NULL nogil
+    cdef const double *peek(self, int32_t p) except NULL nogil
     cdef int compute(self, int32_t p, double *out) except -1 nogil
     cdef void swap(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil
     cdef void pin(self, int32_t p) noexcept nogil
     cdef void unpin(self, int32_t p) noexcept nogil
-    cdef void give_up(self) noexcept nogil
+    cdef void free_unpinned(self) noexcept nogil
     cdef void release(self, int32_t s) noexcept nogil
     cdef int32_t free_slot(self) except -2 nogil
-    cdef int longer_lists(self, Py_ssize_t room) except -1
+    cdef int grow_slots(self, Py_ssize_t room) except -1
     cdef void cut(self, Py_ssize_t n) noexcept nogil
     cdef void move(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil
     cdef int make_room(self, Py_ssize_t n) except -1

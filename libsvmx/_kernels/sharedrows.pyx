@@ -1,21 +1,15 @@
-"""Kernel rows that several solves share: folds, pairs of classes, values of C.
+"""Kernel rows shared by several solves: folds, pairs of classes, values of C.
 
-Solves over parts of the same rows ask for the same values. Where these are expensive, K(i, .) is kept in pieces
-(row i, segment) over all rows of a segment, and a part gathers its values from them; segments are classes,
-so that the pairs (a, b) and (a, c) share K(a, a). A gather costs about half a nanosecond a value: values
-that are as cheap as that are better computed for each part alone, in its own order.
+Expensive values K(i, .) are kept in pieces (row i, segment) over all rows of a segment, from which solves over parts of the
+rows gather theirs. Segments are classes, so that the pairs (a, b) and (a, c) share K(a, a). A gather costs about 0.5 ns per
+value; cheaper values are computed for each part. Pieces are never evicted: fold after fold reads all rows in turn, the worst
+case of a cache of the latest ones. A piece is computed by the first thread that needs it; another thread that needs it
+meanwhile computes it for itself, which is rare.
 
-Pieces stay for good: solves come round, fold after fold, and a store of the latest rows would always just
-have lost those that are wanted next.
+For a queue of many small solves, the pieces of rows with their own segment are computed first, in separate memory: of a
+single segment the Gram matrix, of classes what pairs of classes share. GramRows are the rows of its solves.
 
-Solves in several threads share them, too. A piece is computed by the first thread that asks for it; one that asks
-meanwhile computes it for itself, which is rare, since solves ask for rows in orders of their own.
-
-For a queue of many small solves the pieces of rows with their own segment are all computed at first, with memory of their
-own: those of a single segment are all values, the Gram matrix; those of classes are what pairs of classes have in common.
-GramRows are the rows of its solves, one after the other.
-
-DoubleRows are of one solve, or one path, alone: in double, over rows that come and go.
+DoubleRows, in double, belong to one solve or path whose rows join and leave.
 """
 
 from itertools import pairwise
@@ -40,20 +34,19 @@ from libsvmx._core.buffers import filled, zeros
 from libsvmx._kernels.kernel_matrix import check_members
 
 
-# ---- Kernel values that many solves ask for ----------------------------------------------------------
+# ---- Kernel values shared by many solves -------------------------------------------------------------
 #
-# Pairs of classes, folds and inner folds of probability estimates ask for the same values over and over. Where all of them
-# fit, they are computed once, by all threads, and each solve gathers the rows it asks for. Nothing here makes a Python object
-# while solves go on, so that one can be begun every few microseconds.
+# If all values fit, they are computed once, by all threads, and each solve (pair of classes, fold, inner fold of probability
+# estimates) gathers its rows. No Python object is made during the solves, so that one can begin every few microseconds.
 
 # Gathering a value, in nanoseconds.
 cdef double GATHER_NS = 0.5
-# Values of a square that are copied across before its owner is asked again, and rows of one that one thread copies.
-cdef Py_ssize_t COPIED_AT_ONCE = 1 << 16, SHORT = 256
+# Values of a square that are mirrored between two checks for a stop, and rows of a square that one thread mirrors alone.
+cdef Py_ssize_t MIRRORED_AT_ONCE = 1 << 16, SHORT = 256
 
 
 cdef class Slab:
-    """Slab(n, what): memory for n floats, kept for the next one when it is let go. MemoryError says ``what``."""
+    """Slab(n, what): memory for n floats, reused by the next one when freed. ``what``: text of MemoryError."""
 
     def __cinit__(self, Py_ssize_t n, what):
         self.bytes = max(n, 1) * sizeof(float)
@@ -68,10 +61,10 @@ cdef class Slab:
 cdef class KernelValues:
     """Base: K(i, j) of the n rows of ``kernel``, from which rows of parts are gathered; SharedRows and PairValues.
 
-    ``of_thread()``: what a thread uses of it, to itself.
-    ``begin(first, last)``: the rows to come are of the classes of these two.
-    ``place_of(row)``: where a row stands among the columns, and ``at(place)``: K of a row with all columns.
-    ``group_of(first, last)``, if it ``has_groups``: the same number for parts that had better come one after the other.
+    ``of_thread()``: the object for one thread.
+    ``begin(first, last)``: the next rows are of the classes of these two.
+    ``place_of(row)``: column of a row; ``at(place)``: its values with all columns.
+    ``group_of(first, last)``, if it ``has_groups``: equal for parts that should be solved consecutively.
     """
 
     def of_thread(self):
@@ -91,29 +84,29 @@ cdef class KernelValues:
 
 
 cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, asking) except -1:
-    """K(i, j) of the targets with each other, which are the rows of their kernel from ``first`` on, into (n, n) floats.
+    """K(i, j) of the targets with each other, the kernel's rows from ``first`` on, into ``values`` (n, n).
 
-    For j <= i they are computed, K(j, i) is a copy; of rows kept as bits, to copy takes longer.
+    The lower triangle is computed, and mirrored, except for rows kept as bits, where mirroring is slower.
     """
     cdef float *out[SVMX_SOURCES]
     cdef int32_t rows[SVMX_SOURCES]
     cdef Py_ssize_t i, n = targets.n
     cdef int s, count
-    cdef bint copied = not targets.kernel.binary
+    cdef bint mirrored = not targets.kernel.binary
     for i in range(0, n, SVMX_SOURCES):
         count = <int>min(<Py_ssize_t>SVMX_SOURCES, n - i)
         for s in range(count):
             rows[s], out[s] = <int32_t>(first + i + s), values + (i + s) * n
         with nogil:
-            targets.kernel.values_computed += targets.fill_rows(rows, count, i + count if copied else n, out, pool, LONG_NS)
-        asking.ask(4 * count * (i + count if copied else n))
-    return copy_across(values, n, pool, asking) if copied else 0
+            targets.kernel.values_computed += targets.fill_rows(rows, count, i + count if mirrored else n, out, pool, LONG_NS)
+        asking.ask(4 * count * (i + count if mirrored else n))
+    return mirror(values, n, pool, asking) if mirrored else 0
 
 
-cdef int copy_across(float *values, Py_ssize_t n, ThreadPool pool, asking) except -1:
-    """The upper triangle of (n, n) floats, from the lower."""
+cdef int mirror(float *values, Py_ssize_t n, ThreadPool pool, asking) except -1:
+    """Mirror the lower triangle of (n, n) floats."""
     cdef Square square
-    cdef Py_ssize_t blocks = max(<Py_ssize_t>1, COPIED_AT_ONCE // max(n, 1) // SVMX_SOURCES), first, block, k
+    cdef Py_ssize_t blocks = max(<Py_ssize_t>1, MIRRORED_AT_ONCE // max(n, 1) // SVMX_SOURCES), first, block, k
     square.values, square.n = values, n
     for first in range(0, n, blocks * SVMX_SOURCES):
         square.first = first
@@ -121,9 +114,9 @@ cdef int copy_across(float *values, Py_ssize_t n, ThreadPool pool, asking) excep
         with nogil:
             if n <= SHORT:
                 for block in range(k):
-                    _copy_block(&square, block)
+                    _mirror_block(&square, block)
             else:
-                pool.run(_copy_block, &square, k)
+                pool.run(_mirror_block, &square, k)
         asking.ask(k * SVMX_SOURCES * n)
     return 0
 
@@ -134,8 +127,8 @@ cdef struct Square:
     Py_ssize_t first
 
 
-cdef void _copy_block(void *context, int64_t part) noexcept nogil:
-    """SVMX_SOURCES rows of the upper triangle, from ``first`` on."""
+cdef void _mirror_block(void *context, int64_t part) noexcept nogil:
+    """Mirror SVMX_SOURCES rows."""
     cdef Square *square = <Square *>context
     cdef Py_ssize_t i, j, begin = square.first + part * SVMX_SOURCES, n = square.n, end = min(begin + SVMX_SOURCES, n)
     cdef float *values = square.values
@@ -149,21 +142,21 @@ cdef void _copy_block(void *context, int64_t part) noexcept nogil:
 cdef class SharedRows(KernelValues):
     """SharedRows(kernel, budget_bytes=0.0, starts=None, across=True): rows of ``kernel``, for solves over parts of it.
 
-    Several threads may use them, each by parts of its own. As KernelValues they are all values, once ``keep_own`` has
-    computed them, of a single segment; of several ones, those of two at a time, for each thread.
+    Several threads may use them, each through its own parts. As KernelValues they are all values of a single segment, once
+    ``keep_own`` has computed them; of several segments, those of two at a time, per thread.
 
     Parameters
     ----------
-    kernel : Kernel               not a given one, which may differ from its transpose
-    budget_bytes : float          for pieces; those that do not fit are computed whenever they are asked for
-    starts : list of int          first row of each segment, and the end; a single segment by default
-    across : bool                 whether to keep pieces of rows with segments other than their own
+    kernel : Kernel               not precomputed (may be asymmetric)
+    budget_bytes : float          for pieces; others are computed at each use
+    starts : list of int          first row of each segment, and the end; None: a single segment
+    across : bool                 keep pieces of rows with other segments, too
 
     Attributes
     ----------
-    held_bytes, most_bytes : float      memory that pieces and their table take, and may take, but for those of ``keep_own``
+    held_bytes, most_bytes : float      present and largest memory of pieces and their table, without ``keep_own``
     values_computed : int
-    for_threads : bool          rows of wide sparse data are computed in memory that threads would share: False
+    for_threads : bool          False for wide sparse data, which are computed in memory that threads would share
     """
 
     def __cinit__(self, Kernel kernel, double budget_bytes=0.0, starts=None, bint across=True):
@@ -200,7 +193,7 @@ cdef class SharedRows(KernelValues):
         self.n_slabs = <Py_ssize_t>min(budget_bytes / max(self.slab_bytes, 1), <double>n_pieces)  # each holds a piece
         if needed <= self.slab_bytes:
             self.n_slabs = min(self.n_slabs, 1)
-        elif longest < self.slab_bytes:  # less than a piece is lost at the end of a slab
+        elif longest < self.slab_bytes:  # each slab wastes less than a piece at its end
             self.n_slabs = min(self.n_slabs, <Py_ssize_t>(needed / (self.slab_bytes - longest)) + 1)
         self.most_bytes = self.held_bytes + <double>self.n_slabs * self.slab_bytes
         self.slabs = <float **>calloc(self.n_slabs + 1, sizeof(float *))
@@ -219,10 +212,10 @@ cdef class SharedRows(KernelValues):
             svmx_lock_end(&self.lock)
 
     def part(self, members):
-        """The kernel of the rows ``members``, a buffer of int32 that is kept: a SharedKernel."""
+        """The SharedKernel of the rows ``members``, a buffer of int32 (kept)."""
         cdef Kernel whole = self.kernel
         if not self.targets:
-            raise ValueError("all values are there: solves read them by a queue")
+            raise ValueError("all values are computed: solves read them by a queue")
         check_members(members, whole.n)
         cdef SharedKernel part = SharedKernel(whole.matrix, take_int32(whole.rows, members), whole.kind, whole.degree,
                                               whole.gamma, whole.coef0, whole, members)
@@ -232,15 +225,15 @@ cdef class SharedRows(KernelValues):
 
     @property
     def block_ns(self):
-        """Nanoseconds that a value takes to compute in a block: an estimate by counts."""
+        """Estimated nanoseconds of a value in a block."""
         return max((<Targets>targets).block_ns for targets in self.targets)
 
     # ---- all values at once --------------------------------------------------------------------
 
     def keep_own(self, ThreadPool pool, asking):
-        """Compute all pieces of rows with their own segment, by all threads of ``pool``; ``asking`` is told of the work.
+        """Compute all pieces of rows with their own segment, by all threads of ``pool``; ``asking`` counts the work.
 
-        Nobody may have asked for any of them. With a single segment nothing is left to compute, and no part is made.
+        Before any use of them. With a single segment, ``part`` is not possible afterwards.
         """
         cdef Py_ssize_t s, i
         cdef float *values
@@ -252,16 +245,16 @@ cdef class SharedRows(KernelValues):
                 svmx_publish_piece(self.piece_of(<int32_t>i, <int32_t>s), values)
                 values += self.starts[s + 1] - self.starts[s]
         if self.k == 1:
-            self.targets, self.target[0] = [], NULL  # which have a copy of the data
+            self.targets, self.target[0] = [], NULL  # frees their copy of the data
 
     @property
     def own_bytes(self):
-        """Memory that ``keep_own`` takes."""
+        """Memory of ``keep_own``."""
         return sum(4 * (end - begin) ** 2 for begin, end in pairwise(self.starts))
 
     @property
     def thread_bytes(self):
-        """Memory that each thread takes for the values of two segments."""
+        """Memory per thread for the values of two segments."""
         return bytes_of_pair(list(self.starts))
 
     def of_thread(self):
@@ -277,13 +270,13 @@ cdef class SharedRows(KernelValues):
     # ---- pieces --------------------------------------------------------------------------------
 
     cdef svmx_piece *piece_of(self, int32_t row, int32_t segment) noexcept nogil:
-        """NULL: it is one that is not kept."""
+        """NULL for a piece that is not kept."""
         if self.across:
             return &self.piece[row * self.k + segment]
         return &self.piece[row] if self.segment_of[row] == segment else NULL
 
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil:
-        """Memory for a piece, NULL if there is no more."""
+        """Memory for a piece, or NULL."""
         cdef float *room = NULL
         svmx_take_lock(&self.lock)
         if self.filling < self.n_slabs and self.slabs[self.filling] != NULL and self.filled + bytes > self.slab_bytes:
@@ -303,9 +296,9 @@ cdef class SharedRows(KernelValues):
 
     cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, Targets targets, const float **pieces,
                        float *spare, Py_ssize_t stride, ThreadPool pool, double expected_ns) noexcept nogil:
-        """Pieces of up to SVMX_SOURCES rows with a segment, of the ``targets``; returns how many values were computed.
+        """Pieces of up to SVMX_SOURCES rows with a segment, by its ``targets``; returns the number of values computed.
 
-        One that is not kept is computed to ``spare`` + its place among ``rows`` * ``stride``.
+        Piece r, if not kept, is computed into ``spare`` + r * ``stride``.
         """
         cdef int32_t todo[SVMX_SOURCES]
         cdef float *out[SVMX_SOURCES]
@@ -343,7 +336,7 @@ cdef class SharedRows(KernelValues):
 
 
 cdef class SharedKernel(Kernel):
-    """Kernel of a part of the rows of a SharedRows, whose values it asks for; see SharedRows.part."""
+    """Kernel of a part of the rows of a SharedRows, which has the values; see SharedRows.part."""
 
     def part(self, members):
         check_members(members, self.n)
@@ -353,14 +346,14 @@ cdef class SharedKernel(Kernel):
         return SharedTargets(self, members)
 
     cdef Targets own_targets(self, Py_ssize_t segment):
-        """Those of a segment, with what a thread has of its own."""
+        """Targets of a segment for this thread."""
         if segment not in self.own:
             self.own[segment] = (<Targets>self.shared.targets[segment]).of_thread()
         return self.own[segment]
 
 
 cdef class SharedTargets(Targets):
-    """Values gathered from shared pieces, which are computed where they are missing."""
+    """Values gathered from shared pieces, which are computed if missing."""
 
     def __cinit__(self, SharedKernel kernel, members, SharedTargets like=None):
         cdef Py_ssize_t t
@@ -387,7 +380,7 @@ cdef class SharedTargets(Targets):
         return SharedTargets(self.kernel, None, self)
 
     cdef int lay_out(self, members) except -1:
-        """Where each target stands in the pieces of a row."""
+        """Set the place of each target in the pieces of a row."""
         cdef const int32_t[::1] chosen = members
         cdef SharedRows shared = self.shared
         cdef Py_ssize_t t
@@ -434,7 +427,7 @@ cdef class SharedTargets(Targets):
 
     cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out, ThreadPool pool,
                         double expected_ns) noexcept nogil:
-        """Targets [begin, end) of up to SVMX_SOURCES rows; returns how many values were computed for them."""
+        """Targets [begin, end) of up to SVMX_SOURCES rows; returns the number of values computed for them."""
         cdef int32_t rows[SVMX_SOURCES]
         cdef const float *pieces[SVMX_SOURCES]
         cdef const float *joined[SVMX_SOURCES]  # the pieces of a row, one after the other
@@ -462,7 +455,7 @@ cdef class SharedTargets(Targets):
 
 
 def all_bytes(starts, bint across=True):
-    """Memory for all pieces of rows in such segments, and their table."""
+    """Memory for all pieces of rows in segments with these ``starts``, and their table."""
     lengths = [end - begin for begin, end in pairwise(starts)]
     n = float(sum(lengths))
     if across:
@@ -472,26 +465,24 @@ def all_bytes(starts, bint across=True):
 
 # ---- Kernel values of pairs of classes -------------------------------------------------------------
 #
-# Kernel values of pairs of classes, which are the segments, for problems whose Gram matrix does not fit.
-#
-# One against one solves a problem over the rows of each pair of classes, with probability estimates six over the same rows.
-# Each thread has memory for the values of one pair and computes rows of it as they are asked for; solves over the same pair
-# that it does one after the other find them there. Values of a class with itself are wanted by every pair that it is in.
+# For problems whose Gram matrix does not fit; classes are the segments. One against one has one problem per pair of classes,
+# or six with probability estimates. Each thread has memory for the values of one pair, computed on demand and reused by
+# consecutive solves over the pair. Values of a class with itself are shared by all its pairs.
 
 def rows_of_pair(starts):
-    """Rows of the two largest of the classes that begin at ``starts``."""
+    """Number of rows of the two largest classes."""
     return sum(sorted((end - begin for begin, end in pairwise(starts)), reverse=True)[:2])
 
 
 def bytes_of_pair(starts):
-    """Memory for the values of those: what a thread takes."""
+    """Memory per thread for the values of the two largest classes."""
     m = rows_of_pair(starts)
     return 4 * m * padded(m)
 
 
 cdef class PairValues(KernelValues):
-    """PairValues(shared): those of one pair of segments after the other, for one thread. Columns are the rows of the one,
-    then those of the other class."""
+    """PairValues(shared): values of one pair of segments at a time, for one thread. Columns: rows of the first, then of the
+    second class."""
 
     def __cinit__(self, SharedRows shared):
         cdef Py_ssize_t m = rows_of_pair(list(shared.starts))
@@ -530,7 +521,7 @@ cdef class PairValues(KernelValues):
         return values
 
     cdef void fill(self, int32_t row, int32_t c, float *values) noexcept nogil:
-        """K of a row with those of class c."""
+        """K of a row with the rows of class c."""
         cdef Py_ssize_t n = self.start[c + 1] - self.start[c]
         cdef const float *own = NULL
         if self.class_of[row] == c:
@@ -541,14 +532,14 @@ cdef class PairValues(KernelValues):
             (<Targets>self.shared.target[c]).fill(row, 0, n, values)
 
 
-# ---- Kernel rows of one solve after the other -------------------------------------------------------
+# ---- Kernel rows of consecutive solves --------------------------------------------------------------
 
-# Rows of a part that follow each other among the values are copied as a run; it pays from this mean length on.
-cdef Py_ssize_t LEAST_RUN = 16
+# Least mean length of runs (rows of a part with consecutive places) for copying instead of a gather.
+cdef Py_ssize_t MIN_RUN = 16
 
 
 cdef class GramRows(KernelRows):
-    """GramRows(values, most_rows, most_positions, pool): rows of one part after the other of ``values``, see ``begin``."""
+    """GramRows(values, most_rows, most_positions, pool): rows of one part of ``values`` at a time, set by ``begin``."""
 
     def __cinit__(self, KernelValues values, Py_ssize_t most_rows, Py_ssize_t most_positions, ThreadPool pool):
         self.values, self.kernel, self.pool, self.whole = values, values.kernel, pool, True
@@ -559,7 +550,7 @@ cdef class GramRows(KernelRows):
         self.slots = self.slab.values
 
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil:
-        """A part of n rows of ``values``; a position for each of them, or, ``doubled``, another n for the same rows."""
+        """Set the part: n rows of ``values``, with a position for each, or, ``doubled``, two."""
         cdef Py_ssize_t p
         if n:
             self.values.begin(members[0], members[n - 1])
@@ -583,7 +574,7 @@ cdef class GramRows(KernelRows):
             self.n_slots += 1
             self.rows_computed += 1
         values = self.slots + self.slot_of[i] * self.stride
-        if self.synced[i] < 0 and self.n_runs * LEAST_RUN <= self.n_rows and self.n_swaps * SWAP_NS <= self.size * GATHER_NS:
+        if self.synced[i] < 0 and self.n_runs * MIN_RUN <= self.n_rows and self.n_swaps * SWAP_NS <= self.size * GATHER_NS:
             self.copy(self.values.at(self.member[i]), values)
             self.synced[i] = 0
         if self.synced[i] != self.n_swaps and (
@@ -595,7 +586,7 @@ cdef class GramRows(KernelRows):
         return values
 
     cdef void copy(self, const float *row, float *values) noexcept nogil:
-        """A row over all positions where no swap has moved them, run by run."""
+        """Copy a row to unswapped positions, run by run."""
         cdef Py_ssize_t r, begin, end, n = self.n_rows
         for r in range(self.n_runs):
             begin = self.run[r]
@@ -609,19 +600,17 @@ cdef class GramRows(KernelRows):
         return self.note_swap(a, b)
 
 
-# ---- Kernel rows in double over rows that come and go ----------------------------------------------
+# ---- Kernel rows in double -------------------------------------------------------------------------
 #
-# Kernel rows in double over rows that come and go: what a path along exact optima needs.
+# For paths of exact optima. LIBSVM's optimum is that of the matrix rounded to float; near a singular K_MM the rounding, 6e-8, far
+# exceeds the least eigenvalues. On a path values are doubles (``Targets.fill_doubles``) and symmetric.
 #
-# LIBSVM's optimum is that of the matrix rounded to float, which near a singular K_MM is another matrix: 6e-8 of rounding
-# is far more than its least eigenvalues. On a path every value is a double, from ``Targets.fill_doubles``, and symmetric.
-#
-# A row that was computed is kept while there is room, the one not used for longest makes way; pinned rows stay. New
-# columns of kept rows are values of the new rows, by symmetry.
+# Rows are kept while there is room; the least recently used one is evicted, pinned ones are not. New columns of kept rows are
+# values of the new rows, by symmetry.
 
-# However small the budget.
-cdef Py_ssize_t LEAST_SLOTS = 8
-# And of so many rows all: what is laid out is a dozen objects, of which the states of many classes have thousands.
+# Least number of slots for any budget.
+cdef Py_ssize_t MIN_SLOTS = 8
+# Up to this many rows, all are computed one by one: a layout is a dozen objects, and states of many classes have thousands.
 cdef Py_ssize_t SMALL = 64
 cdef int32_t[::1] NO_INTS = zeros("i", 0)
 cdef int64_t[::1] NO_USES = zeros("q", 0)
@@ -632,7 +621,7 @@ cdef class DoubleRows:
 
     Attributes
     ----------
-    kernel : Kernel             whose rows these are, in this order, since ``bind``
+    kernel : Kernel             set by ``bind``; its rows, in its order
     n : int
     rows_computed : int
     """
@@ -651,26 +640,26 @@ cdef class DoubleRows:
         free(self.unordered)
 
     cdef int bind(self, Kernel kernel) except -1:
-        """The rows are those of ``kernel``: first the ones there were, in their order, then new ones, whose columns the
-        rows that are kept lack: ``place_column`` of each must come next."""
+        """Set the kernel: the present rows first, in their order, then new ones, whose columns must then be set in the kept
+        rows by ``place_column``."""
         self.make_room(kernel.n)
         self.kernel, self.targets, self.n = kernel, None, kernel.n
         self.in_order, self.n_alone = True, 0
         return 0
 
     cdef void release_kernel(self) noexcept:
-        """Rows that are not kept are not wanted any more, until ``bind``: whatever the kernel reads may be freed."""
+        """Release the kernel and its data until ``bind``; only kept rows can be read."""
         self.kernel = self.targets = None
 
     cdef void place_column(self, Py_ssize_t a, Py_ssize_t n, const int32_t *rows, const double *values) noexcept nogil:
-        """Column a of those of n ``rows`` that are kept; all that are kept are among them. ``values``: K(a, row) of each."""
+        """Set column a of the kept rows, all of which are among the n ``rows``; ``values``: K(a, row) of each."""
         cdef Py_ssize_t k
         for k in range(n):
             if self.slot_of[rows[k]] >= 0:
                 self.slots[self.slot_of[rows[k]]][a] = values[k]
 
     cdef int make_room(self, Py_ssize_t n) except -1:
-        """Slots and lists for n rows."""
+        """Allocate slots and arrays for n rows."""
         cdef Py_ssize_t s, room
         cdef int32_t[::1] ints
         cdef void *grown
@@ -678,7 +667,7 @@ cdef class DoubleRows:
             return 0
         room = n + n // 4 + 4
         if 8.0 * room * self.n_slots > self.budget_bytes:
-            self.give_up()
+            self.free_unpinned()
         for s in range(self.n_slots):
             grown = realloc(self.slots[s], room * sizeof(double))
             if grown == NULL:
@@ -699,8 +688,8 @@ cdef class DoubleRows:
         self.slot_of, self.pins, self.target, self.room = ints[:room], ints[room:2 * room], ints[2 * room:], room
         return 0
 
-    cdef void give_up(self) noexcept nogil:
-        """Only pinned rows keep their slots."""
+    cdef void free_unpinned(self) noexcept nogil:
+        """Free the slots of all rows that are not pinned."""
         cdef Py_ssize_t s, n = 0
         for s in range(self.n_slots):
             if self.row_in[s] >= 0 and self.pins[self.row_in[s]]:
@@ -714,11 +703,11 @@ cdef class DoubleRows:
         self.n_slots, self.n_empty = n, 0
 
     cdef const double *kept(self, int32_t p) noexcept nogil:
-        """Row p if it is kept, else NULL. Valid until ``row`` is called, while pinned until it is not."""
+        """Row p if kept, else NULL. Valid until ``row`` is called, or while pinned."""
         return NULL if self.slot_of[p] < 0 else self.slots[self.slot_of[p]]
 
     cdef const double *row(self, int32_t p) except NULL nogil:
-        """Row p, (n,). Valid until the next call, while pinned until it is not."""
+        """Row p, (n,). Valid until the next call, or while pinned."""
         cdef int32_t s = self.slot_of[p]
         self.clock += 1
         if s >= 0:
@@ -729,15 +718,15 @@ cdef class DoubleRows:
         if s < 0:
             self.compute(p, self.spare)
             return self.spare
-        self.empty[self.n_empty] = s  # as it is, if the row cannot be computed
+        self.empty[self.n_empty] = s  # stays empty if the row cannot be computed
         self.n_empty += 1
         self.compute(p, self.slots[s])
         self.n_empty -= 1
         self.row_in[s], self.slot_of[p], self.last_use[s] = p, s, self.clock
         return self.slots[s]
 
-    cdef const double *glance(self, int32_t p) except NULL nogil:
-        """As ``row``, for rows that will not be wanted again soon: they take no slot."""
+    cdef const double *peek(self, int32_t p) except NULL nogil:
+        """As ``row``, without storing the row or counting a use."""
         if self.slot_of[p] >= 0:
             return self.slots[self.slot_of[p]]
         self.rows_computed += 1
@@ -745,7 +734,7 @@ cdef class DoubleRows:
         return self.spare
 
     cdef int compute(self, int32_t p, double *out) except -1 nogil:
-        """Row p, (n,), from nothing."""
+        """Compute row p, (n,)."""
         cdef Py_ssize_t q
         if self.n_alone <= FEW_ROWS:
             if self.n_alone == 0 or (self.n_alone == FEW_ROWS and self.n > SMALL):
@@ -762,7 +751,7 @@ cdef class DoubleRows:
         return 0
 
     cdef void swap(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil:
-        """Rows pairs[2 k] and pairs[2 k + 1] change places, k = 0, 1, … n - 1; no row is in two pairs."""
+        """Swap rows pairs[2 k] and pairs[2 k + 1], k < n; no row is in two pairs."""
         cdef Py_ssize_t k, s
         cdef int32_t a, b, held
         cdef double *own
@@ -797,18 +786,18 @@ cdef class DoubleRows:
         self.pins[p] -= 1
 
     cdef void release(self, int32_t s) noexcept nogil:
-        """Slot s gives up its row."""
+        """Empty slot s."""
         self.slot_of[self.row_in[s]] = -1
         self.row_in[s] = -1
         self.empty[self.n_empty] = s
         self.n_empty += 1
 
     cdef int32_t free_slot(self) except -2 nogil:
-        """A slot for another row; -1 if all are pinned and the budget is spent."""
+        """A slot for a new row; -1 if all are pinned and the budget is used up."""
         cdef Py_ssize_t s, oldest = -1
         cdef void *grown
         cdef double *slot
-        if not self.n_empty and (self.n_slots < LEAST_SLOTS
+        if not self.n_empty and (self.n_slots < MIN_SLOTS
                                  or 8.0 * self.room * (self.n_slots + 1) <= self.budget_bytes):
             if self.n_slots == self.room_for_slots:
                 grown = realloc(self.slots, (2 * self.n_slots + 16) * sizeof(double *))
@@ -817,14 +806,14 @@ cdef class DoubleRows:
                         raise MemoryError("kernel rows")
                 self.slots = <double **>grown
                 with gil:
-                    self.longer_lists(2 * self.n_slots + 16)
+                    self.grow_slots(2 * self.n_slots + 16)
             slot = <double *>malloc(self.room * sizeof(double))
             if slot != NULL:
                 self.slots[self.n_slots] = slot
                 self.row_in[self.n_slots] = -1
                 self.n_slots += 1
                 return <int32_t>(self.n_slots - 1)
-            if self.n_slots < LEAST_SLOTS:
+            if self.n_slots < MIN_SLOTS:
                 with gil:
                     raise MemoryError(f"kernel rows of {8 * self.room} bytes")
         if not self.n_empty:
@@ -837,7 +826,7 @@ cdef class DoubleRows:
         self.n_empty -= 1
         return self.empty[self.n_empty]
 
-    cdef int longer_lists(self, Py_ssize_t room) except -1:
+    cdef int grow_slots(self, Py_ssize_t room) except -1:
         cdef int32_t[::1] ints = zeros("i", 2 * room)
         cdef int64_t[::1] last_use = zeros("q", room)
         ints[:self.n_slots] = self.row_in[:self.n_slots]
@@ -847,7 +836,7 @@ cdef class DoubleRows:
         return 0
 
     cdef void cut(self, Py_ssize_t n) noexcept nogil:
-        """Only the first n rows are left; those behind are not pinned."""
+        """Truncate to the first n rows; the others are unpinned."""
         cdef Py_ssize_t p
         for p in range(n, self.n):
             if self.slot_of[p] >= 0:
@@ -856,10 +845,9 @@ cdef class DoubleRows:
         self.n = n
 
     cdef void move(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil:
-        """Row pairs[2 k] takes the place of row pairs[2 k + 1], which leaves, k = 0, 1, …; ``cut`` and ``bind`` must follow.
+        """Row pairs[2 k] replaces row pairs[2 k + 1], k < n; ``cut`` and ``bind`` must follow.
 
-        Rows that nobody has asked for since the move before the last one are given up: to keep them in step costs more
-        than to compute them again.
+        Rows that have not been read since the move before the last one are dropped: updating costs more than recomputing them.
         """
         cdef Py_ssize_t k, s
         cdef int32_t last, to

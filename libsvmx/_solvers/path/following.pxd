@@ -18,10 +18,10 @@ cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil
 cdef int unshrink(Motion motion, PathState s) except -1 nogil
 
 
-cdef enum:      # how a path ends
+cdef enum:      # ends of a path
     WHOLE       # at eta = 1
-    LONG        # it would take more than ``most_work``
-    LOST        # as ``motion.lost`` says
+    LONG        # more than ``most_work``
+    LOST        # see ``motion.lost``
 
 cdef int go(Motion motion, PathState s) except -1 nogil
 cdef int follow(Motion motion) except -1

@@ -1,9 +1,9 @@
-"""Path following, from breakpoint to breakpoint (Karasuyama & Takeuchi 2009; Cauwenberghs & Poggio 2000).
+"""Path following from breakpoint to breakpoint (Karasuyama & Takeuchi 2009; Cauwenberghs & Poggio 2000).
 
     direction -> next_breakpoint -> advance -> breakpoint_event, until eta = 1
 
-A straight line ends at a breakpoint: a member of the margin M meets a bound, or V of another variable meets the level of
-its group. One of A that meets it has its optimal beta and joins M. The factor of K_MM follows M.
+A line ends at a breakpoint: a member of the margin M meets a bound, or V of another variable meets the level of its group.
+The Cholesky factor of K_MM follows M.
 """
 
 from libc.math cimport HUGE_VAL, fabs
@@ -20,30 +20,27 @@ from libsvmx._core.buffers import zeros
 from libsvmx._solvers.path.path_state import PathLong, PathLost
 
 
-# ---- Who is in the margin --------------------------------------------------------------------------
+# ---- Changes of the margin at a breakpoint ---------------------------------------------------------
 #
-# Who is in the margin: what happens at a breakpoint, and exchanges where columns depend on each other.
-#
-# Where the column of a variable whose V meets its level depends on those of M (duplicate rows, a linear kernel with more
-# members than it has rank), there is a null direction, K u = 0 and sum u = 0 in each group: beta moves along it at no cost,
-# V stays, until a member of M meets a bound and makes way, or the variable itself does (``exchange``). So no ridge is
-# needed; a path that has one nevertheless, for speed, is lost where a pivot is rounding.
+# If the column of a variable that meets its level is linearly dependent on those of M (duplicate rows, a linear kernel with
+# more members than its rank), there is a null direction u, K u = 0 and sum u = 0 in each group: beta moves along it, V stays,
+# until a member of M or the variable itself meets a bound and leaves (``exchange``). So no ridge is needed; a path with one,
+# for speed (ATO), is lost where a pivot is rounding.
 
 cdef double ULP = 2.0 ** -52
-# A Schur complement below so many roundings of the kernel values that it is made of is none.
+# A Schur complement below this many roundings of its kernel values is 0; with a ridge, one below this share of it.
 cdef double SINGULAR = 8.0
-# With a ridge, one below this share of it.
 cdef double SHARE_OF_RIDGE = 1e-3
 # Entries of a null direction that may be rounding.
-cdef double FAINT = 1e-8
-# Members from which on they are factored at once.
+cdef double NULL_ENTRY = 1e-8
+# From this many members on, they are factored by LAPACK.
 cdef Py_ssize_t MANY_MEMBERS = 200
-# |K'^-1| is estimated, hardly ever more than 10 times too low (Higham 2002, section 15.3).
-cdef double SURELY = 100.0
+# Safety factor: |K'^-1| is estimated, rarely more than 10 times too low (Higham 2002, section 15.3).
+cdef double NORM_SAFETY = 100.0
 
 
 cdef int breakpoint_event(Motion motion, PathState s, Py_ssize_t v) except -1 nogil:
-    """A line ends at ``v``, which changes sets: a member of M goes to the bound it has met, another joins M."""
+    """At the end of a line: a member ``v`` of M goes to the bound it has met; any other joins M."""
     cdef bint upper
     cdef double rate
     motion.breakpoints += 1
@@ -55,14 +52,13 @@ cdef int breakpoint_event(Motion motion, PathState s, Py_ssize_t v) except -1 no
     if s.where[v] == JOINING:
         motion.stop_moving(v)
         if not s.is_inside(v):
-            # at once: its beta is optimal where it is
             s.assign_bound(v)
             return 0
     return enter_margin(motion, s, v, rate)
 
 
 cdef int enter_margin(Motion motion, PathState s, Py_ssize_t v, double rate) except -1 nogil:
-    """A variable with V at its level, whose V would move away from there at ``rate``, joins the margin."""
+    """``v``, whose V is at its level and would leave it at ``rate``, joins the margin."""
     cdef double schur = border_margin(s, v)
     if motion.velocity[v] != 0.0:
         motion.stop_moving(v)
@@ -70,7 +66,7 @@ cdef int enter_margin(Motion motion, PathState s, Py_ssize_t v, double rate) exc
 
 
 cdef int append_or_exchange(Motion motion, PathState s, Py_ssize_t v, double schur, double sign) except -1 nogil:
-    """The variable of ``border_margin`` joins the margin, at once or by an exchange."""
+    """The variable of ``border_margin`` joins the margin, by an exchange if its column is dependent."""
     if is_nonsingular(motion, s, schur):
         append_to_margin(s, v, schur)
     elif motion.lost == NULL:
@@ -79,10 +75,10 @@ cdef int append_or_exchange(Motion motion, PathState s, Py_ssize_t v, double sch
 
 
 cdef bint is_nonsingular(Motion motion, PathState s, double schur) noexcept nogil:
-    """Whether the Schur complement of ``border_margin`` is more than rounding; ``null`` becomes K'_MM^-1 K'_Mv. A path is
-    ``lost`` where it is far below 0.
+    """Whether the Schur complement of ``border_margin`` is more than rounding; ``null`` becomes K'_MM^-1 K'_Mv. The path is
+    ``lost`` if it is clearly negative.
 
-    It is u'K'u with u = (1, -null), so rounding of K' is seen through (sum |u|)^2.
+    It is u'K'u with u = (1, -null), so rounding of K' enters with (sum |u|)^2.
     """
     cdef Py_ssize_t k, m = s.factor.size
     cdef double mass = 1.0
@@ -104,8 +100,7 @@ cdef bint is_nonsingular(Motion motion, PathState s, double schur) noexcept nogi
 cdef int exchange(Motion motion, PathState s, Py_ssize_t v, double sign) except -1 nogil:
     """Move along the null direction u_v = 1, u_M = -null, until ``v`` or a member meets a bound.
 
-    V cannot tell members and ``v`` apart by more than u, sum u_j V_j: after the exchange the member that makes
-    way moves to the side of the level that its bound asks for, as ``v`` would have.
+    The member that leaves then moves to the side of the level that fits its bound, as ``v`` would have.
     """
     cdef Py_ssize_t w, blocking
     cdef double u, length, schur
@@ -128,16 +123,16 @@ cdef int exchange(Motion motion, PathState s, Py_ssize_t v, double sign) except 
 
 
 cdef Py_ssize_t first_blocking(Motion motion, PathState s, Py_ssize_t v, double sign, double *length) noexcept nogil:
-    """The place of the member that meets a bound first along the null direction, -1 if ``v`` does, and how far it is.
+    """Place of the member that meets a bound first along the null direction, -1 for ``v``; ``length``: the distance.
 
-    Of those that meet one within ``near_bound`` of the first, the fastest (Harris' ratio test).
+    Among those within ``near_bound`` of the first, the fastest (Harris' ratio test).
     """
     cdef Py_ssize_t k, w, m = s.factor.size, blocking = -1
-    cdef double room, u, fastest = FAINT, nearest = room_of(s, v, sign)
+    cdef double room, u, fastest = NULL_ENTRY, nearest = room_of(s, v, sign)
     for k in range(m):
         w = s.member[k]
         u = -sign * s.null[k]
-        if fabs(u) <= FAINT:
+        if fabs(u) <= NULL_ENTRY:
             continue
         room = room_of(s, w, u) + motion.near_bound(w)
         if room < nearest * fabs(u):
@@ -154,16 +149,16 @@ cdef Py_ssize_t first_blocking(Motion motion, PathState s, Py_ssize_t v, double 
 
 
 cdef inline double room_of(PathState s, Py_ssize_t v, double u) noexcept nogil:
-    """How far a variable is from the bound that it nears in direction ``u``."""
+    """Distance of a variable to its bound in direction ``u``."""
     return max(s.upper[v] - s.beta[v] if u > 0 else s.beta[v] - s.lower[v], 0.0)
 
 
 cdef int move_along_null(PathState s, Py_ssize_t v, double sign, double length) except -1 nogil:
-    """beta of the margin and of ``v`` moves by ``length`` along the null direction; F follows what rounding makes of it."""
+    """Move beta of the margin and of ``v`` by ``length`` along the null direction; update F by the change after rounding."""
     cdef Py_ssize_t k, w, m = s.factor.size
     cdef double beta
     for k in range(m):
-        # those too faint to block may be at a bound, and stay there
+        # members with a NULL_ENTRY may be at a bound, and stay there
         w = s.member[k]
         beta = min(max(s.beta[w] - sign * length * s.null[k], s.lower[w]), s.upper[w])
         s.dbeta[k] = beta - s.beta[w]
@@ -176,7 +171,7 @@ cdef int move_along_null(PathState s, Py_ssize_t v, double sign, double length) 
 
 
 cdef int gather_margin(Motion motion) except -1:
-    """The margin anew: variables within their bounds, exchanged while their columns depend on each other."""
+    """Rebuild the margin from the free variables, with exchanges where columns are dependent."""
     cdef PathState s = motion.state
     cdef Py_ssize_t v, n_members = 0, m = s.per_row * s.n
     clear_margin(s)
@@ -203,24 +198,24 @@ cdef int gather_margin(Motion motion) except -1:
 
 
 cdef int raise_if_lost(Motion motion) except -1:
-    """Raise PathLost where a path leads no further."""
+    """Raise PathLost if the path is ``lost``."""
     if motion.lost != NULL:
         raise PathLost(motion.lost.decode())
     return 0
 
 
 cdef int factor_at_once(Motion motion, Py_ssize_t n_wanted) except -1:
-    """Those that are to be members join by one call of LAPACK, but for those that nearly depend on others: these are left
-    to be joined one by one, and so are all, if the rest is too near to singular.
+    """Factor K' of all future members by one call of LAPACK, except those with nearly dependent columns, which are left to
+    be joined one by one; so are all, if the rest is nearly singular.
 
-    The null vector of each, as of ``is_nonsingular``, has sum |u| <= L_jj (|M| |K'^-1|)^1/2, so each Schur complement
-    L_jj^2 is more than rounding where SINGULAR ULP (largest + shift) |M| |K'^-1| < 1.
+    The null vector in ``is_nonsingular`` has sum |u| <= L_jj (|M| |K'^-1|)^1/2, so each Schur complement L_jj^2 is more than
+    rounding if SINGULAR ULP (largest + shift) |M| |K'^-1| < 1.
     """
     cdef PathState s = motion.state
     cdef Py_ssize_t k, q, v
     cdef const double *K
     cdef double[::1, :] values
-    # most paths have small margins, and these take as long to load as many of them
+    # imported here: most paths have small margins, and loading takes as long as many of them
     import numpy as np
 
     from libsvmx._core.blas import one_blas_thread
@@ -251,7 +246,7 @@ cdef int factor_at_once(Motion motion, Py_ssize_t n_wanted) except -1:
                 return 0
             wanted = np.asarray(wanted_)[chosen]
     del matrix
-    values = None  # so that two are the most there are at a time
+    values = None  # so that at most two exist at a time
     s.make_room_in_margin(wanted.shape[0])
     s.keep_factor()
     s.factor.load(factor)
@@ -263,40 +258,37 @@ cdef int factor_at_once(Motion motion, Py_ssize_t n_wanted) except -1:
 
 
 cdef bint are_members(Motion motion, double inverse_norm, Py_ssize_t n) noexcept:
-    """Whether all Schur complements of the n rows of a K' with such an inverse are more than rounding."""
+    """Whether all Schur complements of n rows of K', whose inverse has this norm, are more than rounding."""
     cdef PathState s = motion.state
-    return SURELY * SINGULAR * ULP * (s.largest + s.shift) * n * inverse_norm < 1.0
+    return NORM_SAFETY * SINGULAR * ULP * (s.largest + s.shift) * n * inverse_norm < 1.0
 
 
-# ---- The margin is empty ---------------------------------------------------------------------------
+# ---- Empty margin ----------------------------------------------------------------------------------
 #
-# The path while the margin is empty (Karasuyama & Takeuchi 2009, section 3.3), or of two groups that of one.
+# (Karasuyama & Takeuchi 2009, section 3.3.) If a group has no member in the margin, its level is free within an interval,
 #
-# The level of the group is free within an interval then,
+#     max V_v over those that must stay below  <=  level  <=  min V_v over those that must stay above
 #
-#     max V_v over those that are to stay below  <=  level  <=  min V_v over those that are to stay above
-#
-# If its sum must change, the level moves to that end of it where a variable can answer; else eta grows until the ends meet,
-# or until the other group has a breakpoint.
+# If its sum must change, the level moves to the end at which a variable can change it; else eta grows until the ends meet,
+# or until a breakpoint of the other group.
 
-# What the sum needs is none within so many roundings of the |beta| that it is made of.
+# A residual of the sum below this share of sum |beta| is rounding.
 cdef double SAME_SUM = 64 * ULP
-# The same of what is left to come where all of a group are on their bounds, each but for a rounding of its box.
+# The same if all variables of a group are at bounds, each up to a rounding of its box.
 cdef double NO_SUM = 1e-11
-# Of a line: variables that come to an end of the interval of rho nearer to each other do so at once.
+# Variables that reach an end of the interval of rho within this share of a line do so together.
 cdef double SAME_PLACE = 64 * ULP
 
 
-cdef struct Ends:           # of the interval of -rho; an end that there is not is 0
+cdef struct Ends:           # of the interval of -rho; 0 for a missing end
     Py_ssize_t below, above
     double bottom, top
     double bottom_speed, top_speed
-    double next_below, next_above       # where another variable is at that end
+    double next_below, next_above       # where another variable becomes that end
 
 
 cdef bint fill_margin(Motion motion, PathState s) except -1 nogil:
-    """To the next event of a path on which a group has an empty margin; False if eta = 1 is reached without one, or if the
-    path is ``lost``."""
+    """Go on, with the margin of a group empty, to the next event; False at eta = 1 or if the path is ``lost``."""
     cdef Py_ssize_t v = -1, w = AT_END, below, above
     cdef double sign, step = 1.0 - motion.eta
     cdef int g
@@ -324,7 +316,7 @@ cdef bint fill_margin(Motion motion, PathState s) except -1 nogil:
         motion.dlevel[0] = motion.dlevel[1] = 0.0
     for g in range(s.groups):
         if s.is_empty(g) and ends_meet(motion, s, g, &step, &below, &above):
-            if below < 0 or above < 0:  # scores that are not numbers have no order
+            if below < 0 or above < 0:  # nan has no order
                 motion.lost = b"scores overflow"
                 return False
             v = below if s.where[below] != JOINING else above
@@ -346,7 +338,7 @@ cdef bint fill_margin(Motion motion, PathState s) except -1 nogil:
 
 
 cdef bint set_level(Motion motion, PathState s, Py_ssize_t v, double sign) except -1 nogil:
-    """The level of an empty group comes to V of ``v``, which joins the margin; its beta would grow (sign 1) or shrink."""
+    """Set the level of an empty group to V of ``v``, which joins the margin; its beta will grow (sign 1) or shrink (-1)."""
     s.level[s.group[v]] = s.score(v)
     motion.breakpoints += 1
     if s.where[v] == JOINING:
@@ -359,8 +351,8 @@ cdef bint set_level(Motion motion, PathState s, Py_ssize_t v, double sign) excep
 
 
 cdef Py_ssize_t first_to_answer(Motion motion, PathState s, int g, double sign) noexcept nogil:
-    """The variable of a group that its level meets first of those whose beta can grow (sign 1) or shrink (-1); -1 without
-    one."""
+    """The variable that the level of its group meets first among those whose beta can grow (sign 1) or shrink (-1); -1:
+    none."""
     cdef Py_ssize_t v, best = -1
     cdef int where
     for v in range(s.per_row * s.n):
@@ -378,14 +370,14 @@ cdef Py_ssize_t first_to_answer(Motion motion, PathState s, int g, double sign) 
 
 
 cdef bint ends_meet(Motion motion, PathState s, int g, double *step, Py_ssize_t *below, Py_ssize_t *above) noexcept nogil:
-    """Whether the interval of the level of a group is empty after a line of length ``step``, which then becomes how far eta
-    can grow until it is, and the variables at its ends there."""
+    """Whether the interval of a group's level is empty after a line of length ``step``, INOUT: shortened to where it becomes
+    empty. ``below``, ``above``: OUT, the variables at its ends there."""
     cdef double width, speed, meeting
     cdef bint met = False
-    # the ends of the interval are convex and concave in eta: from the right, Newton finds where they meet
+    # the ends are convex and concave in eta: Newton from the right finds where they meet
     while True:
         width = level_interval(motion, s, g, step[0], below, above)
-        # where scores overflow an end may be nowhere, and the width not a number
+        # if scores overflow, the width may be nan
         if width >= -motion.sharpness or width != width:
             return met
         met = True
@@ -399,7 +391,7 @@ cdef bint ends_meet(Motion motion, PathState s, int g, double *step, Py_ssize_t 
 
 cdef double level_interval(Motion motion, PathState s, int g, double step, Py_ssize_t *below,
                            Py_ssize_t *above) noexcept nogil:
-    """The width of the interval of the level of a group after a line of length ``step``, negative if it is empty, and the
+    """Width of the interval of a group's level after a line of length ``step``, negative if empty; ``below``, ``above``: the
     variables at its ends (-1: none)."""
     cdef Py_ssize_t v
     cdef double V, bottom = -HUGE_VAL, top = HUGE_VAL
@@ -421,7 +413,7 @@ cdef double level_interval(Motion motion, PathState s, int g, double step, Py_ss
 
 
 cdef int write_line(Motion motion, PathState s, double step) except -1 nogil:
-    """A straight line of the path for its trace."""
+    """Add a line to the trace."""
     if rests(motion, s, step):
         return write_resting(motion, s, step)
     return motion.trace.line(s, &motion.velocity[0], &motion.dF[0], motion.eta, 0.0, step, -s.level[0],
@@ -429,8 +421,8 @@ cdef int write_line(Motion motion, PathState s, double step) except -1 nogil:
 
 
 cdef int write_resting(Motion motion, PathState s, double step) except -1 nogil:
-    """A line along which nothing is free: -rho is the middle of its interval, and the line is cut where another variable
-    comes to an end of that."""
+    """Add a line without free variables: -rho is the middle of its interval, and the line is cut where another variable
+    becomes an end of it."""
     cdef Ends at
     cdef double begin = 0.0, length
     cdef int n_ends
@@ -449,7 +441,7 @@ cdef int write_resting(Motion motion, PathState s, double step) except -1 nogil:
 
 
 cdef bint rests(Motion motion, PathState s, double step) noexcept nogil:
-    """Whether all members of the margin stay on bounds on a line of that length."""
+    """Whether all members of the margin stay at bounds on a line of length ``step``."""
     cdef Py_ssize_t k, v
     cdef double near, beta
     for k in range(s.factor.size):
@@ -490,7 +482,7 @@ cdef void find_ends(Motion motion, PathState s, double begin, Ends *at) noexcept
 
 
 cdef void centre_levels(Motion motion, PathState s) noexcept nogil:
-    """The level of a group with an empty margin is the middle of its interval, or its one end."""
+    """Set the level of each group with an empty margin to the middle of its interval, or to its only end."""
     cdef Py_ssize_t below, above
     cdef int g
     for g in range(s.groups):
@@ -506,7 +498,7 @@ cdef void centre_levels(Motion motion, PathState s) noexcept nogil:
 
 
 cdef int empty_margin_if_all_bound(Motion motion, PathState s) except -1 nogil:
-    """If all members of the margin of a group are on their bounds, it is empty, and the level is not theirs."""
+    """Empty the margin of a group whose members are all at bounds."""
     cdef Py_ssize_t k, v, n_left
     cdef int g
     cdef bint upper, free
@@ -536,25 +528,22 @@ cdef int empty_margin_if_all_bound(Motion motion, PathState s) except -1 nogil:
     return 0
 
 
-# ---- Rows that a path goes on without --------------------------------------------------------------
+# ---- Shrinking -------------------------------------------------------------------------------------
 #
-# Rows that a path goes on without.
-#
-# On large data V of most variables is far from the level, and stays there. Rows whose variables would not meet it at
-# their first speed within ``far`` times the path are shrunk: rows are permuted so that the others come first, all loops
-# go over these, and at the end F of the rest is brought up to date (``unshrink``). What was shrunk wrongly is found by the KKT
-# conditions over all rows, and repaired.
+# On large data V of most variables stays far from the level. Rows whose variables would not meet it, at their initial speed,
+# within ``far`` times the path are shrunk: rows are permuted, all loops go over the others, and F of the shrunk ones is
+# updated at the end (``unshrink``). The KKT conditions over all rows show what was shrunk wrongly; it is repaired.
 
-# The share of rows left that makes it worth while.
-cdef double FEW = 0.8
-# Repairs after which rows that were shrunk wrongly, and would be again, are the likely cause of the next one.
-cdef int ENOUGH_REPAIRS = 1
+# Shrink only if at most this share of the rows is left.
+cdef double MAX_ACTIVE_SHARE = 0.8
+# Repairs after which rows are no longer shrunk: wrong shrinking is their likely cause.
+cdef int REPAIRS_TO_STOP_SHRINKING = 1
 
 
 cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
-    """Go on with the rows whose variables are in the margin, move, or have their V not far from the level, if that pays."""
+    """Keep active only rows with a variable in the margin, moving, or with V near the level, if that pays."""
     cdef Py_ssize_t p, q, v, n_near = 0, n_pairs = 0
-    if motion.bounds_move or motion.repairs >= ENOUGH_REPAIRS or s.factor.size * <double>s.n <= motion.many_values:
+    if motion.bounds_move or motion.repairs >= REPAIRS_TO_STOP_SHRINKING or s.factor.size * <double>s.n <= motion.many_values:
         return 0
     if s.has_empty_group():  # whose level may be anywhere
         return 0
@@ -566,7 +555,7 @@ cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
             motion.near[v // s.per_row] = 1
     for p in range(s.n):
         n_near += motion.near[p]
-    if n_near > FEW * s.n:
+    if n_near > MAX_ACTIVE_SHARE * s.n:
         return 0
     q = n_near
     for p in range(n_near):
@@ -589,16 +578,16 @@ cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
 
 
 cdef inline bint is_near(Motion motion, PathState s, Py_ssize_t v) noexcept nogil:
-    """Whether a variable is in the margin, moves, or might meet the level at its first speed."""
+    """Whether a variable is in the margin, moves, or may meet the level at its initial speed."""
     cdef double speed = s.side[v] * (motion.dlinear[v] - motion.dF[v // s.per_row] - motion.dlevel[s.group[v]])
     cdef double distance = s.side[v] * (s.level[s.group[v]] - s.score(v))
-    if motion.final_linear is not None and motion.dlinear[v] != 0.0:  # repaired: at the level to begin with
+    if motion.final_linear is not None and motion.dlinear[v] != 0.0:  # under repair: at the level at first
         return True
     return s.side[v] == 0.0 or motion.velocity[v] != 0.0 or motion.far * speed > distance - motion.sharpness
 
 
 cdef void swap_motion(Motion motion, Py_ssize_t v, Py_ssize_t w) noexcept nogil:
-    """Two variables change places in the lists of the motion."""
+    """Swap two variables in the arrays of the motion."""
     swap_values(motion.velocity, v, w)
     swap_values(motion.dlinear, v, w)
     if motion.final_linear is not None:
@@ -606,7 +595,7 @@ cdef void swap_motion(Motion motion, Py_ssize_t v, Py_ssize_t w) noexcept nogil:
 
 
 cdef int unshrink(Motion motion, PathState s) except -1 nogil:
-    """The linear term, F and W of the rows that were shrunk, from how far eta and beta have come meanwhile."""
+    """Update the linear term, F and W of the shrunk rows by the changes of eta and beta since."""
     cdef Py_ssize_t p, v, begin = s.active, n = s.n - s.active
     cdef double change, velocity
     cdef const double *K
@@ -633,16 +622,16 @@ cdef int unshrink(Motion motion, PathState s) except -1 nogil:
 
 # ---- From breakpoint to breakpoint -----------------------------------------------------------------
 
-# Lines of length 0 in a row, for each member of M, after which the path turns in a circle.
-cdef int64_t MOST_STILL = 4
+# Consecutive lines of length 0, per member of M, that count as cycling.
+cdef int64_t MAX_IDLE_LINES = 4
 
 
 cdef int follow(Motion motion) except -1:
-    """From breakpoint to breakpoint to eta = 1. Others may have the interpreter meanwhile.
+    """Follow the path to eta = 1, without the interpreter.
 
     Raises
     ------
-    PathLong, where it would take more than ``most_work``; PathLost; Stopped; what a signal handler raises; MemoryError
+    PathLong (more than ``most_work``); PathLost; Stopped; what a signal handler raises; MemoryError
     """
     cdef PathState s = motion.state
     cdef int end
@@ -659,26 +648,25 @@ cdef int follow(Motion motion) except -1:
 
 
 cdef bint is_long(Motion motion) noexcept nogil:
-    """Whether a path takes more than ``most_work``, as far as that can be told by what it has come to."""
+    """Whether the path will take more than ``most_work``, extrapolated from its work so far."""
     return motion.work > motion.glimpse * motion.most_work and motion.work > motion.eta * motion.most_work
 
 
 cdef int go(Motion motion, PathState s) except -1 nogil:
-    """Lines and breakpoints, until one of the ends above. Rows that were shrunk may be so still."""
-    cdef Py_ssize_t v, patience
-    cdef int64_t still = 0  # lines of length 0 in a row
+    """Lines and breakpoints, until one of the ends above. Rows may be left shrunk."""
+    cdef Py_ssize_t v, allowance
+    cdef int64_t idle = 0  # consecutive lines of length 0
     cdef double step, before
     while motion.lost == NULL:
-        patience = 0
+        allowance = 0
         if s.has_empty_group():
             unshrink(motion, s)
             before = motion.eta
             if not fill_margin(motion, s):
                 return WHOLE if motion.lost == NULL else LOST
             if s.factor.size == 0:
-                continue  # it may have been exchanged at once
-            # of the other group
-            step, patience = motion.eta - before, s.per_row * s.n
+                continue  # its first member may have been exchanged
+            step, allowance = motion.eta - before, s.per_row * s.n
         else:
             if not motion.directed:
                 motion.direction()
@@ -695,8 +683,8 @@ cdef int go(Motion motion, PathState s) except -1 nogil:
             motion.steps += step > 0.0
             breakpoint_event(motion, s, v)
             motion.tick(s.factor.size * (s.active + s.factor.size))
-        still = still + 1 if step == 0.0 else 0
-        if still > patience + MOST_STILL * (s.factor.size + 50):
+        idle = idle + 1 if step == 0.0 else 0
+        if idle > allowance + MAX_IDLE_LINES * (s.factor.size + 50):
             motion.lost = b"the path turns in a circle"
         elif is_long(motion):
             return LONG

@@ -1,7 +1,6 @@
-"""The optimum at a large C along the path of optima that begins at a small one, where SMO is soon there.
+"""The optimum at a large C by the path from a small one, at which SMO is fast.
 
-All that a path takes are its breakpoints, and of these there are about as many for each power of ten of C, whatever C
-is. So it comes to the end where steps that lead down the objective come to a stand.
+The number of breakpoints per decade of C hardly depends on C, while descent methods stall at a large one.
 """
 
 from __future__ import annotations
@@ -18,36 +17,36 @@ if TYPE_CHECKING:
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
 
-# The path begins where the largest bound times the largest kernel value is so much, with SMO to this gap.
+# The path begins at this (largest bound) x (largest kernel value), from SMO's optimum to this gap.
 START, START_EPS = 100.0, 1e-3
-# At so many times C at most rounding is repaired.
+# Rounding is repaired at least each time that C has grown by this factor.
 GROWTH = 10.0
-# A matrix over the margin may take so many bytes in any case.
+# Bytes that a matrix over the margin may always take.
 LEAST_FACTOR = 1 << 25
-# Nanoseconds: of a breakpoint, for each row and row of the margin, and for each pair of rows of the margin; and
-# breakpoints for each row and power of ten of C. Measured at 3,000 rows, C from 1e4 to 1e8, and 80 to 900 rows in the
-# margin: within 1.5 times, but twice as many breakpoints on gauss-m.
+# Nanoseconds of a breakpoint per row and row of the margin, and per pair of rows of the margin; and breakpoints per row
+# and decade of C. Measured at 3,000 rows, C from 1e4 to 1e8, 80 to 900 rows in the margin: right within 1.5 x, except
+# that gauss-m has twice as many breakpoints.
 OF_ROW, OF_PAIR, BREAKPOINTS = 0.3, 1.2, 1 / 3
 
 
 def leads_there(dual: DualProblem, kernel: Kernel) -> bool:
-    """Whether there is such a path: C-SVC and regressions without nu, with a kernel that is computed."""
+    """Whether such a path exists: C-SVC and regression without nu, kernel not precomputed."""
     return not kernel.given and dual.is_of_hinges() and max(dual.upper) < NO_BOUND and -min(dual.lower) < NO_BOUND
 
 
 def decades(dual: DualProblem, kernel: Kernel) -> float:
-    """How many powers of ten of C there are on the way, and the start as one."""
+    """Decades of C on the path, and one for the start."""
     return 1.0 + log10(growth(dual, kernel))
 
 
 def growth(dual: DualProblem, kernel: Kernel) -> float:
-    """How many times as large as at the start of the path the bounds are."""
+    """Ratio of the bounds to those at the start of the path, at least 1."""
     largest = max(max(dual.upper), -min(dual.lower)) * max(kernel.diagonal, default=0.0)
     return max(1.0, largest / START)
 
 
 def expected_ns(n: int, n_free: float, decades: float) -> float:
-    """About how long such a path over n rows takes, with so many of them in the margin."""
+    """Expected time of such a path over n rows, ``n_free`` of them in the margin."""
     return decades * BREAKPOINTS * n * (OF_ROW * n * n_free + OF_PAIR * n_free**2)
 
 
@@ -60,10 +59,10 @@ def solve(
     threads: int,
     most_free: tuple[tuple[float, float], ...] = (),
 ) -> DualSolution:
-    """The exact optimum of ``dual``, for which ``leads_there`` holds; its start is not asked for.
+    """The exact optimum of ``dual``, for which ``leads_there`` holds.
 
-    ``budget_bytes``: for kernel rows that are kept; ``most_bytes``: for a matrix over the margin; ``most_free``: after
-    so many steps for each variable, on the way to the start, and at its end, so many variables may be free.
+    ``budget_bytes``: for kept kernel rows; ``most_bytes``: for a matrix over the margin; ``most_free``: pairs (SMO
+    steps per variable at the start, limit of free variables then).
 
     Raises
     ------
@@ -83,7 +82,7 @@ def solve(
     found = smo.finish(converged or smo.advance(smo.most_steps))
     del smo  # and its kernel rows
     if found.status not in (SolveStatus.CONVERGED, SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
-        raise PathLost("SMO does not come to the start")
+        raise PathLost("SMO does not reach the start")
     path = path_of(start, kernel, budget_bytes, found.beta, control)
     steps, share = found.iterations, 1 / whole
     n_pieces = ceil(log(whole) / log(GROWTH))
@@ -91,7 +90,7 @@ def solve(
         if 8.0 * path.state.margin_size**2 > most_bytes:
             raise PathLost("the margin has become too large")
         last = whole ** (k / n_pieces - 1) if k < n_pieces else 1.0
-        # a path has rows in an order of its own, both variables of one together
+        # variables in the order of the path
         order = [v for row in path.state.tags for v in range(row, dual.size, kernel.n)]
         lower, upper = (filled("d", (last * bounds[v] for v in order)) for bounds in (dual.lower, dual.upper))
         path.rescale(lower, upper, last / share, control)

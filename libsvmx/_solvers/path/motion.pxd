@@ -4,7 +4,7 @@ from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
 
 
-cdef struct Pile:       # numbers that become more
+cdef struct Numbers:    # growing array
     double *at
     Py_ssize_t size
     Py_ssize_t room
@@ -16,7 +16,7 @@ cdef class Trace:
     cdef double tau
     cdef readonly Py_ssize_t n_lines
     cdef double first, last             # C at eta = 0 and at eta = 1
-    cdef Pile lines, sets, members, crossings
+    cdef Numbers lines, sets, members, crossings
     cdef int8_t[::1] seen               # the set of each variable on the last line
     cdef int32_t[::1] test_of           # by tag: number of a test row, -1 for others
     cdef int32_t[::1] position          # of each test row
@@ -35,26 +35,26 @@ cdef class Trace:
 cdef class Motion:
     cdef readonly PathState state
     cdef Control control
-    cdef Trace trace                        # what writes down the lines, or None
-    # counts, of the last update
+    cdef Trace trace                        # records the lines, or None
+    # counts since ``begin``
     cdef readonly int64_t breakpoints       # variables that changed sets
     cdef readonly int64_t steps             # straight lines of length > 0
     cdef readonly int64_t exchanges         # along a null direction
     cdef readonly int64_t repairs           # paths in the linear term
-    cdef readonly double work               # on the way, as ``Control`` counts it
-    cdef double most_work                   # that the path may take, to judge by its beginning; inf: whatever it takes
-    cdef double glimpse                     # the share of that after which the path so far tells how much it would take
-    cdef double many_values                 # K_:M, from which on rows that are far are shrunk
-    cdef double far                         # how far is far: of the length of the path
-    cdef const char *lost                   # why the path leads no further, NULL: it does
+    cdef readonly double work               # as ``Control`` counts it
+    cdef double most_work                   # limit of the work of the path, extrapolated
+    cdef double glimpse                     # share of that after which its work is extrapolated
+    cdef double many_values                 # K_:M, from which shrinking is tried
+    cdef double far                         # distance of shrunk rows, in lengths of the path
+    cdef const char *lost                   # why the path cannot be followed, or NULL
     # per unit of eta
     cdef double eta
     cdef double wanted[2]                   # of the sum of beta over each group
-    cdef double sum_residual[2]             # the same without what moves: to come from the margin
+    cdef double sum_residual[2]             # the same without the moving set: to come from the margin
     cdef double dlevel[2]
     cdef double speed_outside               # sum |velocity|
     cdef double speed                       # the same with d beta_M
-    cdef bint directed                      # ``direction`` is known of where the path is
+    cdef bint directed                      # ``direction`` is up to date
     cdef bint bounds_move
     cdef bint linear_moves
     cdef bint others_move                   # or have moved: beta outside the margin
@@ -65,31 +65,31 @@ cdef class Motion:
     cdef double[::1] W                      # sum of velocity K, by row
     cdef double blur                        # bound on the rounding errors of W
     cdef double[::1] dF
-    cdef double[::1] levelled               # of two groups: linear and dlinear without the levels
-    cdef double[::1] dlevelled
-    cdef double[::1] final_linear           # the linear term to come to, if it changes; else None
+    cdef double[::1] relative               # two groups: linear and dlinear minus the levels
+    cdef double[::1] drelative
+    cdef double[::1] final_linear           # the linear term at the end if it moves, else None
     cdef double[::1] start_beta             # when rows were shrunk
-    cdef int8_t[::1] near                   # by row, scratch: whether it goes on
+    cdef int8_t[::1] near                   # by row, scratch: whether it stays active
     # scales
-    cdef double mass                        # sum |beta|, and of what moved at first
+    cdef double mass                        # sum |beta|, and the initial sum |velocity|
     cdef double typical                     # the largest |beta| within its bounds
-    cdef double rounded                     # of a sum of beta, which one variable may have to take
+    cdef double rounded                     # rounding of a sum of beta, which one variable may have to absorb
     cdef double scale                       # of V
-    cdef double sharpness                   # V is compared to within it
+    cdef double sharpness                   # tolerance of V
     cdef double slowest                     # speeds of V below it are rounding
-    cdef void count_anew(self, double most_work) noexcept nogil
+    cdef void reset_counts(self, double most_work) noexcept nogil
     cdef int make_room(self) except -1
     cdef int reset(self) except -1 nogil
     cdef int tick(self, int64_t amount) except -1 nogil
     cdef int need_sums(self) except -1 nogil
     cdef int start_moving(self, Py_ssize_t v, double velocity) except -1 nogil
     cdef int stop_moving(self, Py_ssize_t v) except -1 nogil
-    cdef int sum_anew_if_stale(self) except -1 nogil
+    cdef int resum_if_stale(self) except -1 nogil
     cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1 nogil
     cdef void round_to(self, Py_ssize_t v, double beta) noexcept nogil
     cdef int direction(self) except -1 nogil
-    cdef void answer_to_sum(self) noexcept nogil
-    cdef void answer_to_sums(self) noexcept nogil
+    cdef void solve_one_group(self) noexcept nogil
+    cdef void solve_two_groups(self) noexcept nogil
     cdef void advance(self, double step) noexcept nogil
     cdef double near_bound(self, Py_ssize_t v) noexcept nogil
     cdef bint is_free(self, Py_ssize_t v) noexcept nogil
@@ -97,6 +97,6 @@ cdef class Motion:
 
 
 cdef enum:
-    AT_END = -2     # what ends a line at eta = 1
+    AT_END = -2     # the line ends at eta = 1
 
 cdef Py_ssize_t next_breakpoint(Motion motion, PathState s, double *step) noexcept nogil

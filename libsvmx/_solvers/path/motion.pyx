@@ -1,7 +1,7 @@
-"""A straight line of a path: what moves, how the margin answers, where the line ends, and what is written down of it.
+"""One line of a path: direction, step, breakpoint and trace.
 
     Motion             direction and step (Karasuyama & Takeuchi 2009, (7), (10), (11))
-    next_breakpoint    what ends the line, and where
+    next_breakpoint    the end of the line
     Trace              all lines of a path on which C grows
 """
 
@@ -19,29 +19,25 @@ from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, MARGIN, PathSt
 from libsvmx._core.buffers import filled, zeros
 
 
-# ---- What is written down of a path ----------------------------------------------------------------
+# ---- Trace -----------------------------------------------------------------------------------------
 #
-# What is written down of a path on which C grows, line by line: all that is needed to know every point of it.
+# On each line everything is linear in C: beta of the margin, beta at bounds, rho, F = K beta, and the decision value of any
+# row (Hastie, Rosset, Tibshirani & Zhu, The entire regularization path for the support vector machine, JMLR 5, 2004,
+# section 3). So a line keeps C and rho at its ends, the objective as a quadratic function of C, and beta of each member of
+# the margin at its ends; which bound the other variables are at is kept where it changes.
 #
-# On each straight line everything is linear in C: beta of the margin, beta on bounds, rho, F = K beta, and with them the
-# decision value of any row (Hastie, Rosset, Tibshirani & Zhu, The entire regularization path for the support vector
-# machine, JMLR 5, 2004, section 3). So of a line there are kept
-#
-#     C and rho at its begin and end, the objective there as a quadratic function of C, and of each member of the margin
-#     beta at begin and end; the others are on bounds, and which, is kept where it changes.
-#
-# Rows that have left, the tests of a fold, have their F up to date on the path: their decision value is F - rho. There are
-# kept where its sign changes, or, for regression, the sum of squares of what it misses of the target: on a line a quadratic
-# function of C, too; or the sum of pinball losses, which bends where a test meets its target.
+# F of the rows held out, the tests of a fold, is updated on the path; their decision value is F - rho. Kept are its changes
+# of sign; or, for regression, the sum of squared errors, a quadratic function of C on a line; or the sum of pinball losses,
+# which has a kink where a test meets its target.
 
-# Numbers of an entry: C, rho and what follows, see ``line``; variable, beta, beta; line, variable, set; C, test, sign.
+# Numbers of an entry: C, rho, … (``line``); variable, beta, beta; line, variable, set; C, test, sign.
 LINE, MEMBER, SET, CROSSING = 11, 3, 3, 3
 
 cdef enum:
     OF_LINE = 11
     OF_OTHERS = 3
 
-# An eta so near 1 is 1.
+# An eta from here on is 1.
 cdef double WHOLE = 1.0 - 1e-15
 
 
@@ -51,10 +47,10 @@ cdef class Trace:
     Parameters
     ----------
     n_tags : int                rows of the path are tagged 0, 1, … n_tags - 1
-    keeps : bool                whether coefficients and objectives are kept
-    tests : buffer of int32     tags of rows that have left, whose decision values are followed
-    targets : buffer of float64, shape (tests,)        of regression; None: signs are followed
-    tau : float or None         of quantile regression: losses are pinball losses, not squares
+    keeps : bool                keep coefficients and objectives
+    tests : buffer of int32     tags of the rows held out
+    targets : buffer of float64, shape (tests,)        for regression; None: signs of decision values
+    tau : float or None         for quantile regression: pinball losses instead of squares
     """
 
     def __cinit__(self, Py_ssize_t n_tags, bint keeps=False, tests=None, targets=None, tau=None):
@@ -82,33 +78,32 @@ cdef class Trace:
 
     @property
     def n_bytes(self):
-        """Of memory."""
         return 8.0 * (self.lines.room + self.sets.room + self.members.room + self.crossings.room)
 
-    # ---- what others see: buffers of float64, entry by entry, copies ----------------------------
+    # ---- results: copies, float64, entry by entry -----------------------------------------------
 
     def lines_of(self):
-        """(C, C at the end, rho, rho at the end, objective, its first and second derivative along the line, from 0 to 1,
-        losses: three coefficients of a polynomial in the same, where the first entry of ``members_of`` is)."""
-        return of_pile(&self.lines)
+        """(C, C at the end, rho, rho at the end, objective, its first and second derivative along the line (0 to 1), three
+        coefficients of the loss as a polynomial along the line, index of the first entry of ``members_of``)."""
+        return copy_of(&self.lines)
 
     def members_of(self):
-        """(variable, beta, beta at the end) of the margin, line by line; variables are per_row * tag + 0 or 1."""
-        return of_pile(&self.members)
+        """(variable, beta, beta at the end) of the margin, line by line; variable = per_row * tag + 0 or 1."""
+        return copy_of(&self.members)
 
     def sets_of(self):
-        """(line, variable, set as of PathState) of variables that are in another set than before."""
-        return of_pile(&self.sets)
+        """(line, variable, set as in PathState) of variables that change sets."""
+        return copy_of(&self.sets)
 
     def crossings_of(self):
-        """(C, test, 1 where its decision value is positive from there on, else 0); of pinball losses (C, line, by how much
-        more they grow from there on, along the whole line)."""
-        return of_pile(&self.crossings)
+        """(C, test, 1 if its decision value becomes positive, else 0); of pinball losses (C, line, change of the slope per
+        line)."""
+        return copy_of(&self.crossings)
 
-    # ---- what a path tells ------------------------------------------------------------------------
+    # ---- recording --------------------------------------------------------------------------------
 
     cdef int begin(self, PathState s, double first, double last) except -1:
-        """A path begins that leads from C ``first`` to ``last``."""
+        """Begin a path from C ``first`` to ``last``."""
         cdef Py_ssize_t p
         self.first, self.last = first, last
         if self.seen is None:
@@ -120,12 +115,12 @@ cdef class Trace:
 
     cdef int line(self, PathState s, const double *velocity, const double *dF, double eta, double begin, double length,
                   double rho, double drho, bint resting) except -1 nogil:
-        """A straight line from eta + begin on, of such a length; all derivatives are per unit of eta. ``resting``: the margin
-        stays on bounds."""
+        """Add the line from eta + begin, of this length; derivatives are per unit of eta. ``resting``: the margin stays at
+        bounds."""
         cdef double at_begin = eta + begin, at_end = eta + begin + length
         cdef double C = self.first + at_begin * (self.last - self.first)
         cdef double end = self.last if at_end > WHOLE else self.first + at_end * (self.last - self.first)
-        cdef double *entry = more(&self.lines, OF_LINE)
+        cdef double *entry = append(&self.lines, OF_LINE)
         cdef Py_ssize_t k
         for k in range(OF_LINE):
             entry[k] = 0.0
@@ -157,10 +152,10 @@ cdef class Trace:
                 where = AT_UPPER if s.upper[v] - s.beta[v] < s.beta[v] - s.lower[v] else AT_LOWER
             if where != self.seen[variable]:
                 self.seen[variable] = <int8_t>where
-                entry = more(&self.sets, OF_OTHERS)
+                entry = append(&self.sets, OF_OTHERS)
                 entry[0], entry[1], entry[2] = self.n_lines, variable, where
             if where == MARGIN:
-                entry = more(&self.members, OF_OTHERS)
+                entry = append(&self.members, OF_OTHERS)
                 entry[0], entry[1], entry[2] = variable, beta, beta + length * change
         entry = self.lines.at + self.lines.size - OF_LINE
         entry[4], entry[5], entry[6] = objective, length * first, length * length * second
@@ -183,7 +178,7 @@ cdef class Trace:
                 entry[7] += slope * missed
                 entry[8] += slope * change
                 if (missed + change > 0.0) != (missed > 0.0):
-                    bend = more(&self.crossings, OF_OTHERS)
+                    bend = append(&self.crossings, OF_OTHERS)
                     bend[0] = min(C + (end - C) * fabs(missed / change), end)
                     bend[1], bend[2] = self.n_lines, fabs(change)
                 continue
@@ -201,80 +196,76 @@ cdef class Trace:
         return 0
 
     cdef int cross(self, double C, Py_ssize_t k, bint positive) except -1 nogil:
-        """The decision value of a test has another sign from there on."""
-        cdef double *entry = more(&self.crossings, OF_OTHERS)
+        """Record a change of sign of test k at C."""
+        cdef double *entry = append(&self.crossings, OF_OTHERS)
         entry[0], entry[1], entry[2] = C, k, positive
         self.positive[k] = positive
         return 0
 
 
-cdef double *more(Pile *pile, Py_ssize_t n) except NULL nogil:
-    """The place of n further numbers."""
+cdef double *append(Numbers *numbers, Py_ssize_t n) except NULL nogil:
+    """Append n numbers; returns where they are to be written."""
     cdef Py_ssize_t room
     cdef void *grown
-    if pile.size + n > pile.room:
-        room = max(256, 2 * pile.room)
-        grown = realloc(pile.at, room * sizeof(double))
+    if numbers.size + n > numbers.room:
+        room = max(256, 2 * numbers.room)
+        grown = realloc(numbers.at, room * sizeof(double))
         if grown == NULL:
             with gil:
                 raise MemoryError("the lines of a path")
-        pile.at, pile.room = <double *>grown, room
-    pile.size += n
-    return pile.at + pile.size - n
+        numbers.at, numbers.room = <double *>grown, room
+    numbers.size += n
+    return numbers.at + numbers.size - n
 
 
-cdef of_pile(const Pile *pile):
-    """A copy as a buffer."""
-    out_ = zeros("d", pile.size)
+cdef copy_of(const Numbers *numbers):
+    out_ = zeros("d", numbers.size)
     cdef double[::1] out = out_
-    if pile.size:
-        memcpy(&out[0], pile.at, pile.size * sizeof(double))
+    if numbers.size:
+        memcpy(&out[0], numbers.at, numbers.size * sizeof(double))
     return out_
 
 
 # ---- Direction and step ----------------------------------------------------------------------------
 #
-# Motion along a straight piece of a path: what moves, how the margin answers, and the step.
+# With eta from 0 to 1 there move beta of variables outside the margin M (the moving set: A, R, and those at bounds that
+# move), the linear term, or the bounds. With
 #
-# Something moves with eta from 0 to 1: beta of some variables outside the margin M (the moving set: those of A and R, and
-# those on bounds that move), the linear term, or the bounds. With
+#     W = sum over the moving set of d beta_j K_j,      sum_residual = required change of each sum without the moving set
 #
-#     W = sum over the moving set of d beta_j K_j,      sum_residual = what the sum of each group needs besides
-#
-# M, levels and V answer, per unit of eta, such that everything else stays optimal:
+# M, levels and V respond, per unit of eta, such that the KKT conditions continue to hold:
 #
 #     K_MM d beta_M + d level = d linear_M - W_M,   sum d beta_M = sum_residual    (Karasuyama & Takeuchi 2009, 7, 10)
 #     dF = W + K_:M d beta_M,   dV = d linear - dF                                                               (11)
 #
-# With two groups each has its sum and its level, so the system has two borders, and one for what members it has.
+# With two groups, each has a sum and a level, and the system has a border for each with members in M.
 
 cdef double[::1] NO_DOUBLES = zeros("d", 0)
 cdef double ULP = 2.0 ** -52
-# Relative to the scale of V, and to the width of a box: closer is equal. Breakpoints so near each other may be passed
-# in any order, so the one with the largest speed is taken (Harris 1973), which keeps the factor well conditioned.
+# Tolerance of equality, relative to the scale of V and to the width of a box. Breakpoints within it may be passed in any
+# order; taking the fastest first (Harris 1973) keeps the factor well conditioned.
 cdef double SHARP = 1e-12
-# The gap that a path has to end with, relative to the scale of V.
+# Gap at the end of a path, relative to the scale of V.
 cdef double NO_GAP = 1e-10
-# Roundings of a sum of beta that may be left with a variable, of two groups: where all others are on wide bounds, it is
-# the only one within them, and no measure for itself.
+# Roundings of a sum of beta that one variable may have to absorb in the nu formulations, if all others are at bounds.
 cdef double LEFT_OF_SUM = 8.0
-# W is summed anew once its rounding errors may be so many times those of what still moves.
+# W is summed anew once its rounding error exceeds this many times that of what still moves.
 cdef double STALE = 64.0
-# The share of the work that a path may take after which what it has come to tells how much it would take.
+# Share of ``most_work`` after which the total work is extrapolated.
 cdef double GLIMPSE = 0.25
-# Values K_:M from which on shrinking is tried; how far is far.
+# Values K_:M from which shrinking is tried, and the distance that counts as far, in lengths of the path.
 cdef double MANY_VALUES = 4e5
 cdef double FAR = 5.0
 
 
 cdef class Motion:
-    """Motion(state): of a state at rest; ``begin`` and ``reset`` come before anything moves.
+    """Motion(state): of a state at rest; call ``begin`` and ``reset`` before anything moves.
 
     Attributes
     ----------
-    breakpoints, steps, exchanges, repairs : int      since ``begin``: variables that changed sets, straight lines of
-        length > 0, moves along a null direction, paths that repaired what rounding had left
-    work : float            values that were worked on since ``begin``
+    breakpoints, steps, exchanges, repairs : int      since ``begin``: changes of sets, lines of length > 0, moves along a
+        null direction, paths that repaired rounding
+    work : float            since ``begin``, as ``Control`` counts it
     """
 
     def __cinit__(self, PathState state):
@@ -284,23 +275,23 @@ cdef class Motion:
         self.glimpse, self.many_values, self.far = GLIMPSE, MANY_VALUES, FAR
 
     def begin(self, Control control):
-        """Count anew, and stop where ``control`` says so."""
+        """Reset the counts; ``control`` is asked whether to stop from now on."""
         self.control = self.state.control = control
         self.trace = None
-        self.count_anew(INFINITY)
+        self.reset_counts(INFINITY)
 
-    cdef void count_anew(self, double most_work) noexcept nogil:
-        """A path begins that may take so much work."""
+    cdef void reset_counts(self, double most_work) noexcept nogil:
+        """Reset the counts for a path of at most ``most_work``."""
         self.breakpoints = self.steps = self.exchanges = self.repairs = 0
         self.work, self.most_work = 0.0, most_work
 
     @property
     def no_gap(self):
-        """The gap that is none, to the scales of the optimum that was found last."""
+        """``tolerance`` at the scales of the last optimum."""
         return self.tolerance()
 
     cdef int make_room(self) except -1:
-        """Lists for what the state has room for."""
+        """Allocate arrays of the size of the state's."""
         cdef PathState s = self.state
         cdef Py_ssize_t n = s.F.shape[0], m = s.linear.shape[0]
         cdef double[::1] doubles  # one buffer, as of a PathState
@@ -310,13 +301,13 @@ cdef class Motion:
             self.W, self.dF, doubles = doubles[:n], doubles[n:2 * n], doubles[2 * n:]
             self.dlinear, self.dlower, doubles = doubles[:m], doubles[m:2 * m], doubles[2 * m:]
             self.dupper, self.start_beta, doubles = doubles[:m], doubles[m:2 * m], doubles[2 * m:]
-            # of states whose groups change from call to call, too; velocity, which tells that there is room, comes last
-            self.levelled, self.dlevelled, self.velocity = doubles[:m], doubles[m:2 * m], doubles[2 * m:]
+            # for any number of groups; velocity comes last: its length tells that there is room
+            self.relative, self.drelative, self.velocity = doubles[:m], doubles[m:2 * m], doubles[2 * m:]
         s.make_room_in_margin()
         return 0
 
     cdef int reset(self) except -1 nogil:
-        """Nothing moves; scales of what there is."""
+        """Stop all motion, and set the scales."""
         cdef Py_ssize_t v
         cdef int g
         cdef double largest = 0.0
@@ -345,21 +336,21 @@ cdef class Motion:
         return 0
 
     cdef int tick(self, int64_t amount) except -1 nogil:
-        """Note work done. Raises Stopped when it has to end, and what a signal handler raises."""
+        """Count work. Raises Stopped, and what a signal handler raises."""
         self.work += amount
         return self.control.asked(amount)
 
     # ---- the moving set ------------------------------------------------------------------------
 
     cdef int need_sums(self) except -1 nogil:
-        """Each sum of beta is to become what it has to be; nothing moves yet."""
+        """Let each sum of beta move to its total; nothing else moves yet."""
         cdef int g
         for g in range(self.state.groups):
             self.wanted[g] = self.sum_residual[g] = self.state.sum_residual(g)
         return 0
 
     cdef int start_moving(self, Py_ssize_t v, double velocity) except -1 nogil:
-        """A variable outside the margin moves from now on."""
+        """Start moving a variable outside the margin."""
         self.velocity[v] = velocity
         self.speed_outside += fabs(velocity)
         if velocity != 0.0:
@@ -370,7 +361,7 @@ cdef class Motion:
         return 0
 
     cdef int stop_moving(self, Py_ssize_t v) except -1 nogil:
-        """A variable outside the margin stays where it is."""
+        """Stop moving a variable outside the margin."""
         cdef double velocity = self.velocity[v]
         if velocity != 0.0:
             self.velocity[v] = 0.0
@@ -378,11 +369,11 @@ cdef class Motion:
             self.blur += ULP * self.state.largest * fabs(velocity)
             svmx_axpy(self.state.active, -velocity, self.state.row(<int32_t>(v // self.state.per_row)), &self.W[0])
             self.sum_residual[self.state.group[v]] += velocity
-            self.sum_anew_if_stale()
+            self.resum_if_stale()
         return 0
 
-    cdef int sum_anew_if_stale(self) except -1 nogil:
-        """Sums over what moves, from nothing, if the rounding errors of what was far larger are left in them."""
+    cdef int resum_if_stale(self) except -1 nogil:
+        """Recompute W and the residuals if rounding of velocities that are gone dominates them."""
         cdef Py_ssize_t v
         cdef int g
         if self.blur <= STALE * ULP * self.state.largest * self.speed_outside:
@@ -400,7 +391,7 @@ cdef class Motion:
         return 0
 
     cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1 nogil:
-        """A variable comes to rest on a bound, and moves with it."""
+        """Fix a variable at a bound; it moves with the bound."""
         self.state.assign(v, AT_UPPER if upper else AT_LOWER)
         self.round_to(v, self.state.upper[v] if upper else self.state.lower[v])
         if self.bounds_move:
@@ -408,17 +399,17 @@ cdef class Motion:
         return 0
 
     cdef void round_to(self, Py_ssize_t v, double beta) noexcept nogil:
-        """What a variable has come to but for rounding; F does not follow."""
+        """Remove the rounding of a variable's beta; F does not follow."""
         self.state.drift += self.state.largest * fabs(self.state.beta[v] - beta)
         self.state.beta[v] = beta
 
-    # ---- the straight line ---------------------------------------------------------------------
+    # ---- the line ------------------------------------------------------------------------------
 
     cdef int direction(self) except -1 nogil:
-        """How the margin, levels and F answer to what moves: ``dbeta`` of the state, ``dlevel``, ``dF``. (7, 10, 11)
+        """Response of the margin, levels and F: ``dbeta`` of the state, ``dlevel``, ``dF``. (7, 10, 11)
 
-        The level of a group without a member is free, and stays. With a ridge V of the margin leaves its level a
-        little: what it is off, as what it was off at first, it makes up for until eta = 1.
+        The level of a group without members stays. With a ridge, V of the margin drifts from its level; ``pull`` leads it
+        back by eta = 1.
         """
         cdef Py_ssize_t k, m = self.state.factor.size
         cdef Py_ssize_t v, p
@@ -435,9 +426,9 @@ cdef class Motion:
                 x[k] += pull * (self.state.linear[v] - self.state.F[p] - self.state.level[self.state.group[v]])
             largest = max(largest, fabs(x[k]))
         if self.state.groups == 1:
-            self.answer_to_sum()
+            self.solve_one_group()
         else:
-            self.answer_to_sums()
+            self.solve_two_groups()
         for k in range(m):
             self.speed += fabs(x[k])
             self.typical = max(self.typical, fabs(self.state.beta[self.state.member[k]]))
@@ -446,16 +437,16 @@ cdef class Motion:
         self.slowest = 16 * ULP * (self.state.largest * self.speed + largest)
         if self.state.ridge > 0.0:
             return 0
-        for k in range(m):  # V of the margin should stay at its level: what it does otherwise is rounding
+        for k in range(m):  # any other motion of V of the margin is rounding
             t = (self.dlinear[self.state.member[k]] - self.dF[self.state.member[k] // self.state.per_row]
                  - self.dlevel[self.state.group[self.state.member[k]]])
             self.slowest = max(self.slowest, 4 * fabs(t))
         return 0
 
-    cdef void answer_to_sum(self) noexcept nogil:
-        """``dbeta`` and ``dlevel`` of one group, from the right side in ``dbeta``:
+    cdef void solve_one_group(self) noexcept nogil:
+        """``dbeta`` and ``dlevel`` of one group, from the right-hand side in ``dbeta``:
 
-            d beta_M = K'^-1 (right side - t 1), with t such that the sum is sum_residual;   K_MM = K' - shift 11'
+            d beta_M = K'^-1 (rhs - t 1), with t such that the sum is sum_residual;   K_MM = K' - shift 11'
         """
         cdef Py_ssize_t k, m = self.state.factor.size
         cdef double sum_x = 0.0, sum_ones = 0.0, t
@@ -472,13 +463,12 @@ cdef class Motion:
         for k in range(m):
             x[k] -= t * ones[k]
 
-    cdef void answer_to_sums(self) noexcept nogil:
-        """The same of two groups, e_g being 1 in group g:
+    cdef void solve_two_groups(self) noexcept nogil:
+        """The same for two groups, with e_g = 1 in group g:
 
-            d beta_M = K'^-1 (right side - t_0 e_0 - t_1 e_1),   e_g'd beta_M = sum_residual_g
+            d beta_M = K'^-1 (rhs - t_0 e_0 - t_1 e_1),   e_g'd beta_M = sum_residual_g
 
-        with t of two equations, S t = s; S_gh = e_g'K'^-1 e_h is positive definite where both groups have members, and t_g
-        is 0 where one has none.
+        with S t = s, S_gh = e_g'K'^-1 e_h positive definite if both groups have members; t_g = 0 for a group without.
         """
         cdef Py_ssize_t k, m = self.state.factor.size
         cdef int g, h
@@ -517,7 +507,7 @@ cdef class Motion:
             x[k] -= t[0] * ones[0][k] + t[1] * ones[1][k]
 
     cdef void advance(self, double step) noexcept nogil:
-        """Everything moves on by ``step`` in eta."""
+        """Move everything by ``step`` in eta."""
         cdef Py_ssize_t k, m = self.state.per_row * self.state.active
         if step == 0.0:
             return
@@ -536,47 +526,45 @@ cdef class Motion:
         self.eta += step
         self.state.drift += step * (ULP * self.state.largest * self.speed + self.blur)
 
-    # ---- what is near --------------------------------------------------------------------------
+    # ---- tolerances ----------------------------------------------------------------------------
 
     cdef double near_bound(self, Py_ssize_t v) noexcept nogil:
-        """Closer to a bound than this is at it: relative to the width of the box, or, where that is far wider than beta
-        ever is, to the size of beta."""
-        return what_is_near(self, self.state, v)
+        """Distance within which a variable is at a bound: relative to the width of the box, or to the size of beta if that
+        is much less."""
+        return bound_tolerance(self, self.state, v)
 
     cdef bint is_free(self, Py_ssize_t v) noexcept nogil:
-        """Whether a variable is at no bound, nor near one."""
+        """Whether a variable is inside its box by more than ``near_bound``."""
         return bound_state(self.state.beta[v], self.state.lower[v], self.state.upper[v], self.near_bound(v)) == FREE
 
     cdef double tolerance(self) noexcept nogil:
-        """The gap that is none."""
+        """The gap that counts as 0."""
         return max(NO_GAP * self.scale, 16 * self.sharpness)
 
 
 # ---- The next breakpoint ---------------------------------------------------------------------------
 #
-# What ends a straight line of a path: a member of the margin that meets a bound, or a variable whose V meets its level.
-
-cdef inline double what_is_near(Motion motion, PathState s, Py_ssize_t v) noexcept nogil:
-    """``near_bound``: of the width, or what is larger of ``typical`` and scale / K if that is less."""
+cdef inline double bound_tolerance(Motion motion, PathState s, Py_ssize_t v) noexcept nogil:
+    """``near_bound``: of min(width, max(``typical``, scale / K))."""
     cdef double width = s.upper[v] - s.lower[v], K = s.diagonal[v // s.per_row]
-    if K * width > motion.scale:  # a line asks for each of the margin, and a division takes as long as all else
+    if K * width > motion.scale:  # a division costs as much as all else, for each member and line
         width = min(width, motion.typical if K * motion.typical >= motion.scale else motion.scale / K)
     return max(motion.rounded, SHARP * width)
 
 
 cdef Py_ssize_t next_breakpoint(Motion motion, PathState s, double *step) noexcept nogil:
-    """The variable that ends the line, and how far that is: AT_END if it ends at eta = 1, another negative number if
-    none is found.
+    """The variable that ends the line, and the length ``step`` to it: AT_END for eta = 1, another negative number if none is
+    found.
 
-    Two passes over the margin and over all others (Harris' ratio test): how far one can go if each may overshoot by
-    what counts as equal, and, of those met within that, the fastest.
+    Harris' ratio test, two passes over all variables: the largest step with each overshooting by at most its tolerance,
+    and the fastest variable met within it.
     """
     cdef svmx_waiting waiting
     cdef Py_ssize_t k, v, first, m = s.per_row * s.active
     cdef double distance = 0.0, speed, near, nearest = 1.0 - motion.eta, fastest = motion.slowest, length = 0.0
     step[0] = nearest
     for k in range(s.factor.size):
-        near = what_is_near(motion, s, s.member[k])
+        near = bound_tolerance(motion, s, s.member[k])
         speed = approach_speed(motion, s, k, near, &distance)
         if speed > 0 and distance + near < nearest * speed:
             nearest = (distance + near) / speed
@@ -586,27 +574,27 @@ cdef Py_ssize_t next_breakpoint(Motion motion, PathState s, double *step) noexce
     waiting.dlinear, waiting.dF, waiting.dlevel = &motion.dlinear[0], &motion.dF[0], motion.dlevel[0]
     if s.groups > 1:
         subtract_levels(motion, s)
-        waiting.linear, waiting.level = &motion.levelled[0], 0.0
-        waiting.dlinear, waiting.dlevel = &motion.dlevelled[0], 0.0
+        waiting.linear, waiting.level = &motion.relative[0], 0.0
+        waiting.dlinear, waiting.dlevel = &motion.drelative[0], 0.0
     nearest = svmx_nearest(&waiting, motion.sharpness, motion.slowest, nearest)
     if nearest == step[0]:
         return AT_END
     first = svmx_fastest(&waiting, nearest, &fastest, &length)
     step[0] = length
-    # speeds of V and of beta are compared in their own units of what is close
+    # speeds of V and of beta are compared in units of their tolerances
     fastest = fastest / motion.sharpness if first >= 0 else 0.0
     for k in range(s.factor.size):
         speed, distance = s.null[k], s.column[k]
         if speed > 0.0 and distance <= nearest * speed:
             v = s.member[k]
-            near = what_is_near(motion, s, v)
+            near = bound_tolerance(motion, s, v)
             if speed > fastest * near:
                 first, fastest, step[0] = v, speed / near, distance / speed
     return first
 
 
 cdef void subtract_levels(Motion motion, PathState s) noexcept nogil:
-    """The linear term less the level of each group, in which all wait for 0; a group without a member waits for nothing."""
+    """Subtract the level of each group from the linear term; variables of a group without members meet nothing."""
     cdef Py_ssize_t v
     cdef int g
     cdef bint empty[2]
@@ -614,17 +602,17 @@ cdef void subtract_levels(Motion motion, PathState s) noexcept nogil:
         empty[g] = s.is_empty(g)
     for v in range(s.per_row * s.active):
         g = s.group[v]
-        motion.levelled[v] = s.linear[v] - s.level[g]
-        motion.dlevelled[v] = motion.dF[v // s.per_row] if empty[g] else motion.dlinear[v] - motion.dlevel[g]
+        motion.relative[v] = s.linear[v] - s.level[g]
+        motion.drelative[v] = motion.dF[v // s.per_row] if empty[g] else motion.dlinear[v] - motion.dlevel[g]
 
 
 cdef inline double approach_speed(Motion motion, PathState s, Py_ssize_t k, double slow,
                                   double *distance) noexcept nogil:
-    """How fast member k of the margin nears a bound, 0 up to ``slow``, and its distance from it."""
+    """Speed of member k of the margin towards a bound, 0 up to ``slow``, and its ``distance``."""
     cdef Py_ssize_t v = s.member[k]
     cdef double up = s.dbeta[k] - motion.dupper[v], down = motion.dlower[v] - s.dbeta[k]
     cdef double above = max(s.upper[v] - s.beta[v], 0.0), below = max(s.beta[v] - s.lower[v], 0.0)
-    # a box that shrinks can be met on both sides: the one that is met first counts
+    # a shrinking box can be met on both sides: the first counts
     if up > slow and (down <= slow or above * down < below * up):
         distance[0] = above
         return up

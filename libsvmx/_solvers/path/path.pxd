@@ -20,5 +20,5 @@ cdef class Path:
     cdef int move_each_with_its_bound(self) except -1
     cdef int move_with_bounds(self, double ratio) except -1
     cdef int restore_sums_at(self, totals) except -1
-    cdef int let_go(self) except -1
+    cdef int drop_margin(self) except -1
     cdef bint is_near(self, double eps) except -1

@@ -1,14 +1,14 @@
-"""Exact optima that rows join and leave, and whose C changes: multiple incremental-decremental SVM.
+"""Exact optima under changes of rows and C: multiple incremental-decremental SVM (Karasuyama & Takeuchi 2009).
 
-What can be asked of a path (Karasuyama & Takeuchi 2009), with eta from 0 to 1:
+Paths, with eta from 0 to 1:
 
-* ``update``: from the optimum, rows that join (A) grow towards their bounds, and those that leave (R) shrink to 0, all
-  together: d beta_A = bound_A - beta_A, d beta_R = -beta_R                                          (eqs. 3, 4)
-  With no row on its way, the sums of beta alone move, as they do where nu changes.
-* ``rescale``: bounds move, as with C or tau, and take along the beta that rest on them.
-* ``start``, ``check``: from near the optimum, by a path in the linear term.
-* ``near``: the same from a start that a training has found, where a path would take longer.
-* ``by_smo``: the same by SMO in double, where no path leads on.
+* ``update``: rows that join (A) grow towards their bounds, and those that leave (R) shrink to 0, all together:
+  d beta_A = bound_A - beta_A, d beta_R = -beta_R                                                    (eqs. 3, 4)
+  Without such rows, only the sums of beta move, as with a change of nu.
+* ``rescale``: bounds move, as with C or tau, and beta at them.
+* ``start``, ``check``: from near the optimum to it, by a path in the linear term.
+* ``near``: the same from the result of a training, if that is faster.
+* ``by_smo``: the same by SMO in double, if no path can be followed.
 """
 
 from libc.math cimport HUGE_VAL, INFINITY, fabs, isfinite
@@ -31,43 +31,40 @@ from libsvmx._solvers.path.path_state import PathLong, PathLost
 from libsvmx.enums import SolveStatus
 
 
-# ---- From near an optimum to it --------------------------------------------------------------------
+# ---- Refinement ------------------------------------------------------------------------------------
 #
-# From near an optimum to it, by paths in the linear term.
+# beta near the optimum is exactly optimal for another linear term: that with V_v at its level wherever it is on the wrong
+# side. A path leads from that term back to the given one (``refine_once``).
 #
-# What is optimal but for small errors is exactly optimal for another linear term: V_v is set to its level where it is on the
-# wrong side. The path leads from that term back to the given one (``refine_once``).
-#
-#     refine    a solver by itself: from beta near the optimum, with its margin gathered anew
-#     repair    after a path: what rounding, or shrinking, has left
+#     refine    from any beta near the optimum, with a new margin
+#     repair    after a path: errors of rounding and of shrinking
 
-# The sum of beta may be off by so much of sum |beta|.
+# Error of the sum of beta, relative to sum |beta|, that is rounding.
 cdef double SAME_SUM = 1e-13
-# Paths that repair what little is wrong after a path, before all is computed from nothing.
-cdef int MOST_REPAIRS = 3
-# Refining again and again does not help.
-cdef int MOST_REFINEMENTS = 8
-# Beyond a bound by more than so many times what counts as at it is no rounding.
+# Repairs after a path, before everything is recomputed; and refinements.
+cdef int MAX_REPAIRS = 3
+cdef int MAX_REFINEMENTS = 8
+# Beyond a bound by more than this many ``near_bound`` is not rounding.
 cdef double FAR_BEYOND = 1e3
-# Of a value of a kernel row that may have to be computed.
-cdef int64_t WORK_OF_ROW = 8
+# Work of a kernel value that may have to be computed.
+cdef int64_t WORK_OF_VALUE = 8
 
 
 cdef int repair(Motion motion) except -1:
-    """After a path: V of the margin from nothing, and repair of what has drifted or was shrunk wrongly."""
+    """After a path: recompute V of the margin, and repair what has drifted or was shrunk wrongly."""
     cdef PathState s = motion.state
     cdef int g, k
     cdef Py_ssize_t v
     for v in range(s.factor.size):
         clip(motion, s.member[v])
     for g in range(s.groups):
-        settle_sum(s, g)
-    for k in range(MOST_REPAIRS + 1):
+        distribute_sum_residual(s, g)
+    for k in range(MAX_REPAIRS + 1):
         motion.reset()
         recompute_F(motion, s.drift > motion.tolerance())
         if is_optimal(motion):
             break
-        if k < MOST_REPAIRS:
+        if k < MAX_REPAIRS:
             refine_once(motion)
     else:
         refine(motion, True)
@@ -75,8 +72,7 @@ cdef int repair(Motion motion) except -1:
 
 
 cdef int refine(Motion motion, bint anew) except -1:
-    """From beta near the optimum to the optimum. F is computed from nothing once the margin is known if ``anew``, or where
-    it may have drifted.
+    """From beta near the optimum to it. F is recomputed for the new margin if ``anew``, or if it may have drifted.
 
     Raises
     ------
@@ -88,11 +84,11 @@ cdef int refine(Motion motion, bint anew) except -1:
     s.inexact = False
     if anew:
         s.drift = HUGE_VAL
-    for k in range(MOST_REFINEMENTS):
+    for k in range(MAX_REFINEMENTS):
         motion.reset()
         if k == 0 or not is_optimal(motion):
             gather_margin(motion)
-            motion.reset()  # exchanges may have brought beta from large bounds to nothing, and scales with it
+            motion.reset()  # exchanges may have changed beta, and the scales, by much
         recompute_F(motion, s.drift > motion.tolerance())
         set_levels_of_margin(motion)
         if is_optimal(motion):
@@ -106,7 +102,7 @@ cdef int refine(Motion motion, bint anew) except -1:
 
 
 cdef int refine_once(Motion motion) except -1:
-    """From the linear term for which beta is optimal to the given one."""
+    """Path from the linear term for which beta is optimal to the given one."""
     cdef PathState s = motion.state
     cdef Py_ssize_t v, m = s.per_row * s.n
     cdef double excess
@@ -130,12 +126,12 @@ cdef int refine_once(Motion motion) except -1:
 
 
 cdef bint is_optimal(Motion motion) noexcept:
-    """Whether the conditions of the optimum hold, to the scales that ``reset`` has found."""
+    """Whether the KKT conditions hold, at the scales of ``reset``."""
     return has_sums(motion) and motion.state.kkt_gap() <= motion.tolerance()
 
 
 cdef bint has_sums(Motion motion) noexcept:
-    """Whether the sums of beta are what they have to be, but for rounding."""
+    """Whether the sums of beta equal their totals up to rounding."""
     cdef PathState s = motion.state
     cdef int g
     for g in range(s.groups):
@@ -145,7 +141,7 @@ cdef bint has_sums(Motion motion) noexcept:
 
 
 cdef int clip(Motion motion, Py_ssize_t v) except -1:
-    """A variable that rounding has left beyond a bound goes back to it."""
+    """Put a variable that is beyond a bound by rounding back to it."""
     cdef PathState s = motion.state
     cdef double clipped = min(max(s.beta[v], s.lower[v]), s.upper[v])
     if fabs(clipped - s.beta[v]) > FAR_BEYOND * motion.near_bound(v):
@@ -153,10 +149,10 @@ cdef int clip(Motion motion, Py_ssize_t v) except -1:
     return s.set_beta(v, clipped)
 
 
-cdef int settle_sum(PathState s, int g) except -1:
-    """What rounding has left of the sum of a group goes to its members, to each as far as it has room.
+cdef int distribute_sum_residual(PathState s, int g) except -1:
+    """Distribute the rounding of a group's sum over its members.
 
-    Roundings of a large C are much to a small one: a member that all others leave on a bound would seem to be free.
+    After a path to a much smaller C that rounding is large: the last member off a bound would seem to be free.
     """
     cdef Py_ssize_t k, v
     cdef double left = s.sum_residual(g), before
@@ -170,7 +166,7 @@ cdef int settle_sum(PathState s, int g) except -1:
 
 
 cdef int recompute_F(Motion motion, bint everywhere) except -1:
-    """F from nothing: of the rows of the margin, or of all rows."""
+    """Recompute F of the rows of the margin, or of all rows."""
     cdef PathState s = motion.state
     cdef Py_ssize_t k, p, v, m = s.per_row * s.n
     cdef const double *K
@@ -193,18 +189,18 @@ cdef int recompute_F(Motion motion, bint everywhere) except -1:
 
 
 cdef const double *row_if_free(PathState s, int32_t p) except NULL:
-    """Kernel row p: one that stays where a variable of it is within its bounds, as it will be asked for in the margin."""
+    """Kernel row p; it is kept if a variable of it is free, for use in the margin."""
     cdef Py_ssize_t v
     for v in range(s.per_row * p, s.per_row * (p + 1)):
         if s.is_inside(v):
             return s.row(p)
     if s.control is not None and s.rows.kept(p) == NULL:
-        s.control.asked(WORK_OF_ROW * s.n)
-    return s.rows.glance(p)
+        s.control.asked(WORK_OF_VALUE * s.n)
+    return s.rows.peek(p)
 
 
 cdef int set_levels_of_margin(Motion motion) except -1:
-    """The level that the members of each group agree on best."""
+    """Set each level to the mean of V over its members."""
     cdef PathState s = motion.state
     cdef Py_ssize_t k, n_members
     cdef double total
@@ -222,7 +218,7 @@ cdef int set_levels_of_margin(Motion motion) except -1:
 
 
 cdef void set_levels_of_free(Motion motion) noexcept:
-    """Levels without a margin: the mean of V over free variables, or the middle of its interval."""
+    """Set each level without a margin: the mean of V over free variables, or the middle of its interval."""
     cdef PathState s = motion.state
     cdef Certificate found
     cdef Py_ssize_t v
@@ -235,23 +231,23 @@ cdef void set_levels_of_free(Motion motion) noexcept:
         s.level[g] = level_of(&found)
 
 
-# ---- What can be asked of a path -------------------------------------------------------------------
+# ---- Path ------------------------------------------------------------------------------------------
 
 cdef double ULP = 2.0 ** -52
-# Tolerances of a path that the gap of what it has left may take, if F is computed from nothing.
-cdef double NEARLY = 4.0
+# Gap of an accepted optimum with F recomputed, in tolerances of a path.
+cdef double GAP_TOLERANCES = 4.0
 
 
 cdef class Path:
-    """Path(per_row, budget_bytes, groups=1): the optimum of no rows, and how it moves.
+    """Path(per_row, budget_bytes, groups=1): an optimum, at first of no rows, and its changes.
 
-    ``totals`` of its methods is what the sum of beta over each group has to be, a tuple of float.
+    ``totals`` in its methods: the required sum of beta of each group, tuple of float.
 
     Attributes
     ----------
-    state : PathState      the optimum; rows join it by ``state.append`` before ``update``, and are gone after
-        ``state.discard``; ``state.mark`` and ``state.rollback`` make a change that can be taken back
-    motion : Motion        its counts tell what the last call took
+    state : PathState      the optimum; rows join by ``state.append`` before ``update`` and leave by ``state.discard``
+        after it; ``state.mark`` and ``state.rollback`` undo a change
+    motion : Motion        counts of the last call
     """
 
     def __cinit__(self, int per_row, double budget_bytes, int groups=1):
@@ -270,7 +266,7 @@ cdef class Path:
         self.finish()
 
     def approach(self, beta, totals, Control control):
-        """``beta``, cut to its bounds, and K beta of it; ``finish`` must follow. Raises as ``start``, but PathLost."""
+        """Set ``beta``, clipped to its bounds, and F; ``finish`` must follow. Raises as ``start``, but PathLost."""
         cdef PathState s = self.state
         cdef const double[::1] given = beta
         cdef Py_ssize_t v
@@ -283,21 +279,21 @@ cdef class Path:
         recompute_F(self.motion, True)
 
     def finish(self):
-        """From where ``approach`` has left off to the optimum. Raises as ``start``."""
+        """From ``approach`` to the optimum. Raises as ``start``."""
         refine(self.motion, True)
 
     def copy(self, budget_bytes=None):
-        """A path of its own, without the kernel rows that are kept; ``budget_bytes`` for its own, None: as many."""
+        """An independent copy without the kept kernel rows; ``budget_bytes``: None for the same."""
         cdef Path other = Path.__new__(Path, self.state.per_row, 0.0, self.state.groups)
         other.state = self.state.copy(budget_bytes)
         other.motion = Motion(other.state)
         return other
 
     def update(self, Py_ssize_t n_fresh, gone, totals, Control control, double most_work=INFINITY):
-        """The optimum with the last ``n_fresh`` rows and without the rows ``gone`` (buffer of int32), which stay, with
-        beta = 0, until ``state.discard``; the sums of beta are to be ``totals``.
+        """The optimum with the last ``n_fresh`` rows and without the rows ``gone`` (buffer of int32), which stay with
+        beta = 0 until ``state.discard``.
 
-        Raises PathLong where it would take more than ``most_work`` (``motion.work``); else as ``start``.
+        Raises PathLong for more than ``most_work`` (``motion.work``); else as ``start``.
         """
         cdef PathState s = self.state
         cdef Motion motion = self.motion
@@ -337,7 +333,7 @@ cdef class Path:
             elif s.where[v] == LEAVING:
                 motion.round_to(v, 0.0)
                 s.lower[v] = s.upper[v] = s.linear[v] = 0.0
-        if rests:  # V is what the last path has left: to compute that of the margin anew takes |M| n
+        if rests:  # V is that of the last path: recomputing it for the margin costs |M| n
             motion.reset()
             if s.drift <= motion.tolerance() and is_optimal(motion):
                 empty_margin_if_all_bound(motion, s)
@@ -345,8 +341,8 @@ cdef class Path:
         repair(motion)
 
     def n_moving(self, Py_ssize_t n_fresh, gone):
-        """How many of the last ``n_fresh`` rows, and of the rows ``gone`` (buffer of int32), will not be where they are,
-        at 0, by ``update``."""
+        """Number of the last ``n_fresh`` rows, and of the rows ``gone`` (buffer of int32), that ``update`` would move from
+        0."""
         cdef PathState s = self.state
         cdef const int32_t[::1] leaving = gone
         cdef Py_ssize_t k, p, v, count = 0
@@ -355,12 +351,12 @@ cdef class Path:
             p = leaving[k] if k < leaving.shape[0] else s.n - n_fresh + k - leaving.shape[0]
             moves = False
             for v in range(s.per_row * p, s.per_row * (p + 1)):
-                moves = moves or s.beta[v] != 0.0 or (k >= leaving.shape[0] and asks(s, v))
+                moves = moves or s.beta[v] != 0.0 or (k >= leaving.shape[0] and violates_at_zero(s, v))
             count += moves
         return count
 
     def leave(self, gone):
-        """The rows ``gone`` (buffer of int32) are to leave: what ``dual`` and ``near`` ask where no path has begun."""
+        """Mark the rows ``gone`` (buffer of int32) as LEAVING, without a path, for ``dual`` and ``near``."""
         cdef PathState s = self.state
         cdef const int32_t[::1] leaving = gone
         cdef Py_ssize_t k, h
@@ -370,7 +366,7 @@ cdef class Path:
                 s.assign(s.per_row * leaving[k] + h, LEAVING)
 
     def dual(self):
-        """The DualProblem of all rows, at beta as it is, whose scores are known; LEAVING ones have no box."""
+        """The DualProblem of all rows at the present beta, with its scores; LEAVING rows have an empty box."""
         cdef PathState s = self.state
         cdef Py_ssize_t p, v, d, n = s.n, m = s.per_row * s.n
         cdef int h
@@ -390,7 +386,7 @@ cdef class Path:
 
     def near(self, beta, totals, Control control):
         """The optimum without LEAVING rows from ``beta`` near it (buffer of float64, in the order of ``dual``), within
-        bounds and with sums ``totals``. What has kernel rows to do is what differs. Raises as ``start``."""
+        bounds and with sums ``totals``. Costs a kernel row for each change. Raises as ``start``."""
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef const double[::1] given = beta
@@ -419,7 +415,7 @@ cdef class Path:
         refine(motion, False)
 
     cdef int begin(self, Control control) except -1:
-        """At rest at the optimum, from where a path can lead."""
+        """Reset the motion at the optimum, before a path."""
         self.motion.begin(control)
         rescale_shift(self.state)
         if self.state.inexact:
@@ -427,20 +423,19 @@ cdef class Path:
         return self.motion.reset()
 
     cdef int set_joining(self, Py_ssize_t n_fresh) except -1:
-        """A: those of the last rows whose V asks for another bound than 0, where they are."""
+        """JOINING: the last rows that violate optimality at 0."""
         cdef PathState s = self.state
         cdef Py_ssize_t v
         for v in range(s.per_row * (s.n - n_fresh), s.per_row * s.n):
-            if s.where[v] != LEAVING and asks(s, v):
+            if s.where[v] != LEAVING and violates_at_zero(s, v):
                 s.assign(v, JOINING)
         return 0
 
     def rescale(self, lower, upper, ratio, Control control, Trace trace=None, double first=1.0, double last=1.0):
-        """The optimum with the bounds ``lower`` and ``upper`` (buffers of float64, shape (per_row * n,)), which are
-        those there are times ``ratio`` > 0 but for rounding, as are the sums; None: bounds move each by itself, and the
-        sums stay. Raises as ``start``.
+        """The optimum with the bounds ``lower`` and ``upper`` (buffers of float64, shape (per_row * n,)). With ``ratio`` > 0
+        bounds and sums are the present ones times it, up to rounding; None: any bounds, same sums. Raises as ``start``.
 
-        ``trace`` writes down the lines of the way, as those from C, or what else moves them, ``first`` to ``last``.
+        ``trace`` records the lines, with C (or another parameter) from ``first`` to ``last``.
         """
         cdef PathState s = self.state
         cdef Motion motion = self.motion
@@ -469,7 +464,7 @@ cdef class Path:
         repair(motion)
 
     def stand(self, double C, Trace trace, Control control):
-        """``trace`` writes down where the path is, as a line of length 0 at C. Raises as ``start``."""
+        """Record the present optimum in ``trace`` as a line of length 0 at C. Raises as ``start``."""
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         motion.begin(control)
@@ -479,7 +474,7 @@ cdef class Path:
         trace.line(s, &motion.velocity[0], &motion.dF[0], 0.0, 0.0, 0.0, -s.level[0], 0.0, False)
 
     cdef int move_each_with_its_bound(self) except -1:
-        """The moving set are all variables at bounds."""
+        """The moving set: all variables at bounds."""
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef Py_ssize_t v
@@ -492,7 +487,7 @@ cdef class Path:
         return 0
 
     cdef int move_with_bounds(self, double ratio) except -1:
-        """The moving set are all variables at bounds but 0."""
+        """The moving set: all variables at bounds other than 0."""
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef Py_ssize_t v, p
@@ -507,7 +502,7 @@ cdef class Path:
                 motion.velocity[v] = (ratio - 1.0) * s.beta[v]
                 motion.sum_residual[s.group[v]] -= motion.velocity[v]
                 motion.speed_outside += fabs(motion.velocity[v])
-        # sum over the bounded of beta K = F - sum over M: no kernel row is needed
+        # sum of beta K over the bounded variables = F - sum over M: no kernel row is needed
         for p in range(s.factor.size):
             s.dbeta[p] = -s.beta[s.member[p]]
         motion.W[:s.n] = s.F[:s.n]
@@ -520,11 +515,11 @@ cdef class Path:
             reach += fabs(motion.W[p])
         if not isfinite(reach):
             raise PathLost("the change is beyond double precision")
-        return motion.sum_anew_if_stale()
+        return motion.resum_if_stale()
 
     def by_smo(self, gone, totals, double eps, Control control, lower=None, upper=None):
-        """As ``update``, or as ``rescale`` to bounds ``lower`` and ``upper``, to a gap of ``eps``, by SMO from beta as
-        it is: where no path leads on. Raises as ``start``."""
+        """As ``update``, or as ``rescale`` to bounds ``lower`` and ``upper``, by SMO from the present beta to a gap of
+        ``eps``: if no path can be followed. Raises as ``start``."""
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef const int32_t[::1] leaving = gone
@@ -548,7 +543,7 @@ cdef class Path:
         try:
             refine(motion, True)
         except PathLost:
-            self.let_go()
+            self.drop_margin()
             self.restore_sums_at(totals)
             smo_in_double(s, max(eps, motion.tolerance()), control)
             recompute_F(motion, True)
@@ -556,14 +551,14 @@ cdef class Path:
                 raise
 
     def accept(self, beta, totals, double eps, Control control):
-        """``beta`` as it is, where no path leads on from there, if it is as near the optimum as any path or SMO to
-        ``eps`` has left it; returns whether it is. Raises as ``start``, but PathLost."""
+        """Set ``beta`` without a path; returns whether it is as near the optimum as after a path or SMO to ``eps``. Raises
+        as ``start``, but PathLost."""
         self.approach(beta, totals, control)
-        self.let_go()
+        self.drop_margin()
         return self.is_near(eps)
 
-    cdef int let_go(self) except -1:
-        """No margin, all rows."""
+    cdef int drop_margin(self) except -1:
+        """Empty the margin; all rows are active."""
         cdef PathState s = self.state
         cdef Py_ssize_t v
         clear_margin(s)
@@ -573,24 +568,23 @@ cdef class Path:
         s.active = s.n  # the path may have been lost with rows shrunk
 
     cdef bint is_near(self, double eps) except -1:
-        """Whether beta, at rest with the right F, may stand for an optimum: as near as SMO comes to it, or a path, to
-        which F is right within its tolerance."""
+        """Whether beta, with F recomputed, is as near the optimum as after SMO to ``eps`` or a path."""
         cdef PathState s = self.state
         s.inexact = True
         self.motion.reset()
         set_levels_of_free(self.motion)
         self.motion.reset()  # rho may be its scale
-        return s.kkt_gap() <= eps + NEARLY * self.motion.tolerance()
+        return s.kkt_gap() <= eps + GAP_TOLERANCES * self.motion.tolerance()
 
     cdef int restore_sums_at(self, totals) except -1:
-        """beta with the sums ``totals``, and F of it."""
+        """Restore the sums ``totals`` of beta, and recompute F."""
         self.state.set_totals(totals)
         if not restore_sums(self.state):
             raise PathLost("no variable can make up for the sum")
         return recompute_F(self.motion, True)
 
     def check(self, Control control):
-        """Compute V from nothing, and repair what has drifted. Returns the gap that was found before the repair."""
+        """Recompute V, and repair drift. Returns the gap before the repair."""
         self.motion.begin(control)
         recompute_F(self.motion, True)
         found = self.state.kkt_gap()
@@ -598,8 +592,8 @@ cdef class Path:
         return found
 
 
-cdef bint asks(PathState s, Py_ssize_t v) noexcept:
-    """Whether V of a variable at 0 asks for its other bound."""
+cdef bint violates_at_zero(PathState s, Py_ssize_t v) noexcept:
+    """Whether a variable at 0 violates optimality."""
     cdef double excess = s.excess(v)
     return (s.lower[v] < 0 and excess < 0) or (s.upper[v] > 0 and excess > 0)
 
@@ -611,8 +605,8 @@ def check_length(Py_ssize_t length, Py_ssize_t expected):
 
 
 def interleaved(values, Py_ssize_t n):
-    """Values by variable (buffer of float64, shape (per_row * n,)) in the order of a path, both variables of a row
-    together, from that of a DualProblem, where all first ones come before all second ones. With one of each, as they are."""
+    """Values by variable (buffer of float64, shape (per_row * n,)) from the order of a DualProblem, (per_row, n), to that of a
+    path, (n, per_row)."""
     cdef const double[::1] given = values
     cdef Py_ssize_t p, h, per_row = given.shape[0] // max(n, 1)
     if per_row == 1:
@@ -625,14 +619,12 @@ def interleaved(values, Py_ssize_t n):
     return out_
 
 
-# ---- Folds that leave the optimum over all rows ----------------------------------------------------
-#
-# Folds of a cross-validation along the path on which the rows held out leave the optimum over all rows.
+# ---- Decremental folds -----------------------------------------------------------------------------
 #
 #     update(path, R) -> (beta, V) without R; rollback
 #
 # The decremental half of Karasuyama & Takeuchi (2009); with |R| = 1 exact leave-one-out (Cauwenberghs & Poggio 2000).
-# V of the rows that have left stays up to date on the path, so their decision values are there at its end.
+# V of the rows R held out is updated on the path, so it ends with their decision values.
 
 def path_of(DualProblem problem, Kernel kernel, double budget_bytes, beta, Control control):
     """The Path at the optimum of ``problem``. Its rows are tagged 0, 1, …
@@ -662,8 +654,8 @@ def path_of(DualProblem problem, Kernel kernel, double budget_bytes, beta, Contr
 
 
 def solution_without(Path path, DualProblem problem, rows, totals, Control control):
-    """The optimum of the rows of ``path`` but ``rows`` (tags, a buffer of int32), with sums of beta ``totals``, as a
-    DualSolution of ``problem``; its iterations are breakpoints. The path is left as it was. Raises as ``path_of``."""
+    """The optimum without ``rows`` (tags, a buffer of int32) and with sums of beta ``totals``, as a DualSolution of
+    ``problem``; its iterations are breakpoints. The path is unchanged afterwards. Raises as ``path_of``."""
     cdef PathState s = path.state
     cdef Py_ssize_t n = s.n, p, v, d
     cdef int h

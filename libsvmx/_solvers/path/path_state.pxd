@@ -7,43 +7,43 @@ from libsvmx._problem.dual cimport Certificate
 from libsvmx._solvers.control cimport Control
 
 
-cdef enum:          # where a variable is
+cdef enum:          # sets of variables
     AT_LOWER        # beta = lower, and V at the level of its group or below
     AT_UPPER        # beta = upper, and V at that level or above
     MARGIN          # V at that level
-    JOINING         # of A: on its way to the bound that is not 0, which its V asks for
-    LEAVING         # of R: on its way to 0, whatever its V
+    JOINING         # A: moves from 0 to its other bound, until V meets the level
+    LEAVING         # R: moves to 0, for any V
 
 
 cdef class PathState:
     cdef readonly Py_ssize_t n          # rows
-    cdef Py_ssize_t active              # rows [0, active) have their F up to date; all but on a path
+    cdef Py_ssize_t active              # F is up to date for rows [0, active); all, except on a path
     cdef readonly int per_row           # variables of a row: v = per_row * row + 0 or 1
-    cdef readonly int groups            # 1 or 2: how many sums of beta are fixed, each with a level of its own
+    cdef readonly int groups            # 1 or 2, each with a fixed sum of beta and a level
     cdef double level[2]                # V of the margin, of each group
-    cdef double total[2]                # what the sum of beta over each group has to be
-    cdef readonly double drift          # bound on what rounding has done to F since it was last computed
-    cdef readonly bint inexact          # left by SMO: no exact optimum, no path from here
+    cdef double total[2]                # required sum of beta of each group
+    cdef readonly double drift          # bound on the rounding error of F since it was last recomputed
+    cdef readonly bint inexact          # result of SMO: not exact, no start of a path
     cdef DoubleRows rows
-    cdef Control control                # what kernel rows ask, None: nothing
+    cdef Control control                # asked by kernel rows, or None
     # by row
     cdef double[::1] F                  # sum_j beta_j K_j
     cdef double[::1] diagonal           # K(p, p)
-    cdef int64_t[::1] tag               # whatever the caller knows a row by
+    cdef int64_t[::1] tag               # the caller's id of a row
     # by variable
     cdef double[::1] linear
     cdef double[::1] lower
     cdef double[::1] upper
     cdef double[::1] beta
     cdef int8_t[::1] where
-    cdef double[::1] side               # 1: V is to stay below the level, or comes from there; -1: above; 0: neither
-    cdef int8_t[::1] group              # whose sum and level are its own
+    cdef double[::1] side               # 1: V stays, or comes from, below the level; -1: above; 0: neither
+    cdef int8_t[::1] group              # index of its sum and level
     cdef int32_t[::1] place             # in ``member``, -1 outside the margin
     # the margin
     cdef Cholesky factor                # of K'_MM: K_MM + shift within each group
     cdef int32_t[::1] member            # variable of each row of the factor
     cdef double shift                   # added to the kernel values of each group
-    cdef double ridge                   # added to the diagonal of K_MM; 0: none, all is exact
+    cdef double ridge                   # added to the diagonal of K_MM; 0: exact
     cdef double largest                 # K_ii
     cdef double[::1] column             # of a variable that may join: K'_Mv, then L^-1 K'_Mv
     cdef double[::1] null               # K'_MM^-1 of that column
@@ -53,9 +53,9 @@ cdef class PathState:
     cdef const double **margin_rows     # scratch for svmx_add_rows
     cdef double[::1] computed           # scratch for rows that are not kept
     cdef int32_t[::1] moves             # scratch for pairs of rows: ``discard`` must not fail
-    cdef list swapped                   # since ``mark``
-    cdef object before                  # the state that ``rollback`` returns to
-    cdef Cholesky factor_before         # the factor of that; None: as it is
+    cdef list swapped                   # swaps since ``mark``
+    cdef object before                  # saved by ``mark``
+    cdef Cholesky factor_before         # saved factor, None if it has not changed
     cdef double kkt_gap(self) noexcept nogil
     cdef Certificate certificate(self, int g) noexcept nogil
     cdef double score(self, Py_ssize_t v) noexcept nogil

@@ -1,13 +1,13 @@
-"""The state of an exact optimum that rows can join and leave, all or nothing.
+"""State of an exact optimum under changes of rows, with rollback.
 
-The dual problem of one or two groups (_problem/dual.pyx), its optimum in double:
+The optimum, in double, of the dual problem (_problem/dual.pyx) of one or two groups:
 
     min  1/2 beta'K beta - linear'beta     s.t.  sum of beta over group g = total_g,   lower <= beta <= upper
     V = linear - F,  F = K beta;   optimal  <=>  each group has a level, such that for its variables
     V_v <= level where beta_v = lower,   V_v >= level where beta_v = upper,   V_v = level between
 
 A row of data has one variable, or two in regression (y = +1 and y = -1), which share K and F. With one group the level is
--rho. The nu formulations have two groups: those that can only grow from 0, and those that can only fall from there.
+-rho. The nu formulations have two groups: beta >= 0 and beta <= 0.
 """
 
 from libc.math cimport HUGE_VAL, fabs
@@ -25,14 +25,14 @@ from libsvmx._solvers.control cimport Control
 from libsvmx._core.buffers import filled, zeros
 
 cdef double ULP = 2.0 ** -52
-# Scores that differ by less are at the same end of the interval of rho.
+# Scores that differ by less (relative) are at the same end of the interval of rho.
 cdef double NEAR = 1e-9
 # Work of a kernel value in double, as ``Control.worked`` counts it.
 cdef int64_t VALUE_WORK = 8
 
 
-# A state of many classes has thousands of paths, so what is empty is shared, and lists of a kind lie in one buffer: the
-# garbage collector looks at three objects for each buffer.
+# A state of many classes has thousands of paths, so empty arrays are shared, and arrays of a type lie in one buffer: the
+# garbage collector visits three objects per buffer.
 cdef double[::1] NO_DOUBLES = zeros("d", 0)
 cdef int64_t[::1] NO_TAGS = zeros("q", 0)
 cdef int32_t[::1] NO_INTS = zeros("i", 0), NO_MOVES = zeros("i", 2)
@@ -40,28 +40,28 @@ cdef int8_t[::1] NO_BYTES = zeros("b", 0)
 
 
 class PathLost(ArithmeticError):
-    """A path cannot be followed: K is not positive semidefinite, or rounding has taken over."""
+    """A path cannot be followed: K is not positive semidefinite, or rounding dominates."""
 
 
 class PathLong(PathLost):
-    """A path is longer than it may be. The state is at rest on its way: beta and F fit together, all rows have theirs, and
-    rows that were to leave are LEAVING."""
+    """A path is longer than allowed. The state stops on it: beta and F of all rows are consistent, and rows that should leave
+    are LEAVING."""
 
 
 cdef class PathState:
-    """PathState(per_row, budget_bytes, groups=1): of no rows; rows join by ``append`` and leave by ``discard``.
+    """PathState(per_row, budget_bytes, groups=1): without rows; rows join by ``append`` and leave by ``discard``.
 
     Parameters
     ----------
     per_row : int           variables of a row, 1 or 2
     budget_bytes : float    for kernel rows that are kept
-    groups : int            1, or 2: variables with lower < 0 are of group 1 then
+    groups : int            1, or 2 (variables with lower < 0 are of group 1)
 
     Attributes
     ----------
     n : int                 rows
-    drift : float           bound on the rounding errors of V since they were last computed from nothing
-    inexact : bool          left by SMO: optimal to a tolerance, and no path leads on
+    drift : float           bound on the rounding errors of V since it was last recomputed
+    inexact : bool          result of SMO: optimal to a tolerance, no start of a path
     """
 
     def __cinit__(self, int per_row, double budget_bytes, int groups=1):
@@ -76,7 +76,7 @@ cdef class PathState:
     def __dealloc__(self):
         free(self.margin_rows)
 
-    # ---- what others see -----------------------------------------------------------------------
+    # ---- results -------------------------------------------------------------------------------
 
     @property
     def rho(self):
@@ -85,12 +85,12 @@ cdef class PathState:
 
     @property
     def r(self):
-        """Half of what the levels of two groups are apart, as of a DualSolution; 0 with one."""
+        """Half the difference of the levels of two groups, as in a DualSolution; 0 with one."""
         return 0.0 if self.groups == 1 else (self.level[1] - self.level[0]) / 2
 
     @property
     def totals(self):
-        """What the sum of beta over each group has to be: tuple of float."""
+        """Required sum of beta of each group: tuple of float."""
         return tuple([self.total[g] for g in range(self.groups)])
 
     @property
@@ -115,7 +115,7 @@ cdef class PathState:
 
     @property
     def tags(self):
-        """What each row was tagged with: buffer of int64, shape (n,), a copy."""
+        """Tag of each row: buffer of int64, shape (n,), a copy."""
         return copied(self.tag, self.n)
 
     @property
@@ -131,13 +131,13 @@ cdef class PathState:
         return value
 
     def gap(self):
-        """The KKT gap (_problem/dual.pyx), the larger one of two groups; -inf if no two variables can move."""
+        """The KKT gap (_problem/dual.pyx), the larger of two groups; -inf if no two variables can move."""
         return self.kkt_gap()
 
     @property
     def holds_rho(self):
-        """Which rows hold rho where nothing is free, each by ending alone the interval that it is the middle of: buffer
-        of int8, shape (n,); none where something is free. Of one group."""
+        """Mask of the rows that alone determine an end of the interval of rho if no variable is free: buffer of int8, shape
+        (n,); all 0 if one is free. For one group."""
         cdef Certificate found = self.certificate(0)
         cdef Py_ssize_t v, above = 0, below = 0, top = -1, bottom = -1
         cdef double V
@@ -158,7 +158,7 @@ cdef class PathState:
         return out_
 
     def support_counts(self):
-        """Rows that have a beta, and those of them whose beta is at a bound: (int, int)."""
+        """Number of rows with beta != 0, and of those of them at a bound: (int, int)."""
         cdef Py_ssize_t p, v, n_sv = 0, n_bsv = 0
         cdef double beta
         cdef bint inside
@@ -182,23 +182,22 @@ cdef class PathState:
         return gap
 
     cdef Certificate certificate(self, int g) noexcept nogil:
-        """Of the variables of one group."""
         cdef Certificate found
         cdef Py_ssize_t v
         cdef double beta
         begin(&found)
         for v in range(self.per_row * self.n):
             if self.groups == 1 or self.group[v] == g:
-                beta = self.beta[v]  # and V without a call: every change asks for the gap three times
+                beta = self.beta[v]  # and V without a call: each change computes the gap three times
                 add_variable(&found, v, self.linear[v] - self.F[v >> (self.per_row - 1)], beta < self.upper[v],
                              beta > self.lower[v], False)
         return found
 
     cdef double score(self, Py_ssize_t v) noexcept nogil:
-        return self.linear[v] - self.F[v >> (self.per_row - 1)]  # a division takes as long as all else
+        return self.linear[v] - self.F[v >> (self.per_row - 1)]  # a division would cost as much as the rest
 
     cdef double excess(self, Py_ssize_t v) noexcept nogil:
-        """V above the level of its group."""
+        """V minus the level of its group."""
         return self.score(v) - self.level[self.group[v]]
 
     cdef double largest_level(self) noexcept nogil:
@@ -218,7 +217,7 @@ cdef class PathState:
         return self.is_empty(0) or (self.groups > 1 and self.is_empty(1))
 
     cdef int set_totals(self, totals) except -1:
-        """What the sums have to be. Raises ValueError for as many as there are not groups."""
+        """Set the required sums, one per group. Raises ValueError."""
         if len(totals) != self.groups:
             raise ValueError(f"{len(totals)} sums of {self.groups} groups")
         for g in range(self.groups):
@@ -226,7 +225,7 @@ cdef class PathState:
         return 0
 
     cdef void assign(self, Py_ssize_t v, int where) noexcept nogil:
-        """A variable changes sets; those of A aim at the bound that is not 0."""
+        """Move a variable to a set; JOINING ones move to the bound that is not 0."""
         self.where[v] = <int8_t>where
         if where == JOINING:
             self.side[v] = -1.0 if self.upper[v] > 0 else 1.0
@@ -234,14 +233,14 @@ cdef class PathState:
             self.side[v] = 1.0 if where == AT_LOWER else -1.0 if where == AT_UPPER else 0.0
 
     cdef void assign_bound(self, Py_ssize_t v) noexcept nogil:
-        """Into the set of the bound that a variable is at, or beyond."""
+        """Assign a variable to the set of the bound that it is at, or beyond."""
         self.assign(v, AT_LOWER if self.beta[v] <= self.lower[v] else AT_UPPER)
 
     cdef bint is_inside(self, Py_ssize_t v) noexcept nogil:
         return self.lower[v] < self.beta[v] < self.upper[v]
 
     cdef double sum_residual(self, int g) noexcept nogil:
-        """What the sum of beta over a group misses of its ``total``."""
+        """``total`` of a group minus its sum of beta."""
         cdef Py_ssize_t v
         cdef double missing = self.total[g]
         for v in range(self.per_row * self.n):
@@ -250,7 +249,7 @@ cdef class PathState:
         return missing
 
     cdef int set_beta(self, Py_ssize_t v, double beta) except -1 nogil:
-        """beta of one variable changes, and F with it."""
+        """Set beta of one variable, and update F."""
         if beta != self.beta[v]:
             svmx_axpy(self.n, beta - self.beta[v], self.row(<int32_t>(v // self.per_row)), &self.F[0])
             self.drift += ULP * self.largest * fabs(beta - self.beta[v])
@@ -260,7 +259,7 @@ cdef class PathState:
     # ---- rows ----------------------------------------------------------------------------------
 
     cdef int make_room(self, Py_ssize_t n) except -1:
-        """Lists for n rows."""
+        """Allocate arrays for n rows."""
         cdef Py_ssize_t m = self.linear.shape[0], room, rows = self.F.shape[0]
         cdef double[::1] doubles
         cdef int64_t[::1] tag
@@ -271,7 +270,7 @@ cdef class PathState:
         room = n + n // 4 + 4
         doubles, tag = zeros("d", (2 + 5 * self.per_row) * room), zeros("q", room)
         ints, small = zeros("i", (2 + self.per_row) * room), zeros("b", 2 * self.per_row * room)
-        # nothing from here on can fail
+        # nothing below can fail
         tag[:rows] = self.tag
         self.tag, self.moves, ints = tag, ints[:2 * room], ints[2 * room:]
         ints[:m] = self.place
@@ -290,20 +289,20 @@ cdef class PathState:
         return 0
 
     cdef const double *row(self, int32_t p) except NULL nogil:
-        """Kernel row p, (n,), valid as of ``DoubleRows.row``. Raises Stopped where it is not kept and ``control`` says so."""
+        """Kernel row p, (n,), valid as ``DoubleRows.row``. Raises Stopped if it is not kept and ``control`` says so."""
         if self.control is not None and self.rows.kept(p) == NULL:
             self.control.asked(VALUE_WORK * self.rows.n)
         return self.rows.row(p)
 
     def append(self, Kernel kernel, tags, linear, lower, upper, Control control=None):
-        """Rows join behind the others, with beta = 0.
+        """Append rows with beta = 0.
 
         Parameters
         ----------
-        kernel : Kernel                       of all rows then
+        kernel : Kernel                       over all rows, the new ones included
         tags : buffer of int64, shape (new rows,)
         linear, lower, upper : buffers of float64, shape (per_row * new rows,)       one of the bounds is 0
-        control : Control or None             what kernel rows ask from now on, until a path begins
+        control : Control or None             asked by kernel rows from now on, until a path begins
 
         Raises
         ------
@@ -335,9 +334,9 @@ cdef class PathState:
             self.shift = self.largest if self.largest > 0 else 1.0
 
     cdef int meet(self, Kernel kernel, Control control) except -1:
-        """F of the rows that join, and their columns of the rows that are kept: no more values of them are computed.
+        """F of the new rows, and their columns of the kept kernel rows, from the same kernel values.
 
-        Rows with a beta come first, so that F does not depend on which rows are kept.
+        Rows with beta != 0 come first, so that F does not depend on which rows are kept.
         """
         cdef Py_ssize_t k = 0, n_betas, n_others = 0, p, v
         cdef double beta
@@ -374,7 +373,7 @@ cdef class PathState:
         return 0
 
     def discard(self):
-        """Rows that were to leave (LEAVING) do so: the last rows take their places. Cannot fail."""
+        """Remove the LEAVING rows: the last rows take their places. Cannot fail."""
         cdef Py_ssize_t h, to, last, v, w, n_pairs = 0
         cdef int32_t[::1] pairs = self.moves
         for to in range(self.n - 1, -1, -1):
@@ -401,7 +400,7 @@ cdef class PathState:
             self.largest = max(self.largest, self.diagonal[to])
 
     cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1 nogil:
-        """Rows pairs[2 k] and pairs[2 k + 1] change places; no row is in two pairs."""
+        """Swap rows pairs[2 k] and pairs[2 k + 1]; no row is in two pairs."""
         cdef Py_ssize_t k, h, v, w
         cdef int32_t held
         cdef int64_t tag
@@ -435,10 +434,10 @@ cdef class PathState:
         self.rows.swap(pairs, n)
         return 0
 
-    # ---- all or nothing ------------------------------------------------------------------------
+    # ---- rollback ------------------------------------------------------------------------------
 
     def mark(self):
-        """Remember the state as it is, for ``rollback``."""
+        """Save the state for ``rollback``."""
         cdef Py_ssize_t m = self.per_row * self.n
         lists = [copied(each, m) for each in self.lists()]
         self.swapped = []
@@ -447,13 +446,13 @@ cdef class PathState:
                        lists, copied(self.member, self.factor.size))
 
     cdef int keep_factor(self) except -1:
-        """The factor is about to change: by many changes of a state it does not."""
+        """Save the factor for ``rollback`` before its first change, if any."""
         if self.before is not None and self.factor_before is None:
             self.factor_before = self.factor.copy()
         return 0
 
     def rollback(self):
-        """Back to the state at ``mark``, which ``discard`` must not have followed."""
+        """Restore the state at ``mark``; there must not have been a ``discard`` since."""
         cdef Py_ssize_t k
         cdef int32_t[::1] pairs
         if self.before is None:
@@ -463,7 +462,7 @@ cdef class PathState:
             self.factor, self.factor_before = self.factor_before, None
         for k in range(2):
             self.level[k], self.total[k] = levels[k], totals[k]
-        while self.swapped:  # a signal handler may raise within ``filled``: what is undone is not undone again
+        while self.swapped:  # a signal handler may raise in ``filled``: no swap is undone twice
             pairs = filled("i", self.swapped[len(self.swapped) - 1])
             self.rows.swap(&pairs[0], pairs.shape[0] // 2)
             self.swapped.pop()
@@ -482,25 +481,25 @@ cdef class PathState:
         self.before = self.swapped = self.factor_before = None
 
     def lists(self):
-        """What there is for each variable."""
+        """The arrays by variable."""
         return [memoryview(self.linear), memoryview(self.lower), memoryview(self.upper), memoryview(self.beta),
                 memoryview(self.where), memoryview(self.place), memoryview(self.side), memoryview(self.group)]
 
     def row_lists(self):
-        """What there is for each row."""
+        """The arrays by row."""
         return [memoryview(self.F), memoryview(self.diagonal), memoryview(self.tag)]
 
     def forget(self):
-        """The way back is not needed any more."""
+        """Drop what ``mark`` has saved."""
         self.before = self.swapped = self.factor_before = None
 
     def release(self):
-        """The kernel, and the rows of data that it reads, are not needed until ``append``: kernel rows that are kept are
-        enough. No path may be followed before. Cannot fail."""
+        """Release the kernel and its data until ``append``; kept kernel rows stay. No path may be followed before. Cannot
+        fail."""
         self.rows.release_kernel()
 
     def copy(self, budget_bytes=None):
-        """A state of its own, without the kernel rows that are kept and the way back."""
+        """An independent copy, without kept kernel rows and what ``mark`` has saved."""
         cdef PathState other = PathState(
             self.per_row, self.rows.budget_bytes if budget_bytes is None else budget_bytes, self.groups)
         cdef Py_ssize_t k
@@ -523,11 +522,11 @@ cdef class PathState:
     # ---- the margin ----------------------------------------------------------------------------
 
     cdef bint has_room_in_margin(self) noexcept nogil:
-        """Whether another member finds its place."""
+        """Whether there is room for another member."""
         return self.factor.size + 2 <= self.member.shape[0] and self.factor.size + 1 <= self.factor.room
 
     cdef int make_room_in_margin(self, Py_ssize_t more=1) except -1:
-        """Scratch and lists for so many more members."""
+        """Allocate scratch and arrays for ``more`` further members."""
         cdef Py_ssize_t room = self.member.shape[0], wanted = self.factor.size + more + 1
         cdef double[::1] doubles
         cdef int32_t[::1] member
@@ -540,7 +539,7 @@ cdef class PathState:
                 raise MemoryError("rows of the margin")
             self.margin_rows = <const double **>grown
             doubles, member = zeros("d", 5 * room), zeros("i", room)
-            # nothing from here on can fail
+            # nothing below can fail
             member[:self.member.shape[0]] = self.member
             self.member = member
             self.dbeta, doubles = longer(self.dbeta, doubles, room), doubles[room:]
@@ -552,13 +551,12 @@ cdef class PathState:
 
 
 cdef void swap_values(double[::1] values, Py_ssize_t v, Py_ssize_t w) noexcept nogil:
-    """Two values change places."""
     cdef double held = values[v]
     values[v], values[w] = values[w], held
 
 
 cdef double[::1] longer(double[::1] values, double[::1] out, Py_ssize_t n):
-    """The first n of ``out``, which become ``values`` and what follows."""
+    """out[:n], with ``values`` copied to its beginning."""
     out[:values.shape[0]] = values
     return out[:n]
 
@@ -570,24 +568,21 @@ def copied(values, Py_ssize_t n):
 
 # ---- The matrix of the margin and its factor -------------------------------------------------------
 #
-# The matrix of the margin: which variables are its rows, and its Cholesky factor.
-#
-# Members of the margin M, whose V are at the level of their group, move together. Their matrix is K_MM bordered by the sum
-# of each group. Adding one number to every kernel value within a group changes V of all its variables alike, since the sum
-# of their beta is fixed, so the border can be had by
+# The system of the margin M is K_MM bordered by the sum of each group. A constant added to all kernel values within a group
+# changes V of all its variables alike, since their sum of beta is fixed, so the border can be replaced by
 #
 #     K'_MM = K_MM + shift sum_g e_g e_g',      x'K'x = x'Kx + shift sum_g (e_g'x)^2,      e_g = 1 in group g, else 0
 #
-# which is positive definite whenever the bordered matrix is nonsingular and K positive semidefinite: one Cholesky factor,
-# also where K_MM itself is singular (a linear kernel with |M| = d + 1). Where an optimum to a tolerance is all that is
-# asked, a ridge on K_MM makes it positive definite whatever the members are.
+# which is positive definite if the bordered matrix is nonsingular and K positive semidefinite, so it has a Cholesky factor
+# even if K_MM is singular (a linear kernel with |M| = d + 1). For an optimum to a tolerance, a ridge on K_MM makes it
+# positive definite for any members.
 
-# The shift is not far from the kernel values in size: within this factor.
+# The shift is within this factor of the kernel values.
 cdef double SAME_SIZE = 64.0
 
 
 cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0 nogil:
-    """The Schur complement of a variable that may join; ``column`` becomes L^-1 of its column of K'."""
+    """The Schur complement of a variable that may join; sets ``column`` to L^-1 K'_Mv."""
     cdef Py_ssize_t k
     cdef const double *K
     if not s.has_room_in_margin():
@@ -600,7 +595,7 @@ cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0 nogil:
 
 
 cdef inline int keep_factor_of(PathState s) except -1 nogil:
-    """``PathState.keep_factor``, where there is a way back and it is not kept yet."""
+    """``PathState.keep_factor`` if needed, without the interpreter otherwise."""
     if s.before is not None and s.factor_before is None:
         with gil:
             s.keep_factor()
@@ -608,7 +603,7 @@ cdef inline int keep_factor_of(PathState s) except -1 nogil:
 
 
 cdef int append_to_margin(PathState s, Py_ssize_t v, double schur) except -1 nogil:
-    """The variable of ``border_margin`` joins, with its Schur complement."""
+    """Add the variable of ``border_margin``, with its Schur complement."""
     keep_factor_of(s)
     s.member[s.factor.size], s.place[v] = <int32_t>v, <int32_t>s.factor.size
     s.assign(v, MARGIN)
@@ -618,7 +613,7 @@ cdef int append_to_margin(PathState s, Py_ssize_t v, double schur) except -1 nog
 
 
 cdef int remove_from_margin(PathState s, Py_ssize_t v) except -1 nogil:
-    """A member leaves; where it is then is up to the caller."""
+    """Remove a member; the caller assigns it to another set."""
     cdef Py_ssize_t k = s.place[v]
     keep_factor_of(s)
     s.factor.remove(k)
@@ -632,7 +627,7 @@ cdef int remove_from_margin(PathState s, Py_ssize_t v) except -1 nogil:
 
 
 cdef int clear_margin(PathState s) except -1 nogil:
-    """No member is left; where they are then is up to the caller."""
+    """Remove all members; the caller assigns them to other sets."""
     cdef Py_ssize_t k
     keep_factor_of(s)
     for k in range(s.factor.size):
@@ -645,8 +640,8 @@ cdef int clear_margin(PathState s) except -1 nogil:
 cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *out) except -1 nogil:
     """out += sum over the margin of coef K, over the first n rows.
 
-    In an order that does not depend on which rows are kept: a path from the same state has the same bits whatever paths
-    went before. Rows for which there is no room are computed as their group needs them.
+    The order does not depend on which rows are kept, so a path from the same state always has the same bits. Rows without
+    room are computed in blocks.
     """
     cdef Py_ssize_t k, count = 0, n_computed = 0
     cdef int32_t p
@@ -657,7 +652,7 @@ cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *
         if coef[k] == 0.0:
             continue
         p = <int32_t>(s.member[k] // s.per_row)
-        K = s.rows.kept(p)  # a member is pinned: valid on, if it is kept
+        K = s.rows.kept(p)  # stays valid, since members are pinned
         if K == NULL:
             K = s.row(p)
             if s.rows.kept(p) == NULL:
@@ -677,7 +672,7 @@ cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *
 
 
 cdef double *room_for(PathState s, Py_ssize_t n) except NULL nogil:
-    """Scratch for so many kernel values, kept for the next time."""
+    """Scratch for n kernel values, reused."""
     if s.computed.shape[0] < n:
         with gil:
             s.computed = zeros("d", n)
@@ -685,7 +680,7 @@ cdef double *room_for(PathState s, Py_ssize_t n) except NULL nogil:
 
 
 cdef int rescale_shift(PathState s) except -1:
-    """A shift of the size of the kernel values, which may have become others; with it the factor is another."""
+    """Set a shift of the size of the kernel values, if theirs has changed much, and refactor."""
     cdef Py_ssize_t v
     if s.largest == 0.0 or 1.0 / SAME_SIZE < s.shift / s.largest < SAME_SIZE:
         return 0

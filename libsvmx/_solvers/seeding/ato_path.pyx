@@ -264,7 +264,7 @@ cdef class AtoPath:
         """At rest, with what moves on the way; False where there is no path."""
         cdef Py_ssize_t q
         cdef int g
-        self.motion.count_anew(most_work)
+        self.motion.reset_counts(most_work)
         if not self.keep_factor(s, self.load(s, at), most_work):
             return False
         for q in range(s.n):
