@@ -28,7 +28,7 @@ cdef class Kernel:
     cdef double[::1] squares
     # binary rows only
     cdef int64_t[::1] first_one     # where the features of row i start in ones
-    cdef int32_t[::1] n_ones        # how many they are
+    cdef int32_t[::1] n_ones        # number of them
     cdef int32_t[::1] ones
     cdef float[::1] table
     cdef int n_table
@@ -72,11 +72,11 @@ cdef class DotTargets(Targets):
 
 cdef class BitTargets(Targets):
     cdef Py_ssize_t stride
-    cdef int32_t base               # of kernels of the shared ones alone
+    cdef int32_t base               # for kernels of shared ones only
     cdef uint64_t[::1] columns      # feature by feature
     cdef int32_t[::1] offset
     cdef double[::1] squares        # of the cosine
-    cdef float[::1] ones_of         # of the Tanimoto kernel: how many each target has
+    cdef float[::1] ones_of         # of the Tanimoto kernel: number of each target
     cdef void divide(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
 
 

@@ -1,8 +1,7 @@
-"""Kernel rows without labels.
+"""Kernel rows K(i, .) over chosen targets, without labels, C or folds.
 
-K(i, .) over chosen targets, each value computed in double and rounded once to float, as
-LIBSVM's cache holds them. Source of the numbers (panels, postings, given matrix, bits)
-and kernel function are composed; neither knows labels, C or folds.
+Values are computed in double and rounded once to float, as in LIBSVM's cache. Storage of the data (panels, postings, given
+matrix, bits) and kernel function are composed.
 """
 
 from libc.float cimport DBL_MAX as DOUBLE_MAX, FLT_MAX as FLOAT_MAX
@@ -25,36 +24,36 @@ from libsvmx._kernels.products import StreamedProducts, products_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
-# Rows of 0 and 1 are kept as bits if there is a one for so many of them: then columns take no more room than
-# twice the sparse rows, 12 bytes a one.
+# Binary rows are kept as bits up to this many bits per one: columns then take at most twice the memory of sparse rows (12 bytes
+# per one).
 cdef double BITS_PER_ONE = 192
 
-# Of numbers in integers of 16 bits, and of their sums.
-cdef double MOST_OF_16_BITS = 32767.0
-cdef double MOST_OF_32_BITS = 2147483648.0
+# Largest values that are kept as integers of 16 bits, and bound of their sums.
+cdef double MAX_16_BITS = 32767.0
+cdef double MAX_32_BITS = 2147483648.0
 
 # Words of 64 bits in a cache line.
 cdef Py_ssize_t LINE = 8
 
-# Rows that take so many nanoseconds are cut up for several threads,
+# Rows of at least SHORT_NS nanoseconds are divided among threads, from LONG_NS on into more parts than threads, so that a late
+# thread costs little.
 cdef double SHORT_NS = 1500.0
-# and from here on into more parts than there are threads, so that one that comes late costs little.
 cdef double LONG_NS = 400000.0
 cdef Py_ssize_t PARTS_PER_THREAD = 2
 
-# Estimates of nanoseconds: a value beside its dot product; one of rows of bits, what each one of a row adds, and a quotient,
-# in double or in float; to lay out a target and each of its nonzeros.
-cdef double OF_VALUE = 0.65, OF_BITS = 0.1, OF_ONE = 0.01, OF_QUOTIENT = 1.0, OF_FLOAT_QUOTIENT = 0.2
-cdef double OF_TARGET = 10.0, OF_NONZERO = 1.5
-# Of a kernel in Python, where calls and what they compute take about the same: half of its rows computed ahead must be used.
-# They are shared by all solves where they are kept, and a value is gathered as from SharedRows.
-cdef double OF_PYTHON = 100.0, OF_PYTHON_BLOCK = 50.0, OF_GATHER = 0.5
+# Estimated nanoseconds: a value without its dot product; a value of bit rows, plus per one of the row, plus a quotient in double
+# or float; layout of a target, and per nonzero.
+cdef double VALUE_NS = 0.65, BITS_NS = 0.1, ONE_NS = 0.01, QUOTIENT_NS = 1.0, FLOAT_QUOTIENT_NS = 0.2
+cdef double TARGET_NS = 10.0, NONZERO_NS = 1.5
+# A value of a kernel in Python, alone and in a block (half of the prefetched rows must be used), and gathered from kept rows,
+# which all solves share.
+cdef double PYTHON_NS = 100.0, PYTHON_BLOCK_NS = 50.0, GATHER_NS = 0.5
 cdef double[::1] NO_DOUBLES = zeros("d", 0)
 cdef float[::1] NO_FLOATS = zeros("f", 0)
 
 
 def function_names():
-    """Names of the kernel functions, by LIBSVM's kernel number: those of the members of libsvmx.enums.KernelType."""
+    """Names of the kernel functions by kernel number, equal to those of libsvmx.enums.KernelType."""
     names = []
     while svmx_kernel_function_of(len(names)) != NULL:
         names.append(svmx_kernel_function_of(len(names)).name.decode())
@@ -62,7 +61,6 @@ def function_names():
 
 
 cdef int set_formula(svmx_kernel *formula, int kind, int degree, double gamma, double coef0) except -1:
-    """The kernel of that number with these parameters."""
     formula.function = svmx_kernel_function_of(kind)
     if formula.function == NULL:
         raise ValueError(f"kernel {kind} of {len(function_names())}")
@@ -76,7 +74,7 @@ cdef class Kernel:
     Parameters
     ----------
     matrix : CsrMatrix
-    rows : buffer of int32, shape (n,)     the rows of ``matrix`` that make up the problem, in its order
+    rows : buffer of int32, shape (n,)     rows of ``matrix``, in the order of the problem
     kind : int                             LIBSVM's kernel number, see libsvmx.enums.KernelType
     degree, gamma, coef0                   as in LIBSVM; unused ones are ignored
 
@@ -85,9 +83,9 @@ cdef class Kernel:
     n : int
     diagonal : buffer of float64, shape (n,)      K(i, i), not rounded to float
     given : bool                                  a precomputed kernel: values are in the matrix
-    binary : bool                                 rows are kept as bits: all values are 0 or 1
-    integers : bool                               values are integers of 16 bits, and no |x|^2 is 2^31, of dot products
-    values_computed : int                         kept by those who compute
+    binary : bool                                 rows are kept as bits: all features are 0 or 1
+    integers : bool                               features are integers of 16 bits with |x|^2 < 2^31 (dot products only)
+    values_computed : int                         updated by the callers of Targets
 
     Raises
     ------
@@ -110,16 +108,16 @@ cdef class Kernel:
 
     @property
     def row_numbers(self):
-        """The rows of ``matrix`` that it is over: buffer of int32, shape (n,)."""
+        """``rows``: buffer of int32, shape (n,)."""
         return self.rows
 
     cdef int measure(self) except -1:
-        """Squares and the diagonal, and whether rows are kept as bits."""
+        """Compute squares and diagonal, ``binary`` and ``integers``."""
         cdef Py_ssize_t i
         cdef int64_t k
         cdef double square, x
         cdef int product = self.formula.function.product
-        cdef bint binary = not self.given and not self.matrix.regular  # whose values may be a caller's, and change
+        cdef bint binary = not self.given and not self.matrix.regular  # the caller's own data may change
         cdef bint integers = not self.given and product == SVMX_DOT
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
@@ -137,26 +135,25 @@ cdef class Kernel:
                 x = matrix.at(k)
                 square += svmx_meeting(product, x, x)
                 binary = binary and (x == 1.0 or x == 0.0)
-                integers = integers and fabs(x) <= MOST_OF_16_BITS and x == <double><int16_t>x
+                integers = integers and fabs(x) <= MAX_16_BITS and x == <double><int16_t>x
             self.squares[i] = square
             most, total = max(most, square), total + square
             diagonal[i] = svmx_kernel_with_itself(&self.formula, square)
         for i in range(self.n):
-            # |<x, z>| <= max |x|^2, which bounds the rows too, but for a polynomial kernel with coef0 < 0.
-            # Half of what a float holds, since 2 K_ij is formed; a quarter of a double for the sum in RBF, and its root where
-            # two of them are multiplied. The hyperbolic tangent of an infinite product is 1 or -1.
+            # |<x, z>| <= max |x|^2 bounds all values, except for a polynomial kernel with coef0 < 0. FLT_MAX / 2, since
+            # 2 K_ij is formed; DBL_MAX / 4 for the sum in RBF, and its root for products of two. tanh of infinity is 1.
             if not (fabs(diagonal[i]) <= FLOAT_MAX / 2 and (self.squares[i] <= most_square or of_tangent)):
                 raise DataError("the kernel value of the row with itself overflows: scale the data, "
                                 "or choose smaller kernel parameters", self.rows[i])
         self.binary = (binary and most < 1 << SVMX_PLANES
                        and self.n * (1.0 + matrix.max_index) <= BITS_PER_ONE * total)
-        self.integers = integers and most < MOST_OF_32_BITS
+        self.integers = integers and most < MAX_32_BITS
         if self.binary:
             self.keep_ones(<int64_t>most)
         return 0
 
     cdef int take(self, Kernel whole, members) except -1:
-        """As ``measure``, from the kernel that these rows were taken from."""
+        """``measure`` for rows ``members`` of ``whole``."""
         cdef const int32_t[::1] chosen = members
         cdef Py_ssize_t i
         self.squares, self.diagonal = take_float64(whole.squares, members), take_float64(whole.diagonal, members)
@@ -169,7 +166,7 @@ cdef class Kernel:
         return 0
 
     cdef int keep_ones(self, int64_t most) except -1:
-        """The features of each row, and all the values their kernel can take (see svmx_bit_row)."""
+        """Set ``ones``, and the table of all values of the kernel (svmx_bit_row)."""
         cdef Py_ssize_t i
         cdef int64_t k, n = 0
         cdef bint constant = True
@@ -205,30 +202,27 @@ cdef class Kernel:
         return 0
 
     def part(self, members):
-        """The kernel of the rows ``members``, a buffer of int32 that is kept; cheaper than to make it anew."""
+        """The kernel of the rows ``members``, a buffer of int32 (kept); cheaper than a new one."""
         check_members(members, self.n)
         return Kernel(self.matrix, take_int32(self.rows, members), self.kind, self.degree, self.gamma, self.coef0, self,
                       members)
 
     def targets(self, members, bint transposed=False):
-        """Targets of rows to come: ``members``, a buffer of int32, numbers rows of the problem.
+        """Targets ``members``: buffer of int32, rows of the problem.
 
-        ``transposed``: K(target, i) in place of K(i, target), for a given matrix that is not symmetric.
+        ``transposed``: K(target, i) instead of K(i, target), for an asymmetric given matrix.
         """
         if self.binary:
             return BitTargets(self, members)
         return DotTargets(self, members, transposed)
 
     def double_targets(self, members=None, bint few=False):
-        """Targets, all the rows by default, that give values in double, by ``fill_doubles``; ``few``: of a few rows, so
-        that nothing is laid out for more. The bits are the same."""
+        """Targets with ``fill_doubles``; ``members``: None for all rows; ``few``: for computing a few rows only, without a
+        layout. Equal bits."""
         return DotTargets(self, ramp(self.n) if members is None else members, False, None, few)
 
     def tabulated(self, asking):
-        """The same kernel, which is symmetric, with all its values in double, for many paths over these rows: a given one.
-
-        ``asking`` is told of the work.
-        """
+        """The same, symmetric, kernel as a given matrix of doubles, for many paths. ``asking`` counts the work."""
         cdef Targets targets = self.double_targets()
         cdef Py_ssize_t i, j, first, n = self.n
         values_ = table("d", n, n)
@@ -260,7 +254,7 @@ cdef class Kernel:
 
 
 def values_of_products(const double[:, ::1] products, int kind, double gamma):
-    """Kernel values in double of rows whose products with each other these are: a buffer of shape (n, n), n > 0."""
+    """Kernel values from the Gram matrix ``products``: buffer of float64, shape (n, n), n > 0."""
     cdef svmx_kernel formula
     cdef Py_ssize_t i, n = products.shape[0]
     set_formula(&formula, kind, 0, gamma, 0.0)
@@ -278,7 +272,7 @@ def values_of_products(const double[:, ::1] products, int kind, double gamma):
 
 
 def check_members(members, Py_ssize_t n):
-    """Raise IndexError unless all of ``members`` (buffer of int32) are numbers of n rows."""
+    """Raise IndexError unless all ``members`` (buffer of int32) are in [0, n)."""
     cdef const int32_t[::1] chosen = members
     cdef Py_ssize_t k
     for k in range(chosen.shape[0]):
@@ -287,23 +281,23 @@ def check_members(members, Py_ssize_t n):
 
 
 cdef class Targets:
-    """Base: the rows that a kernel row is computed against, in the order of its values.
+    """Base: the columns of computed kernel rows.
 
     ``fill(i, begin, end, out)``: K(i, target) of the targets [begin, end), ``begin`` a multiple of ``tile``.
-    ``fill_block(sources, count, begin, end, out)``: the same of up to SVMX_SOURCES rows, row s into out[s], after
-    ``lay_block(sources, count)``; with ``blocks`` that is less work than one by one.
+    ``fill_block(sources, count, begin, end, out)``: the same for up to SVMX_SOURCES rows, row s into out[s], after
+    ``lay_block(sources, count)``; faster than row by row if ``blocks``.
 
-    ``fill_rows(sources, count, n, out, pool, expected_ns)``: one row or a block, over the first n targets, by all
-    threads of a pool if that is worth it at such a cost in nanoseconds. Returns how many values were computed.
+    ``fill_rows(sources, count, n, out, pool, expected_ns)``: one row or a block over the first n targets, by all threads of a
+    pool if ``expected_ns`` is large enough. Returns the number of values computed.
 
-    ``fill_doubles(i, begin, end, out)``: as ``fill`` without the rounding to float; of ``double_targets`` alone.
+    ``fill_doubles(i, begin, end, out)``: ``fill`` without rounding to float; only of ``double_targets``.
 
-    ``value_ns``, ``block_ns``, ``again_ns``: nanoseconds that a value takes, of a row alone, in a block, and of a row that
-    was there before; ``layout_ns``: that it takes to lay out a target. All are estimates by counts, the same in every run.
+    ``value_ns``, ``block_ns``, ``again_ns``: nanoseconds of a value in a single row, in a block, and in a row computed before;
+    ``layout_ns``: of the layout of a target. Estimates by counts, equal in every run.
 
-    ``kept``: rows that were computed once need not be computed again: ``has(i)`` tells whether row i is one of them.
+    ``kept``: computed rows are stored elsewhere; ``has(i)``: whether row i is.
 
-    One thread at a time asks; ``of_thread()`` is another object over the same memory, for another thread.
+    For one thread at a time; ``of_thread()``: an object over the same memory for another thread.
     """
 
     cdef Targets of_thread(self):
@@ -353,10 +347,7 @@ cdef class Targets:
         return count * n
 
     def rows(self, sources, ThreadPool pool=None):
-        """K(i, .) over all targets for each i of ``sources``, by the block: a list of buffers of float32.
-
-        ``pool``: threads to share the work.
-        """
+        """K(i, .) over all targets for each i of ``sources``, in blocks: list of buffers of float32."""
         cdef float *out[SVMX_SOURCES]
         cdef int32_t chosen[SVMX_SOURCES]
         cdef float[::1] values
@@ -403,19 +394,19 @@ cdef class DotTargets(Targets):
         if like is not None:
             self.kernel, self.n, self.products, self.squares = kernel, like.n, like.products, like.squares
             self.panels = like.panels
-            if kernel.matrix.row_at != NULL:  # and rows of its own
+            if kernel.matrix.row_at != NULL:  # with its own rows
                 self.products = GivenValues(kernel.matrix, like.products.rows)
         else:
             self.lay_out(kernel, members, transposed, few)
         self.tile, self.on_demand = self.products.tile, kernel.matrix.row_at != NULL
-        # a row of the matrix counts as there if it will be: the row store reads what it says it has, and keeps the others
+        # a row of the matrix counts as kept if it will be: the row store stores only the others
         self.blocks, self.kept = self.products.blocks or self.on_demand, self.on_demand and kernel.matrix.keeps_all
-        self.value_ns = self.again_ns = OF_VALUE + self.products.value_ns
-        self.block_ns = OF_VALUE + self.products.block_ns if self.products.blocks else self.value_ns
+        self.value_ns = self.again_ns = VALUE_NS + self.products.value_ns
+        self.block_ns = VALUE_NS + self.products.block_ns if self.products.blocks else self.value_ns
         if self.on_demand:
-            self.value_ns, self.block_ns = OF_PYTHON, OF_PYTHON_BLOCK
-            self.again_ns = OF_GATHER if kernel.matrix.keeps_all else OF_PYTHON
-        self.layout_ns = OF_TARGET + OF_NONZERO * self.products.mean_nonzeros()
+            self.value_ns, self.block_ns = PYTHON_NS, PYTHON_BLOCK_NS
+            self.again_ns = GATHER_NS if kernel.matrix.keeps_all else PYTHON_NS
+        self.layout_ns = TARGET_NS + NONZERO_NS * self.products.mean_nonzeros()
         self.sources = zeros("d", self.products.width * SVMX_SOURCES) if self.products.blocks else NO_DOUBLES
         self.scratch = zeros("d", self.n) if self.tile > TILE else NO_DOUBLES
 
@@ -427,12 +418,12 @@ cdef class DotTargets(Targets):
 
     cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
                            double expected_ns) noexcept nogil:
-        if self.on_demand:  # by this thread, before others are asked to help
+        if self.on_demand:  # by this thread only
             self.demand(sources, count)
         return Targets.fill_rows(self, sources, count, n, out, pool, expected_ns)
 
     cdef void demand(self, const int32_t *sources, int count) noexcept nogil:
-        """Have rows of a kernel in Python computed."""
+        """Let Python compute rows of its kernel."""
         cdef int32_t rows[SVMX_SOURCES]
         cdef int s
         for s in range(count):
@@ -440,13 +431,13 @@ cdef class DotTargets(Targets):
         (<GivenValues>self.products).demand(rows, count)
 
     cdef int lay_out(self, Kernel kernel, members, bint transposed, bint few) except -1:
-        """What all threads read."""
+        """Set the read-only data that threads share."""
         cdef const int32_t[::1] chosen = members
         cdef Py_ssize_t k
         self.kernel, self.n = kernel, chosen.shape[0]
         rows_ = zeros("i", self.n)
         cdef int32_t[::1] rows = rows_
-        self.squares = zeros("d", self.n + SVMX_PANEL)  # for the last panel, too
+        self.squares = zeros("d", self.n + SVMX_PANEL)  # padded to the last panel
         for k in range(self.n):
             rows[k] = kernel.rows[chosen[k]]
             self.squares[k] = kernel.squares[chosen[k]]
@@ -500,11 +491,11 @@ cdef class DotTargets(Targets):
         return 0
 
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil:
-        """The kernel function of the dot products of one tile."""
+        """Apply the kernel function to the dot products of a tile."""
         svmx_kernel_row(end - begin, &self.kernel.formula, dots, &self.squares[begin], self.kernel.squares[i], out)
 
     cdef int fill_doubles(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        """K(i, .) not rounded to float: symmetric to the last bit, and 1 for equal rows in RBF."""
+        """K(i, .) in double: symmetric to the last bit, and 1 for equal rows in RBF."""
         cdef double near[TILE]
         cdef double *dots
         cdef Py_ssize_t stop
@@ -519,7 +510,7 @@ cdef class DotTargets(Targets):
 
 
 cdef class BitTargets(Targets):
-    """Values of rows of 0 and 1, looked up by the number of shared ones; of a quotient computed from this number."""
+    """Values of binary rows by the number of shared ones: from a table, or a quotient."""
 
     def __cinit__(self, Kernel kernel, members):
         cdef const int32_t[::1] chosen = members
@@ -528,7 +519,7 @@ cdef class BitTargets(Targets):
         self.kernel, self.n, self.tile = kernel, chosen.shape[0], TILE
         self.base = 2 * ((kernel.n_table - 1) // 2)
         self.stride = (self.n + SVMX_BIT_BLOCK - 1) // SVMX_BIT_BLOCK * (SVMX_BIT_BLOCK // 64)
-        # an odd number of cache lines, so that the columns of one target do not compete for the same few places in L1
+        # an odd number of cache lines, so that the columns of a target are in different sets of L1
         self.stride += LINE if self.stride // LINE % 2 == 0 else 0
         self.columns = zeros("Q", self.stride * (1 + <Py_ssize_t>kernel.matrix.max_index))
         self.offset = zeros("i", self.stride * 64)
@@ -546,14 +537,14 @@ cdef class BitTargets(Targets):
                 n_ones += kernel.n_ones[chosen[k]]
                 if kernel.of_distance:
                     self.offset[k] = kernel.n_ones[chosen[k]]
-        self.value_ns = self.block_ns = self.again_ns = OF_BITS + OF_ONE * n_ones / max(1.0, <double>self.n)
+        self.value_ns = self.block_ns = self.again_ns = BITS_NS + ONE_NS * n_ones / max(1.0, <double>self.n)
         if kernel.of_quotient:
             self.value_ns = self.block_ns = self.again_ns = (
-                self.value_ns + (OF_QUOTIENT if self.squares.shape[0] else OF_FLOAT_QUOTIENT))
-        self.layout_ns = OF_TARGET + OF_NONZERO * n_ones / max(1.0, <double>self.n)
+                self.value_ns + (QUOTIENT_NS if self.squares.shape[0] else FLOAT_QUOTIENT_NS))
+        self.layout_ns = TARGET_NS + NONZERO_NS * n_ones / max(1.0, <double>self.n)
 
     cdef Targets of_thread(self):
-        return self  # nothing is written after it was made
+        return self  # read-only
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         cdef int64_t first = self.kernel.first_one[i]
@@ -565,7 +556,7 @@ cdef class BitTargets(Targets):
         return 0
 
     cdef void divide(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
-        """The values of row i, where there were numbers of shared ones; ``out`` is where that of target ``begin`` is."""
+        """Turn numbers of shared ones of row i into values, INOUT; out[0] is of target ``begin``."""
         cdef double shared[TILE]
         cdef Py_ssize_t k, n
         if self.ones_of.shape[0]:

@@ -5,7 +5,7 @@ from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 
 
 cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
-    """Floats of a row of n, so that the next one is aligned as this one is."""
+    """n rounded up, so that consecutive rows are aligned alike."""
     return (n + 15) // 16 * 16
 
 
@@ -13,21 +13,21 @@ cdef double SWAP_NS
 
 
 cdef enum:
-    LAID_ROWS = 4  # two that are in use, and the two violators of problems with two groups
+    LAID_ROWS = 4  # two in use, and the two violators of problems with two groups
 
 
 cdef class KernelRows:
     cdef readonly Kernel kernel
     cdef ThreadPool pool
-    cdef Targets targets            # what rows are computed against
+    cdef Targets targets            # columns of computed rows
     cdef readonly Py_ssize_t size
     cdef readonly Py_ssize_t active
     cdef readonly int64_t rows_computed
     cdef readonly int64_t rows_found
     cdef int32_t[::1] index         # kernel row of each position
-    cdef readonly bint whole        # row_of has the values of all positions
-    cdef bint injective             # no two positions share a row; False where that is not known
-    cdef bint by_row                # whole rows are stored by target, each kernel row once, not by position
+    cdef readonly bint whole        # rows are over all positions
+    cdef bint injective             # no two positions share a row; False if unknown
+    cdef bint by_row                # whole rows are stored by target, not by position
     cdef int32_t[::1] place         # of a position: its target in a RowStore, its row of the values in GramRows
     cdef int32_t[::1] row_of_target # by_row: kernel row
     cdef int32_t *swaps             # pairs of positions, see ``note_swap``
@@ -52,7 +52,7 @@ cdef class KernelRows:
 
 cdef class Symmetry:
     cdef Targets whole
-    cdef Targets left               # the targets whose rows are not stored
+    cdef Targets left               # targets whose rows are not stored
     cdef const int32_t[::1] row     # kernel row of a target
     cdef int32_t[::1] place         # target of a kernel row, -1 for none
     cdef const float **row_at       # stored row of a target, or NULL
@@ -76,41 +76,41 @@ cdef class RowStore(KernelRows):
     cdef float **slabs
     cdef int32_t[::1] slot_of       # a kernel row, -1 for none
     cdef int32_t[::1] row_in        # a slot
-    cdef int64_t rows_taken         # computed or shared; the clock of what was when
-    cdef Py_ssize_t extent          # values in a row: of the active positions, or of all if whole
-    cdef bint unsettled             # the active part has changed since the last row
-    cdef Py_ssize_t covered         # positions [0, covered) had their rows in targets
+    cdef int64_t rows_taken         # computed or shared; the clock of ``last_use``
+    cdef Py_ssize_t extent          # length of a row: active positions, or all if whole
+    cdef bint stale                 # the active part has changed since the last row
+    cdef Py_ssize_t covered         # positions [0, covered) have targets
     cdef Py_ssize_t distinct        # kernel rows among the active positions
     cdef bint in_order              # position p < active is target p
-    cdef bint twice                 # positions are, by_row were at first, the targets in their order, twice
-    cdef float[:, ::1] laid         # by_row: the last rows that were asked for, by position
+    cdef bint twice                 # positions are (by_row: were at first) the targets in order, twice
+    cdef float[:, ::1] laid         # by_row: the last rows read, by position
     cdef int32_t laid_row[LAID_ROWS]
-    cdef int64_t laid_last[LAID_ROWS]   # n_laid when it was last asked for
+    cdef int64_t laid_last[LAID_ROWS]   # n_laid when it was last read
     cdef int64_t n_laid
-    cdef int32_t[:, ::1] moved      # active positions that are not where they were at first; their targets
+    cdef int32_t[:, ::1] moved      # active positions that have moved since the start; their targets
     cdef Py_ssize_t n_moved
-    cdef bint moves_known           # and what is laid out is for the positions as they are
+    cdef bint moves_known           # and laid out rows are valid
     cdef float[::1] scratch
-    cdef bint symmetric             # values may be copied: the store was empty when targets were arranged, and none has moved
+    cdef bint symmetric             # values may be copied: the store was empty when targets were made, and no row has moved
     cdef bint symmetry_pays
     cdef Symmetry symmetry
-    cdef Py_ssize_t n_symmetric     # slots used when it was made, 0 if there is none to be used
+    cdef Py_ssize_t n_symmetric     # slots used when it was made, 0: not in use
     cdef int64_t in_vain            # values computed since then that could have been copied
     cdef int64_t rows_before        # rows_taken when the positions last changed
     cdef int32_t[::1] length        # values in the slot
     cdef int64_t[::1] synced        # swaps the slot has seen
-    cdef double credit_ns           # what memory saved, or would have, beyond what was spent on it
-    cdef int64_t again              # rows that were computed again in a full store
-    cdef int64_t patience           # so many guesses may wait to be used
-    cdef int64_t guesses            # rows computed on a guess of late
-    cdef int64_t guesses_used       # and asked for later
-    cdef int64_t[::1] last_use      # rows_taken when a row was last asked for, 0 for never
-    cdef double[::1] uses           # of a row, in units that grow, so that the latest count most
-    cdef double use                 # what the next one counts
-    cdef int32_t newest             # slot of the row that was asked for last, -1 for none
-    cdef int32_t held               # the same, when what makes way for others was looked for
+    cdef double credit_ns           # what memory has saved, or would have, minus what it has cost
+    cdef int64_t recomputed         # rows, in a full store
+    cdef int64_t max_unjudged       # guesses before their use counts
+    cdef int64_t guesses            # rows prefetched recently
+    cdef int64_t guesses_used       # those of them that were read
+    cdef int64_t[::1] last_use      # rows_taken when a row was last read, 0: never
+    cdef double[::1] uses           # of a row, in growing units, so that the latest count most
+    cdef double use                 # weight of the next one
+    cdef int32_t newest             # slot of the last row read, -1: none
+    cdef int32_t held               # slot not to be evicted
     cdef uint64_t dice
-    cdef unsigned char[::1] ahead   # by slot: computed on a guess, with a missing row, and not asked for yet
+    cdef unsigned char[::1] ahead   # by slot: prefetched, and not read yet
 
     cdef int lay_slabs(self, Py_ssize_t length) except -1
     cdef void cut(self, Py_ssize_t length) noexcept nogil
@@ -122,15 +122,15 @@ cdef class RowStore(KernelRows):
     cdef int prepare_symmetry(self, int n) except -1 nogil
     cdef void forgo_symmetry(self) noexcept nogil
     cdef bint missing(self, int32_t i) except -1 nogil
-    cdef int settle(self) except -1 nogil
-    cdef int arrange(self) except -1
-    cdef Py_ssize_t least_rows(self) noexcept nogil
-    cdef void count_return(self, int32_t i) noexcept nogil
+    cdef int adapt(self) except -1 nogil
+    cdef int make_targets(self) except -1
+    cdef Py_ssize_t min_rows(self) noexcept nogil
+    cdef void credit_reuse(self, int32_t i) noexcept nogil
     cdef bint grows(self) noexcept nogil
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil
     cdef bint sync(self, int32_t s) noexcept nogil
     cdef int32_t slot_for(self, int32_t i) except -1 nogil
-    cdef int32_t least_used(self, uint64_t *dice) noexcept nogil
+    cdef int32_t to_evict(self, uint64_t *dice) noexcept nogil
     cdef void count_use(self, int32_t i) noexcept nogil
     cdef void catch_up(self) noexcept nogil
     cdef void compress(self) noexcept nogil

@@ -1,21 +1,17 @@
-"""Kernel rows over the active variables of a solver, kept where keeping beats computing.
+"""Cache of kernel rows over the active variables of a solver.
 
-A solver's variables live at positions; position p stands for row index[p] of the kernel.
-Shrinking swaps positions and then makes the active part [0, active) smaller, and the store
-follows: rows are computed against the active part alone, in its order, and a kept row
-catches up with the swaps it missed when it is asked for again. So rows are read as they
-lie, without a gather, and get shorter, and cheaper, as the problem shrinks. Where rows are
-cheaper by the block, the solver may have those it will probably want next computed with a
-missing one, as long as enough of them are used.
+Position p of a solver holds a variable whose kernel row is index[p]. Shrinking swaps positions and reduces the active part
+[0, active). Rows are computed for the active part only, in its order, and a cached row applies the swaps it has missed when
+it is read again. So rows are read without a gather, and become shorter as the problem shrinks. Where rows are cheaper in
+blocks, rows that will probably be needed next are prefetched with a missing one, as long as enough of them are used.
 
-Two variables of a regression share a row. Its values, if they are kept for all positions, are stored once, in the order of
-the kernel's rows (``by_row``), and laid out by position when the row is asked for. That halves memory, and nothing stored
-follows a swap.
+The two variables of a row in regression share a kernel row. If it is kept for all positions, its values are stored once, in
+the order of the kernel's rows (``by_row``), and laid out by position when the row is read. That halves memory, and swaps
+change nothing that is stored.
 
-What is worth keeping, and computing on a guess, is decided by counts: of rows that come back, and of the work on a value
-(``value_ns`` of Targets). So the same training computes and keeps the same rows in every run, on a busy machine, too.
-Memory is bounded by the budget, but touched for the first time only if that pays. Values that stored rows have are copied
-from them (Symmetry). Rows that several solves share (sharedrows.pyx) come from there.
+Caching and prefetching are decided by counts (of reused rows, and of the work for a value, ``value_ns`` of Targets), so that a
+training computes the same rows in every run. The budget bounds memory; new memory is touched only if that pays. Values that
+stored rows contain are copied from them (Symmetry). Rows that several solves share: sharedrows.pyx.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -32,48 +28,46 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import table, zeros
 
 
-# ---- Kernel rows as a solver asks for them ---------------------------------------------------------
-#
-# Kernel rows as a solver asks for them, wherever they come from: the base of RowStore and GramRows.
+# ---- Base of RowStore and GramRows -----------------------------------------------------------------
 
-# Catching up with one swap, in nanoseconds.
+# Applying one swap to a row, in nanoseconds.
 cdef double SWAP_NS = 2.0
 
 cdef class KernelRows:
     """Rows K(index[p], index[0..active)) over the active ones of ``size`` positions.
 
-    ``row(p)`` is valid until two other rows have been asked for, or the positions change.
+    ``row(p)`` is valid until two other rows have been read, or the positions change.
 
     Attributes
     ----------
-    rows_computed, rows_found : int      rows that were asked for and had to be computed, or were there
+    rows_computed, rows_found : int      reads of missing rows, and of stored ones
     """
 
     def __dealloc__(self):
         free(self.swaps)
 
     cdef const float *row(self, Py_ssize_t position) except NULL nogil:
-        """K of ``position`` with the active positions: ``active`` floats."""
+        """Kernel values of ``position`` with the active positions, (active,)."""
         return self.row_of(self.index[position])
 
     cdef const float *row_of(self, int32_t i) except NULL nogil:
-        """Row i of the kernel with the active positions, and with all of them if rows are ``whole`` and not ``by_row``."""
+        """Kernel row i over the active positions, and over all if rows are ``whole`` and not ``by_row``."""
         return NULL
 
     cdef bint to_compute(self, int32_t i) except -1 nogil:
-        """Whether row i of the kernel is neither here nor shared with other solves."""
+        """Whether kernel row i is neither stored nor shared with other solves."""
         return False
 
     cdef const float *stored(self, int32_t i) except NULL nogil:
-        """Row i of the kernel, which is not ``to_compute``; that it was read does not count as a use of it."""
+        """Kernel row i, which is not ``to_compute``, without counting a use."""
         return self.row_of(i)
 
     cdef int together(self, bint sure) noexcept nogil:
-        """How many rows to compute where one is missing, itself included; ``sure``: they will all be asked for."""
+        """Number of rows to compute at once when one is missing; ``sure``: all of them will be used."""
         return 1
 
     cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil:
-        """Take in rows of the kernel that are missing; the first was asked for, the others are a guess, or ``sure``."""
+        """Compute and store missing kernel rows: the first on demand, the others as a prefetch unless ``sure``."""
         return 0
 
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
@@ -83,7 +77,7 @@ cdef class KernelRows:
         return 0
 
     cdef int note_swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
-        """Write it down for the rows that are kept, of which each follows when it is asked for again."""
+        """Log a swap for the stored rows, each of which applies it at its next use."""
         cdef int64_t room
         cdef void *grown
         if self.n_swaps == self.room_for_swaps:
@@ -98,10 +92,10 @@ cdef class KernelRows:
         return 0
 
     cdef bint follow(self, float *values, int32_t length, int64_t since, double spared_ns) noexcept nogil:
-        """Let a row, of which so many values were computed, follow the swaps from ``since`` on.
+        """Apply the swaps from ``since`` on to a row of ``length`` values.
 
-        False, and the values are of no use, if one that was not computed comes in, or if that takes longer than to make
-        the row again, in ``spared_ns``.
+        False, and the values are invalid, if a missing value is swapped in, or if recomputing the row (``spared_ns``) is
+        faster.
         """
         cdef int64_t k
         cdef int32_t a, b
@@ -116,46 +110,44 @@ cdef class KernelRows:
         return True
 
     cdef void resize(self, Py_ssize_t active) noexcept nogil:
-        """The active part is now [0, active), smaller or larger."""
+        """Set the active part to [0, active)."""
         self.active = active
 
     cdef Py_ssize_t n_places(self) noexcept nogil:
-        """Values of a stored row, if it is whole."""
+        """Length of a stored row, if whole."""
         return self.targets.n if self.by_row else self.size
 
     cdef int32_t row_at(self, Py_ssize_t place) noexcept nogil:
-        """The kernel row that a place of a stored row, if it is whole, has the value with."""
+        """The kernel row of a place in a stored row, if whole."""
         return self.row_of_target[place] if self.by_row else self.index[place]
 
     cdef bint may_replace(self, const unsigned char *wanted) noexcept nogil:
-        """Whether the next rows to be computed may take the place of one of the ``wanted``, by kernel row."""
+        """Whether computing the next rows may evict one of ``wanted`` (mask by kernel row)."""
         return False
 
     cdef bint is_crowded(self) noexcept nogil:
-        """Whether rows had better be ``whole`` no longer, so that more of them fit."""
+        """Whether shorter rows, not ``whole``, would be better, so that more fit."""
         return False
 
     cdef void shorten(self) noexcept nogil:
-        """Rows are ``whole`` no longer."""
+        """Store only the active part of rows from now on."""
         self.whole = False
 
 
 # ---- Kernel rows by symmetry -----------------------------------------------------------------------
 #
-# Kernel rows by symmetry: K(i, t) is K(t, i), which is there if row t is stored.
-#
-# Of a new row, values with targets whose rows are stored are copied, and only the others are computed: who needs all n rows
-# computes little more than half of the n^2 values. The bits are the same, since those of LIBSVM's products and sums are.
+# Values of a new row with targets whose rows are stored are copied, K(i, t) = K(t, i), and only the others are computed: all n
+# rows take little more than n^2 / 2 values. The bits are equal, as LIBSVM's products and sums are symmetric.
 
-# From so many values on, threads share what is copied.
-cdef Py_ssize_t MANY = 1 << 14
+# From this many values on, threads share the copying.
+cdef Py_ssize_t PARALLEL_COPY = 1 << 14
 
 
 cdef class Symmetry:
-    """Symmetry(whole, rows): rows over the targets ``whole``. Target t is row rows[t] of the kernel; no two are the same.
+    """Symmetry(whole, rows): rows over the targets ``whole``, where target t is kernel row rows[t]; all differ.
 
-    ``store(i, values)`` tells that row i of the kernel, with all targets, stands at ``values``, and will stay there.
-    ``divide()`` comes after the last of them. From then on ``fill_rows`` is as that of ``whole``.
+    Call ``store(i, values)`` for each stored kernel row, which must not move, then ``divide()``; ``fill_rows`` then equals that
+    of ``whole``.
     """
 
     def __cinit__(self, Targets whole, rows):
@@ -206,7 +198,7 @@ cdef class Symmetry:
                                          expected_ns * self.left.n / self.whole.n)
         job.row_at, job.order, job.n_stored, job.n_left = self.row_at, &self.order[0], self.n_stored, self.left.n
         job.count, job.out = count, out
-        job.n_parts = pool.ready() if count * self.whole.n >= MANY else 1
+        job.n_parts = pool.ready() if count * self.whole.n >= PARALLEL_COPY else 1
         if job.n_parts == 1:
             _copy_part(&job, 0)
         else:
@@ -221,13 +213,13 @@ cdef struct CopyJob:
     Py_ssize_t n_left
     int count
     int32_t place[SVMX_SOURCES]     # of the rows among the targets
-    float *computed[SVMX_SOURCES]   # their values with the targets that are left
+    float *computed[SVMX_SOURCES]   # their values with the other targets
     float **out
     int64_t n_parts
 
 
 cdef void _copy_part(void *context, int64_t part) noexcept nogil:
-    """A share of what stored rows have, and of what was computed, to its places."""
+    """Copy a part of the stored and of the computed values to their places."""
     cdef CopyJob *job = <CopyJob *>context
     cdef const int32_t *others = job.order + job.n_stored
     cdef const float *values
@@ -244,63 +236,61 @@ cdef void _copy_part(void *context, int64_t part) noexcept nogil:
 
 # ---- The row store ---------------------------------------------------------------------------------
 
-# All costs are estimates in nanoseconds. Memory that is used in any case: a few megabytes, or a part of L2 if rows are
-# computed as fast as fetched from further.
-cdef double LEAST_BYTES = 8 << 20
-cdef double LEAST_BYTES_CHEAP = 1 << 20
-# Of a float: the first touch, which costs from 0.4 to 4.6 on virtual machines, and to fetch it.
+# Costs are estimates in nanoseconds. Memory that is always used: a few megabytes, or a part of L2 if computing a row is as
+# fast as fetching it from further away.
+cdef double MIN_BYTES = 8 << 20
+cdef double MIN_BYTES_CHEAP = 1 << 20
+# Per float: the first touch (0.4 to 4.6 on virtual machines), and a fetch.
 cdef double TOUCH_NS = 0.6, FETCH_NS = 0.4
-# Rows of cheaper values are as soon computed again as kept, and get shorter with the active part. Others are computed
-# whole, since what shrinking saves would be computed when a gradient is reconstructed,
+# Rows of cheaper values are computed for the active part. Others are computed whole, as the rest is needed when the gradient is
+# reconstructed,
 cdef double CHEAP_NS = 0.8
-# until, in a full store, more than one was computed again for so many that were not.
-cdef int64_t AGAIN_SHARE = 8
-# From this cost of a value on, rows are worth computing on a guess.
+# until, in a full store, more than one row is recomputed per this many that are not.
+cdef int64_t RECOMPUTED_SHARE = 8
+# Least cost of a value for prefetching.
 cdef double BLOCK_NS = 8.0
-# One in so many rows may have been computed on a guess before it counts how many were used: of thousands of rows, many
-# are asked for much later.
+# Rows per prefetched row that is not yet judged: of thousands of rows, many are used much later.
 cdef int64_t ROWS_PER_GUESS = 32
-# What makes way in a full store is the least used of so many rows, drawn anew each time; a use counts half after so many
-# uses for each slot. 20,000 noisy rows of 22 features, with room for an eighth of those that come again: 6.5 n^2 values, and
-# 8.0 where the row makes way that was not used for longest.
+# A full store evicts the least frequently used of this many rows drawn at random; the weight of a use halves after HALF_LIFE
+# uses per slot. (20,000 noisy rows of 22 features, room for an eighth of the rows: 6.5 n^2 values; least recently used: 8.0.)
 cdef enum: DRAWN = 16
 cdef double HALF_LIFE = 16.0, LN_2 = 0.6931471805599453
-# Uses are counted in units that grow; this much is made 1 again.
-cdef double LARGEST_USE = 1e100
-# Rows by row of the kernel, if so many by position fit the budget.
-cdef double LEAST_BY_ROW = 6.0
-# Rows are laid out by copying where at most one in so many positions is not where it was at first, else by a gather.
+# Uses are counted in growing units, which are rescaled here.
+cdef double MAX_USE = 1e100
+# Rows are stored by kernel row if this many rows by position fit the budget.
+cdef double MIN_BY_ROW = 6.0
+# Rows are laid out by copying if at most one in this many positions has moved, else by a gather.
 cdef Py_ssize_t FEW_MOVED = 2
-# Values are copied by symmetry where rows have so many entries in the mean, else they are computed as fast. To lay out a
-# target again takes as long as so many values with it.
-cdef double LEAST_ENTRIES = 64, LAYOUT_VALUES = 20
+# Least mean number of entries of a row for symmetry (else computing is as fast), and the cost of laying out a target, in
+# values.
+cdef double MIN_ENTRIES = 64, LAYOUT_VALUES = 20
 
 
 cdef class RowStore(KernelRows):
     """RowStore(kernel, budget_bytes, index=None, pool=None, active=None): rows K(index[p], index[0..active)) of position p.
 
-    ``row(p)`` is valid until two other rows have been asked for, or the positions change. At least three rows
-    are kept whatever the budget.
+    ``row(p)`` is valid until two other rows have been read, or the positions change. At least three rows are stored for any
+    budget.
 
     Parameters
     ----------
     kernel : Kernel
     budget_bytes : float
-    index : buffer of int32, shape (size,)      copied; all rows of the kernel in order by default
-    pool : ThreadPool                                 threads for rows that take long; none by default
-    active : int                                at first; all positions by default
+    index : buffer of int32, shape (size,)      copied; None: all kernel rows in order
+    pool : ThreadPool                           for expensive rows; None: no threads
+    active : int                                initial active part; None: all positions
 
     Attributes
     ----------
-    rows_computed, rows_found : int      rows that were asked for and had to be computed, or were there. One that
-                                         is shared and of which a part was computed counts as computed
+    rows_computed, rows_found : int      reads of missing rows, and of stored ones. A shared row that was partly
+                                         computed counts as computed
     """
 
     def __cinit__(self, Kernel kernel, double budget_bytes, index=None, ThreadPool pool=None, active=None):
         cdef const int32_t[::1] given = ramp(kernel.n) if index is None else index
         cdef Py_ssize_t p
         self.kernel, self.budget_bytes = kernel, budget_bytes
-        self.patience = max(4 * SVMX_SOURCES, kernel.n // ROWS_PER_GUESS)
+        self.max_unjudged = max(4 * SVMX_SOURCES, kernel.n // ROWS_PER_GUESS)
         self.pool = ThreadPool(1) if pool is None else pool
         self.size = given.shape[0]
         self.active = self.extent = self.size if active is None else active
@@ -316,11 +306,11 @@ cdef class RowStore(KernelRows):
         self.last_use[:] = 0
         self.slot_of, self.row_in, self.length = zeros("i", kernel.n), zeros("i", kernel.n + 4), zeros("i", kernel.n + 4)
         self.synced, self.ahead = zeros("q", kernel.n + 4), bytearray(kernel.n + 4)
-        self.arrange()
+        self.make_targets()
         self.whole = self.extent == self.size and self.targets.again_ns >= CHEAP_NS
-        # in a store of a few rows, which is soon crowded, they are by position from the start
+        # a store of a few rows, soon crowded, keeps them by position from the start
         self.by_row = (self.whole and not self.targets.kept and self.targets.n < self.size
-                       and budget_bytes >= LEAST_BY_ROW * 4.0 * self.size)
+                       and budget_bytes >= MIN_BY_ROW * 4.0 * self.size)
         if self.by_row:
             self.extent = self.targets.n
             self.laid, self.moved = table("f", LAID_ROWS, self.size), table("i", 2, self.size)
@@ -339,23 +329,23 @@ cdef class RowStore(KernelRows):
     # ---- rows ------------------------------------------------------------------------------
 
     cdef const float *row_of(self, int32_t i) except NULL nogil:
-        """Row i of the kernel with the active positions, and with all of them if rows are kept ``whole``."""
+        """Kernel row i over the active positions, and over all if rows are ``whole``."""
         cdef int32_t s
         if self.missing(i):
             self.take(&i, 1, True)
         s = self.slot_of[i]
-        if self.newest != s:  # else it was asked for just now: a step asks for its rows twice
+        if self.newest != s:  # else it was read just before: a step reads its rows twice
             self.newest = s
             self.count_use(i)
         self.rows_found += 1
         self.guesses_used += self.ahead[s]
         self.ahead[s] = False
-        self.count_return(i)
+        self.credit_reuse(i)
         self.last_use[i] = self.rows_taken
         return self.by_position(i, self.slot(s)) if self.by_row else self.slot(s)
 
     cdef const float *by_position(self, int32_t i, const float *values) noexcept nogil:
-        """Row i of the kernel with the active positions, laid out from its ``values`` by target."""
+        """Kernel row i over the active positions, laid out from its ``values`` by target."""
         cdef Py_ssize_t n = self.targets.n, k
         cdef const int32_t *position = &self.moved[0, 0]
         cdef const int32_t *target = &self.moved[1, 0]
@@ -383,7 +373,7 @@ cdef class RowStore(KernelRows):
         return out
 
     cdef void find_moved(self) noexcept nogil:
-        """Which active positions are no longer where they were at first. No row is laid out for the positions as they are."""
+        """Find the active positions that have moved since the start, and drop all laid out rows."""
         cdef Py_ssize_t p, n = self.targets.n
         cdef int r
         for r in range(LAID_ROWS):
@@ -399,14 +389,14 @@ cdef class RowStore(KernelRows):
         return self.slot(self.slot_of[i])
 
     cdef bint to_compute(self, int32_t i) except -1 nogil:
-        """Whether row i of the kernel is missing, and not shared with solves that have asked for it."""
+        """Whether kernel row i is missing, and has not been computed by a solve that shares it."""
         return self.missing(i) and not (self.targets.kept and self.targets.has(i))
 
     cdef bint missing(self, int32_t i) except -1 nogil:
-        """Whether row i of the kernel is not in the store."""
+        """Whether kernel row i is not in the store."""
         cdef int32_t s
-        if self.unsettled:
-            self.settle()
+        if self.stale:
+            self.adapt()
         s = self.slot_of[i]
         if s < 0 or self.length[s] < (self.extent if self.by_row else self.active):
             return True
@@ -416,15 +406,12 @@ cdef class RowStore(KernelRows):
         return False
 
     cdef int together(self, bint sure) noexcept nogil:
-        """1, or what goes into a block.
-
-        Blocks go on while they cost less than computing one by one the rows of them that were ever asked for.
-        """
-        cdef int64_t known = self.guesses - 2 * SVMX_SOURCES  # the latest have had no chance yet
+        """1, or the rows of a block, if a block costs less than computing one by one those of its rows that are used."""
+        cdef int64_t known = self.guesses - 2 * SVMX_SOURCES  # not the latest, which may still be used
         cdef double used = 1.0
         if not self.targets.blocks or self.targets.value_ns < BLOCK_NS or self.capacity < 3 * SVMX_SOURCES:
             return 1
-        if not sure and known > self.patience:
+        if not sure and known > self.max_unjudged:
             used = min(1.0, self.guesses_used / <double>known)
         if SVMX_SOURCES * self.targets.block_ns > self.targets.value_ns * (1.0 + (SVMX_SOURCES - 1) * used):
             return 1
@@ -443,13 +430,13 @@ cdef class RowStore(KernelRows):
             i = wanted[k]
             s = self.slot_of[i]
             if k > 0 and self.capacity < 3 * SVMX_SOURCES:
-                break  # memory ran out meanwhile: further rows would take the slots of the first
+                break  # out of memory: further rows would take the slots of the first
             if s < 0:
                 s = self.slot_for(i)
                 if s < 0:
                     break
             elif self.length[s] < 0:
-                continue  # twice in this very block: two variables of a regression share a row
+                continue  # twice in this block: two variables of a regression share a row
             self.length[s] = -1
             self.count_use(i)
             rows[n], out[n] = i, self.slot(s)
@@ -462,7 +449,7 @@ cdef class RowStore(KernelRows):
             i = rows[k]
             s = self.slot_of[i]
             if self.last_use[i] > 0 and self.used == self.capacity:
-                self.again += 1
+                self.recomputed += 1
             self.length[s], self.synced[s] = <int32_t>self.extent, self.n_swaps
             self.ahead[s] = k > 0 and not sure
         self.rows_taken += n
@@ -470,13 +457,13 @@ cdef class RowStore(KernelRows):
         self.rows_found -= 1
         if not sure:
             self.guesses += n - 1
-            if self.guesses > 4 * self.patience:  # what was long ago counts less
+            if self.guesses > 4 * self.max_unjudged:  # old prefetches count less
                 self.guesses //= 2
                 self.guesses_used //= 2
         return 0
 
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil:
-        """Rows of the kernel over ``extent`` positions; returns how many values were computed."""
+        """Compute kernel rows over ``extent`` positions; returns the number of values computed."""
         cdef float *whole[SVMX_SOURCES]
         cdef bint direct = self.in_order or self.by_row
         cdef float **to = out if direct else whole
@@ -502,10 +489,10 @@ cdef class RowStore(KernelRows):
     # ---- symmetry ----------------------------------------------------------------------------
 
     cdef int prepare_symmetry(self, int n) except -1 nogil:
-        """Before n rows are computed: leave out the targets of more stored rows, or none any longer.
+        """Before n rows are computed: renew or drop ``symmetry``.
 
-        It is time once as much has been computed in vain as it takes. The second layout of the data that it needs has its
-        place in the budget, beside all rows.
+        It is renewed once the values computed in vain outweigh the new layout of the data, which must fit the budget beside
+        all rows.
         """
         cdef double left = self.targets.n - self.used, bytes = 4.0 * self.stride * self.kernel.n
         if not self.symmetric and self.symmetry is not None:
@@ -519,15 +506,14 @@ cdef class RowStore(KernelRows):
             with gil:
                 try:
                     self.use_symmetry()
-                except MemoryError:  # without it, it takes longer
+                except MemoryError:  # slower without it
                     self.forgo_symmetry()
         return 0
 
     def use_symmetry(self):
-        """Leave out, of rows to come, the targets whose rows are stored; returns how many these are.
+        """Copy the values of targets whose rows are stored from now on; returns the number of these.
 
-        0, and nothing is left out, where the kernel or the order of the targets does not allow it, and after a row was moved
-        or replaced.
+        0 if the kernel or the order of the targets does not allow it, or if a row was moved or replaced.
         """
         cdef Py_ssize_t s
         if not self.symmetric:
@@ -542,49 +528,47 @@ cdef class RowStore(KernelRows):
         return self.symmetry.n_stored
 
     cdef void forgo_symmetry(self) noexcept nogil:
-        """Rows are no longer where it has seen them."""
+        """Stop using symmetry, since rows have moved."""
         self.symmetric, self.n_symmetric = False, 0
 
     # ---- the active part ----------------------------------------------------------------------
 
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
-        """Exchange the variables at two positions; ``resize`` must follow before the next row."""
         KernelRows.swap(self, a, b)
         self.in_order, self.twice = False, self.twice and self.by_row
         self.forgo_symmetry()
         return 0 if self.used == 0 or self.by_row else self.note_swap(a, b)
 
     cdef void resize(self, Py_ssize_t active) noexcept nogil:
-        """The active part is now [0, active), smaller or larger."""
         if active != self.active:
             self.forgo_symmetry()
         self.active = active
-        self.unsettled = True
+        self.stale = True
         self.moves_known = False
         if self.whole:
             return
         self.extent = active
         if active > self.covered:
-            self.covered = 0  # swaps may bring in positions without a target
+            self.covered = 0  # swaps may activate positions without a target
 
-    cdef int settle(self) except -1 nogil:
-        """Follow a changed active part: order of computation and layout of the slots."""
+    cdef int adapt(self) except -1 nogil:
+        """Adapt targets and slots to a changed active part."""
         cdef int64_t rows = self.rows_taken - self.rows_before
         cdef double waste
-        self.unsettled = False
+        self.stale = False
         self.rows_before = self.rows_taken
         if self.extent > self.covered:
             with gil:
-                self.arrange()
+                self.make_targets()
         else:
-            # as many rows as in the last period: is their waste worth a new arrangement?
+            # if as many rows follow as since the last change, is their waste worth new targets?
             self.distinct = self.extent if self.injective else min(self.extent, self.distinct)
             waste = self.targets.value_ns * (self.targets.n - self.distinct)
             if self.injective and not self.in_order:
                 waste += FETCH_NS * self.extent  # the gather
             if waste * rows > self.targets.layout_ns * self.extent:
                 with gil:
-                    self.arrange()
+                    self.make_targets()
         if self.extent > self.stride:
             self.cut(self.size)
             self.forget()
@@ -594,8 +578,8 @@ cdef class RowStore(KernelRows):
             self.compress()
         return 0
 
-    cdef int arrange(self) except -1:
-        """Targets of ``extent`` positions: in their order, each kernel row once."""
+    cdef int make_targets(self) except -1:
+        """Make targets of ``extent`` positions, in their order, each kernel row once."""
         cdef Py_ssize_t p, n = 0
         members_ = zeros("i", self.extent)
         cdef int32_t[::1] members = members_, seen
@@ -619,19 +603,19 @@ cdef class RowStore(KernelRows):
         self.symmetry, self.n_symmetric, self.in_vain = None, 0, 0
         self.symmetric = (self.used == 0 and (self.in_order or self.twice) and isinstance(self.targets, DotTargets)
                           and not self.kernel.given)
-        self.symmetry_pays = self.symmetric and (<DotTargets>self.targets).products.nnz >= LEAST_ENTRIES * n
+        self.symmetry_pays = self.symmetric and (<DotTargets>self.targets).products.nnz >= MIN_ENTRIES * n
         self.scratch = zeros("f", n * (SVMX_SOURCES if self.targets.blocks else 1))
         return 0
 
     cdef bint sync(self, int32_t s) noexcept nogil:
-        """Let slot s follow the swaps it has missed; False if the row had better be computed again."""
+        """Apply the swaps that slot s has missed; False if the row has to be recomputed."""
         if not self.follow(self.slot(s), self.length[s], self.synced[s], self.targets.again_ns * self.extent):
             return False
         self.synced[s] = self.n_swaps
         return True
 
     cdef void catch_up(self) noexcept nogil:
-        """Let all slots follow, and forget the swaps."""
+        """Apply the swaps to all slots, and clear the log."""
         cdef int32_t s
         for s in range(<int32_t>self.used):
             if not self.sync(s):
@@ -640,18 +624,18 @@ cdef class RowStore(KernelRows):
         self.n_swaps = 0
 
     cdef void compress(self) noexcept nogil:
-        """Shorter slots, so that more rows fit."""
+        """Shorten slots to ``extent``, so that more rows fit."""
         cdef Py_ssize_t s, old_stride = self.stride, old_per_slab = self.per_slab
         cdef const float *values
         self.catch_up()
         self.cut(self.extent)
-        for s in range(self.used):  # never beyond where it was
+        for s in range(self.used):  # moves towards the front only
             values = self.slabs[s // old_per_slab] + (s % old_per_slab) * old_stride
             self.length[s] = min(self.length[s], <int32_t>self.stride)
             memmove(self.slot(s), values, self.length[s] * sizeof(float))
 
     cdef void forget(self) noexcept nogil:
-        """No row is kept; the memory stays."""
+        """Drop all rows; the memory stays."""
         cdef Py_ssize_t i
         for i in range(self.kernel.n):
             self.slot_of[i] = -1
@@ -660,10 +644,9 @@ cdef class RowStore(KernelRows):
     # ---- slots, in slabs of memory --------------------------------------------------------------
 
     cdef int lay_slabs(self, Py_ssize_t length) except -1:
-        """Room for rows of up to so many values.
+        """Plan slabs for rows of up to ``length`` values; memory is touched only as rows come in.
 
-        No malloc per row, and memory is touched only as rows come in. Slabs are of SVMX_SLAB bytes or of one longer row, of
-        all positions, or a smaller one holds all there will be.
+        A slab has SVMX_SLAB bytes, or those of a longer row over all positions, or less if all slots fit one.
         """
         self.stride = padded(length)
         self.capacity = self.fitting()
@@ -679,17 +662,17 @@ cdef class RowStore(KernelRows):
         return 0
 
     cdef void cut(self, Py_ssize_t length) noexcept nogil:
-        """Slots of rows so long from now on."""
+        """Set the length of slots."""
         self.stride = max(padded(length), 16)
         self.per_slab = self.slab_bytes // (4 * self.stride)
         self.capacity = min(self.fitting(), self.n_slabs * self.per_slab)
 
     cdef Py_ssize_t fitting(self) noexcept nogil:
-        """Slots that the budget allows."""
+        """Number of slots within the budget."""
         return max(3, <Py_ssize_t>min(self.budget_bytes / (4.0 * max(self.stride, 1)), <double>self.kernel.n))
 
     cdef int32_t unused(self) noexcept nogil:
-        """One slot more; -1 if there is no memory for it."""
+        """A new slot; -1 if out of memory."""
         cdef Py_ssize_t slab = self.used // self.per_slab
         if self.slabs[slab] == NULL:
             self.slabs[slab] = <float *>svmx_take_slab(self.slab_bytes)
@@ -702,20 +685,20 @@ cdef class RowStore(KernelRows):
         return self.slabs[s // self.per_slab] + (s % self.per_slab) * self.stride
 
     cdef int32_t slot_for(self, int32_t i) except -1 nogil:
-        """A slot for row i: a new one, or that of a row that is little used; -1 if memory has run out and all are in use."""
+        """A slot for row i: new, or that of an evicted row; -1 if out of memory and all are in use."""
         cdef int32_t s = -1
         if self.used < self.capacity and self.grows():
-            if self.used >= self.least_rows():
+            if self.used >= self.min_rows():
                 self.credit_ns -= TOUCH_NS * self.stride
             s = self.unused()
             if s < 0 and self.used < 3:
                 with gil:
                     raise MemoryError(f"no room for three kernel rows of {4 * self.size} bytes")
             if s < 0:
-                # carry on with the rows there are: a smaller store is slower, not wrong
+                # a smaller store is slower, not wrong
                 self.capacity = self.used
         if s < 0:
-            s = self.least_used(&self.dice)
+            s = self.to_evict(&self.dice)
             if s < 0:
                 return s
             self.slot_of[self.row_in[s]] = -1
@@ -724,9 +707,8 @@ cdef class RowStore(KernelRows):
         self.length[s] = 0
         return s
 
-    cdef int32_t least_used(self, uint64_t *dice) noexcept nogil:
-        """A slot that can be given to another row: not the one that was asked for last, nor one of a block to be computed; -1 if
-        there is none."""
+    cdef int32_t to_evict(self, uint64_t *dice) noexcept nogil:
+        """A slot to evict: neither the last one read nor one of the block being computed; -1: none."""
         cdef int32_t found = -1, s
         cdef int k
         for k in range(DRAWN):
@@ -740,36 +722,32 @@ cdef class RowStore(KernelRows):
         return found
 
     cdef void count_use(self, int32_t i) noexcept nogil:
-        """Row i was computed, or is asked for after another one."""
+        """Count a use of row i: computed, or read after another one."""
         cdef Py_ssize_t k
         self.uses[i] += self.use
         self.use += self.use * LN_2 / (HALF_LIFE * (self.used + 1))
-        if self.use > LARGEST_USE:
+        if self.use > MAX_USE:
             for k in range(self.kernel.n):
                 self.uses[k] /= self.use
             self.use = 1.0
 
-    # ---- what pays -----------------------------------------------------------------------------
+    # ---- growth --------------------------------------------------------------------------------
 
-    cdef Py_ssize_t least_rows(self) noexcept nogil:
-        """What is kept in any case."""
-        cdef double least = LEAST_BYTES if self.targets.again_ns > FETCH_NS else LEAST_BYTES_CHEAP
+    cdef Py_ssize_t min_rows(self) noexcept nogil:
+        """Number of rows that are always kept."""
+        cdef double least = MIN_BYTES if self.targets.again_ns > FETCH_NS else MIN_BYTES_CHEAP
         cdef Py_ssize_t few = 3 * SVMX_SOURCES if self.targets.value_ns >= BLOCK_NS else 3
         return max(few, <Py_ssize_t>(least / (4.0 * self.stride)))
 
-    cdef void count_return(self, int32_t i) noexcept nogil:
-        """Row i was asked for. If it had been before, what is saved by memory beyond the least, or would have been?"""
+    cdef void credit_reuse(self, int32_t i) noexcept nogil:
+        """At a read of row i: credit what memory beyond ``min_rows`` saved, or would have saved."""
         cdef int64_t since = self.rows_taken - self.last_use[i]
-        if self.last_use[i] > 0 and self.least_rows() < since <= self.capacity:
+        if self.last_use[i] > 0 and self.min_rows() < since <= self.capacity:
             self.credit_ns += max(0.0, self.targets.again_ns - FETCH_NS) * self.extent
 
     cdef bint grows(self) noexcept nogil:
-        """Whether another slot will pay, if the budget allows it.
-
-        Where memory costs little beside a row, it may; else what is spent on it was saved by it before, or lost for want
-        of it.
-        """
-        return (self.used < self.least_rows() or self.targets.again_ns >= BLOCK_NS
+        """Whether another slot pays, if the budget allows it: its first touch is cheap beside a row, or has been earned."""
+        return (self.used < self.min_rows() or self.targets.again_ns >= BLOCK_NS
                 or self.credit_ns >= TOUCH_NS * self.stride)
 
     cdef bint may_replace(self, const unsigned char *wanted) noexcept nogil:
@@ -780,17 +758,17 @@ cdef class RowStore(KernelRows):
             return False
         self.held = self.newest
         for k in range(self.together(True)):
-            s = self.least_used(&dice)
+            s = self.to_evict(&dice)
             if s >= 0 and wanted[self.row_in[s]]:
                 return True
         return False
 
     cdef bint is_crowded(self) noexcept nogil:
-        return self.whole and AGAIN_SHARE * self.again > self.rows_taken - self.again
+        return self.whole and RECOMPUTED_SHARE * self.recomputed > self.rows_taken - self.recomputed
 
     cdef void shorten(self) noexcept nogil:
         self.whole = False
-        if self.by_row:  # rows are by position from now on
+        if self.by_row:  # to rows by position
             self.by_row, self.covered = False, 0
             self.forget()
         self.resize(self.active)
