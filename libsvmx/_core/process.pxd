@@ -10,7 +10,7 @@ cdef class Token:
     cdef readonly bint steps
     cdef object should_stop
     cdef bint expired
-    cdef public bint urgent         # what is below is to ask at once
+    cdef public bint urgent         # its children check at once
     cdef bint abandoned
     cdef svmx_tickets over
     cdef unsigned long owner
@@ -26,7 +26,7 @@ cdef extern from "thread_pool.h" nogil:
     ctypedef void (*svmx_job)(void *context, int64_t part) noexcept
     ctypedef void (*svmx_pause_call)(void *context) noexcept
     ctypedef struct svmx_pool:
-        int n_helpers
+        int n_workers
 
     svmx_pool *svmx_pool_new(int n_threads) noexcept
     void svmx_pool_free(svmx_pool *pool) noexcept

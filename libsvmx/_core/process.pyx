@@ -1,5 +1,5 @@
-"""What a process asks of its system: whether to stop, helper threads of one solve, threads that are left behind, and last
-words when a signal ends it."""
+"""Process control: stopping, worker threads of a solve, threads left behind at exit, and a message when a signal ends the
+process."""
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport PyThread_get_thread_ident
@@ -13,29 +13,28 @@ from libsvmx.exceptions import Stopped
 
 # ---- Whether to stop -------------------------------------------------------------------------------
 
-# Elements worked on between two looks at signals and clock: a few milliseconds.
+# Elements between two checks of signals and clock: a few milliseconds.
 cdef int64_t POLL_WORK = 4000000
 
 
 cdef class Token:
-    """Token(seconds=0.0, should_stop=None, deadline=0.0, parent=None, steps=True): says when work has to come to an end.
+    """Token(seconds=0.0, should_stop=None, deadline=0.0, parent=None, steps=True): says when to stop.
 
-    Whoever works on something, in C or in Python, tells it of each piece, and of much work it asks itself: signals, which
-    are let in (Ctrl-C raises here), the clock, and the observer.
+    Work in C and Python is counted here, and after enough of it signals (Ctrl-C raises here), clock and observer are checked.
 
     Parameters
     ----------
-    seconds : float          from now on, 0 for no limit
-    should_stop : callable() -> bool, or None      the observer; once it has said so, it is not asked again
-    deadline : float         by ``machine.monotonic``, 0 for none
-    parent : Token or None   of the call that the work is part of: it ends with it
-    steps : bool             False: each solve ends where it starts, as at an iteration limit
+    seconds : float          time limit from now on, 0: none
+    should_stop : callable() -> bool, or None      the observer; not called again after True
+    deadline : float         by ``machine.monotonic``, 0: none
+    parent : Token or None   of the enclosing call: stops this one, too
+    steps : bool             False: each solve ends at its start, as at an iteration limit
 
     Attributes
     ----------
-    stopped : SolveStatus or None      TIME_LIMIT or INTERRUPTED, once the work has to come to its end
+    stopped : SolveStatus or None      TIME_LIMIT or INTERRUPTED once work has to stop
 
-    The observer is asked by the thread that has made the Token; others only see what has come of it.
+    Only the thread that has made the Token calls the observer; others see the result.
     """
 
     def __cinit__(self, *args, **more):
@@ -47,27 +46,27 @@ cdef class Token:
         self.should_stop, self.parent, self.steps = should_stop, parent, steps
 
     def __reduce__(self):
-        """In another process, one that never stops: nobody would tell it."""
+        """In another process, a Token that never stops."""
         return Token, ()
 
     def stop(self, status):
-        """The end is here, for all who ask."""
+        """Stop all work."""
         self.stopped, self.expired = status, True
         svmx_end_tickets(&self.over)
 
     def abandon(self):
-        """Whatever thread asks next is to stop, as nobody waits for what it does: in this one, an exception is on its way.
-        In threads of their own (ThreadControl) Stopped is raised at each question from now on."""
+        """Stop all threads, since this one raises an exception. In threads of a ThreadControl, each further question raises
+        Stopped."""
         self.abandoned = self.expired = True
         svmx_end_tickets(&self.over)
 
     def look(self):
-        """Ask now; returns ``stopped``."""
+        """Check now; returns ``stopped``."""
         self.poll()
         return self.stopped
 
     def interrupted(self):
-        """Whether the observer has ended the work, which is asked now, whatever thread this is."""
+        """Whether the observer stops the work; it is called now, in any thread."""
         if self.parent is not None:
             self.poll()
         elif not self.expired and self.should_stop is not None and self.should_stop():
@@ -75,30 +74,29 @@ cdef class Token:
         return self.stopped == SolveStatus.INTERRUPTED
 
     def ask(self, int64_t amount):
-        """After a piece of work on so many elements: raises Stopped once the work has to come to its end."""
+        """Count work on ``amount`` elements; raises Stopped once work has to stop."""
         self.note(amount)
         if self.expired:
             raise Stopped(self.stopped or SolveStatus.INTERRUPTED)
 
     def note(self, int64_t amount):
-        """As ``ask``, for work that has to be done in any case: only what signal handlers and the observer raise gets
-        through."""
+        """As ``ask``, for work that must be finished: raises only what signal handlers and the observer raise."""
         if PyThread_get_thread_ident() == self.owner:
             self.worked(amount)
-        else:  # for the owner's next question
+        else:  # counted at the owner's next check
             self.work += amount
 
     cdef int worked(self, int64_t amount) except -1 nogil:
-        """As ``note``, in the thread that has made the Token."""
+        """``note`` in the owner's thread."""
         self.work += amount
-        # a kernel in Python has seen the end of the call: its next rows may take as long as all that there were
+        # a kernel in Python has seen the end of the call: its next rows may take long
         if self.work > self.poll_work or (self.parent is not None and self.parent.urgent and not self.expired):
             self.work = 0
             self.poll()
         return 0
 
     cdef int asked(self, int64_t amount) except -1 nogil:
-        """As ``ask``, in that thread."""
+        """``ask`` in the owner's thread."""
         self.worked(amount)
         if self.expired:
             with gil:
@@ -121,40 +119,40 @@ cdef class Token:
         return 0
 
 
-# ---- Helper threads of one solve (see thread_pool.h) -----------------------------------------------
+# ---- Worker threads of a solve (thread_pool.h) -----------------------------------------------------
 
-# Whether this was built with threads. Without them, what threads would share is not safe for those of Python, either.
+# Whether this was built with threads. Without them, shared objects are not safe for threads of Python, either.
 HAS_THREADS = SVMX_HAS_THREADS == 1
 
 
 cdef class ThreadPool:
-    """ThreadPool(n_threads): so many threads, the caller included, while the object lives.
+    """ThreadPool(n_threads): threads, the caller included, that live as long as the object.
 
     Attributes
     ----------
-    n : int      threads there are, the caller included
+    n : int      threads that could be had, the caller included
     """
 
     def __cinit__(self, int n_threads):
         self.threads = svmx_pool_new(n_threads)
-        self.n = 1 if self.threads == NULL else 1 + self.threads.n_helpers
+        self.n = 1 if self.threads == NULL else 1 + self.threads.n_workers
 
     def __dealloc__(self):
         svmx_pool_free(self.threads)
 
     cdef int ready(self) noexcept nogil:
-        """How many threads would work on a job now: 1 while helpers rest, since they were not prompt."""
+        """Number of threads for a job now: 1 during backoff, after late workers."""
         return svmx_pool_ready(self.threads)
 
     cdef void run(self, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle=NULL) noexcept nogil:
         """job(context, part) for all parts, in any order; returns when all are done.
 
-        ``idle(context)`` is called now and then by the thread that waits here for the others.
+        ``idle(context)`` is called at intervals while the caller waits for the others.
         """
         svmx_pool_run(self.threads, job, context, n_parts, idle)
 
     cdef void run_short(self, svmx_job job, void *context, int64_t n_parts) noexcept nogil:
-        """The same for parts of a few microseconds: without helpers for a while where they turn out not to be prompt."""
+        """The same for parts of a few microseconds, without workers during backoff."""
         svmx_pool_run_short(self.threads, job, context, n_parts)
 
     def count(self, int64_t n_parts, int64_t times):
@@ -175,7 +173,7 @@ cdef void _count_part(void *context, int64_t part) noexcept nogil:
     (<int64_t *>context)[part] += 1
 
 
-# ---- Threads that are left behind ------------------------------------------------------------------
+# ---- Threads left behind at exit -------------------------------------------------------------------
 
 cdef extern from "left_behind.h" nogil:
     enum: SVMX_ENDS_BEFORE
@@ -185,7 +183,7 @@ cdef extern from "left_behind.h" nogil:
 
 
 def end_of(function, arguments):
-    """What ``function(*arguments)`` returns, and None; or None, and what it raises."""
+    """(result, None) or (None, exception) of ``function(*arguments)``."""
     try:
         return function(*arguments), None
     except BaseException as error:
@@ -193,8 +191,7 @@ def end_of(function, arguments):
 
 
 def run_behind(function, arguments, news):
-    """Put ``end_of(function, arguments)`` into ``news``, for a thread that nobody may wait for: a process that ends while it
-    is here ends at once."""
+    """Put ``end_of(function, arguments)`` into ``news``, in a thread that does not delay the exit of the process."""
     svmx_go_behind()
     end = end_of(function, arguments)
     svmx_come_back()
@@ -213,21 +210,19 @@ if not SVMX_ENDS_BEFORE:
     atexit.register(wait_behind)
 
 
-# ---- Last words ------------------------------------------------------------------------------------
+# ---- Message at the end by a signal ----------------------------------------------------------------
 #
-# What a process says on standard error when a signal ends it, while whatever it does goes on until then.
-#
-# A handler in Python runs only when the interpreter comes to it, which can take as long as a solver's step. This one is
-# C: the signal ends the process as at once as it would without it, and by the signal, so that a shell sees it.
+# A handler in Python runs only between bytecodes, which can take as long as a solver's step. This one is in C: the signal ends
+# the process at once, and by the signal, so that a shell sees it.
 
 cdef extern from "last_words.h" nogil:
     int svmx_set_last_words(int signum, const char *text, size_t length)
 
 
 def say_on(int signum, bytes text not None):
-    """From now on ``signum`` prints ``text``, at most 1024 bytes of it, and ends the process.
+    """Let ``signum`` print ``text`` (at most 1024 bytes) on standard error, and end the process.
 
-    ``signal.getsignal`` knows nothing of it, and ``signal.signal`` takes its place.
+    ``signal.getsignal`` does not show it, and ``signal.signal`` replaces it.
     """
     if svmx_set_last_words(signum, text, len(text)) != 0:
         raise OSError(f"no handler for signal {signum}")

@@ -1,5 +1,5 @@
 /* The thread pool under ThreadSanitizer: pools in several threads at once, jobs of few and of many parts, pools that end
-   while helpers spin and while they sleep. Parts write plain memory that the leader reads when the job is over, and that
+   while workers spin and while they sleep. Parts write plain memory that the caller reads when the job is over, and that
    other parts read in the next job: nothing but the pool orders these accesses. Exit code 1 for a wrong sum. */
 #include "thread_pool.h"
 
@@ -48,7 +48,7 @@ static SVMX_THREAD_FUNCTION lead(void *result)
                     wrong = 1;
             }
             if (j % 50 == 49)
-                svmx_sleep_microseconds(2000); /* long enough for helpers to fall asleep */
+                svmx_sleep_microseconds(2000); /* long enough for workers to fall asleep */
         }
         svmx_pool_free(pool);
     }

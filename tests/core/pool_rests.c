@@ -1,12 +1,12 @@
-/* The thread pool in a process that may run on one processor alone: a helper is soon seen on the leader's, and the leader
-   does without it, in jobs of either kind. Exit code 1 if it has not come to that after some thousand jobs. */
+/* The thread pool in a process that may run on one processor alone: a worker soon runs on the caller's, which then
+   works alone, in jobs of either kind. Exit code 1 if that has not happened after some thousand jobs. */
 #include "thread_pool.h"
 
 #include <stdio.h>
 
 enum { JOBS = 5000, PARTS = 8 };
 
-/* Some tens of microseconds, in which the system may let the helper in. */
+/* Some tens of microseconds, in which the system may schedule the worker. */
 static void work(void *context, int64_t part)
 {
     volatile double *sums = context;
@@ -19,17 +19,17 @@ static int rests(int short_jobs)
     double sums[PARTS] = {0};
     svmx_pool *pool = svmx_pool_new(2);
     int found = 0;
-    if (pool == NULL || pool->n_helpers == 0)
+    if (pool == NULL || pool->n_workers == 0)
         return 0;
     for (int j = 0; j < JOBS && !found; ++j) {
         while (svmx_pool_ready(pool) == 1)
-            svmx_sleep_microseconds(1000); /* a rest since the process was kept from working, by others, too */
+            svmx_sleep_microseconds(1000); /* a backoff since the process lost its processor */
         if (short_jobs)
             svmx_pool_run_short(pool, work, sums, 2);
         else
             svmx_pool_run(pool, work, sums, PARTS, NULL);
-        /* only a processor that was shared makes the next rest longer */
-        found = pool->rest > SVMX_LEAST_REST && svmx_pool_ready(pool) == 1;
+        /* only a shared processor makes the next backoff longer */
+        found = pool->backoff > SVMX_MIN_BACKOFF && svmx_pool_ready(pool) == 1;
     }
     svmx_pool_free(pool);
     return found;

@@ -1,4 +1,4 @@
-"""Helper threads: each part of a job is done once, however many threads and however short the jobs."""
+"""Worker threads: each part of a job is done once, however many threads and however short the jobs."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from libsvmx._core.process import ThreadPool
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 @pytest.mark.parametrize("parts", [0, 1, 2, 7, 256])
 def test_each_part_once(threads, parts):
-    """Many short jobs one after the other: a helper that is late must not take a part of the next one."""
+    """Many short jobs one after the other: a late worker must not take a part of the next one."""
     pool = ThreadPool(threads)
     assert 1 <= pool.n <= threads
     assert pool.count(parts, 3000) == [3000] * parts
@@ -47,7 +47,7 @@ def test_nothing_but_the_pool_orders_what_parts_write(tmp_path):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the system does not tell a thread's processor")
-def test_a_helper_on_the_leaders_processor_rests(tmp_path):
+def test_workers_on_the_callers_processor_are_not_used(tmp_path):
     """pool_rests.c, on one processor."""
     compiler, sources = shutil.which("gcc"), Path(__file__).parents[2] / "libsvmx" / "_core"
     if compiler is None or not (sources / "thread_pool.h").exists():
