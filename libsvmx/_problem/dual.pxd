@@ -52,24 +52,23 @@ cdef struct Dual:
 #     gap_of(&found) <= eps, level_of(&found), found.max_violator, found.min_violator
 
 cdef struct Certificate:
-    double highest              # max V over what can grow; -inf: nothing can
-    double lowest               # min V over what can fall; inf: nothing can
-    Py_ssize_t max_violator     # where V is highest and lowest, the first of equals; -1: nowhere
+    double highest              # max of V over I_up; -inf if empty
+    double lowest               # min of V over I_low; inf if empty
+    Py_ssize_t max_violator     # their first variables; -1: none
     Py_ssize_t min_violator
-    double total                # sum of V over free variables, in the order in which they came
+    double total                # sum of V over free variables, in order
     Py_ssize_t n_free
 
 
-# Where a coefficient is in its box.
 cdef enum BoundState:
-    FIXED           # lower = upper: it takes no part
+    FIXED           # lower = upper
     AT_LOWER
     FREE
     AT_UPPER
 
 
 cdef inline BoundState bound_state(double beta, double lower, double upper, double tolerance) noexcept nogil:
-    """What is within ``tolerance`` of a bound, or beyond it, is at the bound."""
+    """A coefficient within ``tolerance`` of a bound, or beyond it, is at the bound."""
     if lower >= upper:
         return FIXED
     if beta <= lower + tolerance:
@@ -93,8 +92,7 @@ cdef inline void add_variable(Certificate *found, Py_ssize_t v, double V, bint c
 
 
 cdef inline void certify(Certificate *found, Py_ssize_t n, const double *V, const float *up, const float *low) noexcept nogil:
-    """Begin, and add n variables of which those can grow whose ``up`` is 0, and those fall whose ``low`` is 0; else these
-    are infinite."""
+    """Begin, and add n variables; ``up``, ``low``: 0 in I_up, I_low, else infinite."""
     cdef Py_ssize_t v
     begin(found)
     for v in range(n):
@@ -102,12 +100,12 @@ cdef inline void certify(Certificate *found, Py_ssize_t n, const double *V, cons
 
 
 cdef inline double gap_of(const Certificate *found) noexcept nogil:
-    """The KKT gap: optimal to eps if it is <= eps; -inf if nothing can grow or nothing can fall."""
+    """The KKT gap: optimal to eps if <= eps; -inf if I_up or I_low is empty."""
     return found.highest - found.lowest
 
 
 cdef inline double level_of(const Certificate *found) noexcept nogil:
-    """Minus rho: the mean V of the free variables, else the middle of both sides, or the one side there is."""
+    """Minus rho: the mean of V over free variables, else the middle of highest and lowest, or the only one of them."""
     if found.n_free:
         return found.total / found.n_free
     if found.max_violator < 0 and found.min_violator < 0:

@@ -1,16 +1,16 @@
-"""The dual problem that every formulation becomes, and its solution.
+"""The dual problem of all formulations, its solution and its certificate.
 
     min  1/2 beta'K beta - linear'beta    s.t.  lower <= beta <= upper,  the sum of beta over each group is fixed
 
-in the coefficients beta of the decision function, without labels. An optimum is told by the scores
+in the coefficients beta of the decision function, without labels. At an optimum the scores
 
     V = linear - K beta        (minus the gradient)
 
-which are equal where beta is free, not below that level at upper bounds and not above it at lower ones, by the certificate below.
-There is one group, or two in the nu formulations. Each sum is what the given beta has.
+are equal where beta is free, at least that level at upper bounds and at most at lower ones. There is one group, or two in
+the nu formulations. Each sum is that of the given beta.
 
-LIBSVM's variables are alpha_i = |beta_i| with labels y_i (Fan, Chen & Lin 2005, eq. 1); only libsvmx._solvers.smo knows
-them, see positions.pyx there.
+LIBSVM's variables are alpha_i = |beta_i| with labels y_i (Fan, Chen & Lin 2005, eq. 1); only _solvers/smo uses them
+(positions.pyx).
 """
 
 from libc.math cimport HUGE_VAL, NAN, fabs
@@ -19,24 +19,22 @@ from libc.stdlib cimport free, malloc, qsort
 
 from libsvmx._core.buffers import zeros
 
-cdef double ROUNDING = 1e-9  # of the sum of beta, against that of |beta|
-# A coefficient at this share of its bound is there, but for rounding.
+cdef double ROUNDING = 1e-9  # of the sum of beta, relative to that of |beta|
+# A coefficient from this share of its bound on is at the bound, up to rounding.
 cdef double ALMOST = 1 - 1e-12
 
 
 cdef class DualProblem:
-    """DualProblem(linear, lower, upper, group, row, beta, scores=None, rounded=False); buffers, shape (m,), none of them
-    modified.
+    """DualProblem(linear, lower, upper, group, row, beta, scores=None, rounded=False); IN: buffers, shape (m,).
 
     Parameters
     ----------
     linear : float64
-    lower, upper : float64    the box of beta; lower = upper = 0 for variables that take no part
-    group : int8              0, or 0 and 1: which sum a variable counts in
+    lower, upper : float64    the box of beta; lower = upper = 0 for held-out variables
+    group : int8              0, or 0 and 1: the sum of a variable
     row : int32               kernel row of each variable
     beta : float64            feasible start
-    scores : float64          V at ``beta``, if it is known: the solver goes on from there, and variables that take no
-                              part have their V followed
+    scores : float64          V at ``beta``, for a warm start; V of held-out variables is then updated, too
     rounded : bool            ``scores`` are of kernel values in float, all of K beta
 
     Attributes
@@ -61,13 +59,13 @@ cdef class DualProblem:
                 break
 
     def changed(self, *, lower=None, upper=None, beta=None, scores=None, bint rounded=False):
-        """The same problem with another box or another start; its scores are not known unless they are given."""
+        """The same problem with another box or start; without scores unless given."""
         return DualProblem(self.linear, self.lower if lower is None else lower, self.upper if upper is None else upper,
                            self.group, self.row, self.beta if beta is None else beta, scores, rounded)
 
     def is_of_hinges(self):
-        """Whether it is that of a sum of hinges, as of C-SVC and epsilon-SVR: beta may go from 0 to either side, each variable
-        to one, and all of it adds up to 0."""
+        """Whether the loss is a sum of hinges (C-SVC, epsilon-SVR): one bound of each variable is 0, variables of both signs
+        exist, and beta sums to 0."""
         cdef const double[::1] lower = self.lower, upper = self.upper, beta = self.beta
         cdef Py_ssize_t v, ups = 0, downs = 0
         cdef double total = 0, size = 0
@@ -80,21 +78,21 @@ cdef class DualProblem:
 
 
 cdef class DualSolution:
-    """What a solver found; buffers of float64, shape (m,), in the order of the problem's variables.
+    """Result of a solver; buffers of float64, shape (m,), in the order of the problem's variables.
 
     Attributes
     ----------
     beta : buffer
     scores : buffer       V at beta, for every variable
-    rho : float           minus the level of V, so that decision values are sum_j beta_j K_j - rho; with the levels V0 and V1
-                          of two groups -(V0 + V1)/2
+    rho : float           minus the level of V: decision values are sum_j beta_j K_j - rho; with levels V0 and V1 of two groups
+                          -(V0 + V1)/2
     r : float             (V1 - V0)/2 with two groups, else 0
     objective : float     1/2 beta'K beta - linear'beta
-    iterations, rows_computed, values_computed : int      kernel rows, and kernel values in rows and besides
-    reach : float         the largest share of its bound that steps of SMO have moved a variable to; 1 where it is not known
-    subproblems, fallbacks : int      of decomposition: working sets solved, and those that IRWLS left to pair steps; else 0
+    iterations, rows_computed, values_computed : int      kernel rows, and all kernel values
+    reach : float         largest share of its bound to which SMO has moved a variable; 1: unknown
+    subproblems, fallbacks : int      working sets solved, and those that IRWLS left to pair steps
     status : SolveStatus
-    chosen : str          the solvers that have worked on it one after the other, if they were several or auto has chosen, else ''
+    chosen : str          the solvers in turn, if several or chosen by auto, else ''
     gap : float           KKT gap over all variables, nan: that of ``scores``
     """
 
@@ -107,7 +105,7 @@ cdef class DualSolution:
         self.subproblems, self.fallbacks, self.reach = subproblems, fallbacks, reach
 
     def changed(self, **fields):
-        """The same, but for some fields."""
+        """A copy with other values of some fields."""
         kept = dict(
             beta=self.beta, scores=self.scores, rho=self.rho, r=self.r, objective=self.objective, iterations=self.iterations,
             rows_computed=self.rows_computed, values_computed=self.values_computed, subproblems=self.subproblems,
@@ -117,17 +115,14 @@ cdef class DualSolution:
 
 # ---- The certificate of an optimum -----------------------------------------------------------------
 #
-# The certificate of an optimum, and the feasible set, once each for all solvers.
-#
 #     gap   = max_{beta < upper} V - min_{beta > lower} V         optimal to eps  <=>  gap <= eps
-#     level = mean V over lower < beta < upper, or the middle between those two where no variable is free;  rho = -level
+#     level = mean V over lower < beta < upper, or the middle of those two if no variable is free;  rho = -level
 #
-# of each group (Fan, Chen & Lin 2005, (6), free of labels; Chang & Lin 2011, section 4.1.5). Compiled loops use the
-# inline functions of dual.pxd, over whatever their storage is; those below take whole buffers or arrays. The
-# loop of SMO, which the chunked solver shares, has a rho of its own, whose signed zeros and ties are LIBSVM's.
+# of each group (Fan, Chen & Lin 2005, (6), without labels; Chang & Lin 2011, section 4.1.5). Compiled loops use the inline
+# functions of dual.pxd; those below take buffers or arrays. SMO computes its own rho, with LIBSVM's signed zeros and ties.
 
 def kkt_gap(beta, scores, lower, upper, group=None):
-    """The KKT gap over all variables, with two groups the larger one; -inf if no pair of variables can move.
+    """The KKT gap over all variables, the larger of two groups; -inf if no pair of variables can move.
 
     Parameters
     ----------
@@ -145,16 +140,16 @@ def kkt_gap(beta, scores, lower, upper, group=None):
     return max(gap_of(&found[0]), gap_of(&found[1]))
 
 
-# ---- arrays of NumPy, whose sums have an order of their own ----------------------------------------
+# ---- NumPy arrays, whose order of summation differs ------------------------------------------------
 
 
 def extremes(V, can_grow, can_fall):
-    """(max V over what can grow, min V over what can fall), infinite where there is none; ``V`` an array, the others masks."""
+    """(max of V over I_up, min of V over I_low), infinite if empty; ``V``: array, the others masks."""
     return float(V.max(initial=-HUGE_VAL, where=can_grow)), float(V.min(initial=HUGE_VAL, where=can_fall))
 
 
 def array_level(V, can_grow, can_fall):
-    """Minus rho, as ``level_of``; ``V`` an array of one group, the others masks."""
+    """``level_of`` for an array ``V`` of one group and masks."""
     free = can_grow & can_fall
     if free.any():
         return float(V[free].mean())
@@ -178,17 +173,16 @@ cdef int by_place(const void *a, const void *b) noexcept nogil:
 
 
 def project(beta, lower, upper, double missing, movable):
-    """Move the sum of ``beta`` by ``missing`` or as far as boxes allow, in place; True where it is there.
+    """Change the sum of ``beta`` (INOUT) by ``missing``, or as far as boxes allow; returns whether it was reached.
 
-    beta_t becomes clip(beta_t + theta, lower_t, upper_t) for t of ``movable``, with one theta for all: the nearest point of
-    the box with that sum. The sum grows with theta, linearly between the ends of boxes: these are sorted and walked
-    through until it is met.
+    beta_t becomes clip(beta_t + theta, lower_t, upper_t) for t of ``movable``, with one theta: the nearest point of the box
+    with that sum. The sum is piecewise linear in theta; its sorted kinks are passed until it is reached.
 
     Parameters
     ----------
-    beta : buffer of float64, shape (m,)                 not necessarily within the box
+    beta : buffer of float64, shape (m,)                 may be outside the box
     lower, upper : buffers of float64, shape (m,)
-    movable : buffer of int32                            of one group; those with lower = upper stay what they are
+    movable : buffer of int32                            of one group; those with lower = upper are not moved
     """
     cdef double[::1] b = beta
     cdef const double[::1] low = lower, high = upper
@@ -200,7 +194,7 @@ def project(beta, lower, upper, double missing, movable):
 
 cdef bint project_chosen(double *b, const double *low, const double *high, double missing, const int32_t *chosen,
                          Py_ssize_t count) except -1 nogil:
-    """``project`` for compiled loops; ``chosen`` are the variables to move, (count,)."""
+    """``project`` for compiled loops; ``chosen``: the movable variables, (count,)."""
     cdef Py_ssize_t v, k, n = 0
     cdef double least = 0.0, most = 0.0, theta, sum_here
     cdef int slope = 0
@@ -236,15 +230,14 @@ cdef bint project_chosen(double *b, const double *low, const double *high, doubl
     return least <= missing <= most
 
 
-# ---- The same problem at another C -----------------------------------------------------------------
+# ---- Start at a larger C ---------------------------------------------------------------------------
 
 cdef double growth_of(const Dual *dual, int groups, const double *beta, const double *V, double growth) noexcept nogil:
-    """The factor q by which an optimum is drawn out for the box of ``dual``, whose own box was smaller by 1 / ``growth``.
+    """The factor q for a start q beta in the box of ``dual``, from an optimum in a box that was 1 / ``growth`` as large.
 
-    Any q from 1 to ``growth`` keeps q beta feasible, and its scores V = linear - q K beta need no kernel row. Where most
-    support vectors are free they stay what they are, q = 1; where most are at a bound they want to grow, and q is the best
-    point of the ray: the least of q^2 beta'K beta / 2 - q linear'beta. In nu-SVR, where the sums grow with C, and where C
-    has become smaller, q is ``growth``.
+    Any q from 1 to ``growth`` is feasible, and V = linear - q K beta needs no kernel row. If most support vectors are free,
+    q = 1; if most are at a bound, q minimises q^2 beta'K beta / 2 - q linear'beta. In nu-SVR, where the sums grow with C, and
+    for a smaller C, q = ``growth``.
     """
     cdef Py_ssize_t v, n_free = 0, n_bounded = 0
     cdef double curvature = 0.0, slope = 0.0
@@ -252,7 +245,7 @@ cdef double growth_of(const Dual *dual, int groups, const double *beta, const do
         return growth
     for v in range(dual.size):
         if beta[v] != 0:
-            # what is at the old bound is at the new one after growing in full, but for rounding
+            # at the old bound: growth leads to the new one, up to rounding
             if beta[v] * growth > dual.upper[v] * ALMOST or beta[v] * growth < dual.lower[v] * ALMOST:
                 n_bounded += 1
             else:
@@ -266,8 +259,8 @@ cdef double growth_of(const Dual *dual, int groups, const double *beta, const do
 
 cdef double grow(const Dual *dual, int groups, const double *beta, const double *V, double growth, double *start,
                  double *scores) noexcept nogil:
-    """A start in the box of ``dual`` from an optimum, and V there; returns by how much that is drawn out. Arguments as of
-    ``growth_of``; the optimum may be overwritten."""
+    """A start in the box of ``dual`` from an optimum, and V there, OUT; returns its factor. Other arguments as of
+    ``growth_of``; ``start`` and ``scores`` may be ``beta`` and ``V``."""
     cdef double factor = growth_of(dual, groups, beta, V, growth)
     cdef Py_ssize_t v
     for v in range(dual.size):
@@ -281,8 +274,7 @@ cdef double grow(const Dual *dual, int groups, const double *beta, const double 
 
 
 cdef double width_of_rho(const Dual *dual, const double *beta, const double *V) noexcept nogil:
-    """Of the interval in which rho may lie at an optimum of one group: 0 unless all coefficients are at bounds. One that is
-    free by rounding alone is at its bound."""
+    """Width of the interval of rho at an optimum of one group: 0 unless all coefficients are at bounds, up to rounding."""
     cdef Certificate found
     cdef double rounding
     cdef Py_ssize_t v
@@ -296,7 +288,7 @@ cdef double width_of_rho(const Dual *dual, const double *beta, const double *V) 
 
 
 cdef Dual with_box(DualProblem problem, box) except *:
-    """``problem`` with another box (lower, upper), for compiled loops; they only read it."""
+    """``problem`` with another box (lower, upper), for compiled loops, read-only."""
     cdef const double[::1] linear = problem.linear, lower = box[0], upper = box[1]
     cdef Dual dual = Dual(problem.size, NULL, NULL, NULL, NULL, NULL, NULL)
     if problem.size:
@@ -305,14 +297,14 @@ cdef Dual with_box(DualProblem problem, box) except *:
 
 
 def growth_factor(DualProblem problem, box, kept_beta, kept_scores, double growth):
-    """As of ``growth_of``; ``box`` is the larger one, (lower, upper)."""
+    """``growth_of`` with the new ``box`` (lower, upper)."""
     cdef const double[::1] beta = kept_beta, V = kept_scores
     cdef Dual dual = with_box(problem, box)
     return growth_of(&dual, problem.groups, &beta[0], &V[0], growth) if problem.size else 1.0
 
 
 def scaled_start(DualProblem problem, box, kept_beta, kept_scores, double growth):
-    """A start within ``box`` (lower, upper) from an optimum whose box was smaller by the factor 1 / ``growth``.
+    """A start in ``box`` (lower, upper) from an optimum in a box that was 1 / ``growth`` as large.
 
     Returns
     -------
