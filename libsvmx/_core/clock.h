@@ -1,4 +1,4 @@
-/* The time, for cost models: what it says may choose a faster way, never another result. */
+/* The time, for cost models: it may choose a faster method, never another result. */
 #ifndef SVMX_CLOCK_H
 #define SVMX_CLOCK_H
 
@@ -16,7 +16,7 @@ static double svmx_nanoseconds(void)
     return 1e9 * ((double)now.QuadPart / (double)per_second.QuadPart);
 }
 
-/* The time: what Windows tells of a thread's share is counted in ticks of 15 ms, longer than what is measured by it. */
+/* The time: Windows counts a thread's processor time in ticks of 15 ms, too coarse here. */
 static inline double svmx_thread_nanoseconds(void)
 {
     return svmx_nanoseconds();
@@ -36,7 +36,7 @@ static double svmx_nanoseconds(void)
     return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
 }
 
-/* What this thread has had of a processor; where that is not told, the time. */
+/* Processor time of this thread; if unknown, the time. */
 static inline double svmx_thread_nanoseconds(void)
 {
 #ifdef CLOCK_THREAD_CPUTIME_ID

@@ -1,4 +1,4 @@
-/* What a process says on standard error before a signal ends it. */
+/* A message on standard error before a signal ends the process. */
 #ifndef SVMX_LAST_WORDS_H
 #define SVMX_LAST_WORDS_H
 
@@ -13,20 +13,20 @@
 #define svmx_write(text, length) write(2, text, length)
 #endif
 
-enum { SVMX_SIGNALS = 16, SVMX_WORDS = 1024 }; /* those that end a process from outside have smaller numbers */
+enum { SVMX_SIGNALS = 16, SVMX_WORDS = 1024 }; /* signals sent to end a process have smaller numbers */
 static char svmx_words[SVMX_SIGNALS][SVMX_WORDS];
 static volatile sig_atomic_t svmx_words_length[SVMX_SIGNALS];
 
 static void svmx_say_and_die(int signum)
 {
-    /* nothing but what may be called while anything else is being done */
+    /* async-signal-safe calls only */
     signal(signum, SIG_DFL);
     if (svmx_write(svmx_words[signum], (size_t)svmx_words_length[signum]) < 0)
         svmx_words_length[signum] = 0;
-    raise(signum); /* where it is blocked until this returns, it comes then */
+    raise(signum); /* if blocked, delivered when this returns */
 }
 
-/* 0, or -1 if the system does not take the handler. A text that is too long is cut. */
+/* 0, or -1 if the system refuses the handler. A long text is truncated. */
 static int svmx_set_last_words(int signum, const char *text, size_t length)
 {
     if (signum < 0 || signum >= SVMX_SIGNALS)

@@ -1,5 +1,5 @@
-/* Threads that nobody waits for, in BLAS or LAPACK. A process that ends takes its libraries down, and who is in one of them
-   then crashes, or is waited for: so such a process ends before that. */
+/* Abandoned threads in BLAS or LAPACK. The exit of a process unloads its libraries, which crashes or waits for threads in
+   them; so a process with such threads ends before that. */
 #ifndef SVMX_LEFT_BEHIND_H
 #define SVMX_LEFT_BEHIND_H
 
@@ -8,8 +8,8 @@
 
 #ifdef __GLIBC__
 #include <unistd.h>
-enum { SVMX_ENDS_BEFORE = 1 }; /* elsewhere, nothing that runs at the end is told of the exit status */
-static int svmx_behind;        /* threads of svmx_behind_of, changed and read by who has the interpreter, or at the end */
+enum { SVMX_ENDS_BEFORE = 1 }; /* other systems do not tell exit handlers the status */
+static int svmx_behind;        /* number of them in process svmx_behind_of; guarded by the interpreter */
 static pid_t svmx_behind_of;
 
 static void svmx_end_before(int status, void *unused)
@@ -23,7 +23,7 @@ static void svmx_end_before(int status, void *unused)
 
 static void svmx_go_behind(void)
 {
-    if (svmx_behind_of != getpid()) { /* the first one, or in a child, which has none of its parent's threads */
+    if (svmx_behind_of != getpid()) { /* the first one, or in a child process, without its parent's threads */
         if (svmx_behind_of == 0)
             on_exit(svmx_end_before, NULL);
         svmx_behind_of = getpid();

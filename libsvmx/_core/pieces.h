@@ -1,7 +1,7 @@
-/* Arrays of floats that several threads ask for, each of them filled by the first one that does.
+/* Arrays of floats shared by threads, each filled by the first thread that needs it.
  *
- * A piece is absent, being filled, or there. Who finds it absent may claim it, fill it, and publish it; what was written
- * before can be read by all who find it there. Who finds it claimed by another does without: nobody waits.
+ * A piece is absent, claimed, or there. A thread that finds it absent may claim, fill and publish it; then all threads can
+ * read what was written before. A thread that finds it claimed does without: none waits.
  */
 #ifndef SVMX_PIECES_H
 #define SVMX_PIECES_H
@@ -25,21 +25,21 @@ typedef uintptr_t svmx_piece;
 
 #define SVMX_CLAIMED ((uintptr_t)1)
 
-/* The values, NULL where they are not there. */
+/* The values, or NULL. */
 static inline const float *svmx_piece_there(svmx_piece *piece)
 {
     uintptr_t value = svmx_read_piece(piece);
     return value == SVMX_CLAIMED ? NULL : (const float *)value;
 }
 
-/* Whether the caller is to fill it, and to publish it. */
+/* Whether the caller has claimed it, and must publish it. */
 static inline int svmx_claim_piece(svmx_piece *piece)
 {
     uintptr_t absent = 0;
     return svmx_exchange_piece(piece, absent, SVMX_CLAIMED);
 }
 
-/* What was claimed is there; values of NULL: it is absent again. */
+/* Publish a claimed piece; NULL: it is absent again. */
 static inline void svmx_publish_piece(svmx_piece *piece, const float *values)
 {
     svmx_write_piece(piece, (uintptr_t)values);

@@ -1,6 +1,6 @@
-/* Large blocks of memory that cost little to touch for the first time: the one header that allocates.
+/* Large blocks of memory whose first touch is cheap: the only header that allocates.
  *
- * Who calls: _kernels/rowstore.pyx and _kernels/sharedrows.pyx. What was taken is theirs until they give it back.
+ * Who calls: _kernels/rowstore.pyx and _kernels/sharedrows.pyx. They own what they take until they give it back.
  */
 #ifndef SVMX_SLAB_H
 #define SVMX_SLAB_H
@@ -12,8 +12,8 @@
 
 #define SVMX_HUGE_PAGE ((size_t)2 << 20)
 
-/* Uninitialised, free() gives it back; NULL when there is none. On Linux huge pages are asked for: clearing
- * pages of 4 kB one fault at a time was half the time of a training whose rows are cheap. */
+/* Uninitialised memory for free(), or NULL. In huge pages on Linux: clearing pages of 4 kB, a fault each, was half the
+ * time of a training with cheap rows. */
 static void *svmx_allocate(size_t bytes)
 {
 #ifdef __linux__
@@ -31,7 +31,7 @@ static void *svmx_allocate(size_t bytes)
 
 /* ---- slabs -------------------------------------------------------------------------------- */
 
-/* Slabs from SVMX_LEAST_SLAB on are rounded up to this size, so that they can be kept; smaller and larger ones are not kept. */
+/* Slabs from SVMX_LEAST_SLAB on are rounded up to this size, and kept for reuse; smaller and larger ones are not kept. */
 #define SVMX_SLAB ((size_t)4 << 20)
 #define SVMX_LEAST_SLAB ((size_t)1 << 19)
 

@@ -1,4 +1,4 @@
-/* Threads, locks and conditions as the system has them: those of Windows, or POSIX's. No other header names these.
+/* Threads, locks and conditions of Windows or POSIX; no other header uses the system's.
  *
  * Who calls: thread_pool.h and pieces.h. Where SVMX_HAS_THREADS is 0, as built without threads or by a compiler without
  * atomics, there are only locks, that do nothing.
@@ -24,10 +24,10 @@
 typedef SRWLOCK svmx_lock;
 typedef CONDITION_VARIABLE svmx_condition;
 typedef HANDLE svmx_thread;
-/* What a function that a thread begins with is declared as; it returns 0. */
+/* Return type of the function of a thread; it returns 0. */
 #define SVMX_THREAD_FUNCTION unsigned __stdcall
 
-/* Those that can fail tell whether they succeeded. */
+/* Those that can fail return whether they succeeded. */
 #define svmx_lock_begin(lock) (InitializeSRWLock(lock), 1)
 #define svmx_lock_end(lock) ((void)(lock))
 #define svmx_take_lock(lock) AcquireSRWLockExclusive(lock)
@@ -39,12 +39,12 @@ typedef HANDLE svmx_thread;
 #define svmx_thread_begin(thread, function, argument) \
     ((*(thread) = (HANDLE)_beginthreadex(NULL, 0, function, argument, 0, NULL)) != NULL)
 #define svmx_thread_end(thread) ((void)WaitForSingleObject(thread, INFINITE), (void)CloseHandle(thread))
-/* The processor to whoever waits for it. */
+/* Yield the processor. */
 #define svmx_give_way() ((void)SwitchToThread())
 #define svmx_sleep_microseconds(n) Sleep((DWORD)((n) / 1000))
-/* The one that the thread is on; -1 where the system does not tell. */
+/* The processor of this thread; -1 if unknown. */
 #define svmx_processor() ((int)GetCurrentProcessorNumber())
-/* Between two looks of a thread that spins. */
+/* Between two reads of a spinning thread. */
 #define svmx_pause() YieldProcessor()
 
 #elif SVMX_HAS_THREADS
@@ -70,7 +70,7 @@ typedef pthread_t svmx_thread;
 #define svmx_give_way() ((void)sched_yield())
 #define svmx_sleep_microseconds(n) ((void)nanosleep(&(struct timespec){0, (long)(n) * 1000L}, NULL))
 #ifdef __linux__
-extern int sched_getcpu(void); /* <sched.h> has it only among the extensions of GNU */
+extern int sched_getcpu(void); /* in <sched.h> a GNU extension */
 #define svmx_processor() sched_getcpu()
 #else
 #define svmx_processor() (-1)

@@ -1,5 +1,4 @@
-/* Which of many pieces of work is next, whether there is reason to go on, and who has done the last of some of them: shared
-   by the threads that do them. */
+/* Shared by threads that work on many jobs: the next job, whether to stop, and who has finished the last of a group. */
 #ifndef SVMX_TICKETS_H
 #define SVMX_TICKETS_H
 
@@ -28,7 +27,7 @@ typedef struct {
 #define svmx_left_before(count) ((count)->left--)
 #endif
 
-/* The number of the next piece of work. */
+/* The number of the next job. */
 static int64_t svmx_next_ticket(svmx_tickets *tickets)
 {
     return svmx_draw(tickets);
@@ -40,19 +39,19 @@ static void svmx_begin_tickets(svmx_tickets *tickets)
     tickets->over = 0;
 }
 
-/* Other pieces of work. */
+/* Restart the numbers. */
 static void svmx_renew_tickets(svmx_tickets *tickets)
 {
     tickets->next = 0;
 }
 
-/* Nobody is to go on. */
+/* Stop all threads. */
 static void svmx_end_tickets(svmx_tickets *tickets)
 {
     tickets->over = 1;
 }
 
-/* Nor is anything to be begun, be it to say that there was no time: what there is will not be asked for. */
+/* Stop, and begin no further job, not even to report it as unfinished: results will not be used. */
 static void svmx_tear_tickets(svmx_tickets *tickets)
 {
     tickets->over = 1;
@@ -69,7 +68,7 @@ static void svmx_begin_countdown(svmx_countdown *count, int n)
     count->left = n;
 }
 
-/* After one of n pieces: whether it was the last. What was written by those who did the others can be read then. */
+/* After one of n jobs: whether it was the last. What the others have written can then be read. */
 static int svmx_counted_down(svmx_countdown *count)
 {
     return svmx_left_before(count) == 1;
