@@ -1,11 +1,10 @@
-/* Kernel rows of data of 0 and 1.
+/* Kernel rows of binary data.
  *
- * Every kernel of two rows of 0 and 1 is a function of how many ones each has and how many they share: exact
- * integers, so a table of the kernel's values gives LIBSVM's bits in any order of work. Targets are kept feature by
- * feature, a bit each; the columns of the features that a row has are added up in bit planes, 512 targets at a time:
- * bit p of target k's count stands in plane p. Only the columns of the row's own ones are read.
+ * Every kernel of two binary rows depends on their numbers of ones and of shared ones only: exact integers, so a table of
+ * the kernel's values gives LIBSVM's bits in any order. Targets are stored as columns of bits, one per feature; the columns
+ * of a row's ones are added up in bit planes, 512 targets at a time: bit p of target k's count is in plane p.
  *
- * Who calls: _kernels/kernel_matrix.pyx for rows of 0 and 1, _kernels/products.pyx for columns of one value.
+ * Who calls: _kernels/kernel_matrix.pyx for binary rows, _kernels/products.pyx for columns of one value.
  */
 #ifndef SVMX_BITS_H
 #define SVMX_BITS_H
@@ -14,11 +13,11 @@
 
 #include "numbers.h"
 
-/* Targets that are counted together. */
+/* Targets per block. */
 #define SVMX_BIT_BLOCK 512
 /* A row has less than 2^SVMX_PLANES ones. */
 #define SVMX_PLANES 10
-/* Entries that a table has at least. */
+/* Least number of entries of a table. */
 #define SVMX_TABLE 64
 
 #define SVMX_BIT_LOOPS(LOOP)                                                                                              \

@@ -1,7 +1,7 @@
 /* Loops over dense rows; see dense_rows.h. */
 #include "simd.h"
 
-/* Sums are kept in registers for SVMX_SIDE features, or for pairs of so many with SVMX_HIGH others. */
+/* Sums in registers: SVMX_SIDE features, or pairs of SVMX_SIDE with SVMX_HIGH others. */
 #define SVMX_SIDE 8
 #define SVMX_PARTS (SVMX_SIDE / SVMX_WIDTH)
 #if SVMX_WIDTH == 8

@@ -1,8 +1,8 @@
-/* Products with dense rows, X of shape (m, n) in C order: sums over the rows, which are many.
+/* Products with many dense rows, X of shape (m, n) in C order: sums over the rows.
  *
- * BLAS is made for matrices that are large both ways. Of 16 features as of 64 its dsyrk takes twice as long as narrow_gram
- * (with AVX-512); three vectors by X take it two to three times as long as one pass over X, of 16 features as of 152. Each
- * sum is over the rows in their order: equal bits on every CPU.
+ * BLAS is slow for narrow matrices: with 16 to 64 features its dsyrk takes twice as long as narrow_gram (AVX-512), and with
+ * 16 to 152 features a product of three vectors with X two to three times as long as one pass over X. Sums are in the order
+ * of the rows: equal bits on every CPU.
  *
  * Who calls: _kernels/feature_products.pyx.
  */
@@ -11,11 +11,11 @@
 
 #include <stdint.h>
 
-/* Features of narrow rows at most. */
+/* Largest number of features of narrow rows. */
 #define SVMX_NARROW 64
-/* Rows at a time, which stay in the L1 cache; copied, with zeros up to a multiple of SVMX_SIDE features, if need be. */
+/* Rows of a block that fits the L1 cache; copied, if needed, with zeros up to a multiple of SVMX_SIDE features. */
 #define SVMX_CHUNK 64
-/* Doubles for these copies and for the sums: too many for the stack of a small thread. */
+/* Doubles for these copies and the sums: too many for a small stack. */
 #define SVMX_NARROW_ROOM ((SVMX_CHUNK + SVMX_NARROW) * SVMX_NARROW)
 
 #define SVMX_DENSE_ROW_LOOPS(LOOP)                                                                                        \

@@ -1,12 +1,9 @@
 /* Dot products of one row, or of SVMX_SOURCES rows at a time, with many target rows.
  *
- * One row at a time, a value costs what fetching its target costs; a block of rows fetches each target once. Every
- * sum still runs over ascending features, one rounded product after the other. Lanes are sources where targets are
- * sparse, targets where they are dense.
+ * For one row, a value costs the fetch of its target; a block of rows fetches each target once. Every sum runs over
+ * ascending features, with each product rounded. Lanes are sources if targets are sparse, else targets.
  *
- * Other products than dot products, of one row with many, are here, too: sums of what two numbers of a feature give.
- *
- * Of small integers every order of additions gives the same sum, see integer_dots.
+ * Also here: the other products of kernel_functions.h, and sums of small integers, exact in any order (integer_dots).
  *
  * Who calls: _kernels/products.pyx.
  */
@@ -20,10 +17,10 @@
 
 /* Rows of a dense panel: one AVX-512 pair of registers of doubles. */
 #define SVMX_PANEL 16
-/* Rows of a block: as many as a solver may have computed at once. */
+/* Rows of a block. */
 #define SVMX_SOURCES 16
-/* A block goes over so many features, and carries its sums on to the next ones: those of a panel and of all sources, 8 KB
- * each, stay in L1 for as long as the groups of sources go by. */
+/* Features of a pass of a block, so that those of a panel and of all sources, 8 KB each, stay in L1 for all groups of
+ * sources. */
 #define SVMX_FEATURES 64
 
 #define SVMX_DOT_PRODUCT_LOOPS(LOOP)                                                                                      \
@@ -50,7 +47,7 @@
          (int64_t n_pairs, const int16_t *panel, const int16_t *sources, int64_t stride, double *dots))                   \
     LOOP(void, by_source, (int64_t n, const double *dots, int64_t stride, double *out))
 
-/* dots[place] += v * x for all (place, x) of one feature's postings. In one place each, so no vectors: inline. */
+/* dots[place] += v * x for all (place, x) of one feature's postings. Scattered, so not vectorised: inline. */
 static inline void svmx_postings_axpy(int64_t n, const uint16_t *place, svmx_numbers x, double v, double *dots)
 {
     if (x.in_float)

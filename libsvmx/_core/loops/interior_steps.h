@@ -1,6 +1,6 @@
-/* What an iteration of the interior-point method computes for each row: residuals, Omega^-1, right-hand sides, directions.
+/* Row-wise computations of the interior-point method: residuals, Omega^-1, right-hand sides, directions.
  *
- * _solvers/interior_point/block_steps.pyx has the equations; in its words
+ * With the equations and symbols of _solvers/interior_point/block_steps.pyx:
  *
  *     r_s = y (z - rho - linear) + xi - s,   r_u = upper - alpha - u,   Omega = s/alpha + xi/u
  *     r_Omega = r_s + s + c_s - (xi/u) (r_u + u + c_u)                                  c_s = c_u = 0 for the predictor
@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-/* Rows and where they are; all arrays IN, shape (n,). */
+/* Rows and their iterate; all arrays IN, shape (n,). */
 typedef struct {
     int64_t n;
     const double *y;
@@ -24,7 +24,7 @@ typedef struct {
     const double *s;
 } svmx_interior_rows;
 
-/* r_s, r_u, Omega^-1, and what a corrector or a direction adds to the equations; IN, shape (n,). c_s and c_u: NULL is 0. */
+/* r_s, r_u, Omega^-1, and the correction; IN, shape (n,). c_s, c_u: NULL for 0. */
 typedef struct {
     const double *r_s;
     const double *r_u;

@@ -22,8 +22,8 @@ static void linear_row(int64_t n, const svmx_kernel *kernel, const double *SVMX_
 
 /* ---- POLY: K = (gamma t + coef0)^degree, t = <u, v> ------------------------------------------------------ */
 
-/* Values that go through all multiplications together: GCC 12 keeps so many in vectors (0.13 ns a value for degree 3 on
- * AVX-512), makes scalars of fewer (0.8 ns), and passes over the array for each multiplication with more (0.27 ns). */
+/* Values that go through all multiplications together: GCC 12 keeps this many in vectors (0.13 ns a value for degree 3 on
+ * AVX-512), fewer as scalars (0.8 ns), and passes over the array for each multiplication with more (0.27 ns). */
 #define SVMX_POWERS 32
 
 /* Power by squaring, in LIBSVM's order of multiplications. */
@@ -182,7 +182,7 @@ static void minus_values(int64_t n, const svmx_kernel *kernel, double *t)
  * 1 / (2 length^2), as of RBF, which the first two tend to as 3/2, 5/2, 7/2, ... grows: sqrt(3) |u - v| / length =
  * sqrt(6 gamma t), sqrt(5) |u - v| / length = sqrt(10 gamma t), and with alpha = 1 of the last 1 / (1 + gamma t). */
 
-/* x[k] = min(x[k], 700): what exp(-x) is multiplied by must not grow where that no longer falls. */
+/* x[k] = min(x[k], 700): the factor of exp(-x) must not grow where exp(-x) is clamped. */
 SVMX_INLINE void at_most_far(int64_t n, double *x)
 {
     for (int64_t k = 0; k < n; ++k)

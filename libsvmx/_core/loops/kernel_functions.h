@@ -1,4 +1,4 @@
-/* What every kernel function has, and how it is applied to rows of dot products.
+/* Kernel functions, and their application to rows of dot products.
  *
  * A kernel function is K(t) of one number: t = <u, v>, or t = |u - v|^2, or <u, v> divided by what |u|^2 and |v|^2 say.
  * Three products <u, v> = sum over features f of g(u_f, v_f) are known, each a positive semidefinite function with
@@ -10,11 +10,10 @@
  *     minima         min(|u|, |v|) of equal sign    sum of |u_f|       sum of |u_f - v_f|
  *     harmonic       2 u v / (u + v)                sum of u_f         sum of (u_f - v_f)^2 / (u_f + v_f)
  *
- * A kernel stands in one place, the table in kernel_functions.c; its name and parameters for the user in libsvmx/enums.py.
- * Nothing else knows how many there are.
+ * All kernels are in the table of kernel_functions.c; their names and parameters in libsvmx/enums.py.
  *
  * Who calls: _kernels/kernel_matrix.pyx for rows of training, _kernels/cross.pyx for panels of prediction. All arrays are the
- * caller's, nothing is allocated, nothing fails. One call for a row or for a panel, none for an element.
+ * caller's, nothing is allocated, nothing fails. One call per row or panel, none per element.
  */
 #ifndef SVMX_KERNEL_FUNCTIONS_H
 #define SVMX_KERNEL_FUNCTIONS_H
@@ -24,14 +23,14 @@
 
 /* What t is. */
 enum {
-    SVMX_GIVEN,    /* the kernel value itself, which came with the data */
+    SVMX_GIVEN,    /* the kernel value itself, from the data */
     SVMX_PRODUCT,  /* <u, v> */
     SVMX_DISTANCE, /* |u - v|^2 */
-    SVMX_COSINE,   /* <u, v> / (|u| |v|); 0 where a row has nothing */
-    SVMX_TANIMOTO  /* <u, v> / (|u|^2 + |v|^2 - <u, v>); 1 where neither row has anything */
+    SVMX_COSINE,   /* <u, v> / (|u| |v|); 0 if a row is 0 */
+    SVMX_TANIMOTO  /* <u, v> / (|u|^2 + |v|^2 - <u, v>); 1 if both rows are 0 */
 };
 
-/* Which product <u, v> is. Of rows of 0 and 1 all are the number of ones that both have. */
+/* The product <u, v>. For binary rows each is the number of shared ones. */
 enum { SVMX_DOT, SVMX_MINIMA, SVMX_HARMONIC };
 
 /* g(u, v) of the minima, for numbers of any sign: without rounding, and |u| for u = v. */
@@ -41,7 +40,7 @@ static inline double svmx_minimum(double u, double v)
     return least > 0.0 ? least : 0.0;
 }
 
-/* g(u, v) of the harmonic product, u, v >= 0; the least double that has all its digits keeps 0 / 0 away. */
+/* g(u, v) of the harmonic product, u, v >= 0; DBL_MIN avoids 0 / 0. */
 static inline double svmx_harmonic(double u, double v)
 {
     return 2.0 * (u * v) / (u + v + DBL_MIN);
@@ -65,14 +64,14 @@ typedef struct {
 typedef struct svmx_kernel_function {
     const char *name; /* of the member of KernelType whose value is the place in the table */
     int argument;     /* what t is */
-    int product;      /* which of the products; SVMX_DOT if it is not said */
+    int product;      /* of the enum above; SVMX_DOT by default */
 
-    /* K(t) in double, in LIBSVM's order of operations. This one is all that a kernel needs; NULL if K = t.
-     * t >= 0 if it is a distance, but for rounding where its product is not SVMX_DOT. */
+    /* K(t) in double, in LIBSVM's order of operations; NULL if K = t. The only function that a kernel needs.
+     * Distances are >= 0, up to rounding if the product is not SVMX_DOT. */
     void (*values)(int64_t n, const svmx_kernel *kernel, double *t);
-    int in_lanes; /* whether it is vectorised, so that 32 values cost hardly more than one */
+    int in_lanes; /* whether ``values`` is vectorised: 32 values cost hardly more than one */
 
-    /* The rest is NULL where there is nothing faster than ``values``. */
+    /* The others are NULL if ``values`` is as fast. */
 
     /* K(t) to about 1 ulp, the same on every machine. t >= 0 if it is a distance. */
     void (*doubles)(int64_t n, const svmx_kernel *kernel, double *t);

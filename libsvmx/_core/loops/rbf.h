@@ -1,4 +1,4 @@
-/* Rows of the RBF kernel; see rbf.c for what makes them LIBSVM's although the code is not.
+/* Rows of the RBF kernel; see rbf.c for why the values are LIBSVM's.
  *
  * Who calls: kernel_functions.c, and _kernels/products.pyx for rows of dense data.
  */

@@ -9,7 +9,7 @@
  *
  *     phi_f = integral_0^1 (p_f - q_f)  prod_{g != f} (q_g + t (p_g - q_g))  dt,
  *
- * of a polynomial of degree n - 1 in t: n / 2 nodes of Gauss and Legendre are exact.
+ * of a polynomial of degree n - 1 in t: n / 2 Gauss-Legendre nodes are exact.
  *
  * Who calls: _kernels/shapley.pyx, for SVMX_GAMES support vectors at a time.
  */
@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-/* Products that are worked on at a time. */
+/* Products per call. */
 #define SVMX_GAMES 16
 
 #define SVMX_SHAPLEY_LOOPS(LOOP)                                                                                          \

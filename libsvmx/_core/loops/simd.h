@@ -1,12 +1,12 @@
-/* What every file of hot loops begins with.
+/* Included by every file of hot loops.
  *
  * Loops are plain C. Every lane is another row or another variable, so each sum keeps its own order and a wider vector
  * changes no bit; with -ffp-contract=off one function gives equal results for every CPU target. No loop allocates memory
  * or fails; arrays do not overlap where they are SVMX_RESTRICT.
  *
- * Each file is compiled once for each CPU target (meson.build, targets.h), with the target's instructions wherever the
- * compiler likes, so nothing of it may run before the target is chosen, and no other code may be given its functions:
- * loops are named SVMX_LOOP, and all else is static. __AVX512F__ and the like say what the target has.
+ * Each file is compiled once for each CPU target (meson.build, targets.h), and may contain the target's instructions
+ * anywhere. So nothing of it may run before the target is chosen, and no other code may link to its functions: loops are
+ * named SVMX_LOOP, all else is static. __AVX512F__ and the like tell the target.
  */
 #ifndef SVMX_SIMD_H
 #define SVMX_SIMD_H
@@ -51,8 +51,8 @@ SVMX_LOOPS(SVMX_PROTOTYPE)
  *     })
  *     return SVMX_LARGEST(double, top);                                        or SVMX_LEAST
  *
- * GCC vectorises that when "omp simd" says so. Clang would begin with the least number instead of -inf, and stay scalar: it
- * and others are given a variable for each lane.
+ * GCC vectorises that with "omp simd". Clang would begin with the least number instead of -inf, and stay scalar: it and
+ * others get a variable per lane.
  */
 #if defined(__GNUC__) && !defined(__clang__)
 #define SVMX_PRAGMA(words) _Pragma(#words)

@@ -52,14 +52,14 @@ void SVMX_LOOP(replay)(int64_t n, const int32_t *source, const double *coef, con
 }
 
 /* Maxima are found block by block, SVMX_SPAN positions each, and the last place of one by looking into its block again.
- * Comparisons may come in any order, which changes no maximum. Where there are SVMX_SCANS the vectors are said explicitly:
- * of the loops GCC 12 makes half the speed, and less for few positions. */
+ * Comparisons may come in any order, which changes no maximum. With SVMX_SCANS vectors are explicit:
+ * GCC 12's code for the loops has half the speed, and less for few positions. */
 
-/* Among so few positions the exact gains are looked at once. */
+/* Up to this many positions, exact gains are computed at once. */
 #define SVMX_FEW 64
-/* Positions that are looked at together for a place. */
+/* Positions compared together in the search for a place. */
 #define SVMX_STRETCH_OF 32
-/* What is left of a block is done in so many at a time, a multiple of what a vector holds. */
+/* Positions at a time in the rest of a block, a multiple of a vector. */
 #define SVMX_TAIL 16
 
 #ifdef SVMX_SCANS
@@ -224,8 +224,8 @@ typedef struct {
     int ties; /* whether several were found that are as good as it */
 } svmx_best_pair;
 
-/* Gains are first looked over in float: division is what a selection spends its time on, and 16 floats are divided
- * faster than 8 doubles. A float gain is within SVMX_SLACK of the true one, four roundings to float are 2.4e-7, if it lies
+/* Gains are first computed in float: a selection spends its time on division, and 16 floats are divided faster than 8
+ * doubles. A float gain is within SVMX_SLACK of the true one, four roundings to float are 2.4e-7, if it lies
  * between SVMX_TINY and SVMX_HUGE and all curvatures between SVMX_FLAT and SVMX_STEEP: then a square of V_i - V_k that
  * underflows gives a gain below 1e-38 / SVMX_FLAT. */
 #define SVMX_SLACK 1e-6
@@ -369,7 +369,7 @@ SVMX_INLINE float svmx_survey(const svmx_pairing *pair, int64_t n, const int uni
 }
 
 #ifdef SVMX_SCANS
-/* A bit for each position of a stretch: 1 if its float gain is ``bar`` at least, or nothing is known of it, as of 0 / 0. */
+/* A bit for each position of a stretch: 1 if its float gain is at least ``bar``, or unknown (0 / 0). */
 SVMX_INLINE uint32_t svmx_promising(const svmx_pairing *pair, int64_t first, float bar, const int unit)
 {
     const svmx_pairing own = *pair;
@@ -398,7 +398,7 @@ static uint32_t svmx_surpassing(const svmx_pairing *pair, int64_t first, const s
     return ~no_more;
 }
 
-/* Takes k for the best, and returns 1, where its gain is larger. */
+/* Makes k the best, and returns 1, if its gain is larger. */
 SVMX_INLINE int svmx_compare(const svmx_pairing *pair, int64_t k, svmx_best_pair *best)
 {
     const double apart = pair->Vmax - (pair->V[k] + pair->low[k]);

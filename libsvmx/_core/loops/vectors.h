@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* Rows that add_rows adds in one pass: one load and one store of ``out`` for so many rows. */
+/* Rows that add_rows adds with one load and one store of ``out``. */
 #define SVMX_TOGETHER 8
 
 #define SVMX_VECTOR_LOOPS(LOOP)                                                                                           \
