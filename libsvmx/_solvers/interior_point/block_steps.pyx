@@ -1,11 +1,11 @@
-"""What an iteration of the interior-point method does with a block of rows (Jung, O'Leary & Tits 2008, section 3).
+"""Steps of an interior-point iteration over a block of rows (Jung, O'Leary & Tits 2008, section 3).
 
     min 1/2 |w|^2 + upper'xi   s.t.  Y(Xw - rho e - l) + xi - s = 0,  xi, s >= 0   multipliers alpha of s, u of xi
 
 The paper writes gamma for rho and tau for upper; its l, the linear term of the dual in beta = Y alpha, is y: Y y = e.
-Vectors over rows stay where the rows are, so a block may be in another process or on another machine; what is summed
-over blocks has the length of w, or is the normal matrix. Each step takes a block and its iterate and returns another
-iterate and a reply. Steps change nothing in place: a step whose block was lost can be done again.
+Vectors over rows stay with their block, which may be in another process or on another machine; sums over blocks have the
+length of w, or are the normal matrix. A step takes a block and its iterate and returns a new iterate and a reply; it
+changes nothing in place, so it can be repeated after the loss of a block.
 
 Residuals (3.1)-(3.4) and, with r_sv and r_xiu the right-hand sides of complementarity (3.7)-(3.10),
 
@@ -38,13 +38,13 @@ from libsvmx._core.stopping import NOBODY
 from libsvmx._solvers.interior_point.constraint_reduction import RankedClass, quantile_sketch
 from libsvmx._solvers.interior_point.replies import DataSums, NormalSums, RatioTest, Residuals, RightHandSide
 
-# Centrality correctors leave products s alpha and xi u alone that lie in [LOW, HIGH] times the mean wanted.
+# Centrality correctors do not change products s alpha and xi u within [LOW, HIGH] times the target.
 cdef double LOW = 0.1, HIGH = 10.0
 
-# What an iterate has of each row: the point, what was measured there, and three vectors to be multiplied by X'.
+# Values of an iterate per row: the point, residuals, and three vectors to be multiplied by X'.
 cdef enum:
     ALPHA, U, XI, S, Z, R_S, R_U, Y_ALPHA, INVERSE, SIGNED, VALUES
-# The first of these are the point, and in their order a direction is.
+# The first of these are the point; a direction has the same order.
 cdef enum:
     POINT = R_S
 
@@ -58,7 +58,7 @@ cdef class RowBlock:
     y, upper : arrays of float64, shape (m,)      +1 or -1; upper bounds > 0, the C of each row
     linear : array of float64, shape (m,)         y of C-SVC; of epsilon-SVR target - epsilon where y = 1, else
         target + epsilon, about 1 in size
-    asking : Token         is asked by steps that take long
+    asking : Token         asked by long steps whether to stop
     """
 
     cdef readonly object rows, y, upper, linear, asking
@@ -77,7 +77,7 @@ cdef class RowBlock:
 
 
 cdef class Iterate:
-    """Iterate(alpha, u, xi, s, z): an iterate over the rows of a block, and what the next step needs of the iteration.
+    """Iterate(alpha, u, xi, s, z): an iterate over the rows of a block.
 
     Attributes, all of shape (m,)
     ----------
@@ -109,7 +109,7 @@ cdef class Iterate:
             self.by_direction = directions
 
     cdef int check(self, RowBlock block, bint directed) except -1:
-        """Raise ValueError unless it is one over these rows, with a direction if it has to be ``directed``."""
+        """Raise ValueError unless it fits the block, with a direction if ``directed``."""
         if self.m != block.m or self.m == 0:
             raise ValueError(f"an iterate over {self.m} rows for a block of {block.m}")
         if directed and self.directions is None:
@@ -117,7 +117,7 @@ cdef class Iterate:
         return 0
 
     cdef svmx_interior_sides sides(self):
-        """r_s, r_u, Omega^-1, and the correction if there is one."""
+        """r_s, r_u, Omega^-1, and the correction, if any."""
         cdef svmx_interior_sides found = svmx_interior_sides(
             &self.values[R_S, 0], &self.values[R_U, 0], &self.values[INVERSE, 0], NULL, NULL)
         if self.corrections is not None:
@@ -180,9 +180,9 @@ cdef svmx_interior_rows rows_at(RowBlock block, const double[:, ::1] values):
 
 
 def begin(RowBlock block, iterate):
-    """A start that is the same whatever the scale of C: w = 0, rho = 0, alpha = u = upper/2, xi = s = 2.
+    """A start invariant to the scale of C: w = 0, rho = 0, alpha = u = upper/2, xi = s = 2.
 
-    The paper's alpha = u = 2 is this for upper = 4 in all rows; with alpha + u = upper, r_u is 0 from the start.
+    The paper's alpha = u = 2 is this for upper = 4; with alpha + u = upper, r_u = 0.
     """
     cdef Py_ssize_t m = block.m, positive = 0, k
     array = np.empty((VALUES, m))
@@ -198,7 +198,7 @@ def begin(RowBlock block, iterate):
 
 
 def net(rows, alpha):
-    """alpha without what the two variables of a row have in common: it cancels, with a rounding of its own size."""
+    """alpha minus the smaller one of the two variables of a row, which would cancel with a large rounding error."""
     if rows.unit == 1:
         return alpha
     pairs = alpha.reshape(-1, 2)
@@ -214,7 +214,7 @@ def measure(RowBlock block, Iterate iterate, double rho):
 
 
 def move(RowBlock block, Iterate iterate, double step, double rho):
-    """Go so far along the direction, and measure there. ``rho``: after the step."""
+    """Take a step along the direction, and measure. ``rho``: after the step."""
     iterate.check(block, True)
     array = np.empty((VALUES, block.m))
     cdef double[:, ::1] to = array
@@ -224,7 +224,7 @@ def move(RowBlock block, Iterate iterate, double step, double rho):
 
 
 cdef tuple measured(RowBlock block, array, double rho):
-    """The iterate of an array that has the point already, and its residuals."""
+    """The iterate of an array with the point set, and its residuals."""
     cdef double[:, ::1] v = array
     cdef Py_ssize_t m = block.m
     cdef svmx_interior_rows at = rows_at(block, v)
@@ -234,7 +234,7 @@ cdef tuple measured(RowBlock block, array, double rho):
     with nogil:
         svmx_interior_residuals(&at, rho, &v[Z, 0], &block.of_upper[0], &block.of_linear[0], &v[R_S, 0], &v[R_U, 0],
                                 &v[INVERSE, 0], &v[Y_ALPHA, 0], &v[SIGNED, 0], largest)
-        hinge_loss = svmx_dot(m, &block.of_upper[0], &v[SIGNED, 0])  # hinge losses were there
+        hinge_loss = svmx_dot(m, &block.of_upper[0], &v[SIGNED, 0])  # it held the hinge losses
         svmx_interior_right_side(&at, &sides, &v[SIGNED, 0])
         complementarity = svmx_dot(m, at.s, at.alpha) + svmx_dot(m, at.xi, at.u)
         r_alpha = svmx_sum(m, &v[Y_ALPHA, 0])
@@ -247,10 +247,10 @@ cdef tuple measured(RowBlock block, array, double rho):
 
 
 def rank_rows(RowBlock block, Iterate iterate, rule, double least, double near, draw):
-    """Keys by which rows are chosen; replies q_L and a sketch of the keys for the classes +1 and -1.
+    """Set the keys of the rows; replies q_L and a sketch of the keys for the classes +1 and -1.
 
-    q_L counts the rows whose Omega^-1 is at least ``least``, theta sqrt(mu) of (3.20); with one-sided distances, those
-    whose alpha/s is, or whose s is at most ``near``. ``draw``: random keys of this seed, for the first iteration.
+    q_L counts rows with Omega^-1 >= ``least``, theta sqrt(mu) in (3.20); with the rule distance, those with alpha/s >=
+    ``least`` or s <= ``near``. ``draw``: seed of random keys, for the first iteration.
     """
     if rule == "omega":
         needed = iterate.inverse >= least
@@ -288,7 +288,7 @@ def curvature(RowBlock block, Iterate iterate, v):
 
 
 def direct(RowBlock block, Iterate iterate, dw, double drho):
-    """The direction over the rows that belongs to (dw, drho): (3.13) to (3.16)."""
+    """The direction over the rows for (dw, drho): (3.13) to (3.16)."""
     iterate.check(block, False)
     cdef svmx_interior_rows at = rows_at(block, iterate.values)
     cdef svmx_interior_sides sides = iterate.sides()
@@ -312,7 +312,6 @@ def correct(RowBlock block, Iterate iterate, double sigma_mu):
     iterate.check(block, True)
     cdef svmx_interior_rows at = rows_at(block, iterate.values)
     cdef const double[:, ::1] d = iterate.by_direction
-    # it is only read
     cdef svmx_interior_direction by = svmx_interior_direction(
         <double *>&d[ALPHA, 0], <double *>&d[U, 0], <double *>&d[XI, 0], <double *>&d[S, 0])
     corrections = np.empty((2, block.m))
@@ -323,7 +322,7 @@ def correct(RowBlock block, Iterate iterate, double sigma_mu):
 
 
 cdef tuple corrected(RowBlock block, Iterate iterate, corrections):
-    """The right-hand side with c_s / alpha and c_u / xi."""
+    """The right-hand side for ``corrections``, c_s / alpha and c_u / xi."""
     cdef Iterate found = _iterate(iterate.array, corrections, None, iterate.keys)
     cdef svmx_interior_rows at = rows_at(block, found.values)
     cdef svmx_interior_sides sides = found.sides()
@@ -337,10 +336,9 @@ cdef tuple corrected(RowBlock block, Iterate iterate, corrections):
 
 
 def recentre(RowBlock block, Iterate iterate, double step, double target):
-    """The right-hand side that brings products far from ``target`` nearer to it (Gondzio 1996, section 3).
+    """The right-hand side that moves outlying products towards ``target`` (Gondzio 1996, section 3).
 
-    A step of length ``step`` would lead to products v = s alpha and xi u, some of them far below or above the others.
-    Those are to move to the interval [0.1, 10] target, by no more than 10 target.
+    Products s alpha and xi u after a step of length ``step`` move into [0.1, 10] target, by at most 10 target.
     """
     iterate.check(block, True)
     if iterate.corrections is None:

@@ -1,6 +1,6 @@
-"""Which rows enter the normal matrix: the constraint reduction of Jung, O'Leary & Tits (2008), section 3.2.
+"""Choice of the rows of the normal matrix: constraint reduction (Jung, O'Leary & Tits 2008, section 3.2).
 
-The paper calls rows patterns, and rho what is ``share`` here.
+The paper calls rows patterns, and ``share`` rho.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.solver import CRSVM
     from libsvmx._typing import FloatArray
 
-# Order statistics that a block reports of its keys: each of the first, then every 1 % further.
+# Order statistics in the sketch of a block: the first EXACT_RANKS, then at ranks that grow by 1 %.
 EXACT_RANKS = 1024
 GROWTH = 1.01
 
 
 class RankedClass(NamedTuple):
-    """Of the rows of one class in a block: q_L, and a quantile sketch of the keys by which they are chosen."""
+    """For the rows of one class in a block: q_L, and a quantile sketch of their keys."""
 
     q_lower: int
     sketch: tuple[NDArray[np.int64], FloatArray]
 
 
 def quantile_sketch(keys: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
-    """Ranks (from 1) and values of some order statistics of ``keys``, the least and the largest among them."""
+    """Ranks (from 1) and values of some order statistics of ``keys``, including the extremes."""
     n = len(keys)
     ranks = np.arange(1, min(n, EXACT_RANKS) + 1)
     if n > EXACT_RANKS:
@@ -41,13 +41,13 @@ def quantile_sketch(keys: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
 
 
 def threshold_of(sketches: Sequence[tuple[NDArray[np.int64], FloatArray]], wanted: int) -> float:
-    """A value that at least ``wanted`` keys do not exceed, and hardly more; inf if there are not so many.
+    """A value that at least, and hardly more than, ``wanted`` keys do not exceed; inf if there are fewer keys.
 
-    ``sketches``: one for the keys of each block.
+    ``sketches``: of the keys of each block.
     """
     if wanted <= 0:
         return -np.inf
-    # a key of rank r in its block, and the one before of rank r0: at r the block has so many keys more
+    # passing a value of rank r, with r0 the rank before in its block, adds r - r0 keys
     values = np.concatenate([values for _, values in sketches])
     gained = np.concatenate([np.diff(ranks, prepend=0) for ranks, _ in sketches])
     order = np.argsort(values, kind="stable")
@@ -62,13 +62,13 @@ def thresholds(
     least_rows: int,
     ranked: Sequence[Sequence[RankedClass]],
 ) -> tuple[float, float] | None:
-    """Up to which keys the rows of +1 and of -1 enter the normal matrix; None for all rows.
+    """Largest keys of the rows of +1 and of -1 in the normal matrix; None: all rows.
 
     Parameters
     ----------
-    share, class_sizes       as of ``quotas``
-    least_rows : int         of the matrix, whatever ``quotas`` says
-    ranked : sequence        of each block, the classes +1 and -1
+    share, class_sizes       as in ``quotas``
+    least_rows : int         least number of rows
+    ranked : sequence        for each block, the classes +1 and -1
     """
     of_class = list(zip(*ranked, strict=True))
     needed = [sum(own.q_lower for own in replies) if settings.reduction == "adaptive" else 0 for replies in of_class]
@@ -88,13 +88,13 @@ def thresholds(
 
 
 def quotas(settings: CRSVM, share: float, class_sizes: tuple[int, int], q_lower: tuple[int, int]) -> tuple[int, int]:
-    """How many rows of the classes +1 and -1: (3.18), (3.21), (3.22).
+    """Numbers of rows of the classes +1 and -1: (3.18), (3.21), (3.22).
 
     Parameters
     ----------
-    share : float                 of the rows, by mu: the paper's rho, mu^(1/beta)
+    share : float                 of the rows: the paper's rho, mu^(1/beta)
     class_sizes : (int, int)      rows of each class
-    q_lower : (int, int)          q_L of each class, 0 of a fixed size
+    q_lower : (int, int)          q_L of each class, 0 for a fixed size
     """
     m = sum(class_sizes)
     wanted = min(settings.most_rows or m, m)
@@ -103,7 +103,7 @@ def quotas(settings: CRSVM, share: float, class_sizes: tuple[int, int], q_lower:
         wanted = max(wanted, sum(q_lower))
     half = -(-wanted // 2)
     positive, negative = (max(q_lower[k], min(half, class_sizes[k])) for k in range(2))
-    # what one class has not got is taken from the other, up to the size wanted
+    # fill up from the other class
     if positive + negative < wanted:
         if positive == class_sizes[0]:
             negative = min(class_sizes[1], wanted - positive)

@@ -1,9 +1,9 @@
-"""Crossover: from an interior point to a vertex, where each alpha is 0, upper, or solved for.
+"""Crossover from an interior point to a vertex, where each alpha is 0, upper, or free.
 
-An interior point has every alpha above 0, and its scores are off by what is left of mu. At the optimum a row is at 0,
-at upper, or on the boundary plane of its class; near it, alpha/upper against s and u/upper against xi tell which. With
-those at a bound fixed (the active set), the free ones solve the equations of free_rows.py. What leaves its bounds is
-fixed there, what violates the KKT conditions becomes free, and the equations are solved again.
+At an interior point every alpha is above 0. At the optimum a row is at 0, at upper, or on the boundary plane of its
+class; near it, alpha/upper against s and u/upper against xi tell which. Rows at a bound are fixed (the active set), the
+free ones solve the equations of free_rows.py. A row that leaves its bounds is fixed there, one that violates the KKT
+conditions is freed, and the equations are solved again.
 """
 
 from __future__ import annotations
@@ -22,19 +22,18 @@ if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.row_blocks import RowBlocks
     from libsvmx._typing import FloatArray
 
-# Rounds of active-set updates end when so many in a row have not halved the gap, or when one changes more rows than are
-# free, and more than a few: the interior point was too far away to tell.
-PATIENCE = 6
-MUCH_WORSE = 100.0
+# Active-set rounds end after this many that have not halved the gap, at a gap this much larger than the least, or when
+# one changes more rows than are free and more than FEW: the interior point was too far from the optimum.
+STALL_ROUNDS = 6
+GAP_GROWTH = 100.0
 FEW = 20
-# A vertex with a KKT gap up to it is an optimum; scores are about 1.
+# A vertex with a KKT gap up to this is an optimum; scores are about 1.
 SHARP = 1e-8
-# Violations up to it are none, against what scores differ by; that is 1, but less where all C are small. And their
-# rounding, scores being about 1.
+# Tolerated violation relative to the range of scores (1, less if all C are small), its rounding, and the least range.
 SLACK, ROUNDING, SMALLEST = 1e-10, 1e-14, 1e-12
-# Steps from vertex to vertex, where rounds fail.
-MOST_CHANGES = 100
-# Rows become free whose violation is above that share of the largest; and a gain of the objective that is rounding.
+# Steps from vertex to vertex, if rounds fail.
+MAX_STEPS = 100
+# Rows with a violation above this share of the largest are freed (many, or one); a gain of the objective by rounding.
 MANY, ONE, TINY = 0.5, 1 - 1e-9, 1e-15
 
 
@@ -51,8 +50,8 @@ class VertexSolution(NamedTuple):
 class Candidate(NamedTuple):
     """A vertex, max_{I_up} V and min_{I_low} V, whether its y'alpha is 0, and the states of the row blocks.
 
-    ``blocking``: of the free rows of each block, those that met a bound on the way to where their equations have them;
-    or None if they are there.
+    ``blocking``: masks of the free rows of each block that met a bound on the way to the solution of their equations;
+    None if it was reached.
     """
 
     vertex: VertexSolution
@@ -72,8 +71,8 @@ def cross_over(
     ----------
     w, rho : ndarray of shape (n,), float      of the interior point
     mean_square : float      mean of |x|^2
-    most_elements : int      of the free rows
-    thorough : bool          go from vertex to vertex where active-set rounds lead nowhere, though it takes time
+    most_elements : int      limit for the free rows
+    thorough : bool          if active-set rounds fail, go from vertex to vertex, which takes time
 
     Returns
     -------
@@ -84,7 +83,7 @@ def cross_over(
     Stopped
     """
     interior = blocks.states
-    # where all C are small, scores differ by so little within a class; or they do not differ at all, w being rounding
+    # if all C are small, scores within a class differ by this little; or not at all, w being rounding
     score_range = min(1.0, max(float(np.sqrt(mean_square * (w @ w))), SMALLEST))
     slack = max(SLACK * score_range, ROUNDING)
     best = None
@@ -105,7 +104,7 @@ def cross_over(
 def active_set_rounds(
     blocks: RowBlocks, rho: float, mean_square: float, score_range: float, slack: float, most_elements: int
 ) -> Candidate | None:
-    """The best vertex of rounds of fixing and freeing; ``blocks`` may be left at another one."""
+    """The best vertex of active-set rounds; ``blocks`` may end at another one."""
     best = None
     counts = blocks.run(vertex_steps.guess_active_set, score_range)
     least, idle = np.inf, 0
@@ -116,7 +115,7 @@ def active_set_rounds(
         best, gap, rho = better(best, found), found.vertex.gap, found.vertex.rho
         idle = 0 if gap < 0.5 * least else idle + 1
         least = min(least, max(gap, slack))
-        if (found.is_balanced and gap <= 2 * slack) or idle >= PATIENCE or gap > MUCH_WORSE * least:
+        if (found.is_balanced and gap <= 2 * slack) or idle >= STALL_ROUNDS or gap > GAP_GROWTH * least:
             break
         changed = sum(blocks.run(vertex_steps.update_active_set, found.vertex.w, rho, slack))
         if not 0 < changed <= max(FEW, sum(counts)):
@@ -128,26 +127,25 @@ def active_set_rounds(
 def vertex_descent(
     blocks: RowBlocks, rho: float, mean_square: float, slack: float, most_elements: int
 ) -> Candidate | None:
-    """The vertex that a path through vertices leads to, each better than the one before.
+    """The end of a path through vertices of falling objective.
 
-    It begins with the active set guessed, which is hardly worse than the interior point. Steps go as far as the bounds
-    allow; a row that blocks there is fixed, and at the end of a whole step those rows become free that violate their
-    conditions most.
+    It begins with the guessed active set, hardly worse than the interior point. Steps end at the first bound, and the
+    blocking row is fixed; after a full step the rows with the largest violations are freed.
     """
     n_free = sum(blocks.run(vertex_steps.guess_active_set, 1.0))
     if n_free * blocks.n > most_elements:
         return None
     best = found = solved_vertex(blocks, rho, None, slack)
-    if n_free > 2 * blocks.n + MOST_CHANGES:  # a vertex has n + 1, but for ties: most of these would have to be fixed
+    if n_free > 2 * blocks.n + MAX_STEPS:  # a vertex has n + 1, except for ties
         return better(None, best)
     reached = np.inf
-    for _ in range(MOST_CHANGES):
+    for _ in range(MAX_STEPS):
         if found is None or not found.is_balanced or found.vertex.gap <= 2 * slack:
             break
         if found.blocking is not None:
             blocks.run(vertex_steps.fix_blocking, each=[(own,) for own in found.blocking])
         else:
-            # of many at once, some may be in the way of all: where nothing was gained, one at a time
+            # some of many may block all: without a gain, free one at a time
             rho, objective = found.vertex.rho, found.vertex.objective
             share = MANY if objective < reached - TINY * abs(objective) else ONE
             reached = min(reached, objective)
@@ -163,7 +161,7 @@ def vertex_descent(
 
 
 def better(best: Candidate | None, found: Candidate | None) -> Candidate | None:
-    """The better one of those with y'alpha = 0."""
+    """The better of the candidates with y'alpha = 0."""
     if found is None or not found.is_balanced or (best is not None and best.vertex.gap <= found.vertex.gap):
         return best
     return found
@@ -172,35 +170,34 @@ def better(best: Candidate | None, found: Candidate | None) -> Candidate | None:
 def solved_vertex(
     blocks: RowBlocks, rho: float, mean_square: float | None, slack: float, within: bool = False
 ) -> Candidate | None:
-    """Solve for the free rows of ``blocks``; the last arguments are those of ``solve_free_rows``."""
+    """Solve for the free rows of ``blocks``; other arguments as in ``solve_free_rows``."""
     replies: list[vertex_steps.FreeRows] = blocks.run(vertex_steps.free_rows)
     solved = solve_free_rows(replies, rho, mean_square, within, blocks.asking)
     if solved is None:
         return None
     counts = [len(reply.y) for reply in replies]
     sides: list[vertex_steps.KktSides] = blocks.run(
-        vertex_steps.set_free_rows, solved.w, each=[(own,) for own in parted(solved.alpha, counts)]
+        vertex_steps.set_free_rows, solved.w, each=[(own,) for own in split_by(solved.alpha, counts)]
     )
     max_up, min_low = max(side.max_up for side in sides), min(side.min_low for side in sides)
     missing = 0.0 if solved.is_balanced else solved.missing
     rho = solved.rho if solved.n_inside else rho_between(max_up, min_low, missing, slack)
     objective = float(solved.w @ solved.w) / 2 - solved.linear
-    blocking = None if solved.blocking is None else parted(solved.blocking, counts)
+    blocking = None if solved.blocking is None else split_by(solved.blocking, counts)
     vertex = VertexSolution(solved.w, rho, max_up - min_low, objective, solved.n_inside)
     return Candidate(vertex, max_up, min_low, solved.is_balanced, blocking, blocks.states)
 
 
-def parted(values: NDArray[Any], counts: list[int]) -> list[NDArray[Any]]:
-    """The values of each block, which are so many."""
+def split_by(values: NDArray[Any], counts: list[int]) -> list[NDArray[Any]]:
+    """``values`` split by the counts of the blocks."""
     ends = list(accumulate(counts))
     return [values[end - count : end] for end, count in zip(ends, counts, strict=True)]
 
 
 def rho_between(max_up: float, min_low: float, missing: float, slack: float) -> float:
-    """rho where every row is at a bound: between V of what may grow and of what may shrink.
+    """rho if every row is at a bound: the middle of max V over I_up and min V over I_low.
 
-    Where y'alpha lacks ``missing``, it is such that ``update_active_set`` frees the rows that can give it at the least
-    cost.
+    If y'alpha lacks ``missing``: such that ``update_active_set`` frees the rows that can supply it at least cost.
     """
     if missing > 0 or np.isinf(min_low):
         return -(max_up - 2 * slack)

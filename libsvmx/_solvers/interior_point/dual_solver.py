@@ -1,4 +1,4 @@
-"""The door of the chapter: a DualProblem and the features of its rows in, a DualSolution out."""
+"""Entry of the interior-point solver: a DualProblem with the features of its rows."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 def solve_dual(
     dual: DualProblem, rows: FeatureRows, settings: CRSVM, control: Control, threads: int, log: Log
 ) -> DualSolution:
-    """The optimum of a problem of C-SVC or epsilon-SVR whose kernel is X X' of explicit features.
+    """The optimum of C-SVC or epsilon-SVR with the kernel X X' of explicit features.
 
     Parameters
     ----------
     dual : DualProblem       all upper - lower > 0, and lower or upper is 0
     rows : FeatureRows       X, one row for each variable, or for two variables of epsilon-SVR
-    log : callable(Iteration)         is told of each iteration
+    log : callable(Iteration)         called in each iteration
 
     Raises
     ------
@@ -52,8 +52,8 @@ def solve_dual(
     # beta = y alpha, and alpha lies in [0, upper]
     y = np.where(lowest < 0, -1.0, 1.0)
     if linear[y > 0].max(initial=-np.inf) <= linear[y < 0].min(initial=np.inf):
-        return at_zero(dual)  # where the objective is 0, nothing is small against it
-    # the method wants linear terms of about 1, as labels are: it has all of them in this unit
+        return at_zero(dual)  # the objective is 0, and no gap small relative to it
+    # the method needs linear terms of about 1, like labels
     centre, unit = (0.0, 1.0) if np.array_equal(linear, y) else middle_and_deviation(linear)
     linear = (linear - centre) / unit
     upper = (highest - lowest) / unit
@@ -62,12 +62,8 @@ def solve_dual(
         log(line)
         return control.look()
 
-    # of more threads of BLAS, sums would depend on how many there are; here, row blocks are what threads share
-    # of the scale of C and X, squares may be out of range: that ends the iterations
-    with (
-        np.errstate(all="ignore"),
-        one_blas_thread(),
-    ):
+    # threads share row blocks; BLAS's own would make sums depend on their number. An overflow ends the iterations
+    with np.errstate(all="ignore"), one_blas_thread():
         blocks = LocalRowBlocks(rows, y, upper, linear, settings.policy, threads, control)
         found = predictor_corrector.solve(blocks, settings, watch, control.max_iter)
         alpha = net(rows, np.concatenate([state.alpha for state in blocks.states]))
@@ -75,7 +71,7 @@ def solve_dual(
             alpha = feasible(alpha, y, upper)
         w = transposed(rows, y * alpha, control)
         if found.status != SolveStatus.CONVERGED:
-            # far from the optimum X'Y alpha is not w but far too long; of t alpha, t <= 1, the best is taken
+            # far from the optimum X'Y alpha is much longer than w: take the best t alpha, t <= 1
             best = max(float(linear @ (y * alpha)), 0.0) / max(float(w @ w), 1e-300)
             if best < 1:
                 alpha, w = best * alpha, best * w
@@ -94,20 +90,20 @@ def solve_dual(
 
 
 def middle_and_deviation(values: FloatArray) -> tuple[float, float]:
-    """Median, and median distance from it; where more than half are equal the standard deviation, but not 0."""
+    """Median and median absolute deviation; the standard deviation, or 1, if that is 0."""
     middle = float(np.median(values))
     return middle, float(np.median(np.abs(values - middle))) or float(values.std()) or 1.0
 
 
 def at_zero(dual: DualProblem) -> DualSolution:
-    """The optimum where w = 0 serves every row: all targets lie within epsilon of one value."""
+    """The optimum w = 0, if all targets lie within epsilon of one value."""
     beta, scores = np.zeros(dual.size), np.array(dual.linear)
     rho = -array_level(scores, np.asarray(dual.upper) > 0, np.asarray(dual.lower) < 0)
     return DualSolution(beta=beta, scores=scores, rho=rho, objective=0.0, iterations=0, status=SolveStatus.CONVERGED)
 
 
 def feasible(alpha: FloatArray, y: FloatArray, upper: FloatArray) -> FloatArray:
-    """alpha within its bounds and y'alpha = 0: what one class has more than the other is taken away in proportion."""
+    """alpha clipped to its bounds, and the class with the larger sum scaled down so that y'alpha = 0."""
     alpha = np.clip(alpha, 0.0, upper)
     sums = [float(alpha[y > 0].sum()), float(alpha[y < 0].sum())]
     for sign, own, other in ((1, *sums), (-1, *reversed(sums))):

@@ -1,8 +1,8 @@
-"""The values of the free rows F of a vertex, the others fixed at 0 or upper.
+"""alpha of the free rows F of a vertex, the others fixed at 0 or upper.
 
     w = w_fixed + A'beta,   A w - rho e = l_F,   e'beta = -(sum of the fixed y alpha),      A = X_F, beta = Y alpha_F
 
-l being the linear terms, nearest to where they are: proximal steps, each a linear system of the smaller of n and |F|.
+(l: linear terms), nearest to the present values: proximal steps, each a linear system of size min(n, |F|).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.vertex_steps import FreeRows
     from libsvmx._typing import FloatArray
 
-# Proximal weight against the mean of diag(A A'), steps, and the residual of the free rows that ends them.
+# Proximal weight relative to the mean of diag(A A'), largest number of steps, and the residual that ends them.
 PROXIMAL = 1e-9
-MOST_STEPS = 30
+MAX_STEPS = 30
 EXACT = 1e-13
-# |y'alpha| against the sum of alpha: rounding, and what is left of a large C and can be given to the free rows.
+# |y'alpha| relative to the sum of alpha: rounding; and what can be distributed over the free rows, at large C.
 BALANCED, NEARLY = 1e-13, 1e-9
 
 
@@ -38,10 +38,10 @@ class FreeSolution(NamedTuple):
     ----------
     w, rho : ndarray of shape (n,), float
     alpha : ndarray, shape (|F|,)        within the bounds
-    missing, total : float     what y'alpha of all rows lacks to 0, and the sum of all alpha
+    missing, total : float     minus y'alpha, and the sum of alpha, over all rows
     linear : float             linear'beta over all rows
-    n_inside : int             free rows that are at no bound
-    blocking : ndarray of bool, shape (|F|,), or None       as of ``step_to_bound``
+    n_inside : int             free rows strictly inside their bounds
+    blocking : ndarray of bool, shape (|F|,), or None       as in ``step_to_bound``
     """
 
     w: FloatArray
@@ -66,12 +66,12 @@ def solve_free_rows(
     within: bool = False,
     asking: Token = NOBODY,
 ) -> FreeSolution | None:
-    """The free rows, nearest to where they are; None if the system cannot be solved.
+    """The solution nearest to the present values; None if the system cannot be solved.
 
     Parameters
     ----------
-    mean_square : float or None      mean of |x|^2; None: leave the free rows as they are
-    within : bool                    stop on the way at the first bound that is met, else cut off what leaves its bounds
+    mean_square : float or None      mean of |x|^2; None: keep the present values
+    within : bool                    stop at the first bound on the way; else clip
     """
     A, y, linear, alpha, upper = (joined(blocks, name) for name in ("rows", "y", "linear", "alpha", "upper"))
     w_fixed = blocks[0].w_fixed if len(blocks) == 1 else np.sum([block.w_fixed for block in blocks], axis=0)
@@ -100,7 +100,7 @@ def solve_free_rows(
 
 
 def joined(blocks: Sequence[FreeRows], name: str) -> FloatArray:
-    """Of the free rows of all blocks."""
+    """A field of the free rows of all blocks."""
     values: list[FloatArray] = [getattr(block, name) for block in blocks]
     return values[0] if len(values) == 1 else np.concatenate(values)
 
@@ -108,7 +108,7 @@ def joined(blocks: Sequence[FreeRows], name: str) -> FloatArray:
 def step_to_bound(
     alpha: FloatArray, target: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, NDArray[np.bool_] | None]:
-    """The point on the way to ``target`` at which the first bound is met, and the rows that block; None if none do."""
+    """The point at the first bound on the way to ``target``, and the mask of the blocking rows, or None."""
     way = target - alpha
     room = np.where(way > 0, upper - alpha, alpha)
     lengths = np.full(len(alpha), np.inf)
@@ -122,7 +122,7 @@ def step_to_bound(
 
 
 def restore_balance(alpha: FloatArray, y: FloatArray, upper: FloatArray, fixed: float) -> FloatArray:
-    """Move alpha, in proportion to the room that each has, until y'alpha = -fixed; as far as there is room."""
+    """Move each alpha in proportion to its distance from its bound until y'alpha = -fixed, as far as possible."""
     for _ in range(2):
         missing = -(fixed + float(y @ alpha))
         inside = (alpha > 0) & (alpha < upper)
@@ -146,9 +146,9 @@ def proximal_steps(
     mean_square: float,
     asking: Token,
 ) -> tuple[FloatArray, float] | None:
-    """beta and rho of the free rows, whatever their bounds.
+    """beta and rho of the free rows, ignoring bounds.
 
-    ``fixed``: what the other rows add to w and to the sum of beta, and the sum of the upper bounds of the free ones.
+    ``fixed``: contributions of the other rows to w and to the sum of beta, and the sum of upper of the free ones.
     """
     w_fixed, beta_fixed, upper = fixed
     epsilon = PROXIMAL * max(float(np.vdot(A, A)) / len(A), mean_square, 1e-300)
@@ -163,7 +163,7 @@ def proximal_steps(
     if info:
         return None
     before = np.inf
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         w = w_fixed + A.T @ beta
         residual = linear - A @ w + rho
         missing = -(beta_fixed + float(beta.sum()))

@@ -23,12 +23,10 @@ from libsvmx._solvers.interior_point import block_steps, replies
 from libsvmx._solvers.interior_point.replies import RightHandSide
 
 
-# ---- The iterate -----------------------------------------------------------------------------------
-#
-# Where the method stands: w, rho, and the residuals and sums over all rows that the next iteration needs.
+# ---- The point of an iteration ---------------------------------------------------------------------
 
 cdef class Point:
-    """A point of the iteration.
+    """w, rho, and the residuals and sums over all rows for the next iteration.
 
     Attributes
     ----------
@@ -44,7 +42,7 @@ cdef class Point:
 
 
 def point_of(data, w, double rho, blocks):
-    """The point at (w, rho) of the residuals of all blocks."""
+    """The point at (w, rho), from the Residuals of all blocks."""
     cdef Point found = Point.__new__(Point)
     cdef double complementarity = 0.0, slack_loss = 0.0, hinge_loss = 0.0, r_omega = 0.0, norm, primal, largest = 0.0
     cdef double upper = data.upper, m = data.m
@@ -68,7 +66,7 @@ def point_of(data, w, double rho, blocks):
         largest = larger(largest, fabs(to[k]))
     norm = svmx_dot(n, &at[0], &at[0]) / 2
     primal = norm + slack_loss
-    if primal < DBL_MIN:  # of extreme bounds all of it may underflow
+    if primal < DBL_MIN:  # may underflow with extreme bounds
         primal = DBL_MIN
     found.mu, found.gap, found.objective = complementarity / (2 * m), complementarity / primal, norm + hinge_loss
     found.r_w, found.ybar = r_w, vectors[1]
@@ -84,19 +82,19 @@ cdef double larger(double a, double b) noexcept:
 
 # ---- The normal equations --------------------------------------------------------------------------
 
-# The residual of M's equations, in the norm of M_(Q)^-1 and relative to the right-hand side, that is good enough, and
-# the conjugate gradients of a solve.
-EXACT_ENOUGH = 0.2
-MOST_GRADIENTS = 8
+# Tolerated residual of M's equations, in the norm of M_(Q)^-1 and relative to the right-hand side; conjugate gradient steps
+# of a solve.
+TOLERANCE = 0.2
+MAX_GRADIENTS = 8
 # Tries to factorize a matrix.
-MOST_SHIFTS = 6
-# Rows of a factor that is made without LAPACK, whose calls take longer than so small a factor.
+MAX_SHIFTS = 6
+# Order up to which the factor is computed here: a call of LAPACK takes longer.
 cdef enum:
     SMALL = 64
 
 
 cdef class NormalEquations:
-    """NormalEquations(blocks, point, m, refines): the equations at a point; ``factorize`` comes first.
+    """NormalEquations(blocks, point, m, refines): the equations at a point; call ``factorize`` first.
 
     Parameters
     ----------
@@ -105,11 +103,11 @@ cdef class NormalEquations:
 
     Attributes
     ----------
-    factor : Cholesky, or ndarray of shape (n, n)      of M_(Q); LAPACK's, the upper triangle, if it is not small
+    factor : Cholesky, or ndarray of shape (n, n)      of M_(Q); LAPACK's upper triangle for n > SMALL
     rows : int              |Q|
-    gradients : int         conjugate gradients until now
-    poor : bool             a solve had too few of them
-    size : float            the right-hand side of the last solve, squared, in the norm of M_(Q)^-1
+    gradients : int         conjugate gradient steps so far
+    poor : bool             a solve reached MAX_GRADIENTS
+    size : float            squared norm, by M_(Q)^-1, of the last right-hand side
     """
 
     cdef readonly object blocks
@@ -126,16 +124,16 @@ cdef class NormalEquations:
         self.n = blocks.n
 
     def factorize(self, thresholds):
-        """Make M_(Q), Q the rows whose keys are up to ``thresholds``; False if it has no Cholesky factor."""
+        """Factorize M_(Q), Q the rows with keys up to ``thresholds``; False if it has no Cholesky factor."""
         cdef double shift = 0.0, largest, inverse
         cdef double[:, ::1] matrix
         cdef const double[::1] ybar
         cdef Py_ssize_t n = self.n, j
-        for _ in range(MOST_SHIFTS):
+        for _ in range(MAX_SHIFTS):
             found = replies.add_normal_sums(
                 self.blocks.run(block_steps.normal_sums, thresholds, merge=replies.add_normal_sums))
             outer, of_ybar, inverse, self.rows = found
-            if not outer.flags.writeable:  # a reply may be
+            if not outer.flags.writeable:  # a reply may be read-only
                 outer = outer.copy()
             matrix, ybar, largest = outer, of_ybar, 0.0
             for j in range(n):
@@ -147,17 +145,17 @@ cdef class NormalEquations:
             self.factor = factor_of(matrix) if n <= SMALL else self.factor_by_lapack(outer)
             if self.factor is not None:
                 return True
-            # so ill-conditioned that rounding made it indefinite
+            # indefinite by rounding
             shift = max(100 * shift, 1e-15 * largest)
         return False
 
     cdef factor_by_lapack(self, outer):
-        """The factor, in place of the matrix; None if there is none."""
+        """The factor, in place; None if there is none."""
         factor, info = cholesky(outer.T, 0, self.blocks.asking, overwrite=True)  # in the order of columns
         return np.asarray(factor) if info == 0 else None
 
     def solve(self, right):
-        """(dw, drho) of a right-hand side of complementarity."""
+        """(dw, drho) for a RightHandSide."""
         cdef Point point = self.point
         cdef double r_omega, rbar_alpha
         r_omega, of_vector = right
@@ -186,12 +184,12 @@ cdef class NormalEquations:
         return x
 
     def refined(self, side, dw):
-        """dw nearer to the solution of M dw = side, by conjugate gradients."""
+        """dw refined towards M dw = side by conjugate gradients."""
         residual = side - self.times(dw)
         direction, before = None, 1.0
-        for _ in range(MOST_GRADIENTS):
+        for _ in range(MAX_GRADIENTS):
             inside, now = self.preconditioned(residual)
-            if now <= EXACT_ENOUGH**2 * self.size:
+            if now <= TOLERANCE**2 * self.size:
                 return dw
             direction = inside if direction is None else inside + now / before * direction
             image = self.times(direction)
@@ -202,22 +200,22 @@ cdef class NormalEquations:
         return dw
 
     def preconditioned(self, residual):
-        """M_(Q)^-1 residual, and the square of the residual in that norm."""
+        """M_(Q)^-1 residual, and the squared norm of the residual by it."""
         inside = self.solved(residual)
         return inside, dot(residual, inside)
 
     def times(self, v):
-        """M v, of all rows."""
+        """M v, over all rows."""
         image = sum(self.blocks.run(block_steps.curvature, v), start=v)
         return image - self.point.ybar * (dot(self.point.ybar, v) / self.point.inverse)
 
     def is_too_rough(self, residual):
-        """Whether a direction of M_(Q) that leaves this residual of M's equations should have been refined."""
-        return self.preconditioned(residual)[1] > EXACT_ENOUGH**2 * self.size
+        """Whether a direction with this residual of M's equations should have been refined."""
+        return self.preconditioned(residual)[1] > TOLERANCE**2 * self.size
 
 
 cdef Cholesky factor_of(const double[:, ::1] matrix):
-    """The factor of a matrix of few rows, by its lower triangle; None if there is none."""
+    """The factor of a small matrix, from its lower triangle; None if there is none."""
     cdef Py_ssize_t n = matrix.shape[0], j
     cdef Cholesky factor = Cholesky(n)
     cdef double row[SMALL]
@@ -232,5 +230,4 @@ cdef Cholesky factor_of(const double[:, ::1] matrix):
 
 
 cdef double dot(const double[::1] x, const double[::1] y):
-    """x'y."""
     return svmx_dot(x.shape[0], &x[0], &y[0])

@@ -2,22 +2,21 @@
 
     min 1/2 |w|^2 + upper'xi   s.t.  Y(Xw - rho e - l) + xi - s = 0,  xi, s >= 0   multipliers alpha of s, u of xi
 
-The paper writes gamma for rho, tau for upper, rho for what is ``share`` here, and has l = y only. What an iteration
-does with the rows is in block_steps.pyx, its residuals, its duality gap and its normal equations in
-normal_equations.pyx, the choice of their rows Q in constraint_reduction.py. Beyond the paper:
+The paper writes gamma for rho, tau for upper, rho for ``share``, and has l = y only. Steps over the rows are in
+block_steps.pyx, residuals, duality gap and normal equations in normal_equations.pyx, the choice of their rows Q in
+constraint_reduction.py. Beyond the paper:
 
-* The linear term l is any, so that epsilon-SVR can be solved: each of its rows is there twice, with y = 1 and -1.
-* The start and the thresholds do not change with the scale of C and of X. The share of rows is (4 mu/mean
-  upper)^(1/beta), at most 1, and q_L counts |x| / omega >= theta sqrt(mu), |x| being the root of the mean |x|^2: with
-  the paper's data it is about 1.
-* A direction of M_(Q) does not reduce r_w by the step as one of M does; what it leaves is the residual of the equations
-  of M, at no cost. Where that is large, they are solved by conjugate gradients preconditioned by M_(Q), two products
-  with X each. So few rows take no more iterations than all of them; the paper's algorithm, without, may stall.
-* sigma mu is never below what the tolerance asks of mu: where the residuals lag, the complementarity waits for them.
-* Where the normal matrix is cheap, because rows are short, all rows enter it: to choose them would take longer.
-* Where the factor is expensive, centrality correctors (Gondzio 1996, section 3) lengthen a step below 0.9.
-* It ends when the relative duality gap 2 m mu / objective and the residuals are up to the tolerance. Then crossover
-  (crossover.py) makes it a vertex whose KKT gap is rounding; where that fails, a tighter tolerance is tried.
+* Any linear term l: in epsilon-SVR each row occurs twice, with y = 1 and -1.
+* Start and thresholds are invariant to the scale of C and of X: the share of rows is (4 mu/mean upper)^(1/beta), at
+  most 1, and q_L counts |x| / omega >= theta sqrt(mu), |x| being the root mean square (about 1 in the paper).
+* A direction of M_(Q) does not reduce r_w by the step as one of M does; the difference is the residual of M's
+  equations, at no cost. If it is large, they are solved by conjugate gradients preconditioned by M_(Q), two products
+  with X each. So few rows take no more iterations than all; the paper's algorithm may stall.
+* sigma mu is at least what the tolerance requires of mu, so that complementarity does not run ahead of the residuals.
+* If the normal matrix is cheap (short rows), all rows enter it.
+* If the factor is expensive, centrality correctors (Gondzio 1996, section 3) lengthen a step below 0.9.
+* At the tolerance (relative duality gap 2 m mu / objective, residuals) crossover (crossover.py) leads to a vertex whose
+  KKT gap is rounding; if that fails, a tighter tolerance is tried.
 """
 
 from __future__ import annotations
@@ -45,28 +44,28 @@ if TYPE_CHECKING:
 
     Watch = Callable[["Iteration"], SolveStatus | None]
 
-# A step goes such a share of the way to the nearest bound; a whole one ends before it by more than rounding.
+# Share of the way to the nearest bound; a full step (length 1) is taken if the bound is beyond this length.
 STEP, BEYOND = 0.995, 1 + 1e-10
-MOST_ITERATIONS = 200
-# sigma mu against the mu that the tolerance asks for.
+MAX_ITERATIONS = 200
+# Least sigma mu, relative to the mu that the tolerance requires.
 CENTRE = 0.1
 # mu / mean upper is 1 at the start, but 4 in the paper, where all rows are taken until it is below 1.
 START_MU = 4.0
-# Centrality correctors of an iteration, where they pay; each is to make the step longer by REACH, and has to gain that
-# share of it.
-MOST_CORRECTORS = 2
+# Centrality correctors of an iteration, for steps below FAR; each aims at a step longer by REACH, and must gain the
+# share GAIN of it.
+MAX_CORRECTORS = 2
 REACH, GAIN = 0.3, 0.1
 FAR = 0.9
-# Without a better point for so many iterations, all rows are taken; after so many more, that is all there is.
-PATIENCE = 12
-# Where the best point is worse than this, from the start again.
+# After this many iterations without a better point all rows are taken; after as many more, the method ends.
+STALL_ITERATIONS = 12
+# A best point worse than this leads to a restart.
 LOST = 1e-2
-# Crossover tries again from a point this much nearer.
+# Factor of the tolerance after a crossover that failed, and number of tries.
 TIGHTER = 1e-2
 TRIES = 3
-# Elements that crossover may work on after the end of time: some hundredths of a second.
-MOST_AFTER_THE_END = 1 << 24
-# Duality gap of a vertex with the interior point, if its KKT gap is not sharp.
+# Elements that crossover may work on after a stop: some hundredths of a second.
+MAX_AFTER_STOP = 1 << 24
+# Accepted duality gap of a vertex with the interior point, if its KKT gap is not sharp.
 NEAR = 1e-9
 
 
@@ -99,9 +98,9 @@ class Iteration(NamedTuple):
 
 
 class Optimum(NamedTuple):
-    """What was found. ``vertex`` is None where the row blocks are still at an interior point.
+    """Result. ``vertex`` is None if the row blocks are at an interior point.
 
-    ``status``: CONVERGED, ITERATION_LIMIT, ROUNDING, or what ``watch`` said. ``mean_square``: mean of |x|^2;
+    ``status``: CONVERGED, ITERATION_LIMIT, ROUNDING, or that of ``watch``. ``mean_square``: mean of |x|^2;
     ``primal``: objective of w and rho.
     """
 
@@ -114,10 +113,9 @@ class Optimum(NamedTuple):
     primal: float
 
     def certified(self, gap: float, alpha: float, n_sv: int, eps: float) -> SolveStatus:
-        """``status``, but ROUNDING for a KKT gap that is above ``eps``, or may be but for rounding of the scores.
+        """``status``, but ROUNDING if the KKT gap plus rounding of the scores exceeds ``eps``.
 
-        Scores are sums of ``n_sv`` terms alpha x'x, whose roundings add up like their root of the sum of squares;
-        ``alpha``: sum of alpha.
+        Scores are sums of ``n_sv`` terms alpha x'x, whose roundings add up in squares; ``alpha``: sum of alpha.
         """
         hidden = np.finfo(float).eps * self.mean_square * alpha / float(np.sqrt(max(n_sv, 1)))
         if self.status == SolveStatus.CONVERGED and not gap + hidden <= eps:
@@ -126,19 +124,19 @@ class Optimum(NamedTuple):
 
 
 def solve(blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int = 0) -> Optimum:
-    """The optimum over ``blocks``, which are left at its vertex.
+    """The optimum over ``blocks``, whose states end at its vertex.
 
     Parameters
     ----------
-    watch : callable(Iteration) -> SolveStatus or None      is told of each iteration; a status ends the solve
-    max_iter : int                                  0 for 200
+    watch : callable(Iteration) -> SolveStatus or None      called in each iteration; a status ends the solve
+    max_iter : int                                  0: 200
 
-    Where ``blocks.asking`` raises Stopped, the iterations end with the best point there is, and so does crossover.
+    When ``blocks.asking`` raises Stopped, iterations and crossover end with the best point so far.
     """
-    method = PredictorCorrector(blocks, settings, watch, max_iter or MOST_ITERATIONS)
+    method = PredictorCorrector(blocks, settings, watch, max_iter or MAX_ITERATIONS)
     tolerance, mean_square = settings.tolerance, method.data.mean_square
     best: tuple[VertexSolution, list[object]] | None = None
-    before: SolveStatus | None = None  # of the trial before
+    before: SolveStatus | None = None  # status of the trial before
     for trial in range(TRIES):
         status = method.run(tolerance)
         interior = blocks.states
@@ -157,9 +155,7 @@ def solve(blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int = 0) -
         blocks.states = interior
         return Optimum(point.w, point.rho, method.number, before or status, None, mean_square, point.objective)
     vertex, blocks.states = best
-    if (
-        before == SolveStatus.CONVERGED or vertex.gap <= SHARP
-    ):  # then it is optimal, wherever the iterations were stopped
+    if before == SolveStatus.CONVERGED or vertex.gap <= SHARP:  # optimal, even if the iterations were stopped
         status = SolveStatus.CONVERGED
     return Optimum(vertex.w, vertex.rho, method.number, status, vertex, mean_square, -vertex.objective)
 
@@ -167,14 +163,14 @@ def solve(blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int = 0) -
 def vertex_near(
     blocks: RowBlocks, point: Point, mean_square: float, status: SolveStatus, most_elements: int
 ) -> tuple[VertexSolution | None, SolveStatus | None]:
-    """The vertex that crossover leads to from the end of the iterations; and what has stopped that, if anything has.
+    """The vertex of the crossover from the end of the iterations, and the status if it was stopped.
 
-    ``status``: of the iterations. If they were stopped, a vertex that costs next to nothing may still be an optimum.
-    ``most_elements``: as of ``cross_over``.
+    ``status``: of the iterations; if they were stopped, a cheap crossover may still reach the optimum.
+    ``most_elements``: as in ``cross_over``.
     """
     try:
         if status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
-            blocks.asking.left = MOST_AFTER_THE_END
+            blocks.asking.left = MAX_AFTER_STOP
         thorough = status in (SolveStatus.CONVERGED, SolveStatus.ROUNDING)
         return cross_over(blocks, point.w, point.rho, mean_square, most_elements, thorough), None
     except Stopped as stop:
@@ -184,7 +180,7 @@ def vertex_near(
 
 
 def is_near(vertex: VertexSolution, point: Point) -> bool:
-    """Whether a vertex is an optimum, or by its objective hardly worse than the interior point."""
+    """Whether a vertex is an optimum, or its objective hardly worse than that of the interior point."""
     return vertex.gap <= SHARP or point.objective + vertex.objective <= max(2 * point.gap, NEAR) * point.objective
 
 
@@ -193,35 +189,35 @@ class PredictorCorrector:
 
     Attributes
     ----------
-    point : Point           the present one
+    point : Point           the current one
     data : DataSums
-    number : int            iterations until now
+    number : int            iterations so far
     rows, step : int, float      |Q| and length of step of the last iteration
-    all_rows : bool         no constraint reduction, or no longer
-    least_rows : int        of the next normal matrix
-    refines : bool          whether its directions are refined
+    all_rows : bool         no constraint reduction (any longer)
+    least_rows : int        least |Q| of the next normal matrix
+    refines : bool          whether directions are refined
     """
 
     def __init__(self, blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int):
         self.blocks, self.settings, self.watch, self.max_iter = blocks, settings, watch, max_iter
-        blocks.asking.left = inf  # without a start, there would be nothing to return
+        blocks.asking.left = inf  # the start must be finished
         self.data = add_data_sums(blocks.run(block_steps.begin))
         self.point = self.measured_start()
         blocks.asking.left = None
         self.best = self.blocks.states, self.point
         self.number, self.rows, self.step = 0, 0, 0.0
         self.all_rows, self.least_rows, self.refines = not self.reduction_pays(), 0, True
-        # rounding of X'Y alpha, seen from a margin
+        # rounding of X'Y alpha, times |x|
         self.floor = 4 * np.finfo(float).eps * self.data.mean_square * self.data.upper
 
     def measured_start(self) -> Point:
-        """The point where ``block_steps.begin`` has put the rows."""
+        """The point of ``block_steps.begin``."""
         return point_of(self.data, np.zeros(self.blocks.n), 0.0, self.blocks.run(block_steps.measure, 0.0))
 
     def run(self, tolerance: float) -> SolveStatus:
-        """Algorithm 1: iterate until the point is optimal to ``tolerance``, or no better one comes; returns the status.
+        """Algorithm 1: iterate until the point is optimal to ``tolerance`` or does not improve; returns the status.
 
-        The method is left at the best point.
+        Ends at the best point.
         """
         try:
             return self.iterate(tolerance)
@@ -229,7 +225,7 @@ class PredictorCorrector:
             return self.back_to_best(stop.status)
 
     def iterate(self, tolerance: float) -> SolveStatus:
-        """``run``, but for Stopped."""
+        """``run``; may raise Stopped."""
         run = self.blocks.run
         best, kept, idle = np.inf, np.inf, 0
         while True:
@@ -245,7 +241,7 @@ class PredictorCorrector:
             best = min(best, error)
             if error <= kept:
                 kept, self.best = error, (self.blocks.states, self.point)
-            if idle > PATIENCE:
+            if idle > STALL_ITERATIONS:
                 if self.all_rows:
                     return self.back_to_best(SolveStatus.ROUNDING)
                 self.all_rows, idle = True, 0
@@ -258,24 +254,24 @@ class PredictorCorrector:
             equations = NormalEquations(self.blocks, self.point, self.data.m, self.refines)
             if not equations.factorize(self.thresholds()):
                 return self.back_to_best(SolveStatus.ROUNDING)
-            # predictor, (3.7) and (3.8); sigma mu by how far it leads
+            # predictor, (3.7) and (3.8); its step determines sigma mu
             direction = equations.solve(self.point.predictor)
             sigma_mu = self.centring(run(block_steps.direct, *direction), tolerance)
             # corrector, (3.9) and (3.10)
             direction = equations.solve(total(run(block_steps.correct, sigma_mu)))
             length = length_of(run(block_steps.direct, *direction))
-            # centrality correctors, which make the step longer
+            # centrality correctors lengthen the step
             if self.correctors_pay(equations.rows):
                 direction, length = self.lengthened(equations, direction, length, sigma_mu)
             self.advance(equations, direction, 1.0 if length > BEYOND else STEP * length)
 
     def watched(self, tolerance: float) -> tuple[SolveStatus | None, float]:
-        """Tell of the iteration; returns what ``watch`` says, and the largest of gap and residuals."""
+        """Call ``watch``; returns its status, and the largest of gap and residuals."""
         point = self.point
         status = self.watch(
             Iteration(self.number, point.mu, point.gap, point.dual, point.r_s, self.rows, self.step),
         )
-        # of the dual residual, what is rounding does not count
+        # rounding of the dual residual does not count
         dual = min(point.dual, point.dual * tolerance / max(self.floor, tolerance))
         return status, float(max(point.gap, dual, point.r_s))
 
@@ -285,7 +281,7 @@ class PredictorCorrector:
         return status
 
     def reduction_pays(self) -> bool:
-        """Whether the normal matrix of all rows costs more than choosing some; most_rows is kept to."""
+        """Whether the normal matrix of all rows costs more than choosing some; always with most_rows."""
         settings, policy, m = self.settings, self.settings.policy, self.data.m
         if settings.reduction != "adaptive" or settings.most_rows:
             return settings.reduction != "none"
@@ -294,7 +290,7 @@ class PredictorCorrector:
         return m * (per_row**2 / speed - policy.choosing_a_row) > policy.choosing
 
     def thresholds(self) -> tuple[float, float] | None:
-        """Up to which keys the rows of +1 and of -1 enter M_(Q); None for all rows."""
+        """Largest keys of the rows of +1 and of -1 in M_(Q); None: all rows."""
         if self.all_rows:
             return None
         settings, data, mu = self.settings, self.data, self.point.mu
@@ -317,7 +313,7 @@ class PredictorCorrector:
         return max(sigma_mu, CENTRE * tolerance * abs(self.point.objective) / (2 * m))
 
     def correctors_pay(self, rows: int) -> bool:
-        """Whether a factor of so many rows costs enough for centrality correctors beside it."""
+        """Whether centrality correctors are cheap beside a factor of ``rows`` rows."""
         n, entries, policy = self.blocks.n, self.data.entries, self.settings.policy
         per_row = entries / self.data.m
         speed = policy.dense_speed if per_row == n else policy.sparse_speed
@@ -327,9 +323,9 @@ class PredictorCorrector:
     def lengthened(
         self, equations: NormalEquations, direction: tuple[FloatArray, float], length: float, sigma_mu: float
     ) -> tuple[tuple[FloatArray, float], float]:
-        """A direction that allows a longer step, as the row blocks have it; and the length."""
+        """A direction with a longer step, also in the row blocks; and its length."""
         run = self.blocks.run
-        for _ in range(MOST_CORRECTORS):
+        for _ in range(MAX_CORRECTORS):
             if length > FAR:
                 break
             wider, before = min(1.0, length + REACH), self.blocks.states
@@ -342,7 +338,7 @@ class PredictorCorrector:
         return direction, length
 
     def advance(self, equations: NormalEquations, direction: tuple[FloatArray, float], step: float) -> None:
-        """Take a step, and have the next directions refined, or made of more rows, if need be."""
+        """Take a step, and adapt how the next directions are computed."""
         before, (dw, drho) = self.point, direction
         w, rho = before.w + step * dw, before.rho + step * drho
         self.point = point_of(self.data, w, rho, self.blocks.run(block_steps.move, step, rho))
@@ -351,7 +347,7 @@ class PredictorCorrector:
         self.adapt(equations, ((1 - step) * before.r_w - self.point.r_w) / step)
 
     def adapt(self, equations: NormalEquations, residual: FloatArray) -> None:
-        """Choose how the next directions are made. ``residual``: of M's equations, of the last direction."""
+        """Set ``least_rows`` and ``refines``. ``residual``: of M's equations, of the last direction."""
         self.least_rows = min(self.data.m, 2 * equations.rows) if equations.poor else self.least_rows // 2
         if equations.gradients == 0:
             self.refines = equations.is_too_rough(residual)

@@ -1,4 +1,4 @@
-"""What the steps of block_steps reply: sums over the rows of a block, which are added up over all blocks."""
+"""Replies of the steps of block_steps: sums over the rows of a block, to be added over all blocks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class DataSums:
     Attributes
     ----------
     class_sizes, m : (int, int), int       rows of +1 and of -1, and all
-    squares, mean_square : float           the sum of |x|^2, and its mean
-    length : float                         |x|, the root of its mean square; 1 if that is 0
-    upper : float                          the sum of the upper bounds
-    entries : int                          stored, of X
+    squares, mean_square : float           sum and mean of |x|^2
+    length : float                         root of the mean of |x|^2; 1 if that is 0
+    upper : float                          sum of the upper bounds
+    entries : int                          stored entries of X
     """
 
     def __init__(self, class_sizes: tuple[int, int], squares: float, upper: float, entries: int):
@@ -70,7 +70,7 @@ class RightHandSide(NamedTuple):
 
 
 class RatioTest(NamedTuple):
-    """``ratio``: max of -d/v over all variables, 1 / the longest step; the other two give mu after any step."""
+    """``ratio``: max of -d/v over all variables, 1 / (largest step); the others determine mu after a step."""
 
     ratio: float
     linear: float

@@ -1,4 +1,4 @@
-"""The rows of a problem in blocks, each with a state of its own: in this process, or somewhere else."""
+"""The rows of a problem in blocks, each with a state: in this process or elsewhere."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 class RowBlocks(Protocol):
-    """What a solver asks of the rows.
+    """Interface of the rows to the solver.
 
     Attributes
     ----------
-    states : list     one of each block. Steps do not change them, so they may be kept and brought back
+    states : list     of each block. Steps do not change them, so they may be saved and restored
     n : int           features
-    asking : Leeway   is asked by steps, and by who works with their replies
+    asking : Leeway   asked by steps and by users of their replies whether to stop
     """
 
     states: list[Any]
@@ -39,21 +39,21 @@ class RowBlocks(Protocol):
     asking: Leeway
 
     def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
-        """Do ``step(block, state, *common, *each[k])`` with each block; keep the states, return the replies in order.
+        """Call ``step(block, state, *common, *each[k])`` for each block; keep the states, return the replies in order.
 
-        ``merge``: makes one reply of several, so that they need not all come here; fewer replies may be returned. Where
-        Stopped or something else is raised, the states are as they were.
+        ``merge``: merges several replies into one, so that fewer are sent and returned. After an exception, the states
+        are unchanged.
         """
 
 
 class LocalRowBlocks(RowBlocks):
-    """The blocks of rows of this process.
+    """Row blocks in this process.
 
     Parameters
     ----------
     rows : FeatureRows
-    y, upper, linear : arrays of float64, shape (m,)      +1 or -1; upper bounds > 0; linear terms, as of RowBlock
-    policy : InteriorPolicy                               has the sizes of a block
+    y, upper, linear : arrays of float64, shape (m,)      +1 or -1; upper bounds > 0; linear terms, as in RowBlock
+    policy : InteriorPolicy                               sizes of a block
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class LocalRowBlocks(RowBlocks):
         asking: Token = NOBODY,
     ):
         most = max(1, min(policy.block_rows, policy.block_elements * rows.m // max(rows.nnz, 1)))
-        size = -(-rows.m // max(1, -(-rows.m // most)))  # all alike
+        size = -(-rows.m // max(1, -(-rows.m // most)))  # equal sizes
         size += -size % rows.unit
         self.n, self.asking = rows.n, Leeway(asking, None)
         ranges = [slice(begin, min(begin + size, rows.m)) for begin in range(0, rows.m, size)]
@@ -80,7 +80,7 @@ class LocalRowBlocks(RowBlocks):
 
     def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
         def one(k: int) -> tuple[Any, Any]:
-            with np.errstate(all="ignore"):  # which is of each thread; whoever adds up sees what is not finite
+            with np.errstate(all="ignore"):  # per thread; non-finite sums are noticed later
                 done = step(self.blocks[k], self.states[k], *common, *(each[k] if each else ()))
             self.asking.ask(self.sizes[k])
             return done
@@ -89,7 +89,7 @@ class LocalRowBlocks(RowBlocks):
         replies: list[Any] = []
         for state, reply in in_order(one, ((k,) for k in range(len(self.blocks))), self.threads, self.asking):
             states.append(state)
-            # at once, for replies may be large; in order, so that sums do not depend on threads
+            # at once, as replies may be large; in order, so that sums do not depend on threads
             replies = [merge([*replies, reply])] if merge and replies else [*replies, reply]
         self.states = states
         return replies

@@ -20,22 +20,21 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class InteriorPolicy:
-    """What pays, and what is worked on at once; tests make small problems go each way.
+    """Thresholds of work, and sizes of blocks; tests make small problems go each way.
 
     Attributes
     ----------
-    block_rows, block_elements : int      of a row block at most. The blocks are the same for any number of threads, and
-        so are the results
-    dense_speed, sparse_speed : float     flops of a dense product of matrices cost so many times less. Of sparse rows,
-        one triangle of x x' is summed
-    choosing_a_row, choosing : float      what it takes to choose the rows of a normal matrix, and to refine directions:
-        such flops for each row, and in all. Measured on 16 problems: elec2 of degree 2 (44 features) gains 1.2 x by
-        reduction, splice (60, 1,000 rows) loses 7 %
-    corrector_pays : float                centrality correctors are made where the factor costs so many times the flops
-        of their two products with X and their solve. Letter of degree 2 (152 features, 20,000 rows) takes 43 iterations
-        without, 34 and three quarters of the time with them
-    crossover_elements : int              of the free rows at most, for a crossover to a vertex; -1: there is none
-    factor : FactorPolicy                 of a low-rank factor
+    block_rows, block_elements : int      limits of a row block. Blocks, and so results, do not depend on threads
+    dense_speed, sparse_speed : float     how many times faster a flop is in a dense matrix product, and in the sum of
+        one triangle of x x' over sparse rows
+    choosing_a_row, choosing : float      flops of choosing the rows of a normal matrix, and of refining directions: per
+        row, and constant. Measured on 16 problems: elec2 of degree 2 (44 features) gains 1.2 x by reduction, splice
+        (60, 1,000 rows) loses 7 %
+    corrector_pays : float                centrality correctors are used if the factor costs this many times the flops
+        of their two products with X and their solve. Letter of degree 2 (152 features, 20,000 rows): 43 iterations
+        without, 34 with them and 3/4 of the time
+    crossover_elements : int              limit of the elements of the free rows for a crossover; -1: none
+    factor : FactorPolicy
     """
 
     block_rows: int = 1 << 15
@@ -51,8 +50,7 @@ class InteriorPolicy:
 
 @record(frozen=True)
 class CRSVM(Solver):
-    """C-SVC and regressions without nu of many rows and few features: an interior-point method whose
-    normal matrix is of few rows.
+    """C-SVC and regression without nu, many rows and few features: a constraint-reduced interior-point method.
 
     ``rank`` or ``rank_error`` alone mean ``low_rank="cholesky"``; with both, whichever is met first.
     """
@@ -140,7 +138,7 @@ class CRSVM(Solver):
         return bool(self.low_rank)
 
     def approximation(self) -> Approximation:
-        """What factor of the kernel matrix is wanted."""
+        """The low-rank factor of the kernel matrix."""
         return Approximation(self.low_rank, self.rank, self.rank_error, self.random_state, self.policy.factor)
 
     def solve_features(

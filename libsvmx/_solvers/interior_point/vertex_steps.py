@@ -1,6 +1,6 @@
-"""What crossover does with a block of rows: steps over a vertex, where every alpha is 0, upper, or free.
+"""Steps of crossover over a block of rows, at a vertex, where every alpha is 0, upper, or free.
 
-As those of block_steps.py, steps change nothing in place.
+As in block_steps.pyx, steps change nothing in place.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """alpha over the rows of a block, and which of them are free; shape (m,)."""
+    """alpha over the rows of a block, and the mask of free rows; shape (m,)."""
 
     alpha: FloatArray
     free: NDArray[np.bool_]
 
 
 class FreeRows(NamedTuple):
-    """The free rows of a block, and what the fixed ones add to w, y'alpha, the sum of alpha and linear'beta."""
+    """The free rows of a block, and the fixed ones' parts of w, y'alpha, the sum of alpha and linear'beta."""
 
     w_fixed: FloatArray
     y_alpha_fixed: float
@@ -43,14 +43,14 @@ class FreeRows(NamedTuple):
 
 
 class KktSides(NamedTuple):
-    """The two sides of the KKT gap, V = linear - X w: max V where beta = y alpha can grow, min V where it can fall."""
+    """The sides of the KKT gap, V = linear - X w: max of V over I_up, min of V over I_low."""
 
     max_up: float
     min_low: float
 
 
 class SupportCounts(NamedTuple):
-    """Of the rows of a block: sum of alpha, support vectors, and those at their bound."""
+    """For the rows of a block: sum of alpha, number of support vectors, and of those at upper."""
 
     alpha: float
     n_sv: int
@@ -58,9 +58,9 @@ class SupportCounts(NamedTuple):
 
 
 def guess_active_set(block: RowBlock, iterate: Iterate, score_range: float) -> tuple[Vertex, int]:
-    """Fix the rows of an interior point that seem to be at a bound; replies how many are free.
+    """Fix the rows of an interior point that seem to be at a bound; replies the number of free ones.
 
-    ``score_range``: what scores differ by, against which s and xi are measured.
+    ``score_range``: range of the scores, the scale of s and xi.
     """
     far, alpha = block.upper / score_range, net(block.rows, iterate.alpha)
     at_zero = alpha < far * iterate.s
@@ -72,7 +72,7 @@ def guess_active_set(block: RowBlock, iterate: Iterate, score_range: float) -> t
 
 
 def free_rows(block: RowBlock, vertex: Vertex) -> tuple[Vertex, FreeRows]:
-    """The free rows themselves; there are few of them."""
+    """Replies the free rows, which are few."""
     members = np.flatnonzero(vertex.free)
     fixed = np.where(vertex.free, 0.0, block.y * vertex.alpha)
     return vertex, FreeRows(
@@ -89,7 +89,7 @@ def free_rows(block: RowBlock, vertex: Vertex) -> tuple[Vertex, FreeRows]:
 
 
 def set_free_rows(block: RowBlock, vertex: Vertex, w: FloatArray, alpha: FloatArray) -> tuple[Vertex, KktSides]:
-    """Give the free rows their values; ``w`` is that of all rows."""
+    """Set ``alpha`` of the free rows; ``w``: of all rows."""
     new = vertex.alpha.copy()
     new[vertex.free] = alpha
     positive, below, above = block.y > 0, new < block.upper, new > 0
@@ -98,27 +98,26 @@ def set_free_rows(block: RowBlock, vertex: Vertex, w: FloatArray, alpha: FloatAr
 
 
 def update_active_set(block: RowBlock, vertex: Vertex, w: FloatArray, rho: float, slack: float) -> tuple[Vertex, int]:
-    """Fix free rows that are at a bound, free fixed rows whose condition is violated; replies how many changed."""
-    growth = block.y * (block.linear - block.rows.times(w) + rho)  # alpha has to grow where it is positive
+    """Fix free rows at a bound, free fixed rows that violate optimality; replies the number of changes."""
+    growth = block.y * (block.linear - block.rows.times(w) + rho)  # > 0: alpha has to grow
     at_zero, at_upper = vertex.alpha <= 0, vertex.alpha >= block.upper
     free = ~(at_zero | at_upper) | (at_zero & (growth > slack)) | (at_upper & (growth < -slack))
     return Vertex(vertex.alpha, free), int(np.count_nonzero(free != vertex.free))
 
 
 def fix_blocking(block: RowBlock, vertex: Vertex, blocking: NDArray[np.bool_]) -> tuple[Vertex, None]:
-    """Fix those of the free rows that are ``blocking``."""
+    """Fix the ``blocking`` free rows (mask)."""
     free = vertex.free.copy()
     free[free] = ~blocking
     return Vertex(vertex.alpha, free), None
 
 
 def count_free(block: RowBlock, vertex: Vertex) -> tuple[Vertex, int]:
-    """Replies how many rows are free."""
+    """Replies the number of free rows."""
     return vertex, int(np.count_nonzero(vertex.free))
 
 
 def count_support(block: RowBlock, state: Vertex | Iterate) -> tuple[Vertex | Iterate, SupportCounts]:
-    """What is reported of a solution."""
     alpha = state.alpha
     return state, SupportCounts(
         float(alpha.sum()), int(np.count_nonzero(alpha)), int(np.count_nonzero(alpha >= block.upper))
