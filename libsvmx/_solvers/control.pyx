@@ -1,4 +1,4 @@
-"""What every solver is told besides the problem: tolerance, limits, whom to tell of progress."""
+"""Tolerance, limits and callbacks of a solve."""
 
 from libc.math cimport HUGE_VAL
 from libc.stdint cimport int64_t
@@ -10,23 +10,23 @@ from libsvmx._core.tickets cimport svmx_tickets_over
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import Stopped
 
-# the characters LIBSVM's users know; the reporter decides what becomes of them
+# LIBSVM's characters of progress; ``on_progress`` decides what to print
 MARKS = (".", "*", "few free")
 
 
 cdef class Control(Token):
     """Control(eps, shrinking=True, max_iter=0, time_limit=0.0, on_progress=None, should_stop=None, on_gap=None, parent=None)
 
-    Of one solve: a Token, and
+    The Token of a solve, with
 
     Parameters
     ----------
     eps : float              stop at max_{I_up} V - min_{I_low} V < eps
     shrinking : bool
-    max_iter : int           0: LIBSVM's limit, max(10^7, 100 m); -1: no step at all
-    time_limit : float       seconds from now, 0 for none
+    max_iter : int           0: LIBSVM's limit, max(10^7, 100 m); -1: no step
+    time_limit : float       seconds from now on, 0: none
     on_progress : callable(str) or None      '.', '*' or 'few free'
-    on_gap : callable(float) or None         told whenever it asks: ``gap``, the KKT gap that the solver saw last
+    on_gap : callable(float) or None         called at each check with the last KKT gap
     """
 
     def __init__(self, double eps, bint shrinking=True, int64_t max_iter=0, double time_limit=0.0, on_progress=None,
@@ -49,31 +49,30 @@ cdef class Control(Token):
         return Token.poll(self)
 
     def part(self, double eps, int64_t max_iter, on_progress=None):
-        """A Control for a solve that is part of the work, and ends with it."""
+        """A Control for a solve within this one, which stops with it."""
         return Control(eps, self.shrinking, max_iter, on_progress=on_progress, on_gap=self.on_gap, parent=self)
 
     def tell(self, mark):
-        """Tell ``on_progress`` of a mark."""
+        """Call ``on_progress``."""
         if self.on_progress is not None:
             self.on_progress(mark)
 
     def read_out(self):
-        """Tell of the marks that were kept for the end of the solve."""
+        """Report the marks that were kept until the end of the solve."""
 
 
 cdef class ThreadControl(Control):
-    """ThreadControl(eps, shrinking, max_iter, on_progress=None): of a solve that is one of several at a time; ``of(end)``
-    says when they end.
+    """ThreadControl(eps, shrinking, max_iter, on_progress=None): for one of several concurrent solves, stopped by the Token
+    given by ``of``.
 
-    It asks nobody, and tells of marks when it is told to. So it needs nothing of Python while the solve goes on, which
-    would wait for whoever has the interpreter.
+    It makes no checks of its own and keeps marks for ``read_out``, so it does not need the interpreter during the solve.
     """
 
     def __dealloc__(self):
         free(self.marks)
 
     def of(self, Token end):
-        """Itself, under this end."""
+        """Set the Token that stops it; returns itself."""
         self.parent = end
         return self
 

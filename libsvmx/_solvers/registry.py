@@ -1,4 +1,4 @@
-"""All solvers by name, loaded when they are asked for: the start of a command counts."""
+"""All solvers by name, imported on demand to keep the start of commands fast."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def solver_class(name: Any) -> type[Solver]:
 
 
 def solver_classes() -> list[type[Solver]]:
-    """All of them."""
+    """All solvers."""
     return [solver_class(name) for name in SOLVERS]
 
 

@@ -1,8 +1,8 @@
-"""What a solver is: an object that holds its settings, says what it can do, and solves.
+"""Solver: settings, abilities and ``solve``.
 
-A setting is declared once, as a field of its solver's class with all that is known of it (``setting``): default, range,
-choices, the option of the commands and its help. Checks, the grammar and usage of the commands, the identity of a grid,
-state files and the Python reference are made from that.
+A setting is declared once, as a field of its solver's class (``setting``), with default, range, choices, option and
+help. Checks, the grammar and usage of the commands, the identity of a grid, state files and the Python reference derive
+from it.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ Number = int | float
 KINDS: dict[Any, str] = {float: "a number", int: "a whole number", bool: "True or False"}
 
 
-# A bound that no coefficient comes near: one that did would need kernel values of less than 1e-300.
+# A bound that no coefficient reaches: that would need kernel values below 1e-300.
 NO_BOUND = 1e300
 
 
 class Setting(NamedTuple):
-    """All that is known of one setting.
+    """Declaration of a setting.
 
     Attributes
     ----------
     name : str
-    default : int, float, bool or str       its type is that of all values
-    help : str                              what it is, for the usage of the commands and the docs
-    option : str                            of the commands, '' for none; of a bool, a switch away from the default
+    default : int, float, bool or str       also the type
+    help : str                              for the usage of the commands and the docs
+    option : str                            of the commands, '': none; of a bool, a switch away from the default
     metavar : str                           its value in the usage
-    choices : tuple of str                  of a str; the default is allowed, too
-    at_least, above, below                  range of a number, None for no limit
-    or_zero : bool                          0 is allowed beside the range
+    choices : tuple of str                  beside the default
+    at_least, above, below                  range of a number, None: no limit
+    or_zero : bool                          0 is allowed, too
     """
 
     name: str
@@ -106,7 +106,7 @@ def setting(
     below: Number | None = None,
     or_zero: bool = False,
 ) -> Any:
-    """A field of a solver; arguments as of ``Setting``, ``option`` by default the name with dashes, None for none."""
+    """A field of a solver; arguments as in ``Setting``; ``option``: "" for the name with dashes, None: no option."""
     known = {
         "help": help,
         "option": option,
@@ -121,8 +121,10 @@ def setting(
 
 
 def policy_field(kind: Callable[[], Any]) -> Any:
-    """A field of a solver that is no setting: where it switches from one way of working to another, a record of
-    ``kind``. No option sets it, and no file keeps it; tests give one that makes small problems go each way."""
+    """A field of a solver that is no setting: a policy (record of ``kind``) with the thresholds between its methods.
+
+    No option or file sets it; tests use others, so that small problems take each way.
+    """
     return field(default_factory=kind, repr=False)
 
 
@@ -133,7 +135,7 @@ def converted(name: str, value: Any, kind: type, infinite: bool = False) -> Any:
             raise TypeError
         number = int(index(value)) if kind is int else kind(value)
         finite = isfinite(number)
-    except OverflowError:  # a whole number beyond the floats, too long to be repeated
+    except OverflowError:  # a whole number too long to be repeated
         raise ParameterError(f"{name} must be {KINDS[kind]} between -1.8e308 and 1.8e308") from None
     except (TypeError, ValueError):
         raise ParameterError(f"{name} must be {KINDS[kind]}, not {value!r}") from None
@@ -157,22 +159,22 @@ REFUSALS = {
 
 @record(frozen=True)
 class Solver:
-    """The settings of a solver, and what it can do. A solver of its own is a subclass and a line in ``registry``.
+    """Base of solvers. A new solver is a subclass and a line in ``registry``.
 
     Class attributes
     ----------------
-    name : str                    what faces call it
-    summary : str                 what it is, in the usage of the commands
+    name : str
+    summary : str                 for the usage of the commands
     formulations : frozenset of SvmType
-    follows_libsvm : bool         takes LIBSVM's own steps, so that results are LIBSVM's to the bit
-    may_be_seeded : bool          can start from what is known, as seeded folds do, and leave-one-out
+    follows_libsvm : bool         takes LIBSVM's steps: results are equal to the bit
+    may_be_seeded : bool          can be warm-started, as for seeded folds and leave-one-out
     has_state : bool              ends at the optimum of the kernel itself, which rows can join and leave
-    takes_infinite_cost : bool    solves problems whose box has no upper end, those of a hard margin
-    needs_features : bool         works with explicit features of the rows (``solve_features``), not with their kernel
+    takes_infinite_cost : bool    solves problems without upper bounds (hard margin)
+    needs_features : bool         uses explicit features of the rows (``solve_features``), not their kernel
 
     Raises
     ------
-    ParameterError                a setting that is out of its range, at construction
+    ParameterError                a setting out of its range
     """
 
     name: ClassVar[str]
@@ -189,9 +191,8 @@ class Solver:
             object.__setattr__(self, known.name, known.checked(getattr(self, known.name)))
 
     def queued_up_to(self, kernel_type: KernelType, n_rows: int, n_features: int) -> float:
-        """Up to which product of the largest bound of |beta| and the largest kernel value this solver takes LIBSVM's
-        steps to the end of problems of up to ``n_rows`` rows, so that many of them may be solved at once.
-        ``n_features``: that occur, of a linear kernel."""
+        """Largest (bound of |beta|) x (kernel value) up to which this solver takes LIBSVM's steps only, so that many
+        problems of up to ``n_rows`` rows can be solved in a queue. ``n_features``: of a linear kernel."""
         return 0.0
 
     def trial_steps(self, kernel_type: KernelType, n_rows: int) -> int:
@@ -200,7 +201,7 @@ class Solver:
 
     @classmethod
     def settings(cls) -> tuple[Setting, ...]:
-        """What it can be told."""
+        """Its settings, in order."""
         found = []
         for f in fields(cls):
             more = dict(f.metadata)
@@ -212,26 +213,26 @@ class Solver:
 
     @classmethod
     def require(cls, ability: str) -> None:
-        """Raise ParameterError unless the solver has an ability, a class attribute above."""
+        """Raise ParameterError unless the solver has an ability (a class attribute)."""
         if not getattr(cls, ability):
             raise ParameterError(REFUSALS[ability].format(solver=cls.name))
 
     @property
     def makes_features(self) -> bool:
-        """Whether a solver that needs features makes them of any kernel."""
+        """Whether a solver that needs features computes them for any kernel."""
         return False
 
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
     ) -> DualSolution:
-        """Solve ``dual``: from its scores where it has them, else from nothing.
+        """Solve ``dual``, with a warm start if it has scores.
 
         Parameters
         ----------
         kernel : Kernel
-            Over the rows that ``dual`` counts.
+            Over the rows of ``dual``.
         budget_bytes : float
-            For kernel rows that are kept.
+            For kept kernel rows.
 
         Raises
         ------
@@ -242,5 +243,5 @@ class Solver:
     def solve_features(
         self, dual: DualProblem, rows: FeatureRows, control: Control, threads: int, log: Callable[[Any], object]
     ) -> DualSolution:
-        """As ``solve``, by explicit features of the rows; ``log`` is told of each iteration."""
+        """As ``solve``, with explicit features of the rows; ``log`` is called in each iteration."""
         raise NotImplementedError(f"solver {self.name} needs a kernel")

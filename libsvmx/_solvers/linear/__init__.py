@@ -1,7 +1,7 @@
-"""Linear machines whose intercept is penalised, as LIBLINEAR has them: hinge and tube losses, or their squares.
+"""Linear machines with a penalised intercept, as in LIBLINEAR: hinge and epsilon-insensitive losses, or their squares.
 
     solver.solve                coordinate descent, then Newton steps of the method of multipliers; open it first
       └─ row_passes             passes over the rows: ChosenRows (products), Losses, Descent (coordinate descent)
 
-A problem of its own, not a DualProblem: without a constraint of sums, each beta moves alone.
+Not a DualProblem: without a constraint on sums, each beta moves alone.
 """

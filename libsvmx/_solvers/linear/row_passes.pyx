@@ -1,4 +1,4 @@
-"""Passes over the rows of a linear problem: products, and coordinate descent. Each goes over as many rows as it is told.
+"""Passes over rows of a linear problem: products, and coordinate descent.
 
     min_w  1/2 |w|^2 + sum_k max_{lower_k <= beta_k <= upper_k} (target_k - x_k'w) beta_k - tube |beta_k| - ridge_k/2 beta_k^2
 
@@ -12,8 +12,8 @@ Losses of a row with cost C:                       target    [lower, upper]     
     epsilon-insensitive                            y         [-C, C]                0          epsilon
     squared epsilon-insensitive                    y         [-inf, inf]            1 / (2C)   epsilon
 
-x_k ends in a constant feature, if there is an intercept. Gap: primal less dual value; with w = X'beta it is a sum over
-the rows of terms >= 0.
+With an intercept, x_k ends in a constant feature. The gap, primal minus dual value, is for w = X'beta a sum of terms >= 0
+over the rows.
 """
 
 from libc.math cimport fabs
@@ -29,18 +29,18 @@ import numpy as np
 # ---- The losses ------------------------------------------------------------------------------------
 
 cdef inline double soft(double u, double tube) noexcept nogil:
-    """u, nearer to 0 by ``tube``."""
+    """Soft threshold: u moved towards 0 by ``tube``."""
     return u - inside(u, -tube, tube)
 
 
 cdef inline double inside(double u, double lower, double upper) noexcept nogil:
-    """u, or the bound that it is beyond; two steps, so that no branch has to be predicted."""
+    """u clipped, without branches."""
     u = lower if u < lower else u
     return upper if u > upper else u
 
 
 cdef inline double loss_of(double r, double lower, double upper, double ridge, double tube) noexcept nogil:
-    """The largest r beta - tube |beta| - ridge/2 beta^2 with beta in its box, of which 0 is a part."""
+    """max of r beta - tube |beta| - ridge/2 beta^2 over the box, which contains 0."""
     cdef double beyond = soft(r, tube), best
     if ridge > 0:
         best = inside(beyond / ridge, lower, upper)
@@ -49,9 +49,9 @@ cdef inline double loss_of(double r, double lower, double upper, double ridge, d
 
 
 cdef class Losses:
-    """Losses(target, lower, upper, ridge, tube): those of m rows; arrays of float64, shape (m,), and tube >= 0.
+    """Losses(target, lower, upper, ridge, tube): of m rows; arrays of float64, shape (m,), and tube >= 0.
 
-    lower <= 0 <= upper; they are finite, and ridge is 0, or in each row ridge > 0, and they are 0 or infinite.
+    lower <= 0 <= upper. Either all bounds are finite and ridge is 0, or ridge > 0 and bounds are 0 or infinite.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ cdef class Losses:
 
     def slope(self, double a, const double[::1] scores, const double[::1] along, const double[::1] centre,
               const double[::1] sigma):
-        """(-sum beta_k along_k, sum curvature_k along_k^2) at the scores + a along, beta as of ``settle``."""
+        """(-sum beta_k along_k, sum curvature_k along_k^2) at scores + a along, with beta and curvature as in ``settle``."""
         cdef double first = 0.0, second = 0.0, reach, found
         cdef Py_ssize_t k
         for n in (scores.shape[0], along.shape[0], centre.shape[0], sigma.shape[0]):
@@ -134,7 +134,7 @@ cdef class Losses:
 
 # ---- The rows --------------------------------------------------------------------------------------
 
-# Features of a dense row that are worked on before a call of a loop for long ones would have begun.
+# Dense rows up to this length: a call of a loop for long ones would cost more.
 cdef enum:
     SHORT = 16
 
@@ -303,18 +303,18 @@ cdef class ChosenRows:
 #
 # Hsieh, Chang, Lin, Keerthi & Sundararajan, A dual coordinate descent method for large-scale linear SVM, ICML 2008,
 # algorithm 3; Ho & Lin, Large-scale linear support vector regression, JMLR 13, 2012. The order of the rows is
-# pseudo-random, and always the same.
+# pseudo-random with a fixed seed.
 
 cdef uint64_t SEED = 0x9E3779B97F4A7C15
 
 
 cdef class Descent:
-    """Descent(rows, losses, squares, beta, w): passes of coordinate descent; beta and w = X'beta are changed.
+    """Descent(rows, losses, squares, beta, w): passes of coordinate descent; beta, w = X'beta : INOUT.
 
     Attributes
     ----------
     n_active : int       rows that are not shrunk
-    gap : float          of the last pass, over the active rows, each as it was met
+    gap : float          of the last pass over active rows, each term before its update
     """
 
     cdef ChosenRows rows
@@ -340,16 +340,16 @@ cdef class Descent:
         self.unshrink()
 
     def unshrink(self):
-        """All rows are active again, and no row is shrunk in the next pass."""
+        """Activate all rows; the next pass shrinks none."""
         self.n_active, self.slack, self.at = self.rows.m, np.inf, 0
 
     def go_on(self, int64_t work):
-        """The next rows, of about so many values; returns whether that ends a pass."""
+        """Process the next rows, of about ``work`` values; returns whether a pass has ended."""
         cdef Py_ssize_t s, other, last, p = self.rows.p
         cdef int64_t k, i
         cdef double *w
         cdef double constant = self.rows.constant, score, Q, u, reach, found, before, r, tube = self.losses.tube, held
-        if self.rows.n == 0:  # nothing to learn from: each beta by itself
+        if self.rows.n == 0:  # no features: each beta by itself
             w = NULL
         else:
             w = &self.w[0]
@@ -383,7 +383,7 @@ cdef class Descent:
                     reach = soft(u, tube)
                     found = self.losses.upper[k] if reach > 0 else self.losses.lower[k] if reach < 0 else 0.0
                 if found == before:
-                    # how much the score may move before beta would
+                    # change of the score that beta tolerates
                     if reach > Q * self.losses.upper[k]:
                         held = reach - Q * self.losses.upper[k]
                     elif reach < Q * self.losses.lower[k]:

@@ -1,15 +1,14 @@
-"""Linear machines with a penalised intercept, by coordinate descent and by Newton steps.
+"""Linear machines with a penalised intercept, by coordinate descent and Newton steps.
 
-The problem and its dual stand at the top of row_passes.pyx. Newton steps are those of the method of multipliers, on
+Problem and dual: row_passes.pyx. Newton steps are those of the method of multipliers, on
 
     min_w  1/2 |w|^2 + sum_k max_beta (r_k beta - tube |beta| - (beta - centre_k)^2 / (2 sigma_k)),   r = target - X w
 
-with beta_k in its box. Its gradient is w - X'beta and, with the rows whose beta_k is free to move, its generalised
-Hessian is I + sum_free sigma_k x_k x_k'. The next centre is beta, and sigma grows. A squared loss is such a subproblem
-itself, with centre 0 and sigma = 1 / ridge, and there is only one.
+with beta_k in its box. Its gradient is w - X'beta, its generalised Hessian I + sum of sigma_k x_k x_k', beta_k free.
+The next centre is beta, and sigma grows. A squared loss is a single such subproblem, centre 0 and sigma = 1 / ridge.
 
 Yan & Li, An efficient augmented Lagrangian-based method for linear equality-constrained Lasso and support vector
-machines, 2020, arXiv:1912.06800, with an exact search along each step, and w by Cholesky or conjugate gradients.
+machines, 2020, arXiv:1912.06800, with a line search, and w by Cholesky or conjugate gradients.
 """
 
 from __future__ import annotations
@@ -32,25 +31,25 @@ if TYPE_CHECKING:
     from libsvmx._solvers.linear.row_passes import ChosenRows, Losses
     from libsvmx._typing import FloatArray
 
-# Values of rows between two questions: some milliseconds.
+# Values of rows between two checks for a stop: some milliseconds.
 PIECE = 1 << 22
-# What a subproblem may leave of the gap, and of the slope a search along a step.
+# Tolerance of a subproblem relative to the gap, and of a line search relative to the initial slope.
 INNER, SLOPE = 0.1, 0.1
-# Newton steps of a subproblem after which sigma stays as it is, where there is a next one; and its growth at most.
+# sigma grows by STEPS / (Newton steps of the subproblem), between 1 and GROWTH.
 STEPS, GROWTH = 30, 10.0
-# Tries of a search; conjugate gradients of a step, and what they leave of the right-hand side.
+# Tries of a line search; conjugate gradient steps, and their relative residual.
 TRIES, GRADIENTS, RESIDUAL = 30, 200, 0.1
-# Subproblems that may go by without a smaller gap, or steps of the only one without a smaller objective.
-PATIENCE = 5
+# Consecutive subproblems without a smaller gap, or steps of the only one without a smaller objective, that end a solve.
+MAX_FAILURES = 5
 
 
 class LinearPolicy(NamedTuple):
-    """What is tried where; tests give others.
+    """Choice of the method.
 
     Attributes
     ----------
-    most_features : int      of Newton steps from the start, by a factorized Hessian; where there are more,
-    passes : int             of coordinate descent come first, then Newton steps by conjugate gradients
+    most_features : int      up to this many, Newton steps with a factorized Hessian only; with more features
+    passes : int             of coordinate descent first, then Newton steps by conjugate gradients
     """
 
     most_features: int = 512
@@ -61,13 +60,13 @@ USUAL = LinearPolicy()
 
 
 class LinearSolution(NamedTuple):
-    """The best that was found.
+    """The best point found.
 
     Attributes
     ----------
     w : array of shape (n,)
     beta : array of shape (m,)       feasible in the dual
-    objective, gap : float           primal value at w; less the dual value of beta, so at most so far above the least
+    objective, gap : float           primal value at w; its difference to the dual value of beta
     iterations : int                 passes of coordinate descent and Newton steps
     status : SolveStatus
     """
@@ -89,18 +88,17 @@ def solve(
     start: FloatArray | None = None,
     policy: LinearPolicy = USUAL,
 ) -> LinearSolution:
-    """The optimum to a gap of ``tol`` times the objective, or what was found until the end came.
+    """The optimum to a gap of ``tol`` times the objective, or the best point at a stop.
 
     Parameters
     ----------
-    max_iter : int                                   iterations at most
     start : array of shape (m,), or None             feasible beta; None: 0
     """
     return LinearSolver(rows, losses, tol, max_iter, asking, policy).solve(start)
 
 
 class LinearSolver:
-    """One solve, and the best point until now."""
+    """One solve, and its best point so far."""
 
     def __init__(
         self, rows: ChosenRows, losses: Losses, tol: float, max_iter: int, asking: Token, policy: LinearPolicy
@@ -109,7 +107,6 @@ class LinearSolver:
         self.asking, self.policy = asking, policy
         self.factorizes = rows.n <= policy.most_features
         self.iterations = 0
-        # of w = 0, beta = 0
         self.w, self.beta = np.zeros(rows.n), np.zeros(rows.m)
         self.objective = self.gap = losses.primal(np.zeros(rows.m))
 
@@ -136,7 +133,7 @@ class LinearSolver:
         return not self.is_solved and self.iterations < self.max_iter
 
     def take(self, w: FloatArray, scores: FloatArray, beta: FloatArray, gathered: FloatArray) -> float:
-        """Keep w, beta of the smallest gap; returns the objective. ``scores``: X w, ``gathered``: X'beta."""
+        """Keep the w, beta of smallest gap; returns the objective. ``scores``: X w, ``gathered``: X'beta."""
         primal = 0.5 * float(w @ w) + self.losses.primal(scores)
         gap = primal - self.losses.dual(beta) + 0.5 * float(gathered @ gathered)
         if gap < self.gap:
@@ -144,7 +141,7 @@ class LinearSolver:
         return primal
 
     def take_dual(self, beta: FloatArray) -> FloatArray:
-        """The same of beta and w = X'beta, which is returned."""
+        """``take`` for beta and w = X'beta; returns w."""
         w = self.gathered(beta)
         self.take(w, self.scores(w), beta, w)
         return w
@@ -152,7 +149,7 @@ class LinearSolver:
     # ---- Products with all rows ------------------------------------------------------------------
 
     def pieces(self, m: int | None = None) -> Iterator[tuple[int, int]]:
-        """Of all rows, or of so many: [begin, end), and questions between them."""
+        """Intervals [begin, end) of all rows, or of m, with checks for a stop between them."""
         size, m = max(1, PIECE // self.rows.row_work), self.rows.m if m is None else m
         for begin in range(0, m, size):
             end = min(begin + size, m)
@@ -187,8 +184,7 @@ class LinearSolver:
                     break
                 self.whole_pass(descent)
                 self.iterations += 1
-                # over the active rows, as each was met: a hint when to look at all of them. The objective is known, and
-                # never below the dual value
+                # a gap over active rows, each at its time: a hint when to compute it over all rows
                 gap = descent.gap / self.tol
                 if gap <= self.objective and gap <= self.losses.dual(beta) - 0.5 * float(w @ w):
                     w[:] = self.take_dual(beta)
@@ -200,14 +196,14 @@ class LinearSolver:
             raise
 
     def whole_pass(self, descent: Descent) -> None:
-        """A pass of coordinate descent, and a question after each piece of it, however short it is."""
+        """A pass of coordinate descent, with a check for a stop after each piece."""
         ended = False
         while not ended:
             ended = descent.go_on(PIECE)
             self.asking.ask(min(PIECE, descent.n_active * self.rows.row_work))
 
     def keep_at_the_end(self, beta: FloatArray) -> None:
-        """``take_dual`` once the end has come: nobody is asked any more."""
+        """``take_dual`` after a stop, without further checks."""
         asking, self.asking = self.asking, NOBODY
         self.take_dual(beta)
         self.asking = asking
@@ -215,23 +211,23 @@ class LinearSolver:
     # ---- Newton steps ----------------------------------------------------------------------------
 
     def step(self) -> None:
-        """Subproblem after subproblem, as long as the gap gets smaller."""
+        """Solve subproblems as long as the gap falls."""
         losses, w = self.losses, self.w
         if losses.is_squared:
             self.subproblem(w, np.zeros(self.rows.m), 1.0 / losses.ridge_)
             return
-        # sigma so that a box is as wide as targets are large
+        # sigma such that boxes are as wide as targets are large
         cost = np.maximum(losses.upper_, -losses.lower_)
         centre, sigma = self.beta, cost * (cost.sum() / max(float(cost @ np.abs(losses.target_)), 1e-300))
         failures = 0
-        while self.goes_on and failures < PATIENCE:
+        while self.goes_on and failures < MAX_FAILURES:
             before, gap = self.iterations, self.gap
             w, centre = self.subproblem(w, centre, sigma)
             sigma = sigma * min(GROWTH, max(1.0, STEPS / max(self.iterations - before, 1)))
             failures = failures + 1 if self.gap >= gap else 0
 
     def subproblem(self, w: FloatArray, centre: FloatArray, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Near the minimum: w and beta. Where it is the only one, as near as is wanted."""
+        """Approximate minimum: w and beta; to ``tol`` if it is the only subproblem."""
         rows, losses = self.rows, self.losses
         scores, beta, curvature = self.scores(w), np.empty(rows.m), np.empty(rows.m)
         steps, failures, least = 0, 0, np.inf
@@ -245,7 +241,7 @@ class LinearSolver:
             square = float(gradient @ gradient)
             if not self.goes_on or square == 0:
                 break
-            if failures >= PATIENCE if losses.is_squared else square <= 2 * INNER * self.gap or steps >= STEPS:
+            if failures >= MAX_FAILURES if losses.is_squared else square <= 2 * INNER * self.gap or steps >= STEPS:
                 break
             direction = self.direction(gradient, curvature)
             self.iterations += 1
@@ -258,15 +254,15 @@ class LinearSolver:
         return w, beta
 
     def direction(self, gradient: FloatArray, curvature: FloatArray) -> FloatArray:
-        """-H^-1 gradient, at least nearly."""
+        """-H^-1 gradient, approximately."""
         if self.factorizes:
             factor, info = cholesky(self.hessian(curvature), 1, self.asking, True)
-            if not info:  # else sigma is so large that it is not positive definite, but for rounding
+            if not info:  # else not positive definite by rounding, at a large sigma
                 return -solve_cholesky(factor, gradient, 1, self.asking)
         return self.conjugate_gradients(-gradient, curvature)
 
     def hessian(self, curvature: FloatArray) -> FloatArray:
-        """I + sum of curvature_k x_k x_k', its lower triangle."""
+        """Lower triangle of I + sum of curvature_k x_k x_k'."""
         rows, known, constant = self.rows, self.rows.rows_, self.rows.constant
         free = np.flatnonzero(curvature)
         H, p = np.zeros((rows.n, rows.n), order="F"), rows.n - (constant != 0)
@@ -286,7 +282,7 @@ class LinearSolver:
         return H
 
     def conjugate_gradients(self, right: FloatArray, curvature: FloatArray) -> FloatArray:
-        """Nearly H^-1 right. (With H's diagonal as preconditioner it took 2 to 5 times as long on text.)"""
+        """H^-1 right, approximately. (H's diagonal as preconditioner took 2 to 5 times as long on text.)"""
         x, r = np.zeros(self.rows.n), right.copy()
         p, square = r.copy(), float(r @ r)
         goal = RESIDUAL**2 * square
@@ -313,7 +309,7 @@ class LinearSolver:
         centre: FloatArray,
         sigma: FloatArray,
     ) -> float:
-        """How far to go: to where the slope of the subproblem, ``at_start`` and ascending in lines, is nearly 0."""
+        """Line search: to where the slope of the subproblem, piecewise linear and ``at_start`` at 0, is nearly 0."""
         linear, square = float(w @ direction), float(direction @ direction)
         low, high, a = 0.0, np.inf, 1.0
         for _ in range(TRIES):
