@@ -1,25 +1,24 @@
 """Buffers, sparse rows, factors, threads, and the hot loops in C.
 
-    CsrMatrix (matrix)              the one form in which data enters the package, `regular` if all rows have the same
-                                    features; open this first
+    CsrMatrix (matrix)              all data of the package; `regular` if all rows have the same features. Open first
     interchange                     the same for NumPy, SciPy and scikit-learn: rows by any index, dense, sparse
                                     from arrays of NumPy and SciPy in two passes; checks of every value
     buffers, arrays                 typed memoryviews in place of NumPy, and loops over them
-    Cholesky (cholesky)             a triangular factor whose rows come and go
-    ThreadPool (process)            helper threads of one solve
-    threads                         how many to use; what they do in Python and NumPy while the caller asks
-    machine                         free memory, the time, processors: all that the machine is asked
-    memory                          work that would not find enough is refused before it begins
-    copy_and_swap                   objects that a call changes by one assignment
-    packages                        an error where one is missing that only an extra installs
-    suggestions                     what somebody may have meant who has mistyped a name
-    records, enumerations, contexts  dataclasses, enums and context managers whose import costs next to nothing
-    dense                           BLAS and LAPACK for those who have NumPy, so that it is asked whether to stop
-    blas                            one thread for them where sums must not depend on how many there are
-    Token (process), stopping       whether to stop: what is asked between two pieces of work
-    say_on (process)                what a process says when a signal ends it
+    Cholesky (cholesky)             a triangular factor whose rows are added and removed
+    ThreadPool (process)            worker threads of one solve
+    threads                         number of threads; jobs on them in Python and NumPy
+    machine                         free memory, time, processors
+    memory                          checks before work that there is enough memory
+    copy_and_swap                   changes of objects by one assignment
+    packages                        errors for missing packages of extras
+    suggestions                     similar names, for a mistyped one
+    records, enumerations, contexts  dataclasses, enums and context managers that are fast to import
+    dense                           BLAS and LAPACK with checks for a stop
+    blas                            one BLAS thread, where sums must not depend on their number
+    Token (process), stopping       checks for a stop between pieces of work
+    say_on (process)                message at the end by a signal
 
-    dispatch                        the table of hot loops, of the CPU target that is chosen at import
+    dispatch                        the table of hot loops for the CPU target chosen at import
 
 Hot loops in C, compiled for each CPU target; a header states a family's arrays and callers, its .c has the loops:
 

@@ -21,7 +21,7 @@ cdef extern from *:
     void svmx_trim() nogil
     const Py_ssize_t PY_SSIZE_T_MAX
 
-# Values of a training from which on to give memory back takes much less time than the training has.
+# Values of a training from which returning memory is cheap beside it.
 cdef Py_ssize_t WORTH_GIVING_BACK = 1 << 20
 
 
@@ -69,15 +69,15 @@ def empty(str kind, Py_ssize_t n):
 
 
 def unwritten_bytes(Py_ssize_t n):
-    """(bytes, memoryview): n bytes of any content, and how they are written before anybody else sees them."""
+    """(bytes, memoryview): n uninitialised bytes, and a view to fill them before they are used."""
     content = PyBytes_FromStringAndSize(NULL, n)
     return content, PyMemoryView_FromMemory(PyBytes_AS_STRING(content), n, PyBUF_WRITE)
 
 
 def give_back(Py_ssize_t n_values):
-    """After work on so many values: free memory goes back to the system.
+    """Return free memory to the system after work on ``n_values`` values.
 
-    Once an array of up to 32 MB was freed, glibc takes others of its size from its heaps, and keeps them.
+    After an array of up to 32 MB was freed, glibc takes others of that size from its heaps, and keeps them.
     """
     if n_values >= WORTH_GIVING_BACK:
         with nogil:
@@ -166,8 +166,8 @@ def counted_from_one(rows):
 
 
 def add_up_scores(predictions, targets, sums_):
-    """How many predictions v are their targets y; the sums of (v - y)^2, v, y, v^2, y^2, v y, and how far targets are
-    above and below, go on in ``sums_``."""
+    """Number of predictions v equal to their targets y; ``sums_`` (8,), INOUT: sums of (v - y)^2, v, y, v^2, y^2, v y,
+    max(y - v, 0) and max(v - y, 0)."""
     cdef const double[::1] v = predictions, y = targets
     cdef double[::1] sums = sums_
     cdef Py_ssize_t k, correct = 0

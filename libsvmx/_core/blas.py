@@ -1,12 +1,11 @@
-"""One thread for BLAS while sums must not depend on how many there are.
+"""One BLAS thread, where sums must not depend on the number of threads.
 
-OpenBLAS with threads of its own has one number of them for the whole process, and a change while another thread is in
-a product may change that product. So there is one limit here, that everybody shares: the first who enters sets it, the
-last who leaves puts back what was before. With a limit for each, as threadpoolctl's, the first who leaves ends that of
-the others in the middle of their work, and the last puts back the first one's limit. From 3.8 on it lets only one
-thread of the process set limits, as long as that thread lives, and says nothing to the others: here they all count.
+The number of OpenBLAS's own threads is global to the process, and a change during a product in another thread may
+change its result. So one limit is shared: the first context entered sets it, the last one left restores the old value.
+With a limit per context, as in threadpoolctl, the first to leave would end the limit of the others, and the last would
+restore the first one's. From 3.8 on threadpoolctl silently ignores all but one thread of the process; here all count.
 
-OpenBLAS on OpenMP has a number for each thread. There, everybody sets their own.
+OpenBLAS on OpenMP has a number per thread; there, each thread sets its own.
 """
 
 from __future__ import annotations
@@ -18,22 +17,22 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-# Libraries and the threads to put back.
+# Libraries and the number of threads to restore.
 Before = dict[str, tuple[Any, int]]
 
 
 def of_each_thread(library: Any) -> bool:
-    """Whether each thread has its own number of threads of a BLAS."""
+    """Whether a BLAS has a number of threads per thread."""
     return bool(library.internal_api == "openblas" and library.threading_layer == "openmp")
 
 
 def let_set(library: Any) -> None:
-    """Whichever thread may set the limit of a library now, see above."""
+    """Let any thread set the limit of a library, see above."""
     if hasattr(library, "clear_controlling_thread"):
         library.clear_controlling_thread(force=True)
 
 
-def put_back(before: Before) -> None:
+def restore(before: Before) -> None:
     for library, threads in before.values():
         let_set(library)
         library.set_num_threads(threads)
@@ -41,17 +40,17 @@ def put_back(before: Before) -> None:
 
 
 class OneThread:
-    """How many are inside now, and what to put back when the last one leaves."""
+    """Number of entered contexts, and the values to restore when the last one is left."""
 
     def __init__(self) -> None:
         self.lock = Lock()
         self.inside = 0
-        self.before: Before = {}  # by the file of each BLAS (NumPy and SciPy bring their own)
+        self.before: Before = {}  # by file of each BLAS (NumPy and SciPy have their own)
         self.libraries: list[Any] = []
-        self.modules = 0  # that were loaded when ``libraries`` were looked for, which takes nearly a millisecond
+        self.modules = 0  # loaded at the last search for ``libraries``, which takes nearly 1 ms
 
     def enter(self) -> Before:
-        """Returns what this thread has to put back itself."""
+        """Returns what this thread has to restore itself."""
         from threadpoolctl import ThreadpoolController
 
         own: Before = {}
@@ -71,14 +70,14 @@ class OneThread:
 
     def leave(self, own: Before) -> None:
         with self.lock:
-            put_back(own)
+            restore(own)
             self.inside -= 1
             if self.inside == 0:
-                put_back(self.before)
+                restore(self.before)
                 self.before.clear()
 
     def forked(self) -> None:
-        """In a child process: a thread that was inside the lock is not there to leave it."""
+        """In a child process, where no thread can release the lock."""
         self.lock = Lock()
 
 
@@ -89,10 +88,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS works with one thread, in the whole process, until everybody who has entered this has left it.
-
-    Also a decorator.
-    """
+    """One BLAS thread in the whole process while any such context is entered; also a decorator."""
     own = _everybody.enter()
     try:
         yield

@@ -1,8 +1,7 @@
 """Arrays without NumPy: zeroed, typed memoryviews.
 
-The commands start thousands of times in shell loops, and importing NumPy costs more
-than training heart_scale. Everything below the Python API therefore works on plain
-buffers; ``numpy.asarray`` turns each of them into an ndarray without a copy.
+Commands start thousands of times in shell loops, and importing NumPy costs more than training heart_scale. So all code
+below the Python API works on plain buffers; ``numpy.asarray`` makes an ndarray of them without a copy.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def table(kind: str, rows: int, columns: int) -> Buffer:
 
 
 def not_done(n: int) -> Buffer:
-    """A buffer of float64 of n times nan, for what is still to come."""
+    """A buffer of float64 of n nan, for values still to be computed."""
     return memoryview(array("d", [nan]) * n)
 
 

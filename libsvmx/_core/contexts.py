@@ -1,4 +1,4 @@
-"""``contextmanager`` and ``suppress`` as of ``contextlib``, which brings ``functools`` with it: a twentieth of a start.
+"""``contextmanager`` and ``suppress`` of ``contextlib`` without its import of ``functools``, 1/20 of a start.
 
 Type checkers see the originals.
 """
@@ -50,7 +50,7 @@ else:
             raise RuntimeError("generator didn't stop after throw()")
 
     def contextmanager(function):
-        """A generator function that yields once as a function that gives a context."""
+        """Make a context manager of a generator function that yields once."""
 
         def block(*args, **kwargs):
             return Block(function(*args, **kwargs))
@@ -60,7 +60,7 @@ else:
         return block
 
     class suppress:
-        """A context that such exceptions leave quietly."""
+        """A context that suppresses exceptions of these kinds."""
 
         __slots__ = ("kinds",)
 

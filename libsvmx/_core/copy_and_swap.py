@@ -1,10 +1,9 @@
-"""Objects that are changed by one assignment: what a call leaves is built apart, in a copy, and taken whole.
+"""Copy and swap: changes are made to a copy, which then replaces an object's ``__dict__`` by one assignment.
 
-    built_apart(thing, build)      ``build`` works on a copy; then the thing has all of it, or, after an error or
-                                   Ctrl-C, nothing
+    built_apart(thing, build)      ``build`` changes a copy; the thing gets all changes, none after an error or Ctrl-C
     at_once(thing)                 a copy to read from, which no other thread changes
 
-So a fit in one thread does not disturb another one that predicts. Of objects that keep all in their ``__dict__``.
+So a fit in one thread does not disturb predictions in another one.
 """
 
 from __future__ import annotations
@@ -19,17 +18,15 @@ if TYPE_CHECKING:
 
 
 def at_once(thing: Any) -> Any:
-    """Another object, of the same class, with the attributes that this one has at one moment."""
+    """An object of the same class with a snapshot of the attributes."""
     found = object.__new__(type(thing))
     found.__dict__ = vars(thing).copy()
     return found
 
 
 def built_apart(thing: Any, build: Callable[[Any], Found]) -> Found:
-    """Let ``build`` set attributes of a copy, or delete some, and do the same to the thing by one assignment; returns
-    what ``build`` does.
-
-    What somebody else has set meanwhile, such as a parameter of an estimator, stays.
+    """Let ``build`` set or delete attributes of a copy, and apply that to the thing in one assignment; returns the
+    result of ``build``. Attributes set by others meanwhile, such as a parameter of an estimator, stay.
     """
     made = at_once(thing)
     before = vars(made).copy()

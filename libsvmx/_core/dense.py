@@ -1,8 +1,8 @@
-"""Dense matrices by BLAS and LAPACK, so that it is asked now and then whether to stop (stopping.py).
+"""Dense linear algebra by BLAS and LAPACK, with checks for a stop (stopping.py).
 
-A call that takes longer than a question may wait is a thread's of its own (``awaited``), if it is one of NumPy's, which
-let other threads of Python go on. SciPy's do not, and what works in place must not be left behind: that is done in
-pieces. What one call of LAPACK does in some hundredths of a second is left to it: those bits are LAPACK's own.
+A long call of NumPy, which releases the interpreter, runs in a thread (``awaited``). SciPy's do not release it, and
+operations in place must not be abandoned: these are done in pieces. A call of some hundredths of a second is not
+divided, so its bits are LAPACK's.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from libsvmx._core.stopping import Token
     from libsvmx._typing import FloatArray
 
-# Elements that are left to one call.
+# Elements of one call.
 MOST_MOVED = 1 << 24
-# Relative to the largest diagonal element: what lets a singular matrix have a factor; pivots of dependent rows then.
+# Relative to the largest diagonal element: a ridge that gives a singular matrix a factor; pivots of dependent rows.
 RIDGE = 1e-10
 DEPENDENT = 1e-8
-# Columns of an inverse, and means of them, that are tried to estimate its norm.
-MOST_COLUMNS = 5
+# Steps of the estimate of the norm of an inverse.
+MAX_COLUMNS = 5
 
 
 class Sizes(NamedTuple):
-    """What is left to one call, and how large pieces are; tests make them small.
+    """Sizes of calls and pieces; tests make them small.
 
     Attributes
     ----------
-    whole, most_moved : int      flops and elements that are left to one call
+    whole, most_moved : int      flops and elements of one call
     piece : int                  flops of a piece
-    rows : int                   that are written at a time where memory may be touched first
+    rows : int                   written at a time to memory that may be new
     block : int                  columns of a block of a factor
     """
 
@@ -58,24 +58,20 @@ def product(A: FloatArray, B: FloatArray, asking: Token = NOBODY) -> FloatArray:
 
 
 def eigenpairs(A: FloatArray, asking: Token = NOBODY, count: int | None = None) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues, ascending, and eigenvectors, the columns of shape (n, count), of a matrix that is symmetric up to
-    rounding: of (A + A') / 2.
-
-    ``count``: the largest ones, by default all.
-    """
+    """Eigenvalues, ascending, and eigenvectors, shape (n, count), of (A + A') / 2; ``count`` largest, None: all."""
     n = len(A)
-    flops = FLOPS * n**3  # it takes as long as that, for most of it waits for memory
+    flops = FLOPS * n**3  # that slow, bound by memory
     values, vectors = awaited(lambda: np.linalg.eigh((A + A.T) / 2), flops=flops, asking=asking)
     return values[n - (count or n) :], vectors[:, n - (count or n) :]
 
 
 def first_columns(A: FloatArray, count: int, asking: Token = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
-    """The first columns of A, which is in C order, as an array in C order: in A's own memory, so A is gone."""
+    """The first columns of A, both in C order, in A's memory: A must not be used afterwards."""
     if count == A.shape[1]:
         return A
     out = A.reshape(-1)[: len(A) * count].reshape(len(A), count)
     size = sizes.rows
-    for begin in range(0, len(A), size):  # what is written has been read before
+    for begin in range(0, len(A), size):  # rows are read before they are overwritten
         out[begin : begin + size] = A[begin : begin + size, :count].copy()
         asking.ask(size * count)
     return out
@@ -90,7 +86,7 @@ def beside(A: FloatArray, B: FloatArray, asking: Token = NOBODY) -> FloatArray:
 
 
 def put_columns(out: FloatArray, begin: int, columns: FloatArray, asking: Token = NOBODY, sizes: Sizes = USUAL) -> None:
-    """out[:, begin : ...] = columns, some rows at a time: the first ones touch all of the memory of ``out``."""
+    """out[:, begin : ...] = columns, some rows at a time, as it may touch new memory of ``out``."""
     size = sizes.rows
     for first in range(0, len(out), size):
         out[first : first + size, begin : begin + columns.shape[1]] = columns[first : first + size]
@@ -106,7 +102,7 @@ def row_squares(A: FloatArray, asking: Token = NOBODY) -> FloatArray:
 def cholesky(
     A: FloatArray, lower: int, asking: Token = NOBODY, overwrite: bool = False, sizes: Sizes = USUAL
 ) -> tuple[FloatArray, int]:
-    """LAPACK's dpotrf without ``clean``: factor of one triangle of A, the other is of no use; and 0 if there is one.
+    """LAPACK's dpotrf without ``clean``: factor in one triangle, the other undefined; and info, 0 on success.
 
     ``overwrite``: A may become the factor.
     """
@@ -135,9 +131,9 @@ def cholesky(
 
 
 def part(A: FloatArray, rows: NDArray[np.intp] | None = None, asking: Token = NOBODY) -> FloatArray:
-    """A copy, in Fortran order, of the rows and columns ``rows`` of A, of all if None."""
+    """A copy in Fortran order of the rows and columns ``rows`` (None: all) of A."""
     n = len(A) if rows is None else len(rows)
-    # along columns, where A lies in memory, too, if it is in Fortran order
+    # along columns, contiguous if A is in Fortran order
     lines = slice(None) if rows is None else np.ix_(rows, rows)
     copied: FloatArray = awaited(
         lambda: np.array(A.T[lines], order="C").T, flops=TOUCHED * FLOPS * n * n, asking=asking
@@ -146,8 +142,8 @@ def part(A: FloatArray, rows: NDArray[np.intp] | None = None, asking: Token = NO
 
 
 def independent_rows(A: FloatArray, asking: Token = NOBODY, sizes: Sizes = USUAL) -> NDArray[np.intp]:
-    """The rows of a positive semidefinite matrix that do not nearly depend on those before them: indices, ascending;
-    none where the matrix turns out not to be one."""
+    """Ascending indices of the rows of a positive semidefinite matrix that do not nearly depend on earlier ones; none
+    if it is indefinite."""
     largest = A.diagonal().max()
     ridged = part(A, None, asking)
     ridged.flat[:: len(A) + 1] += RIDGE * largest
@@ -156,22 +152,21 @@ def independent_rows(A: FloatArray, asking: Token = NOBODY, sizes: Sizes = USUAL
 
 
 def factor_and_inverse_norm(A: FloatArray, asking: Token = NOBODY, sizes: Sizes = USUAL) -> tuple[FloatArray, float]:
-    """Lower factor of A, which becomes it if in Fortran order, and an estimate of the 1-norm of A^-1, which but
-    for rounding is not above it, or inf if there is no factor; A has a row at least."""
+    """Lower factor of A, n > 0 (in place if in Fortran order), and a lower estimate of the 1-norm of A^-1; inf without
+    a factor."""
     factor, info = cholesky(A, 1, asking, True, sizes)
     return factor, np.inf if info else inverse_norm(factor, asking, sizes)
 
 
 def inverse_norm(factor: FloatArray, asking: Token = NOBODY, sizes: Sizes = USUAL) -> float:
-    """An estimate from below of the 1-norm of A^-1 by A's lower factor: |A^-1 x| at some x with |x| = 1.
+    """A lower estimate of the 1-norm of A^-1 from A's lower factor: |A^-1 x| at some x with |x| = 1.
 
-    Hager's way from one x to a better one, and Higham's guard against bad luck: N. J. Higham, FORTRAN codes for
-    estimating the one-norm of a real or complex matrix, ACM TOMS 14(4), 1988, algorithm 4.1. LAPACK's own, dpocon,
-    asks nobody.
+    Hager's method with Higham's safeguard: N. J. Higham, FORTRAN codes for estimating the one-norm of a real or complex
+    matrix, ACM TOMS 14(4), 1988, algorithm 4.1. LAPACK's dpocon cannot be stopped.
     """
     n = len(factor)
     x, signs, found = np.full(n, 1.0 / n), np.zeros(n), 0.0
-    for _ in range(MOST_COLUMNS):
+    for _ in range(MAX_COLUMNS):
         solved = solve_cholesky(factor, x, 1, asking, sizes)
         norm, before = blas.dasum(solved), signs
         if norm <= found:
@@ -194,7 +189,7 @@ def inverse_norm(factor: FloatArray, asking: Token = NOBODY, sizes: Sizes = USUA
 def solve_cholesky(
     factor: FloatArray, right: FloatArray, lower: int, asking: Token = NOBODY, sizes: Sizes = USUAL
 ) -> FloatArray:
-    """LAPACK's dpotrs: A^-1 ``right``, of shape (n,) or (n, k), by the factor that ``cholesky`` has made of A."""
+    """LAPACK's dpotrs: A^-1 ``right``, shape (n,) or (n, k), with the factor of ``cholesky``."""
     n = len(factor)
     if n * n <= sizes.most_moved:
         solved, _ = lapack.dpotrs(factor, right, lower=lower)

@@ -1,9 +1,8 @@
-"""Enumerations: classes of named numbers or texts, as by ``enum``, whose import costs more than a small training.
+"""Enumerations without ``enum``, whose import costs more than a small training.
 
-``IntEnum`` and ``StrEnum`` are those of ``enum`` with what is needed: members are made from the assignments in a class,
-are of that class and equal to their value, and have ``name`` and ``value``; ``Kind(value)``, ``Kind["NAME"]``,
-iteration, ``in`` and ``len`` work on the class, which cannot be changed. Where a class has a ``__new__``, it sets
-``_value_``. Type checkers see the originals; members are no instances of ``enum.Enum``.
+``IntEnum`` and ``StrEnum`` are the needed parts of those of ``enum``: members from the assignments in a class, equal to
+their value, with ``name`` and ``value``; ``Kind(value)``, ``Kind["NAME"]``, iteration, ``in``, ``len``. A ``__new__``
+must set ``_value_``. Type checkers see the originals; members are no instances of ``enum.Enum``.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ else:
             super().__delattr__(name)
 
     class Member:
-        """What every member has."""
+        """Base of members."""
 
         __slots__ = ()
 

@@ -1,6 +1,6 @@
-"""What the machine is asked, in one place: how much memory is free, what time it is, how many processors there are.
+"""All queries of the machine: free memory, time, number of processors.
 
-``machine`` is the one that the process runs on. Tests exchange its answers (``tests/support/machine.py``).
+Tests replace the answers of ``machine`` (``tests/support/machine.py``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 
 from libsvmx._core.contexts import suppress
 
-# Of a control group, by its version: the limit, what is used, and the pages of files among that which can be dropped.
+# Files of a control group, by version: limit, usage; and the name of the droppable file pages in that usage.
 MEMORY_FILES = {
     1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     2: ("memory.max", "memory.current", "inactive_file"),
@@ -19,63 +19,62 @@ MEMORY_FILES = {
 
 
 class Machine:
-    """All times are seconds; all amounts of memory are bytes, None where the system does not tell."""
+    """Times in seconds; memory in bytes, None if unknown."""
 
     _processors_of_groups: int | None = None  # not read yet
 
-    # ---- time: ends what has a limit, and is reported. It chooses no result ------------------------
+    # ---- time: for limits and reports only, not for results ----------------------------------------
 
-    monotonic = staticmethod(time.monotonic)  # since some moment in the past
-    perf_counter = staticmethod(time.perf_counter)  # the same, fine enough for what takes microseconds
+    monotonic = staticmethod(time.monotonic)  # since an arbitrary moment
+    perf_counter = staticmethod(time.perf_counter)  # the same, with finer resolution
     time_of_day = staticmethod(time.time)  # since 1970
-    process_time = staticmethod(time.process_time)  # of all processors together, that this process has had
+    process_time = staticmethod(time.process_time)  # of this process, all processors
 
     def process_time_of_children(self) -> float:
-        """What child processes have had of all processors, those that have ended and were waited for."""
+        """Processor time of child processes that have ended and were waited for."""
         times = os.times()
         return times.children_user + times.children_system
 
     # ---- processors --------------------------------------------------------------------------------
 
     def processors(self) -> int:
-        """Those that this process may keep busy, at least 1: where it may run, and as its control groups allow."""
+        """Processors available to this process, at least 1: by affinity and control groups."""
         if hasattr(os, "sched_getaffinity"):
             return max(1, min(len(os.sched_getaffinity(0)), self.processors_of_groups() or sys.maxsize))
         return self.all_processors()
 
     def processors_of_groups(self) -> int:
-        """How many the quotas of control groups leave, as of containers, rounded up; 0 for no quota. Read once."""
+        """Processors by the quotas of control groups (containers), rounded up; 0: no quota. Read once."""
         if self._processors_of_groups is None:
             quotas = map(self.quota_of, self.control_groups("cpu"))
             self._processors_of_groups = min(filter(None, quotas), default=0)
         return self._processors_of_groups
 
     def quota_of(self, group: tuple[str, int]) -> int:
-        """Of one of them."""
+        """Of one control group."""
         folder, version = group
         with suppress(OSError, ValueError):
             if version == 2:
                 most, period = self.content(f"{folder}/cpu.max").split()
             else:
                 most, period = (self.content(f"{folder}/cpu.cfs_{name}_us") for name in ("quota", "period"))
-            if int(most) > 0:  # -1 is none in version 1, and "max" in version 2
+            if int(most) > 0:  # no quota: -1 in version 1, "max" in version 2
                 return -(-int(most) // int(period))
         return 0
 
     def all_processors(self) -> int:
-        """Those that there are, at least 1."""
+        """All processors, at least 1."""
         return os.cpu_count() or 1
 
     # ---- memory ------------------------------------------------------------------------------------
 
     def free_bytes(self) -> int | None:
-        """What this process may still take: by its own limits, by those of its control groups, as containers have them,
-        and by what is left."""
+        """Memory available to this process: by its limits, its control groups (containers), and free memory."""
         known = (self.free_addresses(), self.free_in_groups(), self.free_in_all())
         return min((amount for amount in known if amount is not None), default=None)
 
     def free_addresses(self) -> int | None:
-        """What RLIMIT_AS and RLIMIT_DATA (``ulimit -v`` and ``-d``) leave, None for no limit."""
+        """Left by RLIMIT_AS and RLIMIT_DATA (``ulimit -v`` and ``-d``), None: no limit."""
         try:
             import resource
 
@@ -89,7 +88,7 @@ class Machine:
         return max(0, min(left)) if left else None
 
     def free_in_all(self) -> int | None:
-        """What Linux believes to be available, with swap."""
+        """Available memory and swap, by Linux."""
         try:
             text = self.content("/proc/meminfo")
             lines = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
@@ -98,7 +97,7 @@ class Machine:
             return None
 
     def free_in_groups(self) -> int | None:
-        """What the control groups leave, None for no limit. Pages of files that can be dropped count as free."""
+        """Left by the control groups, None: no limit. Droppable file pages count as free."""
         left = []
         for folder, version in self.control_groups("memory"):
             limit, used, dropped = MEMORY_FILES[version]
@@ -110,7 +109,7 @@ class Machine:
         return max(0, min(left)) if left else None
 
     def control_groups(self, controller: str) -> list[tuple[str, int]]:
-        """Folders of those of a controller that this process is in, and around it, each with its version, 1 or 2."""
+        """(folder, version 1 or 2) of this process's control groups of a controller, and of their parents."""
         found = []
         with suppress(OSError, ValueError):
             for line in self.content("/proc/self/cgroup").splitlines():
@@ -129,28 +128,28 @@ class Machine:
         return found
 
     def peak_bytes(self, system: str = sys.platform) -> int | None:
-        """The most that this process has had, child processes left out."""
+        """Peak memory of this process, without children."""
         try:
             peak = self.peak()
         except ImportError:  # Windows
             return None
         return peak if system == "darwin" else 1024 * peak
 
-    # ---- what the system says ----------------------------------------------------------------------
+    # ---- system calls ------------------------------------------------------------------------------
 
     def content(self, path: str) -> str:
-        """Of a file of the system. Raises OSError."""
-        with open(path, "rb", buffering=0) as file:  # as text it would need a module of its encoding
+        """Content of a system file. Raises OSError."""
+        with open(path, "rb", buffering=0) as file:  # text mode would import an encoding
             return file.read().decode("ascii", "replace")
 
     def soft_limit(self, kind: int) -> int:
-        """Of this process, of the kinds that ``resource`` has."""
+        """Soft limit of this process; ``kind`` of ``resource``."""
         import resource
 
         return resource.getrlimit(kind)[0]
 
     def peak(self) -> int:
-        """The most memory that this process has had, in the unit of the system. Raises ImportError."""
+        """Peak memory in the unit of the system. Raises ImportError."""
         import resource
 
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

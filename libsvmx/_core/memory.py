@@ -1,10 +1,7 @@
-"""Work is refused before it begins where it would not find enough memory.
+"""Checks before work that there is enough memory, by ``machine``. Without information from the system, none fails.
 
-What is free, ``machine`` tells. Where the system does not say, nothing is known and nothing is refused.
-
-OpenBLAS, in NumPy and in SciPy, needs address space that it does not ask for politely: where there is too little, its
-loading may fail halfway, and its first product end the process or never return. So a command loads it by ``load_blas``,
-or by ``load_numpy`` where it takes nothing of SciPy's.
+OpenBLAS, in NumPy and in SciPy, does not handle a lack of address space: its loading may fail halfway, and its first
+product may end the process or hang. So commands load it by ``load_blas``, or ``load_numpy`` if SciPy is not needed.
 """
 
 from __future__ import annotations
@@ -17,13 +14,13 @@ from libsvmx._core.machine import machine
 from libsvmx.exceptions import TooLittleMemory as TooLittleMemory
 
 MEGABYTE = 1 << 20
-# Address space, measured with NumPy 2 and SciPy 1.15: each library, its working memory at the first product, and of
-# each further thread of its own; a thread of Python that does products, its stack and its part of the heap included.
+# Address space in MB, measured with NumPy 2 and SciPy 1.15: each library, its working memory at the first product, each
+# further BLAS thread, and a thread of Python that does products, with its stack and heap.
 LIBRARY, PRODUCT, OWN_THREAD, THREAD = 96, 40, 44, 220
 
 
 def require(needed: float, what: str, advice: str) -> None:
-    """Raise TooLittleMemory unless so many bytes are left. ``what`` needs them; ``advice``: how to need less."""
+    """Raise TooLittleMemory unless ``needed`` bytes are left for ``what``; ``advice``: how to need less."""
     left = machine.free_bytes()
     if left is not None and needed > left:
         raise TooLittleMemory(f"{what} needs about {megabytes(needed)} MB, and {megabytes(left)} MB are left{advice}")
@@ -37,7 +34,7 @@ def megabytes(size: float) -> int:
 
 
 def load_numpy() -> None:
-    """Load NumPy, where its products will find their working memory. Raises TooLittleMemory."""
+    """Load NumPy, if there is room for its working memory. Raises TooLittleMemory."""
     if "numpy" not in sys.modules:
         each = LIBRARY + OWN_THREAD * (blas_threads() - 1)
         require((each + PRODUCT) * MEGABYTE, "loading NumPy", "")
@@ -45,7 +42,7 @@ def load_numpy() -> None:
 
 
 def load_blas() -> None:
-    """Load NumPy and SciPy's linear algebra with its working memory, before other memory is taken.
+    """Load NumPy and SciPy's linear algebra with its working memory, before other memory is used.
 
     Raises
     ------
@@ -73,6 +70,6 @@ def blas_threads() -> int:
 
 
 def threads_that_fit(threads: int) -> int:
-    """As many threads of Python as may do products where address space is limited, from 1 to ``threads``."""
+    """Number of Python threads, from 1 to ``threads``, that can do products in limited address space."""
     left = machine.free_addresses() if threads > 1 else None
     return threads if left is None else max(1, min(threads, int(left // (2 * THREAD * MEGABYTE))))

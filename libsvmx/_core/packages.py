@@ -1,4 +1,4 @@
-"""Packages that only an extra of libsvmx installs: an error that says which, where one is missing."""
+"""Errors for missing packages that an extra of libsvmx installs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from libsvmx.exceptions import SvmxError
 
 
 def need(module: str, extra: str, what_needs: str) -> None:
-    """Raise SvmxError unless a module that is no dependency of libsvmx is there."""
+    """Raise SvmxError unless an optional module is installed."""
     if not available(module):
         raise SvmxError(f"{what_needs} {module}: {install_command(extra)}")
 
@@ -19,19 +19,19 @@ def available(module: str) -> bool:
 
 
 def install_command(extra: str) -> str:
-    """The command that installs what an extra adds, by the names of its packages: libsvmx is not compiled again."""
+    """The command that installs the packages of an extra, without compiling libsvmx again."""
     from shlex import join
 
     return join(["pip", "install", *_requirements(extra)])
 
 
 def _requirements(extra: str) -> list[str]:
-    """What the extra adds, extras that it includes among it, without libsvmx itself."""
+    """Requirements of the extra and of the extras that it includes."""
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
         lines = requires("libsvmx") or []
-    except PackageNotFoundError:  # run where it lies: the name of the extra has to do
+    except PackageNotFoundError:  # not installed: the name of the extra
         return [f"libsvmx[{extra}]"]
     found = []
     for line in lines:

@@ -1,13 +1,10 @@
-"""Records: classes whose fields are their annotations, as by ``dataclasses``, at a fraction of its price.
+"""Records: dataclasses and named tuples that are fast to import.
 
-``dataclasses`` imports ``inspect``, and that a dozen more, and each class of it compiles half a dozen functions: with
-``typing`` a third of the time that a small training takes as a process. So what a command needs at its start is made
-here, and the ``__init__`` of a record is compiled when it has been called some times. ``record`` is ``dataclass``;
-``field``, ``fields`` and ``replace`` are those of ``dataclasses``, with the parts that are needed; ``NamedTuple`` is
-that of ``typing``. Type checkers see the originals.
-
-For others a record is a dataclass, too: ``dataclasses.fields`` and ``dataclasses.replace`` take it, and it raises
-``dataclasses.FrozenInstanceError``.
+``dataclasses`` imports ``inspect`` and a dozen other modules, and compiles half a dozen functions per class: with
+``typing`` a third of the time of a small training as a process. ``record`` stands for ``dataclass``; ``field``,
+``fields`` and ``replace`` are the needed parts of ``dataclasses``, ``NamedTuple`` that of ``typing``. ``__init__`` is
+compiled after some calls. Type checkers see the originals, and ``dataclasses.fields``, ``dataclasses.replace`` and
+``dataclasses.FrozenInstanceError`` work with records.
 """
 
 from __future__ import annotations
@@ -58,16 +55,16 @@ else:
             return type(self)(**{**dict(zip(self._fields, self, strict=True)), **named})
 
     class Missing:
-        """Stands for no default, and for one that a function makes."""
+        """Marks a missing default, and one made by a factory."""
 
         def __repr__(self):
             return "<factory>"  # as in signatures of dataclasses
 
     MISSING = Missing()
-    PLAIN_CALLS = 8  # of __init__; a start has no more, and to compile one takes as long as a hundred
+    PLAIN_CALLS = 8  # of __init__ before it is compiled, which costs as much as a hundred; more than at a start
 
     class Field:
-        """What is known of a field; attributes as of ``field``, and ``name``."""
+        """A field; attributes as in ``field``, and ``name``."""
 
         __slots__ = ("annotation", "compare", "default", "default_factory", "kw_only", "metadata", "name", "repr")
 
@@ -84,7 +81,7 @@ else:
         return Field(default, default_factory, compare, metadata, repr)
 
     def fields(of):
-        """The fields of a record or of its class, in their order."""
+        """The fields of a record or of its class, in order."""
         return tuple(of.__record_fields__.values())
 
     def replace(of, **changes):
@@ -129,7 +126,7 @@ else:
         return one
 
     def _methods(cls, known, frozen, eq):
-        """What a record has that its class does not define."""
+        """Methods and attributes of a record."""
         compared = [one.name for one in known.values() if one.compare]
         methods = {
             "__record_fields__": known,
@@ -155,7 +152,7 @@ else:
         return methods
 
     def _init(cls, known, frozen):
-        """``__init__`` with the fields as arguments; compiled when it has been called some times, or wrongly."""
+        """``__init__`` with the fields as arguments; compiled after PLAIN_CALLS calls, or at a wrong one."""
         positional = [name for name, one in known.items() if not one.kw_only]
         required = {name for name, one in known.items() if one.required}
         put, finish, left = object.__setattr__ if frozen else setattr, hasattr(cls, "__post_init__"), [PLAIN_CALLS]
@@ -224,7 +221,7 @@ else:
             object.__setattr__(self, name, value)
 
     class _Signature:
-        """``__signature__``, made when somebody asks."""
+        """``__signature__``, made on demand."""
 
         def __get__(self, of, cls):
             from inspect import signature
@@ -233,7 +230,7 @@ else:
             return whole.replace(parameters=list(whole.parameters.values())[1:])
 
     class _AsDataclass:
-        """An attribute that a dataclass has, made when somebody asks: the functions of ``dataclasses``, or Dask."""
+        """An attribute of a dataclass, made on demand for ``dataclasses`` and Dask."""
 
         def __init__(self, name, frozen, eq):
             self.name, self.frozen, self.eq = name, frozen, eq

@@ -1,6 +1,6 @@
-"""How work in Python, or in BLAS and LAPACK, asks whether to stop: between two pieces of it, each of some milliseconds.
+"""Checks for a stop in Python, BLAS and LAPACK: work is done in pieces of some milliseconds, counted by a Token.
 
-Whoever works is given a Token and tells it of each piece: that of a solve is its Control.
+The Token of a solve is its Control.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from libsvmx.exceptions import Stopped as Stopped  # of these callers, too
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Flops of a dense product of matrices that take as long as one element elsewhere, about a nanosecond.
+# Flops of a dense matrix product in the time of one element elsewhere, about a nanosecond.
 FLOPS = 8
-# Elements elsewhere that take as long as one of memory that may be touched for the first time.
+# Elements elsewhere in the time of one in memory that may be touched for the first time.
 TOUCHED = 8
-# Flops of a piece: some milliseconds to some tens of them.
+# Flops of a piece: some milliseconds to tens of milliseconds.
 PIECE = 1 << 27
 
 
 class Leeway(Token):
-    """Leeway(token, left=inf): a Token for work that has to be done in any case, or is worth doing after the end.
+    """Leeway(token, left=inf): a Token for work that must, or may, be finished after a stop.
 
-    ``left``: elements that may still be worked on before Stopped is raised; None: none, once the end has come.
+    ``left``: elements that may still be worked on before Stopped is raised; None: no leeway.
     """
 
     def __init__(self, token: Token, left: float | None = inf) -> None:
@@ -52,12 +52,12 @@ class Leeway(Token):
         self.token.abandon()
 
 
-# Never stops, whatever threads it is asked by.
+# Never stops; for any thread.
 NOBODY = Leeway(Token())
 
 
 def pieces(begin: int, end: int, flops: int, most: int = PIECE) -> Iterator[tuple[int, int]]:
-    """[begin, end) in intervals of about ``most`` flops, at ``flops`` for each number; ascending, 1 or longer."""
+    """[begin, end) in ascending, non-empty intervals of about ``most`` flops, with ``flops`` per index."""
     size = max(1, most // max(flops, 1))
     for first in range(begin, end, size):
         yield first, min(first + size, end)

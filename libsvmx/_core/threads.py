@@ -1,8 +1,8 @@
-"""How many threads to use, and work that they do in Python or NumPy. Results never depend on the number.
+"""Number of threads, and jobs on threads in Python or NumPy. Results do not depend on the number.
 
-for_each    jobs that ask for themselves, and of which the caller does some
-in_order    the caller waits for their results, and asks whether to stop
-awaited     one call, which the caller leaves behind when it is to stop
+for_each    jobs without results, of which the caller does some
+in_order    the caller waits for their results, and checks for a stop
+awaited     one call, abandoned at a stop
 """
 
 from __future__ import annotations
@@ -22,19 +22,18 @@ if TYPE_CHECKING:
 
     Item = TypeVar("Item")
 
-# Seconds between two questions while others work.
-PATIENCE = 0.02
-# Flops of a call that is not worth a thread: some hundredths of a second.
+# Seconds between two checks for a stop while waiting.
+INTERVAL = 0.02
+# Flops up to which a call does not get a thread: some hundredths of a second.
 WHOLE = 1 << 29
-# Bytes of a stack: OpenBLAS, if it has threads of its own, crashes with 64 kB, which a program may have asked for.
-LEAST_STACK = 1 << 20
+# Least bytes of a stack: OpenBLAS with own threads crashes with 64 kB, which a program may have set.
+MIN_STACK = 1 << 20
 
 
 def thread_count(requested: int | None = None) -> int:
     """Number of threads for the next job, at least 1.
 
-    ``requested`` if given (0 and less count as not given), else the first number of OMP_NUM_THREADS, else the
-    processors this process may run on.
+    ``requested`` if positive, else the first number of OMP_NUM_THREADS, else the processors available to this process.
     """
     if requested is not None and requested > 0:
         return requested
@@ -45,15 +44,15 @@ def thread_count(requested: int | None = None) -> int:
 
 
 def for_each(job: Callable[[Item], object], items: Sequence[Item], threads: int) -> None:
-    """Call ``job`` once for each item, on up to ``threads`` threads, of which this is one.
+    """Call ``job`` once for each item, on up to ``threads`` threads, the caller included.
 
-    Items are begun in order. After an exception no more are begun, and the first one is raised.
+    Items begin in order. After an exception no more begin, and the first exception is raised.
     """
     if threads <= 1 or len(items) <= 1:
         for item in items:
             job(item)
         return
-    import threading  # not worth its time at start-up
+    import threading  # imported on demand
 
     todo = list(reversed(items))
     errors: list[BaseException] = []
@@ -69,39 +68,37 @@ def for_each(job: Callable[[Item], object], items: Sequence[Item], threads: int)
             except BaseException as error:
                 errors.append(error)
 
-    helpers: list[threading.Thread] = []
+    workers: list[threading.Thread] = []
     try:
         for _ in range(min(threads, len(items)) - 1):
-            helper = threading.Thread(target=work)
+            worker = threading.Thread(target=work)
             try:
-                helper.start()
-            except RuntimeError:  # the system gives no more: those there are will do
+                worker.start()
+            except RuntimeError:  # the system gives no more threads
                 break
-            helpers.append(helper)
+            workers.append(worker)
         work()
     finally:  # also after Ctrl-C between two jobs
         todo.clear()
-        for helper in helpers:
-            helper.join()
+        for worker in workers:
+            worker.join()
     if errors:
         raise errors[0]
 
 
-# Ctrl-C raises KeyboardInterrupt between any two operations of the main thread. Where those are a lock's of
-# ``threading`` or ``concurrent.futures``, the lock may stay taken, and all wait for ever. A SimpleQueue takes and
-# leaves its lock within one operation, and so does the start of a thread without ``threading``.
+# Ctrl-C raises KeyboardInterrupt between any two operations of the main thread. Within ``threading`` or
+# ``concurrent.futures`` a lock may then stay taken, a deadlock. A SimpleQueue takes and releases its lock within one
+# operation, and so does the start of a thread by ``_thread``.
 
 
 def in_order(
     function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], threads: int, asking: Token = NOBODY
 ) -> Generator[Any, None, None]:
-    """``function(*job)`` of each job, in the order of the jobs, by several threads if wanted.
+    """``function(*job)`` of each job, in order, on up to ``threads`` threads.
 
-    The functions ask between the pieces of their work. While threads work, the caller's own asks now and then. What a
-    job raises ends all: no other begins, and those that have begun are waited for. What is raised while the caller
-    asks, or by who takes the results, has those that work stop soon, too.
-
-    Where the system gives no more threads, those there are will do; without any, the caller does the jobs.
+    The functions check for a stop between pieces of their work, the caller while it waits. After an exception of a job
+    no other begins, and those that have begun are awaited. An exception in the caller or the consumer of the results
+    stops the running jobs, too. If no thread can be had, the caller does the jobs.
     """
     from _thread import start_new_thread
     from queue import SimpleQueue
@@ -113,30 +110,30 @@ def in_order(
         return
     ends: dict[int, Any] = {}
     numbers = iter(range(len(todo)))
-    news: SimpleQueue[bool] = SimpleQueue()
-    rest: list[int] = []  # that nobody will do
+    results: SimpleQueue[bool] = SimpleQueue()
+    rest: list[int] = []  # numbers of jobs that will not begin
 
     def work() -> None:
         for number in numbers:
             ends[number] = end_of(function, todo[number])
-            news.put(True)
+            results.put(True)
 
-    helpers, failed = 0, False
+    workers, failed = 0, False
     try:
         for _ in range(min(threads, len(todo))):
             try:
                 start_new_thread(work, ())
             except RuntimeError:
                 break
-            helpers += 1
+            workers += 1
         for number, job in enumerate(todo):
-            if not helpers:
+            if not workers:
                 yield function(*job)
                 continue
             while number not in ends:
-                if not heard(news):
+                if not heard(results):
                     asking.note(PIECE)
-                asking.ask(0)  # also after what others have told of
+                asking.ask(0)  # also if another thread has stopped the work
             (result, error), ends[number] = ends[number], None
             if error is not None:
                 failed = True
@@ -150,14 +147,14 @@ def in_order(
     finally:
         rest.extend(numbers)
         while len(ends) + len(rest) < len(todo):
-            heard(news)
+            heard(results)
 
 
 def awaited(function: Callable[..., Any], *arguments: Any, flops: int, asking: Token) -> Any:
-    """``function(*arguments)``, of so many flops, which changes nothing that the caller has.
+    """``function(*arguments)``, which must not change objects of the caller, and takes ``flops``.
 
-    A call that takes longer than a question may wait is a thread's of its own, and the caller's asks meanwhile. What is
-    raised there leaves that thread behind: nobody waits for its end, not even this process's.
+    A long call runs in a thread, while the caller checks for a stop. After an exception there, the thread is abandoned;
+    it does not delay the exit of the process.
     """
     asking.ask(flops // FLOPS)
     if flops <= WHOLE or not HAS_THREADS:
@@ -165,17 +162,17 @@ def awaited(function: Callable[..., Any], *arguments: Any, flops: int, asking: T
     from _thread import stack_size, start_new_thread
     from queue import SimpleQueue
 
-    news: SimpleQueue[Any] = SimpleQueue()
+    results: SimpleQueue[Any] = SimpleQueue()
     before = stack_size()
     try:
-        if 0 < before < LEAST_STACK:
-            stack_size(LEAST_STACK)
-        start_new_thread(run_behind, (function, arguments, news))
+        if 0 < before < MIN_STACK:
+            stack_size(MIN_STACK)
+        start_new_thread(run_behind, (function, arguments, results))
     except RuntimeError:
         return function(*arguments)
     finally:
         stack_size(before)
-    while (end := heard(news)) is None:
+    while (end := heard(results)) is None:
         asking.note(PIECE)
         asking.ask(0)
     result, error = end
@@ -184,11 +181,11 @@ def awaited(function: Callable[..., Any], *arguments: Any, flops: int, asking: T
     return result
 
 
-def heard(news: Any) -> Any:
-    """What comes from a SimpleQueue; None if that takes long."""
+def heard(results: Any) -> Any:
+    """The next item of a SimpleQueue; None after INTERVAL."""
     from queue import Empty
 
     try:
-        return news.get(timeout=PATIENCE)
+        return results.get(timeout=INTERVAL)
     except Empty:
         return None
