@@ -1,4 +1,4 @@
-"""What a low-rank factor of a kernel matrix is, and which one is wanted."""
+"""Low-rank factors of a kernel matrix, and their settings."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ METHODS = ("cholesky", "rpcholesky", "nystrom", "eigen")
 
 @record(frozen=True)
 class FactorPolicy:
-    """What is worked on at once, and where all of K is decomposed; tests make it small.
+    """Sizes of blocks; tests make them small.
 
     Attributes
     ----------
-    row_block : int        rows of a row block: sums depend on it, hence it is the same for any number of threads
-    pivots : int           pivots whose kernel values with a row block are formed at once
-    tall, small : int      rows and columns of a tile of kernel values, which with the vectors stays in a cache of 8 MB;
+    row_block : int        rows of a row block; sums depend on it, so it is the same for any number of threads
+    pivots : int           pivots whose kernel values with a row block are computed at once
+    tall, small : int      rows and columns of a tile of kernel values, which with the vectors fits 8 MB of cache;
         ``tall`` is a multiple of ``small``
-    dense : int            up to so many rows eigen decomposes all of K
+    dense : int            rows up to which eigen decomposes all of K
     """
 
     row_block: int = 8192
@@ -35,15 +35,15 @@ USUAL = FactorPolicy()
 
 
 class Approximation(NamedTuple):
-    """What low-rank factor is wanted; with rank and rank_error both, whichever is met first. One of them is not 0.
+    """Settings of a low-rank factor; with both rank and rank_error, whichever is met first. One is not 0.
 
     Attributes
     ----------
     low_rank : str         'cholesky', 'rpcholesky', 'nystrom' or 'eigen'
-    rank : int             columns of the factor at most; 0: rank_error decides
-    rank_error : float     stop where trace(K - F F') <= rank_error * trace(K); 0: the rank decides. Nystroem doubles
-        its landmarks until then, the other methods end with the first column that will do
-    random_state : int     of random pivots
+    rank : int             largest number of columns; 0: by rank_error
+    rank_error : float     stop at trace(K - F F') <= rank_error * trace(K); 0: by rank. Nystroem doubles its landmarks
+        until then, the other methods end with the first sufficient column
+    random_state : int     seed of random pivots
     policy : FactorPolicy
     """
 
@@ -61,9 +61,8 @@ class LowRank:
     Attributes
     ----------
     factor : ndarray of float64, shape (m, r)       F, C order
-    pivots : ndarray of int32, shape (p,)           rows of the problem, from 0, whose kernel values give the features
-    transform : ndarray of float64, shape (p, r)    features of any row x: k(x, pivots) @ transform; None if
-        it was not asked for
+    pivots : ndarray of int32, shape (p,)           rows of the problem, from 0
+    transform : ndarray of float64, shape (p, r)    features of any row x: k(x, pivots) @ transform; or None
     trace : float                                   of K
     trace_error : float                             trace of K - F F', >= 0
     method : str

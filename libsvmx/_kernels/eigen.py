@@ -1,26 +1,21 @@
-"""The largest eigenpairs of a kernel matrix that is known by its products with vectors.
+"""The largest eigenpairs of a kernel matrix given by products with vectors.
 
-A product costs m^2 kernel values, whatever the number of vectors; few products of many vectors are wanted. So it is a
-block method, Davidson's, from a start that is nearly right: the eigenvectors U of F F' = U S U', F a factor of K by
-randomly pivoted Cholesky of some times the rank wanted, which costs next to nothing. In each round, with an orthonormal
-basis Q:
+A product costs m^2 kernel values for any number of vectors, so few products of many vectors are best: a block method,
+Davidson's. It starts from the eigenvectors U of F F' = U S U', F a factor of K by randomly pivoted Cholesky of a
+multiple of the wanted rank, which is cheap. In each round, with an orthonormal basis Q:
 
     Q' K Q = Y diag(w) Y'        Rayleigh-Ritz: the best eigenpairs (w, Q Y) within the basis
-    R = K Q Y - Q Y diag(w)      residuals; done if they are small
-    Q <- [Q, (w - F F')^-1 R]    for the pairs that are not, as if K were F F'
+    R = K Q Y - Q Y diag(w)      residuals; end if they are small
+    Q <- [Q, (w - F F')^-1 R]    for the other pairs, with F F' in place of K
 
-(w - U S U')^-1 R = U (w - S)^-1 U' R + (R - U U' R) / w. What the round loses is only what F does not see of K, so the
-residuals fall by about |K - F F'| / w or better each time, where Lanczos needs steps by the hundred.
+(w - U S U')^-1 R = U (w - S)^-1 U' R + (R - U U' R) / w, so residuals fall by about |K - F F'| / w or better in each
+round, while Lanczos needs hundreds of steps. Some random vectors are added to the start, and multiplied by K again in
+each round as in subspace iteration, since anything orthogonal to the basis would never be found.
 
-Whatever is orthogonal to the start would never be found; so some vectors drawn at random go along, and those are
-multiplied by K again in each round, as in subspace iteration.
-
-Where K is indefinite there is no F, and scipy.sparse.linalg.eigsh (Lanczos with restarts) does it.
-
-It does not do all, for two reasons. A step is a product with one vector, so it takes 40 to 130 products, of ranks 10
-and 64, where these rounds take 4 or 5: where the kernel values do not fit the memory for them, each product computes
-all of K again. And from one vector it does not find an eigenvalue as often as there is one. Seconds of one processor,
-gamma 1 / features, 100 MB, medians of three in turn (a9a, rank 10 and 64; else rank 10, 50 and 100):
+An indefinite K has no F; then scipy.sparse.linalg.eigsh (restarted Lanczos) is used. It is not used for every kernel,
+for two reasons: it takes 40 to 130 products with one vector at ranks 10 and 64, against 4 or 5 rounds here, and each
+product computes K again if the kernel values do not fit memory; and from one vector it misses multiple eigenvalues.
+CPU seconds, one thread, gamma 1 / features, 100 MB, medians of three (a9a: rank 10, 64; else 10, 50, 100):
 
                                        here                 eigsh
     a9a, 12,000 rows, K 1,152 MB       1.5  3.2             5.9  19.0
@@ -29,9 +24,9 @@ gamma 1 / features, 100 MB, medians of three in turn (a9a, rank 10 and 64; else 
     a1a, 1,605                         0.07  0.15  0.62     0.10  0.21  0.45
     splice.t, 2,175                    0.24  0.40  1.58     0.24  0.50  0.94
 
-With gamma 0.5 and rank 100, eigsh left 91.5 % of the trace of splice.t, where 90.4 % are the least. Where the start has
-about as many columns as K, it is faster, up to 2.8 times (a1a, gamma 0.5, rank 100). scipy's lobpcg, a block method,
-from the same start, measured once: a9a 3.6 and 5.5 s, letter.scale 0.29, 0.69 and 1.56 s.
+With gamma 0.5 and rank 100, eigsh left 91.5 % of the trace of splice.t; 90.4 % is the minimum. If the start has about
+as many columns as K, eigsh is faster, up to 2.8 times (a1a, gamma 0.5, rank 100). scipy's block method lobpcg from the
+same start, measured once: a9a 3.6 and 5.5 s, letter.scale 0.29, 0.69 and 1.56 s.
 
 Davidson 1975; Morgan & Scott 1986 for a preconditioner other than the diagonal.
 """
@@ -59,33 +54,33 @@ if TYPE_CHECKING:
 
     Eigenpairs = tuple[FloatArray, FloatArray, FloatArray]
 
-# |K v - w v| of an eigenpair, relative to its eigenvalue and, for the roundings of the product, to the largest.
+# Tolerance of |K v - w v|, relative to the eigenvalue and, for rounding of the product, to the largest one.
 RESIDUAL = 1e-5
 RESIDUAL_OF_LARGEST = 1e-12
-# Vectors beside those wanted: a share, and at least so many. They widen the gap to what is left out.
-EXTRA, LEAST_EXTRA = 0.1, 4
-# Vectors at random, and rounds that they are given.
-EXPLORERS, LEAST_ROUNDS = 4, 3
-MOST_ROUNDS = 50
-# w - S at least, relative to w.
-LEAST_GAP = 1e-3
-# Flops of vectors that are made orthonormal at once, and least number of these.
-MOST_TOGETHER, LEAST_TOGETHER = 8 * PIECE, 16
-# Basis, in blocks of the start, before it is replaced by the best vectors within it.
-WIDEST = 5
-# What is left of a new vector of norm 1 beside the basis, if less, is rounding.
+# Additional vectors, a share and a minimum: they widen the gap to the rest of the spectrum.
+EXTRA, MIN_EXTRA = 0.1, 4
+# Random vectors, and the least number of rounds for them.
+RANDOM_VECTORS, MIN_ROUNDS = 4, 3
+MAX_ROUNDS = 50
+# Least w - S, relative to w.
+MIN_GAP = 1e-3
+# Flops of vectors that are orthonormalized at once, and their least number.
+MAX_BLOCK_FLOPS, MIN_BLOCK = 8 * PIECE, 16
+# Restart with the best vectors once the basis has this many times the columns of the start.
+MAX_WIDTH = 5
+# Norm below which the part of a unit vector orthogonal to the basis is rounding.
 DEPENDENT = 1e-10
-# From a rank of this part of the rows on, all of K is decomposed.
+# From rank n / DENSE_SHARE on, all of K is decomposed.
 DENSE_SHARE = 4
-# A row, looked at by Python, takes as long as so many elements.
+# Work of a row in Python, in elements.
 ROW_OF_PYTHON = 1000
 
 
 class KernelOperator:
-    """Products of D K D with vectors, kernel values kept while there is room.
+    """Products of D K D with vectors; kernel values are kept while there is room.
 
-    K is the kernel matrix of distinct rows, D diagonal with the square root of how often each occurs. If y is an
-    eigenvector, then D^-1 y, with as many copies of each element, is one of the kernel matrix of all rows, of the same
+    K is the kernel matrix of distinct rows, D the diagonal matrix of the square roots of their multiplicities. If y is
+    an eigenvector, then D^-1 y, with its elements repeated, is one of the kernel matrix of all rows, with the same
     eigenvalue and norm.
 
     Parameters
@@ -94,7 +89,7 @@ class KernelOperator:
     rows : ndarray of int32, shape (n,)        distinct rows of ``matrix``
     weights : ndarray of float64, shape (n,)   D
     spec : KernelSpec
-    budget_bytes : float          for kernel values, of which half are enough, K being symmetric
+    budget_bytes : float          for kernel values (half of K, by symmetry)
     threads : int
     asking : Token
     policy : FactorPolicy
@@ -119,7 +114,7 @@ class KernelOperator:
 
     def product(self, vectors: FloatArray) -> FloatArray:
         """D K D V, shape (n, q), of V = ``vectors``, (n, q)."""
-        # by rows, which BLAS multiplies 1.2 times as fast
+        # by rows: BLAS is 1.2 times as fast
         rows = np.empty(vectors.shape[::-1])
         for begin, end in pieces(0, self.n, FLOPS * len(rows)):
             rows[:, begin:end] = (self.weights[begin:end, None] * vectors[begin:end]).T
@@ -136,7 +131,7 @@ class KernelOperator:
         return out.T
 
     def part(self, rows: FloatArray, a: int, b: int) -> tuple[int, int, FloatArray, FloatArray | None]:
-        """What tile (a, b) adds to a product; its transpose as well, where it is off the diagonal."""
+        """Contribution of tile (a, b) to a product, and of its transpose if off the diagonal."""
         tile = self.tile(a, b)
         (m, width), (at_a, at_b) = tile.shape, self.corner(a, b)
         upper = product(rows[:, at_b : at_b + width], tile.T, self.asking)
@@ -151,7 +146,7 @@ class KernelOperator:
                 yield a, b
 
     def corner(self, a: int, b: int) -> tuple[int, int]:
-        """The first row and the first column of a tile."""
+        """First row and first column of a tile."""
         return self.policy.tall * a, self.policy.small * b
 
     def diagonal(self, a: int, b: int) -> bool:
@@ -182,12 +177,12 @@ class KernelOperator:
 
 
 def distinct(matrix: CsrMatrix, rows: IntArray, asking: Token = NOBODY) -> tuple[IntArray, IntArray]:
-    """Rows that are not alike.
+    """Distinct rows.
 
     Returns
     -------
-    first : ndarray of int32, shape (n,)      positions in ``rows``, ascending, of the first of each kind
-    kind : ndarray of int32, shape (m,)       position in ``first`` of the row like each of ``rows``
+    first : ndarray of int32, shape (n,)      positions in ``rows``, ascending, of the first of equal rows
+    kind : ndarray of int32, shape (m,)       for each of ``rows``, index in ``first`` of the equal row
     """
     ptr, indices, values = (memoryview(array) for array in (matrix.indptr, matrix.indices, matrix.values))
     seen: dict[bytes, int] = {}
@@ -205,15 +200,15 @@ def distinct(matrix: CsrMatrix, rows: IntArray, asking: Token = NOBODY) -> tuple
 def davidson(operator: KernelOperator, k: int, near: FloatArray, S: FloatArray, seed: int) -> Eigenpairs:
     """The k largest eigenpairs of a positive semidefinite K.
 
-    Residuals are up to RESIDUAL, unless MOST_ROUNDS come first. Beside kernel values it needs two arrays of
-    (WIDEST + 1) (1 + EXTRA) k columns.
+    Ends at RESIDUAL, or after MAX_ROUNDS. Beside kernel values it needs two arrays of (MAX_WIDTH + 1) (1 + EXTRA) k
+    columns.
 
     Parameters
     ----------
     operator : KernelOperator
     k : int
     near, S : ndarray, shape (n, r) and (r,)      U and S, F F' = U S U', K ~ F F', r >= k: see ``principal``
-    seed : int                            of the vectors at random
+    seed : int                            of the random vectors
 
     Returns
     -------
@@ -221,39 +216,39 @@ def davidson(operator: KernelOperator, k: int, near: FloatArray, S: FloatArray, 
     vectors : ndarray of float64, shape (n, k)    orthonormal columns V
     images : ndarray of float64, shape (n, k)     K V
     """
-    size = min(len(S), k + max(LEAST_EXTRA, int(EXTRA * k)))
-    start, explorers = near[:, :size], np.random.default_rng(seed).standard_normal((operator.n, EXPLORERS))
+    size = min(len(S), k + max(MIN_EXTRA, int(EXTRA * k)))
+    start, random_vectors = near[:, :size], np.random.default_rng(seed).standard_normal((operator.n, RANDOM_VECTORS))
     Q = KQ = np.empty((operator.n, 0))
     asking = operator.asking
-    fresh = _beside(Q, start, asking)
-    for turn in range(MOST_ROUNDS):
-        fresh = np.hstack([fresh, _beside(beside(Q, fresh, asking), explorers, asking)])
+    fresh = _extend(Q, start, asking)
+    for turn in range(MAX_ROUNDS):
+        fresh = np.hstack([fresh, _extend(beside(Q, fresh, asking), random_vectors, asking)])
         if not fresh.shape[1]:
-            break  # the basis has all there is
+            break  # the basis spans the whole space
         image = operator.product(fresh)
         Q, KQ = beside(Q, fresh, asking), beside(KQ, image, asking)
-        explorers = image[:, image.shape[1] - EXPLORERS :]
+        random_vectors = image[:, image.shape[1] - RANDOM_VECTORS :]
         values, Y = _descending(product(Q.T, KQ, asking), asking)
         w, X = values[:k], product(Q, Y[:, :k], asking)
         residuals = product(KQ, Y[:, :k], asking) - X * w
         norms: FloatArray = np.sqrt(np.einsum("ij,ij->j", residuals, residuals))
         open_ = np.flatnonzero(norms > RESIDUAL * np.abs(w) + RESIDUAL_OF_LARGEST * w[0])
-        if not len(open_) and turn + 1 >= LEAST_ROUNDS:
+        if not len(open_) and turn + 1 >= MIN_ROUNDS:
             break
-        if Q.shape[1] > WIDEST * size:
+        if Q.shape[1] > MAX_WIDTH * size:
             Q, KQ = product(Q, Y[:, :size], asking), product(KQ, Y[:, :size], asking)
             Y = np.eye(size)
         inside = product(near.T, residuals[:, open_], asking)
-        # those of the start are in the basis already; of the others S is below w, but may be near
-        gaps = np.maximum(w[open_] - S[size:, None], LEAST_GAP * w[open_])
+        # the first ``size`` are in the basis already; S of the others is below w, but may be close
+        gaps = np.maximum(w[open_] - S[size:, None], MIN_GAP * w[open_])
         step = (residuals[:, open_] - product(near, inside, asking)) / w[open_]
         step += product(near[:, size:], inside[size:] / gaps, asking)
-        fresh = _beside(Q, step, asking)
+        fresh = _extend(Q, step, asking)
     return w, X, product(KQ, Y[:, :k], asking)
 
 
 def principal(factor: FloatArray, asking: Token = NOBODY) -> tuple[FloatArray, FloatArray]:
-    """Eigenvectors, (n, r'), and eigenvalues, descending, of F F'; rounding errors left out."""
+    """Eigenvectors, (n, r'), and eigenvalues, descending, of F F', without those that are rounding."""
     if not factor.shape[1]:
         return factor, np.empty(0)
     values, vectors = _descending(product(factor.T, factor, asking), asking)
@@ -264,20 +259,20 @@ def principal(factor: FloatArray, asking: Token = NOBODY) -> tuple[FloatArray, F
 
 
 def _descending(matrix: FloatArray, asking: Token) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues and eigenvectors of a matrix that is symmetric up to rounding."""
+    """Eigenvalues, descending, and eigenvectors of a matrix that is symmetric up to rounding."""
     values, vectors = eigenpairs(matrix, asking)
     return values[::-1], vectors[:, ::-1]
 
 
-def _beside(basis: FloatArray, vectors: FloatArray, asking: Token = NOBODY) -> FloatArray:
-    """Orthonormal vectors that span with the basis what ``vectors`` and the basis span."""
+def _extend(basis: FloatArray, vectors: FloatArray, asking: Token = NOBODY) -> FloatArray:
+    """Orthonormal vectors that extend the basis to the span of basis and ``vectors``."""
     norms = np.sqrt(np.einsum("ij,ij->j", vectors, vectors))
     new = vectors[:, norms > 0] / norms[norms > 0]
     n, width = new.shape
-    if 4 * n * width**2 <= MOST_TOGETHER:
+    if 4 * n * width**2 <= MAX_BLOCK_FLOPS:
         return _orthonormal((basis,), new, asking)
     found = np.empty((n, 0))
-    size = max(LEAST_TOGETHER, int(np.sqrt(MOST_TOGETHER / (4 * n))))
+    size = max(MIN_BLOCK, int(np.sqrt(MAX_BLOCK_FLOPS / (4 * n))))
     for begin in range(0, width, size):
         fresh = _orthonormal((basis, found), new[:, begin : begin + size], asking)
         found = beside(found, fresh, asking)
@@ -285,10 +280,10 @@ def _beside(basis: FloatArray, vectors: FloatArray, asking: Token = NOBODY) -> F
 
 
 def _orthonormal(bases: Sequence[FloatArray], new: FloatArray, asking: Token) -> FloatArray:
-    """``_beside`` several bases that are orthonormal together, of vectors of norm 1."""
+    """``_extend`` by unit vectors, for several bases that are jointly orthonormal."""
     from scipy.linalg import qr
 
-    for _ in range(2):  # the second time for the rounding errors of the first
+    for _ in range(2):  # reorthogonalization
         for basis in bases:
             new = new - product(basis, product(basis.T, new, asking), asking)
         new, R, _ = qr(new, mode="economic", pivoting=True)
@@ -299,7 +294,7 @@ def _orthonormal(bases: Sequence[FloatArray], new: FloatArray, asking: Token) ->
 
 
 def lanczos(operator: KernelOperator, k: int, seed: int) -> Eigenpairs:
-    """The k < n largest eigenpairs of any symmetric K, as ``davidson`` gives them, by scipy's eigsh."""
+    """``davidson`` for any symmetric K, k < n, by scipy's eigsh."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     shape = (operator.n, operator.n)
@@ -314,7 +309,7 @@ def lanczos(operator: KernelOperator, k: int, seed: int) -> Eigenpairs:
 
 
 def whole(operator: KernelOperator, k: int) -> Eigenpairs:
-    """As ``lanczos``, k <= n, by all of K in memory."""
+    """``lanczos`` for k <= n, with all of K in memory."""
     K = operator.dense()
     values, vectors = eigenpairs(K, operator.asking, k)
     vectors = np.ascontiguousarray(vectors[:, ::-1])

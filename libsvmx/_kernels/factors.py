@@ -1,4 +1,4 @@
-"""Low-rank factors of the kernel matrix of rows that are in one process: see libsvmx._kernels.lowrank."""
+"""Low-rank factors of the kernel matrix of rows in one process: see libsvmx._kernels.lowrank."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ T = TypeVar("T")
 
 INDEFINITE_CAUSE = "the kernel matrix is not positive semidefinite: choose another kernel or method 'eigen'"
 
-# Candidates of a step of greedy and random Cholesky: kernel values among them are c^2 and their rows fit any cache.
+# Candidates of a step of greedy and random Cholesky: c^2 kernel values, and rows that fit any cache.
 CANDIDATES = 64
-# Residuals, relative to the largest diagonal, that are rounding errors of double kernel values.
+# Residuals, relative to the largest diagonal, that are rounding of double kernel values.
 ROUNDING = 1e-13
-# Residuals below minus so much of the largest diagonal are not rounding errors even of given values with 6 digits.
+# Negative residuals, relative to the largest diagonal, beyond rounding even of given values with 6 digits.
 INDEFINITE = 1e-6
-# Eigenvalues of K[P, P], relative to the largest, whose vectors Nystroem leaves out: theirs would be noise.
+# Eigenvalues of K[P, P], relative to the largest, that Nystroem drops as noise.
 CUTOFF = 1e-12
-# First number of landmarks, and first rank of eigen, where a tolerance decides.
+# Initial number of landmarks, and rank of eigen, with a tolerance.
 FIRST = 16
-# Eigen starts from a factor that has so many times the rank, or is so many times as near.
+# Eigen starts from a factor of this many times the rank, or 1 / of the error.
 NEARER = 8
 
 
@@ -46,7 +46,7 @@ class IndefiniteError(DataError):
 
 
 class BlockedRows:
-    """The rows in row blocks of ``size``, threads that work on them and whom these ask, and the diagonal of K."""
+    """The rows in row blocks of ``size``, threads for them, and the diagonal of K."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class BlockedRows:
         self.row_blocks = split(matrix, rows, size)
         self.slices = [slice(begin, min(begin + size, self.n)) for begin in range(0, self.n, size)]
         self.diagonal = np.empty(self.n)
-        if spec.kind == KernelType.ADDITIVE_CHI2:  # which is positive semidefinite for coefficients of sum 0 alone
+        if spec.kind == KernelType.ADDITIVE_CHI2:  # conditionally positive semidefinite only
             raise DataError(f"kernel {KernelType.ADDITIVE_CHI2.keyword} has no factor: choose chi2 or intersection")
         if spec.kind == KernelType.PRECOMPUTED:
             check_given(matrix, rows, matrix, rows)
@@ -77,22 +77,22 @@ class BlockedRows:
         self.largest = float(np.abs(self.diagonal).max(initial=0.0))
 
     def take(self, places: Iterable[int]) -> CsrMatrix:
-        """Rows by their place in the problem."""
+        """Rows by place in the problem."""
         return self.matrix.take(self.rows[np.asarray(places, dtype=np.intp)])
 
     def target(self, settings: Approximation) -> float:
-        """The trace error to be reached, minus infinity if the rank alone decides."""
+        """The trace error to be reached; minus infinity without one."""
         if settings.rank_error and self.trace < 0:
             raise DataError("an error is a share of the trace of the kernel matrix, which is negative: give a rank")
         return settings.rank_error * self.trace if settings.rank_error else -np.inf
 
     def map(self, function: Callable[..., T], *arguments: Iterable[object]) -> list[T]:
-        """``function`` of each row block, and of the arguments for it, in the order of the row blocks."""
+        """``function`` of each row block and its arguments, in order."""
         jobs = zip(self.row_blocks, *arguments, strict=True)
         return list(in_order(function, jobs, self.threads, self.asking))
 
     def check_residual(self, residual: FloatArray) -> None:
-        """Raise DataError if one is below zero by more than rounding errors, or no number."""
+        """Raise DataError for a residual that is negative beyond rounding, or not finite."""
         worst = int(np.argmin(residual)) if self.n else 0
         if self.n and not np.isfinite(residual).all():
             worst = int(np.flatnonzero(~np.isfinite(residual))[0])
@@ -123,8 +123,8 @@ class BlockedRows:
 def cholesky(problem: BlockedRows, settings: Approximation, partial: bool = True, transform: bool = True) -> LowRank:
     """Greedy or randomly pivoted Cholesky: steps of libsvmx._kernels.pivoting until rank or tolerance is met.
 
-    ``partial``: where it is stopped, the pivots so far make a factor of less rank; where there are none, or without
-    ``partial``, Stopped is raised. ``transform``: whether that of the result is wanted.
+    ``partial``: a stop gives the factor of the pivots so far; without it, or without pivots, Stopped is raised.
+    ``transform``: compute the result's transform.
     """
     elimination = Elimination(problem, settings)
     try:
@@ -157,7 +157,7 @@ class Elimination:
         problem.check_residual(self.residual)
 
     def step(self) -> bool:
-        """Some more pivots; False if there are enough, or no more. What is raised leaves all as it was."""
+        """Add some pivots; False if there are enough, or no more. An exception leaves all unchanged."""
         problem, residual, r = self.problem, self.residual, len(self.pivots)
         floor = max(ROUNDING * problem.largest, -float(residual.min(initial=0.0)))
         if not (r < self.limit and residual.sum() > self.target and residual.max() > floor):
@@ -187,7 +187,7 @@ class Elimination:
         return True
 
     def result(self, transform: bool) -> LowRank:
-        """The factor as it is; the end of ``factor``."""
+        """The factor so far; ``factor`` must not be used afterwards."""
         asking = Leeway(self.problem.asking)
         factor = first_columns(self.factor, len(self.pivots), asking)
         found = None
@@ -206,7 +206,7 @@ def _pivots(
     room: int,
     random: np.random.Generator,
 ) -> tuple[list[int], FloatArray]:
-    """Pivots of a step, as rows of the problem, none if only rounding is left, and N of libsvmx._kernels.pivoting."""
+    """Pivots of a step as rows of the problem, none if the rest is rounding, and N of libsvmx._kernels.pivoting."""
     if settings.low_rank == "cholesky":
         candidates, bound = pivoting.largest_rows(residual, CANDIDATES)
     else:
@@ -222,9 +222,9 @@ def _pivots(
 
 
 def nystrom(problem: BlockedRows, settings: Approximation) -> LowRank:
-    """Landmarks at random, without replacement; for a tolerance, twice as many until it is met.
+    """Landmarks drawn uniformly without replacement; for a tolerance, doubled until it is met.
 
-    Where it is stopped, the factor of half as many, if there is one; else Stopped is raised.
+    A stop gives the factor of half as many, if any; else Stopped is raised.
     """
     limit = min(settings.rank or problem.n, problem.n)
     target = problem.target(settings)
@@ -246,7 +246,7 @@ def nystrom(problem: BlockedRows, settings: Approximation) -> LowRank:
 
 
 def _landmarks(problem: BlockedRows, landmarks: IntArray, known: FloatArray) -> FloatArray:
-    """Kernel values of all rows with ``landmarks``, places in the problem, of which the first are ``known``."""
+    """Kernel values of all rows with ``landmarks``, places in the problem; the first columns are ``known``."""
     n_known = known.shape[1]
     columns, fresh = np.empty((problem.n, len(landmarks))), problem.take(landmarks[n_known:])
 
@@ -271,7 +271,7 @@ def _projected(problem: BlockedRows, settings: Approximation, landmarks: IntArra
 
 
 def nystrom_transform(block: FloatArray, largest: float, asking: Token = NOBODY) -> FloatArray:
-    """T = U W^-1/2 of K[P, P] = U W U', eigenvalues that are rounding errors left out.
+    """T = U W^-1/2 of K[P, P] = U W U', without eigenvalues that are rounding.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def nystrom_transform(block: FloatArray, largest: float, asking: Token = NOBODY)
 
     Raises
     ------
-    DataError           a negative eigenvalue that is no rounding error
+    DataError           a negative eigenvalue beyond rounding
     """
     if not len(block):
         return np.empty((0, 0))
@@ -296,7 +296,7 @@ def nystrom_transform(block: FloatArray, largest: float, asking: Token = NOBODY)
 
 
 def eigenvectors(problem: BlockedRows, settings: Approximation, budget_bytes: float) -> LowRank:
-    """The largest eigenpairs: F = K V W^-1/2, with K V = V W. Raises Stopped: what is not finished is of no use."""
+    """F = K V W^-1/2 of the largest eigenpairs, K V = V W. Raises Stopped."""
     n, target = problem.n, problem.target(settings)
     problem.check_whole_symmetry()
     first, kind = eigen.distinct(problem.matrix, problem.rows, problem.asking)
@@ -325,7 +325,7 @@ def eigenvectors(problem: BlockedRows, settings: Approximation, budget_bytes: fl
 def _eigenpairs(
     problem: BlockedRows, settings: Approximation, operator: eigen.KernelOperator, first: IntArray
 ) -> eigen.Eigenpairs:
-    """As many of the largest eigenpairs of the operator as rank or tolerance want, or more.
+    """At least as many of the largest eigenpairs of the operator as rank or tolerance require.
 
     ``first``: (n,) places in the problem of the operator's rows.
     """
@@ -343,7 +343,7 @@ def _eigenpairs(
         pass
     else:
         U, S = eigen.principal(operator.weights[:, None] * factor, problem.asking)
-        # eigenvalues of K are no less than those of F F', so no more are needed to come as near
+        # eigenvalues of K are at least those of F F', so no more are needed for the same error
         if not len(S):
             return np.empty(0), factor, factor
         k = min(limit, len(S), 1 + int(np.searchsorted(np.cumsum(S), problem.trace - target)))
@@ -358,8 +358,7 @@ def _eigenpairs(
 
 
 def _with_room(factor: FloatArray, used: int, columns: int, asking: Token) -> FloatArray:
-    """The factor, of which so many columns are used, with room for ``columns``; twice the room there was if it had to
-    grow."""
+    """The factor, with ``used`` columns, with room for ``columns``; its room is doubled if it has to grow."""
     if columns <= factor.shape[1]:
         return factor
     grown = np.empty((len(factor), min(max(columns, 2 * factor.shape[1]), len(factor))))

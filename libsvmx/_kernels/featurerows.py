@@ -1,4 +1,4 @@
-"""Rows of explicit features: dense or sparse ones, of the data itself, of a map, or of a low-rank factor."""
+"""Rows of explicit features, dense or sparse: of the data, of a feature map, or of a low-rank factor."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     Members = NDArray[np.int64]
 
-# Their products with each other are a piece of work, if they take no more flops than so many pieces elsewhere.
+# Their Gram matrix is one piece of work up to the flops of this many pieces.
 MOST_PIECES = 8
 # Dense rows mapped at a time, as elements: 2 MB.
 COPIED = 1 << 18
-# Dense rows that are scaled, or used twice, at a time; they stay in a second-level cache.
+# Dense rows that are scaled, or read twice, at a time; they fit a second-level cache.
 AT_A_TIME = 128
 
 
@@ -124,7 +124,7 @@ class DenseRows:
                 scaled = self.X[members[begin:end]]
                 scaled *= roots[begin:end, None]
             if AT_A_TIME * self.n**2 <= MOST_PIECES * PIECE:
-                # added in place, one triangle alone: NumPy's product fills in the other one, too, for 10 % to 30 % more
+                # in place, one triangle; NumPy's product fills both, and takes 10 % to 30 % longer
                 outer = blas.dsyrk(1.0, scaled.T, 1.0, outer, overwrite_c=1)
                 asking.ask(len(scaled) * self.n**2 // FLOPS)
             else:
@@ -150,7 +150,7 @@ class DenseRows:
 
 
 class TwiceRows:
-    """TwiceRows(rows): each row twice, the second time after the first; none is copied, and none worked on twice."""
+    """TwiceRows(rows): each row twice, consecutively, without copies or double work."""
 
     __slots__ = ("m", "n", "nnz", "rows")
     unit = 2
@@ -191,18 +191,18 @@ class TwiceRows:
 
 
 def times(rows: FeatureRows, w: FloatArray, asking: Token) -> FloatArray:
-    """X w, shape (m,), of rows that may be many."""
+    """X w, shape (m,), in parts."""
     return np.concatenate([part.times(w) for part, _ in _parts(rows, asking)])
 
 
 def transposed(rows: FeatureRows, vector: FloatArray, asking: Token) -> FloatArray:
-    """X'v, shape (n,), of rows that may be many."""
+    """X'v, shape (n,), in parts."""
     total: FloatArray = np.sum([part.transposed(vector[None, own])[0] for part, own in _parts(rows, asking)], axis=0)
     return total
 
 
 def _parts(rows: FeatureRows, asking: Token) -> Iterator[tuple[FeatureRows, slice]]:
-    """The rows some at a time, and where these are among all."""
+    """Parts of the rows, with their slices."""
     size = rows.m if rows.nnz <= MOST_MOVED else max(1, MOST_MOVED * rows.m // rows.nnz)
     size += -size % rows.unit
     for begin in range(0, rows.m, max(size, 1)):
@@ -213,7 +213,7 @@ def _parts(rows: FeatureRows, asking: Token) -> Iterator[tuple[FeatureRows, slic
 
 
 def feature_rows(matrix: CsrMatrix, rows: Buffer, asking: Token = NOBODY) -> FeatureRows:
-    """The rows with their own features, those that occur nowhere in ``matrix`` left out: what a linear kernel sees.
+    """The rows over the features that occur in ``matrix``: those of a linear kernel.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def feature_rows(matrix: CsrMatrix, rows: Buffer, asking: Token = NOBODY) -> Fea
 
 
 def as_suits(sparse: SparseRows, asking: Token = NOBODY) -> FeatureRows:
-    """The rows, sparse or dense."""
+    """The rows, dense if that pays."""
     if sparse.nnz < DENSE_SHARE * sparse.m * sparse.n:
         return sparse
     dense = np.empty((sparse.m, sparse.n))
@@ -272,9 +272,8 @@ def second_order_rows(rows: FeatureRows, gamma: float, coef0: float, asking: Tok
 def _renumbered(
     parts: list[tuple[NDArray[np.int64], NDArray[np.int32], FloatArray]], width: int, asking: Token
 ) -> SparseRows:
-    """The rows of parts (entries of each row, columns, values), with the columns that occur.
-
-    Combinations of features that never come together would only make the normal matrix larger.
+    """The rows of parts (entries of each row, columns, values), without empty columns, which would only enlarge the
+    normal matrix.
     """
     occurs = np.zeros(width, dtype=bool)
     for _, columns, _ in parts:

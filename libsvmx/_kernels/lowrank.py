@@ -1,24 +1,21 @@
-"""Low-rank factors of a kernel matrix, K ~ F F', and the features that go with them for rows not in it.
+"""Low-rank factors of a kernel matrix, K ~ F F', and the corresponding features of other rows.
 
     method        pivots P                  features of a row x, k(x, P) T        paper
     cholesky      largest residual          T = L^-T, K[P, P] = L L'              Fine & Scheinberg 2001
     rpcholesky    at random, by residual    the same                              Chen, Epperly, Tropp & Webber 2022
-    nystrom       at random, all alike      T = U W^-1/2, K[P, P] = U W U'        Williams & Seeger 2001
+    nystrom       uniformly at random       T = U W^-1/2, K[P, P] = U W U'        Williams & Seeger 2001
     eigen         all rows                  T = V W^-1/2, K V = V W               best of its rank
 
-All give F = K[:, P] T. The error is measured by the trace of K - F F', which for the first three, and where K is
-positive semidefinite for the last, bounds every norm of it. A linear SVM on the rows of F
-is the SVM of the kernel F F'.
+All give F = K[:, P] T. The error is the trace of K - F F', which bounds every norm of it (for eigen, if K is positive
+semidefinite). A linear SVM on the rows of F is the SVM with the kernel F F'.
 
-The work on rows is done row block by row block, by the functions of libsvmx._kernels.block_kernel and pivoting, which
-need not be in one process; what is here holds the row blocks together. The factor does not depend on the number of
-threads.
+Rows are processed in row blocks by functions of libsvmx._kernels.block_kernel and pivoting, which may run in other
+processes. The factor does not depend on the number of threads.
 
-An indefinite kernel matrix (sigmoid, or given) has no such factor. The Cholesky methods find out by a residual diagonal
-below zero, Nystroem by a negative eigenvalue of K[P, P]: DataError. Negative values up to INDEFINITE of the largest
-diagonal are taken for rounding of given values, and end the factorization where the residual has come down to
-them. Of an indefinite matrix whose pivots show no sign of it they know nothing. Eigen leaves negative eigenvalues out;
-its error, by the trace, is then no bound.
+An indefinite kernel matrix (sigmoid, or given) has no such factor. The Cholesky methods detect a negative diagonal of
+the residual, Nystroem a negative eigenvalue of K[P, P]: DataError. Negative values up to INDEFINITE of the largest
+diagonal count as rounding of given values, and end the factorization once the residual is as small. An indefinite
+matrix may go undetected by its pivots. Eigen drops negative eigenvalues; its error is then no bound.
 """
 
 from __future__ import annotations
@@ -74,26 +71,26 @@ def factorize(
     rows : buffer of int32, shape (m,)     rows of ``matrix`` that make up the problem
     kind, degree, gamma, coef0             as in libsvmx._kernels.kernel_matrix.Kernel
     settings : Approximation
-    budget_bytes : float                   for kernel values that eigen keeps, beside the factor itself
-    threads : int                          changes no bit of the result
-    asking : Token                        is asked whether to stop
-    transform : bool                       whether that of a Cholesky factor is wanted
+    budget_bytes : float                   for kernel values kept by eigen, beside the factor
+    threads : int                          does not change the result
+    asking : Token                         asked whether to stop
+    transform : bool                       compute that of a Cholesky factor
 
     Returns
     -------
-    LowRank          of less than the rank asked for, possibly 0, where the rest of K is rounding errors. Where it is
-        stopped, the one of the pivots so far, or of the landmarks of the round before
+    LowRank          of a smaller rank, possibly 0, if the rest of K is rounding. At a stop, that of the pivots so far,
+        or of the landmarks of the last round
 
     Raises
     ------
-    Stopped          there are none yet; an eigen factor that is not finished
-    DataError        K is indefinite (see above), or one of its values overflows; ``row`` is the one of ``matrix``
+    Stopped          before the first pivots or landmarks; always with eigen
+    DataError        K is indefinite (see above), or a value overflows; ``row``: of ``matrix``
     """
     chosen = np.asarray(rows, dtype=np.int32)
     spec = KernelSpec(int(kind), degree, gamma, coef0)
     if spec.kind != KernelType.PRECOMPUTED:
         matrix, _ = compacted(matrix)
-    with one_blas_thread():  # of more threads, sums would depend on how many there are
+    with one_blas_thread():  # sums would depend on the number of threads
         problem = factors.BlockedRows(matrix, chosen, spec, threads, asking, settings.policy.row_block)
         if settings.low_rank == "eigen":
             return factors.eigenvectors(problem, settings, budget_bytes)

@@ -9,12 +9,12 @@ in the rows of P. A step takes candidates, rows with a large diagonal of the res
     d <- d - squares of the new columns      diagonal of the residual
 
 Greedy (Fine & Scheinberg 2001): the next pivot has the largest residual of all rows. Residuals never grow, so a
-candidate whose residual, after the pivots before it, is no less than what the largest of the other rows was at the
-beginning is the one: many pivots come out of a step, and they are those that would be found one at a time.
+candidate whose current residual is at least the initial maximum over the other rows is that pivot: a step finds many
+pivots, the same as one at a time.
 
 Random (Chen, Epperly, Tropp & Webber 2022): row i is the next pivot with probability d_i / sum d. Candidates drawn in
-advance serve for many pivots by rejection: each is accepted with probability (residual now) / (residual when drawn),
-which gives the distribution of one at a time (Epperly, Tropp & Webber 2024).
+advance are accepted with probability (residual now) / (residual when drawn), which gives the same distribution
+(Epperly, Tropp & Webber 2024).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def largest_rows(residual: FloatArray, count: int) -> tuple[Places, float]:
-    """The rows with the ``count`` largest residuals, of equal ones the first.
+    """The rows with the ``count`` largest residuals; ties: the first ones.
 
     Returns
     -------
@@ -100,10 +100,10 @@ def choose_largest(block: FloatArray, bound: float, room: int, floor: float) -> 
     Parameters
     ----------
     block : ndarray, shape (c, c)       S
-    bound : float       stop at residuals below it: the bound of the other rows gives the pivots one at a time would
-        give; a fraction of it more pivots in a step, of nearly the largest residual
-    room : int          most pivots
-    floor : float       residuals up to it are rounding errors
+    bound : float       stop at residuals below it: the bound of the other rows for the pivots of one at a time; less
+        for more pivots per step, of nearly the largest residual
+    room : int          largest number of pivots
+    floor : float       residuals up to it are rounding
 
     Returns
     -------
@@ -113,7 +113,7 @@ def choose_largest(block: FloatArray, bound: float, room: int, floor: float) -> 
     elimination = BlockElimination(block, room)
     while not elimination.full:
         place = int(np.argmax(elimination.residual))
-        # the first is known to be the largest of all, whatever rounding has made of ties
+        # the first is known to be the largest, despite rounding
         if not elimination.residual[place] > floor or (elimination.order and elimination.residual[place] < bound):
             break
         elimination.eliminate(place)
@@ -121,7 +121,7 @@ def choose_largest(block: FloatArray, bound: float, room: int, floor: float) -> 
 
 
 def choose_random(block: FloatArray, chances: FloatArray, room: int, floor: float) -> tuple[Places, FloatArray]:
-    """Pivots among drawn candidates, by rejection, in the order in which these were drawn.
+    """Pivots among drawn candidates, by rejection, in the order of drawing.
 
     ``chances``: (c,) random numbers, 0 <= chance < 1. The rest as in ``choose_largest``.
     """
@@ -141,9 +141,9 @@ class BlockElimination:
 
     Attributes
     ----------
-    residual : ndarray of float64, shape (n,)        diagonal of what is left of the block; 0 of pivots
-    order : list of int                              pivots, as they were chosen
-    columns : ndarray of float64, shape (n, room)    of the factor, one for each pivot
+    residual : ndarray of float64, shape (n,)        diagonal of the residual of the block; 0 for pivots
+    order : list of int                              pivots, in order
+    columns : ndarray of float64, shape (n, room)    of the factor, one per pivot
     """
 
     def __init__(self, block: FloatArray, room: int):
@@ -157,7 +157,7 @@ class BlockElimination:
         return len(self.order) == self.columns.shape[1]
 
     def eliminate(self, place: int) -> FloatArray:
-        """Take a pivot, whose residual is above 0; returns its column of the factor, shape (n,)."""
+        """Eliminate a pivot with residual > 0; returns its column of the factor, shape (n,)."""
         n = len(self.order)
         column = self.block[:, place] - self.columns[:, :n] @ self.columns[place, :n]
         column /= np.sqrt(self.residual[place])

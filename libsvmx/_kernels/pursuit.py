@@ -1,7 +1,7 @@
-"""A sum of kernel functions by fewer of its vectors, and a bound on what that changes.
+"""Approximation of a sum of kernel functions by fewer of its vectors, with an error bound.
 
 A decision function is <w, phi(x)> - rho with w = sum_i beta_i phi(z_i) in the feature space of a kernel, positive
-semidefinite, with K = Phi Phi'. Of the vectors a set S is kept, and w' is the point of span phi(S) nearest to w:
+semidefinite, with K = Phi Phi'. A set S of the vectors is kept, and w' is the point of span phi(S) nearest to w:
 
     beta'_S = K[S, S]^-1 K[S, :] beta.
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 UNIT = 2.0**-53
-# What products below the least double may have lost.
+# Bound on the error of underflow in products.
 TINY = 1e-150
-# A vector whose square, but for what those before it span, is less than so much of the whole one is spanned by them.
+# A vector whose residual square is less than this share of its square is spanned by the others.
 SPANNED = 1e-12
-# Rows of the kernel matrix that a thread computes at a time.
+# Rows of the kernel matrix per job.
 ROW_BLOCK = 256
 
 
@@ -66,7 +66,7 @@ class Pursuit:
     Attributes
     ----------
     beta : ndarray of float64, shape (n,)
-    square : float                            |w - w'|^2, but for rounding
+    square : float                            |w - w'|^2, up to rounding
     """
 
     def __init__(self, K: FloatArray, beta: FloatArray, room: int):
@@ -78,13 +78,13 @@ class Pursuit:
         self.square = float(beta @ self.values)
 
     def gains(self) -> FloatArray:
-        """What |w - w'|^2 would lose by each vector, shape (n,); 0 of those that are spanned."""
+        """Decrease of |w - w'|^2 by each vector, shape (n,); 0 for spanned ones."""
         left, gains = self.elimination.residual, np.zeros(len(self.beta))
         np.divide(self.slopes * self.slopes, left, out=gains, where=left > self.floor)
         return gains
 
     def keep(self, place: int) -> None:
-        """Keep a vector, unless it is spanned by those that are kept."""
+        """Keep a vector, unless it is spanned by the kept ones."""
         left = self.elimination.residual[place]
         if left > self.floor[place]:
             column = self.elimination.eliminate(place)
@@ -93,7 +93,7 @@ class Pursuit:
             self.square -= step * step
 
     def coefficients(self) -> FloatArray:
-        """beta', shape (n,), 0 of vectors that are not kept."""
+        """beta', shape (n,), 0 for vectors that are not kept."""
         order, lower = self.elimination.result()
         found = np.zeros(len(self.beta))
         if len(order):
@@ -102,7 +102,7 @@ class Pursuit:
 
 
 class Rounding:
-    """Rounding(spec, vectors, diagonal, n_features): how far computed numbers may be from those of exact arithmetic.
+    """Rounding(spec, vectors, diagonal, n_features): bounds on rounding errors.
 
     Kernel values are within e sqrt(K(x, x) K(z, z)) of exact ones, u = 2^-53, for m features that x or z has:
 
@@ -134,7 +134,7 @@ class Rounding:
         return 2 * UNIT * (2 * m + 8 if spec.kind == KernelType.COSINE else m + 8)
 
     def distance(self, K: FloatArray, beta: FloatArray, lengths: FloatArray) -> float:
-        """|w| of w = sum_i beta_i phi(z_i), or more: sqrt(beta' K beta) and all that rounding may have taken from it.
+        """Upper bound of |w|, w = sum_i beta_i phi(z_i): sqrt(beta' K beta) plus rounding.
 
         K beta is summed up by blocks of sqrt(n), so its rounding is at most 2 sqrt(n) u relative to the sum of the
         absolute terms, in whatever order BLAS adds. So beta' K beta is off by (that + e) A^2 with

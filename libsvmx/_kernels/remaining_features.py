@@ -1,4 +1,4 @@
-"""Linear and RBF kernel values of rows whose features are left out one after the other, and what each feature counts.
+"""Linear and RBF kernel values while features are eliminated, and the importance of each feature.
 
 With coefficients beta, |w|^2 = beta' K beta. Without feature f, whose values are x, K is K - x x' of a linear kernel,
 and K_ij exp(gamma (x_i - x_j)^2) of an RBF kernel. With a few nodes v_k and functions L_k, 1 at v_k, 0 at others,
@@ -6,7 +6,7 @@ and K_ij exp(gamma (x_i - x_j)^2) of an RBF kernel. With a few nodes v_k and fun
     sum_ij P_ij exp(gamma (x_i - x_j)^2) = sum_kl exp(gamma (v_k - v_l)^2) (L' P L)_kl,
     P_ij = beta_i beta_j K_ij,  L_ik = L_k(x_i)
 
-where the nodes are all values that x has, or as many Chebyshev nodes as make it an equation but for rounding.
+where the nodes are all distinct values of x, or enough Chebyshev nodes for equality up to rounding.
 """
 
 from __future__ import annotations
@@ -23,46 +23,46 @@ from libsvmx.enums import KernelType
 if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
 
-# So many times what is left, and the rounding of what has been summed and taken away counts.
+# Ratio of all squares to those of the remaining features from which products are recomputed, for rounding.
 SMALL = 1e4
-# gamma (x_i - x_j)^2 up to which polynomials have little rounding, or its exponential can be a factor of K.
+# gamma (x_i - x_j)^2 up to which polynomials have little rounding, and up to which its exponential does not overflow K.
 SMOOTH, FAR = 8.0, 300.0
-# Values that are nodes where polynomials do not do; features at once.
+# Distinct values used as nodes beyond SMOOTH; features processed at once.
 FEW, AT_ONCE = 64, 16
 
 
 class RemainingFeatures:
-    """RemainingFeatures(X, is_rbf): inner products of all rows over the features that are left.
+    """RemainingFeatures(X, is_rbf): inner products of all rows over the remaining features.
 
     Attributes
     ----------
-    features : ndarray of int       that are left
+    features : ndarray of int       remaining
     products : ndarray, shape (n, n)
     """
 
     def __init__(self, X: FloatArray, is_rbf: bool) -> None:
         self.is_rbf = is_rbf
-        # distances of centred rows are the same, and have less rounding
+        # centring keeps distances, with less rounding
         self.rows = X - X.mean(axis=0) if is_rbf else X
         self.values = [np.unique(column) for column in self.rows.T] if is_rbf else []
         self.features: IntArray = np.arange(X.shape[1], dtype=np.int32)
         self.places = self.features  # theirs among the columns of ``rows``
-        self.sum_anew()
+        self.recompute()
 
-    def sum_anew(self) -> None:
-        """Without the rounding of what has been taken away."""
+    def recompute(self) -> None:
+        """Recompute products and squares, without accumulated rounding."""
         self.rows = self.rows[:, self.places]
         self.places = np.arange(len(self.features), dtype=np.int32)
         self.squares: FloatArray = np.square(self.rows).sum(axis=0)
         self.products: FloatArray = self.rows @ self.rows.T
 
     def leave_out(self, gone: IntArray) -> None:
-        """The features at these places of ``features`` are left no more."""
+        """Eliminate the features at these places of ``features``."""
         columns = self.rows[:, self.places[gone]]
         self.features, self.places = np.delete(self.features, gone), np.delete(self.places, gone)
-        few = 2 * len(self.places) <= len(self.squares)  # in all less than twice the work of the first time
+        few = 2 * len(self.places) <= len(self.squares)  # in total less than twice the work of the first time
         if few or self.squares.sum() > SMALL * self.squares[self.places].sum():
-            self.sum_anew()
+            self.recompute()
         else:
             dgemm(-1.0, columns, columns, 1.0, self.products.T, trans_b=True, overwrite_c=True)
 
@@ -71,7 +71,7 @@ class RemainingFeatures:
         return rbf(self.products, gamma) if self.is_rbf else self.products
 
     def importances(self, K: FloatArray, gamma: float, betas: FloatArray) -> FloatArray:
-        """What |w|^2 changes by without each feature, the sum over functions of coefficients ``betas`` of all rows."""
+        """Change of |w|^2 without each feature, summed over functions with coefficients ``betas`` of all rows."""
         if not self.is_rbf:
             weights: FloatArray = (betas @ self.rows)[:, self.places]
             return np.square(weights).sum(axis=0)
@@ -105,15 +105,15 @@ class RemainingFeatures:
 
 
 def rbf(products: FloatArray, gamma: float) -> FloatArray:
-    """Of rows whose inner products these are."""
+    """RBF kernel values from inner products."""
     return np.asarray(values_of_products(products.data, KernelType.RBF, gamma))
 
 
 def nodes_needed(a: FloatArray) -> IntArray:
-    """How many nodes make exp(a (u - v)^2), u and v in [-1, 1], a polynomial between them but for rounding.
+    """Number of nodes for which interpolation of exp(a (u - v)^2), u and v in [-1, 1], is exact up to rounding.
 
-    Trefethen, Approximation theory and approximation practice, 2013, theorem 8.2: the error is the largest value within
-    an ellipse whose half axes add up to rho, times rho^-n, but for a factor.
+    Trefethen, Approximation theory and approximation practice, 2013, theorem 8.2: the error is, up to a factor, the
+    maximum on an ellipse with half axes of sum rho, times rho^-n.
     """
     rho = np.geomspace(1.5, 1e4, 50)
     exponents = a[:, None] * np.square(0.5 * (rho + 1 / rho) + 1)
@@ -121,7 +121,7 @@ def nodes_needed(a: FloatArray) -> IntArray:
 
 
 def chebyshev(X: FloatArray, low: FloatArray, high: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
-    """n nodes between low and high, and Lagrange's polynomials of them at X, one more axis each; low, high: columns."""
+    """n nodes in [low, high] (columns), and their Lagrange polynomials at X, each on an additional axis."""
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     nodes, _ = chebgauss(n)
     coefficients = 2.0 / n * chebvander(nodes, n - 1).T

@@ -16,15 +16,14 @@ from libsvmx._core.shapley cimport SVMX_GAMES, svmx_shapley_of_products
 
 from libsvmx._core.buffers import table
 
-# Groups of units, each with sums of its own that are added up in the order of the groups: the same whatever the number
-# of threads is. As many as their scratch fits so many bytes.
-cdef int64_t MOST_GROUPS = 16, MOST_BYTES = 1 << 28
-# Work of a thread between two looks at signals, in factors of products: some milliseconds; what an exponential costs.
+# Groups of units; their sums are added in order, so results do not depend on threads. Limits of groups and of their scratch.
+cdef int64_t MAX_GROUPS = 16, MAX_BYTES = 1 << 28
+# Work of a thread between two checks of signals, in factors of products: some milliseconds; cost of an exponential.
 cdef int64_t PIECE = 1 << 23, EXPONENTIAL = 16
 
 
 cdef struct Unit:
-    # What a group is at: a block of support vectors against a row of the background.
+    # Current unit of a group: a block of support vectors against a row of the background.
     int64_t number
     int64_t block               # whose vectors the scratch has, or -1
     int64_t n                   # features that differ
@@ -43,7 +42,7 @@ cdef class ExpansionShapley:
     coef : buffer of float64, shape (n_functions, n_vectors)
     gamma : float
     background : buffer of float64, shape (n_background, d)      d covers all features of the vectors, too
-    nodes : list of (nodes, weights)       of Gauss and Legendre over [0, 1], buffers of float64, ever more of them
+    nodes : list of (nodes, weights)       Gauss-Legendre rules over [0, 1] of growing size, buffers of float64
     n_threads : int
     """
 
@@ -83,9 +82,9 @@ cdef class ExpansionShapley:
         self.n_blocks = (self.n_vectors + SVMX_GAMES - 1) // SVMX_GAMES
         self.n_units = self.n_background * self.n_blocks
         if self.n_vectors and not (first <= vectors.first_index and vectors.max_index - first < self.d):
-            raise ValueError("features of vectors that the background has not")
+            raise ValueError("features of vectors that the background lacks")
         of_group, of_sums = 6 * SVMX_GAMES * max(self.d, 1), max(1, self.coef.shape[0] * self.d)
-        self.n_groups = max(1, min(MOST_GROUPS, min(self.n_units, MOST_BYTES // (8 * (of_group + of_sums)))))
+        self.n_groups = max(1, min(MAX_GROUPS, min(self.n_units, MAX_BYTES // (8 * (of_group + of_sums)))))
         self.scratch = table("d", self.n_groups, of_group)
         self.sums = table("d", self.n_groups, of_sums)
         self.differing = table("i", self.n_groups, max(1, self.d))
@@ -128,8 +127,8 @@ cdef class ExpansionShapley:
             sums[k] /= self.n_background
 
     cdef void advance(self, Py_ssize_t g) noexcept nogil:
-        """Some more of a group: a block of support vectors against each row of the background, then the next; of each,
-        some nodes at a time."""
+        """Advance a group: a block of support vectors against each row of the background, then the next block; some nodes
+        at a time."""
         cdef int64_t last = (g + 1) * self.n_units // self.n_groups, work = 0, count, left
         cdef Unit *unit = &self.unit[g]
         cdef double *q = &self.scratch[g, 3 * SVMX_GAMES * self.d]
@@ -150,7 +149,7 @@ cdef class ExpansionShapley:
             unit.n_done = 0 if count == left else unit.n_done + count
 
     cdef Py_ssize_t find_differing(self, Py_ssize_t row, int32_t *differing) noexcept nogil:
-        """The features that x and a row of the background do not share. Returns their number."""
+        """Find the features in which x and a row of the background differ; returns their number."""
         cdef Py_ssize_t f, n = 0
         for f in range(self.d):
             if self.x[f] != self.background[row, f]:
@@ -159,7 +158,7 @@ cdef class ExpansionShapley:
         return n
 
     cdef void begin_unit(self, Py_ssize_t g, Unit *unit) noexcept nogil:
-        """Lay out its vectors, if the scratch has others, and the factors of the features that differ."""
+        """Load its vectors, if not in the scratch, and compute the factors of the differing features."""
         cdef Py_ssize_t size = SVMX_GAMES * self.d, j, r, f
         cdef int64_t block = unit.number // self.n_background
         cdef const double *z = &self.scratch[g, 0]  # the vectors, by feature
@@ -176,7 +175,7 @@ cdef class ExpansionShapley:
             unit.block = block
             memset(&self.known[g, 0], 0, self.d)
         unit.n = self.find_differing(unit.number % self.n_background, differing)
-        unit.rule = 0  # exact from half as many nodes on as there are factors
+        unit.rule = 0  # exact with half as many nodes as factors
         while unit.rule < self.n_rules - 1 and 2 * self.n_nodes[unit.rule] < unit.n:
             unit.rule += 1
         if unit.n == 0:
@@ -222,7 +221,7 @@ cdef class ExpansionShapley:
             out[r] = exp(-self.gamma * (fabs(far) if self.laplacian else far * far))
 
     cdef void lay(self, Py_ssize_t g, Py_ssize_t block, bint there) noexcept nogil:
-        """Put the vectors of a block into the scratch, by feature, or zeros in their places."""
+        """Write the vectors of a block into the scratch, by feature, or zeros in their places."""
         cdef double *z = &self.scratch[g, 0]
         cdef const int32_t *feature
         cdef Py_ssize_t begin = block * SVMX_GAMES, r, k
