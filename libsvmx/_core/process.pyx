@@ -1,5 +1,5 @@
-"""Process control: stopping, worker threads of a solve, threads left behind at exit, and a message when a signal ends the
-process."""
+"""Process control: stopping, worker threads of a solve, threads left behind at exit, and a message when a signal ends
+the process."""
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport PyThread_get_thread_ident
@@ -20,7 +20,8 @@ cdef int64_t POLL_WORK = 4000000
 cdef class Token:
     """Token(seconds=0.0, should_stop=None, deadline=0.0, parent=None, steps=True): says when to stop.
 
-    Work in C and Python is counted here, and after enough of it signals (Ctrl-C raises here), clock and observer are checked.
+    Work in C and Python is counted here, and after enough of it signals (Ctrl-C raises here), clock and observer are
+    checked.
 
     Parameters
     ----------
@@ -55,8 +56,8 @@ cdef class Token:
         svmx_end_tickets(&self.over)
 
     def abandon(self):
-        """Stop all threads, since this one raises an exception. In threads of a ThreadControl, each further question raises
-        Stopped."""
+        """Stop all threads, since this one raises an exception. In threads of a ThreadControl, each further question
+        raises Stopped."""
         self.abandoned = self.expired = True
         svmx_end_tickets(&self.over)
 
@@ -212,8 +213,8 @@ if not SVMX_ENDS_BEFORE:
 
 # ---- Message at the end by a signal ----------------------------------------------------------------
 #
-# A handler in Python runs only between bytecodes, which can take as long as a solver's step. This one is in C: the signal ends
-# the process at once, and by the signal, so that a shell sees it.
+# A handler in Python runs only between bytecodes, which can take as long as a solver's step. This one is in C: the
+# signal ends the process at once, and by the signal, so that a shell sees it.
 
 cdef extern from "last_words.h" nogil:
     int svmx_set_last_words(int signum, const char *text, size_t length)

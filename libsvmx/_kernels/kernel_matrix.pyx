@@ -1,7 +1,7 @@
 """Kernel rows K(i, .) over chosen targets, without labels, C or folds.
 
-Values are computed in double and rounded once to float, as in LIBSVM's cache. Storage of the data (panels, postings, given
-matrix, bits) and kernel function are composed.
+Values are computed in double and rounded once to float, as in LIBSVM's cache. Storage of the data (panels, postings,
+given matrix, bits) and kernel function are composed.
 """
 
 from libc.float cimport DBL_MAX as DOUBLE_MAX, FLT_MAX as FLOAT_MAX
@@ -24,8 +24,8 @@ from libsvmx._kernels.products import StreamedProducts, products_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
-# Binary rows are kept as bits up to this many bits per one: columns then take at most twice the memory of sparse rows (12 bytes
-# per one).
+# Binary rows are kept as bits up to this many bits per one: columns then take at most twice the memory of sparse rows
+# (12 bytes per one).
 cdef double BITS_PER_ONE = 192
 
 # Largest values that are kept as integers of 16 bits, and bound of their sums.
@@ -35,18 +35,18 @@ cdef double MAX_32_BITS = 2147483648.0
 # Words of 64 bits in a cache line.
 cdef Py_ssize_t LINE = 8
 
-# Rows of at least SHORT_NS nanoseconds are divided among threads, from LONG_NS on into more parts than threads, so that a late
-# thread costs little.
+# Rows of at least SHORT_NS nanoseconds are divided among threads, from LONG_NS on into more parts than threads, so that
+# a late thread costs little.
 cdef double SHORT_NS = 1500.0
 cdef double LONG_NS = 400000.0
 cdef Py_ssize_t PARTS_PER_THREAD = 2
 
-# Estimated nanoseconds: a value without its dot product; a value of bit rows, plus per one of the row, plus a quotient in double
-# or float; layout of a target, and per nonzero.
+# Estimated nanoseconds: a value without its dot product; a value of bit rows, plus per one of the row, plus a quotient
+# in double or float; layout of a target, and per nonzero.
 cdef double VALUE_NS = 0.65, BITS_NS = 0.1, ONE_NS = 0.01, QUOTIENT_NS = 1.0, FLOAT_QUOTIENT_NS = 0.2
 cdef double TARGET_NS = 10.0, NONZERO_NS = 1.5
-# A value of a kernel in Python, alone and in a block (half of the prefetched rows must be used), and gathered from kept rows,
-# which all solves share.
+# A value of a kernel in Python, alone and in a block (half of the prefetched rows must be used), and gathered from kept
+# rows, which all solves share.
 cdef double PYTHON_NS = 100.0, PYTHON_BLOCK_NS = 50.0, GATHER_NS = 0.5
 cdef double[::1] NO_DOUBLES = zeros("d", 0)
 cdef float[::1] NO_FLOATS = zeros("f", 0)
@@ -217,8 +217,8 @@ cdef class Kernel:
         return DotTargets(self, members, transposed)
 
     def double_targets(self, members=None, bint few=False):
-        """Targets with ``fill_doubles``; ``members``: None for all rows; ``few``: for computing a few rows only, without a
-        layout. Equal bits."""
+        """Targets with ``fill_doubles``; ``members``: None for all rows; ``few``: for computing a few rows only,
+        without a layout. Equal bits."""
         return DotTargets(self, ramp(self.n) if members is None else members, False, None, few)
 
     def tabulated(self, asking):
@@ -287,13 +287,13 @@ cdef class Targets:
     ``fill_block(sources, count, begin, end, out)``: the same for up to SVMX_SOURCES rows, row s into out[s], after
     ``lay_block(sources, count)``; faster than row by row if ``blocks``.
 
-    ``fill_rows(sources, count, n, out, pool, expected_ns)``: one row or a block over the first n targets, by all threads of a
-    pool if ``expected_ns`` is large enough. Returns the number of values computed.
+    ``fill_rows(sources, count, n, out, pool, expected_ns)``: one row or a block over the first n targets, by all
+    threads of a pool if ``expected_ns`` is large enough. Returns the number of values computed.
 
     ``fill_doubles(i, begin, end, out)``: ``fill`` without rounding to float; only of ``double_targets``.
 
-    ``value_ns``, ``block_ns``, ``again_ns``: nanoseconds of a value in a single row, in a block, and in a row computed before;
-    ``layout_ns``: of the layout of a target. Estimates by counts, equal in every run.
+    ``value_ns``, ``block_ns``, ``again_ns``: nanoseconds of a value in a single row, in a block, and in a row computed
+    before; ``layout_ns``: of the layout of a target. Estimates by counts, equal in every run.
 
     ``kept``: computed rows are stored elsewhere; ``has(i)``: whether row i is.
 

@@ -1,17 +1,18 @@
 """Cache of kernel rows over the active variables of a solver.
 
-Position p of a solver holds a variable whose kernel row is index[p]. Shrinking swaps positions and reduces the active part
-[0, active). Rows are computed for the active part only, in its order, and a cached row applies the swaps it has missed when
-it is read again. So rows are read without a gather, and become shorter as the problem shrinks. Where rows are cheaper in
-blocks, rows that will probably be needed next are prefetched with a missing one, as long as enough of them are used.
+Position p of a solver holds a variable whose kernel row is index[p]. Shrinking swaps positions and reduces the active
+part [0, active). Rows are computed for the active part only, in its order, and a cached row applies the swaps it has
+missed when it is read again. So rows are read without a gather, and become shorter as the problem shrinks. Where rows
+are cheaper in blocks, rows that will probably be needed next are prefetched with a missing one, as long as enough of
+them are used.
 
-The two variables of a row in regression share a kernel row. If it is kept for all positions, its values are stored once, in
-the order of the kernel's rows (``by_row``), and laid out by position when the row is read. That halves memory, and swaps
-change nothing that is stored.
+The two variables of a row in regression share a kernel row. If it is kept for all positions, its values are stored
+once, in the order of the kernel's rows (``by_row``), and laid out by position when the row is read. That halves memory,
+and swaps change nothing that is stored.
 
-Caching and prefetching are decided by counts (of reused rows, and of the work for a value, ``value_ns`` of Targets), so that a
-training computes the same rows in every run. The budget bounds memory; new memory is touched only if that pays. Values that
-stored rows contain are copied from them (Symmetry). Rows that several solves share: sharedrows.pyx.
+Caching and prefetching are decided by counts (of reused rows, and of the work for a value, ``value_ns`` of Targets), so
+that a training computes the same rows in every run. The budget bounds memory; new memory is touched only if that pays.
+Values that stored rows contain are copied from them (Symmetry). Rows that several solves share: sharedrows.pyx.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -94,8 +95,8 @@ cdef class KernelRows:
     cdef bint follow(self, float *values, int32_t length, int64_t since, double spared_ns) noexcept nogil:
         """Apply the swaps from ``since`` on to a row of ``length`` values.
 
-        False, and the values are invalid, if a missing value is swapped in, or if recomputing the row (``spared_ns``) is
-        faster.
+        False, and the values are invalid, if a missing value is swapped in, or if recomputing the row (``spared_ns``)
+        is faster.
         """
         cdef int64_t k
         cdef int32_t a, b
@@ -136,8 +137,8 @@ cdef class KernelRows:
 
 # ---- Kernel rows by symmetry -----------------------------------------------------------------------
 #
-# Values of a new row with targets whose rows are stored are copied, K(i, t) = K(t, i), and only the others are computed: all n
-# rows take little more than n^2 / 2 values. The bits are equal, as LIBSVM's products and sums are symmetric.
+# Values of a new row with targets whose rows are stored are copied, K(i, t) = K(t, i), and only the others are
+# computed: n^2 / 2 values for all n rows. The bits are equal, as LIBSVM's products and sums are symmetric.
 
 # From this many values on, threads share the copying.
 cdef Py_ssize_t PARALLEL_COPY = 1 << 14
@@ -146,8 +147,8 @@ cdef Py_ssize_t PARALLEL_COPY = 1 << 14
 cdef class Symmetry:
     """Symmetry(whole, rows): rows over the targets ``whole``, where target t is kernel row rows[t]; all differ.
 
-    Call ``store(i, values)`` for each stored kernel row, which must not move, then ``divide()``; ``fill_rows`` then equals that
-    of ``whole``.
+    Call ``store(i, values)`` for each stored kernel row, which must not move, then ``divide()``; ``fill_rows`` then
+    equals that of ``whole``.
     """
 
     def __cinit__(self, Targets whole, rows):
@@ -236,14 +237,14 @@ cdef void _copy_part(void *context, int64_t part) noexcept nogil:
 
 # ---- The row store ---------------------------------------------------------------------------------
 
-# Costs are estimates in nanoseconds. Memory that is always used: a few megabytes, or a part of L2 if computing a row is as
-# fast as fetching it from further away.
+# Costs are estimates in nanoseconds. Memory that is always used: a few megabytes, or a part of L2 if computing a row is
+# as fast as fetching it from further away.
 cdef double MIN_BYTES = 8 << 20
 cdef double MIN_BYTES_CHEAP = 1 << 20
 # Per float: the first touch (0.4 to 4.6 on virtual machines), and a fetch.
 cdef double TOUCH_NS = 0.6, FETCH_NS = 0.4
-# Rows of cheaper values are computed for the active part. Others are computed whole, as the rest is needed when the gradient is
-# reconstructed,
+# Rows of cheaper values are computed for the active part. Others are computed whole, as the rest is needed when the
+# gradient is reconstructed,
 cdef double CHEAP_NS = 0.8
 # until, in a full store, more than one row is recomputed per this many that are not.
 cdef int64_t RECOMPUTED_SHARE = 8
@@ -251,8 +252,9 @@ cdef int64_t RECOMPUTED_SHARE = 8
 cdef double BLOCK_NS = 8.0
 # Rows per prefetched row that is not yet judged: of thousands of rows, many are used much later.
 cdef int64_t ROWS_PER_GUESS = 32
-# A full store evicts the least frequently used of this many rows drawn at random; the weight of a use halves after HALF_LIFE
-# uses per slot. (20,000 noisy rows of 22 features, room for an eighth of the rows: 6.5 n^2 values; least recently used: 8.0.)
+# A full store evicts the least frequently used of this many rows drawn at random; the weight of a use halves after
+# HALF_LIFE uses per slot. (20,000 noisy rows of 22 features, room for an eighth of the rows: 6.5 n^2 values; least
+# recently used: 8.0.)
 cdef enum: DRAWN = 16
 cdef double HALF_LIFE = 16.0, LN_2 = 0.6931471805599453
 # Uses are counted in growing units, which are rescaled here.
@@ -261,16 +263,15 @@ cdef double MAX_USE = 1e100
 cdef double MIN_BY_ROW = 6.0
 # Rows are laid out by copying if at most one in this many positions has moved, else by a gather.
 cdef Py_ssize_t FEW_MOVED = 2
-# Least mean number of entries of a row for symmetry (else computing is as fast), and the cost of laying out a target, in
-# values.
+# Least mean number of entries of a row for symmetry (else computing is as fast); layout of a target, in values.
 cdef double MIN_ENTRIES = 64, LAYOUT_VALUES = 20
 
 
 cdef class RowStore(KernelRows):
     """RowStore(kernel, budget_bytes, index=None, pool=None, active=None): rows K(index[p], index[0..active)) of position p.
 
-    ``row(p)`` is valid until two other rows have been read, or the positions change. At least three rows are stored for any
-    budget.
+    ``row(p)`` is valid until two other rows have been read, or the positions change. At least three rows are stored for
+    any budget.
 
     Parameters
     ----------
@@ -406,7 +407,7 @@ cdef class RowStore(KernelRows):
         return False
 
     cdef int together(self, bint sure) noexcept nogil:
-        """1, or the rows of a block, if a block costs less than computing one by one those of its rows that are used."""
+        """1, or the rows of a block if it costs less than computing one by one those of its rows that are used."""
         cdef int64_t known = self.guesses - 2 * SVMX_SOURCES  # not the latest, which may still be used
         cdef double used = 1.0
         if not self.targets.blocks or self.targets.value_ns < BLOCK_NS or self.capacity < 3 * SVMX_SOURCES:
@@ -491,8 +492,8 @@ cdef class RowStore(KernelRows):
     cdef int prepare_symmetry(self, int n) except -1 nogil:
         """Before n rows are computed: renew or drop ``symmetry``.
 
-        It is renewed once the values computed in vain outweigh the new layout of the data, which must fit the budget beside
-        all rows.
+        It is renewed once the values computed in vain outweigh the new layout of the data, which must fit the budget
+        beside all rows.
         """
         cdef double left = self.targets.n - self.used, bytes = 4.0 * self.stride * self.kernel.n
         if not self.symmetric and self.symmetry is not None:
@@ -746,7 +747,7 @@ cdef class RowStore(KernelRows):
             self.credit_ns += max(0.0, self.targets.again_ns - FETCH_NS) * self.extent
 
     cdef bint grows(self) noexcept nogil:
-        """Whether another slot pays, if the budget allows it: its first touch is cheap beside a row, or has been earned."""
+        """Whether another slot pays, if the budget allows it: its first touch is cheap, or has been earned."""
         return (self.used < self.min_rows() or self.targets.again_ns >= BLOCK_NS
                 or self.credit_ns >= TOUCH_NS * self.stride)
 

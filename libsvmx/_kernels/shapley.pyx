@@ -16,7 +16,7 @@ from libsvmx._core.shapley cimport SVMX_GAMES, svmx_shapley_of_products
 
 from libsvmx._core.buffers import table
 
-# Groups of units; their sums are added in order, so results do not depend on threads. Limits of groups and of their scratch.
+# Limits of groups of units and of their scratch. Sums of groups are added in order, so threads do not change results.
 cdef int64_t MAX_GROUPS = 16, MAX_BYTES = 1 << 28
 # Work of a thread between two checks of signals, in factors of products: some milliseconds; cost of an exponential.
 cdef int64_t PIECE = 1 << 23, EXPONENTIAL = 16
@@ -127,8 +127,8 @@ cdef class ExpansionShapley:
             sums[k] /= self.n_background
 
     cdef void advance(self, Py_ssize_t g) noexcept nogil:
-        """Advance a group: a block of support vectors against each row of the background, then the next block; some nodes
-        at a time."""
+        """Advance a group: a block of support vectors against each row of the background, then the next block; some
+        nodes at a time."""
         cdef int64_t last = (g + 1) * self.n_units // self.n_groups, work = 0, count, left
         cdef Unit *unit = &self.unit[g]
         cdef double *q = &self.scratch[g, 3 * SVMX_GAMES * self.d]

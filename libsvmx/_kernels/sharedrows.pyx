@@ -1,10 +1,10 @@
 """Kernel rows shared by several solves: folds, pairs of classes, values of C.
 
-Expensive values K(i, .) are kept in pieces (row i, segment) over all rows of a segment, from which solves over parts of the
-rows gather theirs. Segments are classes, so that the pairs (a, b) and (a, c) share K(a, a). A gather costs about 0.5 ns per
-value; cheaper values are computed for each part. Pieces are never evicted: fold after fold reads all rows in turn, the worst
-case of a cache of the latest ones. A piece is computed by the first thread that needs it; another thread that needs it
-meanwhile computes it for itself, which is rare.
+Expensive values K(i, .) are kept in pieces (row i, segment) over all rows of a segment, from which solves over parts of
+the rows gather theirs. Segments are classes, so that the pairs (a, b) and (a, c) share K(a, a). A gather costs about
+0.5 ns per value; cheaper values are computed for each part. Pieces are never evicted: fold after fold reads all rows in
+turn, the worst case of a cache of the latest ones. A piece is computed by the first thread that needs it; another
+thread that needs it meanwhile computes it for itself, which is rare.
 
 For a queue of many small solves, the pieces of rows with their own segment are computed first, in separate memory: of a
 single segment the Gram matrix, of classes what pairs of classes share. GramRows are the rows of its solves.
@@ -36,12 +36,13 @@ from libsvmx._kernels.kernel_matrix import check_members
 
 # ---- Kernel values shared by many solves -------------------------------------------------------------
 #
-# If all values fit, they are computed once, by all threads, and each solve (pair of classes, fold, inner fold of probability
-# estimates) gathers its rows. No Python object is made during the solves, so that one can begin every few microseconds.
+# If all values fit, they are computed once, by all threads, and each solve (pair of classes, fold, inner fold of
+# probability estimates) gathers its rows. No Python object is made during the solves, so that one can begin every few
+# microseconds.
 
 # Gathering a value, in nanoseconds.
 cdef double GATHER_NS = 0.5
-# Values of a square that are mirrored between two checks for a stop, and rows of a square that one thread mirrors alone.
+# Values of a square that are mirrored between two checks for a stop, and rows of a square that one thread mirrors.
 cdef Py_ssize_t MIRRORED_AT_ONCE = 1 << 16, SHORT = 256
 
 
@@ -142,8 +143,8 @@ cdef void _mirror_block(void *context, int64_t part) noexcept nogil:
 cdef class SharedRows(KernelValues):
     """SharedRows(kernel, budget_bytes=0.0, starts=None, across=True): rows of ``kernel``, for solves over parts of it.
 
-    Several threads may use them, each through its own parts. As KernelValues they are all values of a single segment, once
-    ``keep_own`` has computed them; of several segments, those of two at a time, per thread.
+    Several threads may use them, each through its own parts. As KernelValues they are all values of a single segment,
+    once ``keep_own`` has computed them; of several segments, those of two at a time, per thread.
 
     Parameters
     ----------
@@ -465,9 +466,9 @@ def all_bytes(starts, bint across=True):
 
 # ---- Kernel values of pairs of classes -------------------------------------------------------------
 #
-# For problems whose Gram matrix does not fit; classes are the segments. One against one has one problem per pair of classes,
-# or six with probability estimates. Each thread has memory for the values of one pair, computed on demand and reused by
-# consecutive solves over the pair. Values of a class with itself are shared by all its pairs.
+# For problems whose Gram matrix does not fit; classes are the segments. One against one has one problem per pair of
+# classes, or six with probability estimates. Each thread has memory for the values of one pair, computed on demand and
+# reused by consecutive solves over the pair. Values of a class with itself are shared by all its pairs.
 
 def rows_of_pair(starts):
     """Number of rows of the two largest classes."""
@@ -481,8 +482,8 @@ def bytes_of_pair(starts):
 
 
 cdef class PairValues(KernelValues):
-    """PairValues(shared): values of one pair of segments at a time, for one thread. Columns: rows of the first, then of the
-    second class."""
+    """PairValues(shared): values of one pair of segments at a time, for one thread. Columns: rows of the first, then of
+    the second class."""
 
     def __cinit__(self, SharedRows shared):
         cdef Py_ssize_t m = rows_of_pair(list(shared.starts))
@@ -602,15 +603,15 @@ cdef class GramRows(KernelRows):
 
 # ---- Kernel rows in double -------------------------------------------------------------------------
 #
-# For paths of exact optima. LIBSVM's optimum is that of the matrix rounded to float; near a singular K_MM the rounding, 6e-8, far
-# exceeds the least eigenvalues. On a path values are doubles (``Targets.fill_doubles``) and symmetric.
+# For paths of exact optima. LIBSVM's optimum is that of the matrix rounded to float; near a singular K_MM the rounding,
+# 6e-8, far exceeds the least eigenvalues. On a path values are doubles (``Targets.fill_doubles``) and symmetric.
 #
-# Rows are kept while there is room; the least recently used one is evicted, pinned ones are not. New columns of kept rows are
-# values of the new rows, by symmetry.
+# Rows are kept while there is room; the least recently used one is evicted, pinned ones are not. New columns of kept
+# rows are values of the new rows, by symmetry.
 
 # Least number of slots for any budget.
 cdef Py_ssize_t MIN_SLOTS = 8
-# Up to this many rows, all are computed one by one: a layout is a dozen objects, and states of many classes have thousands.
+# Up to this many rows, all are computed one by one: a layout is a dozen objects, too many for thousands of paths.
 cdef Py_ssize_t SMALL = 64
 cdef int32_t[::1] NO_INTS = zeros("i", 0)
 cdef int64_t[::1] NO_USES = zeros("q", 0)
@@ -640,8 +641,8 @@ cdef class DoubleRows:
         free(self.unordered)
 
     cdef int bind(self, Kernel kernel) except -1:
-        """Set the kernel: the present rows first, in their order, then new ones, whose columns must then be set in the kept
-        rows by ``place_column``."""
+        """Set the kernel: the present rows first, in their order, then new ones, whose columns must then be set in the
+        kept rows by ``place_column``."""
         self.make_room(kernel.n)
         self.kernel, self.targets, self.n = kernel, None, kernel.n
         self.in_order, self.n_alone = True, 0
@@ -847,7 +848,8 @@ cdef class DoubleRows:
     cdef void move(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil:
         """Row pairs[2 k] replaces row pairs[2 k + 1], k < n; ``cut`` and ``bind`` must follow.
 
-        Rows that have not been read since the move before the last one are dropped: updating costs more than recomputing them.
+        Rows that have not been read since the move before the last one are dropped: updating costs more than
+        recomputing them.
         """
         cdef Py_ssize_t k, s
         cdef int32_t last, to

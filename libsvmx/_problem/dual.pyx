@@ -6,8 +6,8 @@ in the coefficients beta of the decision function, without labels. At an optimum
 
     V = linear - K beta        (minus the gradient)
 
-are equal where beta is free, at least that level at upper bounds and at most at lower ones. There is one group, or two in
-the nu formulations. Each sum is that of the given beta.
+are equal where beta is free, at least that level at upper bounds and at most at lower ones. There is one group, or two
+in the nu formulations. Each sum is that of the given beta.
 
 LIBSVM's variables are alpha_i = |beta_i| with labels y_i (Fan, Chen & Lin 2005, eq. 1); only _solvers/smo uses them
 (positions.pyx).
@@ -64,8 +64,8 @@ cdef class DualProblem:
                            self.group, self.row, self.beta if beta is None else beta, scores, rounded)
 
     def is_of_hinges(self):
-        """Whether the loss is a sum of hinges (C-SVC, epsilon-SVR): one bound of each variable is 0, variables of both signs
-        exist, and beta sums to 0."""
+        """Whether the loss is a sum of hinges (C-SVC, epsilon-SVR): one bound of each variable is 0, variables of both
+        signs exist, and beta sums to 0."""
         cdef const double[::1] lower = self.lower, upper = self.upper, beta = self.beta
         cdef Py_ssize_t v, ups = 0, downs = 0
         cdef double total = 0, size = 0
@@ -118,8 +118,9 @@ cdef class DualSolution:
 #     gap   = max_{beta < upper} V - min_{beta > lower} V         optimal to eps  <=>  gap <= eps
 #     level = mean V over lower < beta < upper, or the middle of those two if no variable is free;  rho = -level
 #
-# of each group (Fan, Chen & Lin 2005, (6), without labels; Chang & Lin 2011, section 4.1.5). Compiled loops use the inline
-# functions of dual.pxd; those below take buffers or arrays. SMO computes its own rho, with LIBSVM's signed zeros and ties.
+# of each group (Fan, Chen & Lin 2005, (6), without labels; Chang & Lin 2011, section 4.1.5). Compiled loops use the
+# inline functions of dual.pxd; those below take buffers or arrays. SMO computes its own rho, with LIBSVM's signed zeros
+# and ties.
 
 def kkt_gap(beta, scores, lower, upper, group=None):
     """The KKT gap over all variables, the larger of two groups; -inf if no pair of variables can move.
@@ -175,8 +176,8 @@ cdef int by_place(const void *a, const void *b) noexcept nogil:
 def project(beta, lower, upper, double missing, movable):
     """Change the sum of ``beta`` (INOUT) by ``missing``, or as far as boxes allow; returns whether it was reached.
 
-    beta_t becomes clip(beta_t + theta, lower_t, upper_t) for t of ``movable``, with one theta: the nearest point of the box
-    with that sum. The sum is piecewise linear in theta; its sorted kinks are passed until it is reached.
+    beta_t becomes clip(beta_t + theta, lower_t, upper_t) for t of ``movable``, with one theta: the nearest point of the
+    box with that sum. The sum is piecewise linear in theta; its sorted kinks are passed until it is reached.
 
     Parameters
     ----------
@@ -233,11 +234,11 @@ cdef bint project_chosen(double *b, const double *low, const double *high, doubl
 # ---- Start at a larger C ---------------------------------------------------------------------------
 
 cdef double growth_of(const Dual *dual, int groups, const double *beta, const double *V, double growth) noexcept nogil:
-    """The factor q for a start q beta in the box of ``dual``, from an optimum in a box that was 1 / ``growth`` as large.
+    """The factor q for a start q beta in the box of ``dual``, from an optimum in a box 1 / ``growth`` as large.
 
-    Any q from 1 to ``growth`` is feasible, and V = linear - q K beta needs no kernel row. If most support vectors are free,
-    q = 1; if most are at a bound, q minimises q^2 beta'K beta / 2 - q linear'beta. In nu-SVR, where the sums grow with C, and
-    for a smaller C, q = ``growth``.
+    Any q from 1 to ``growth`` is feasible, and V = linear - q K beta needs no kernel row. If most support vectors are
+    free, q = 1; if most are at a bound, q minimises q^2 beta'K beta / 2 - q linear'beta. In nu-SVR, where the sums grow
+    with C, and for a smaller C, q = ``growth``.
     """
     cdef Py_ssize_t v, n_free = 0, n_bounded = 0
     cdef double curvature = 0.0, slope = 0.0
@@ -274,7 +275,7 @@ cdef double grow(const Dual *dual, int groups, const double *beta, const double 
 
 
 cdef double width_of_rho(const Dual *dual, const double *beta, const double *V) noexcept nogil:
-    """Width of the interval of rho at an optimum of one group: 0 unless all coefficients are at bounds, up to rounding."""
+    """Width of the interval of rho at an optimum of one group: 0 unless all coefficients are at bounds."""
     cdef Certificate found
     cdef double rounding
     cdef Py_ssize_t v

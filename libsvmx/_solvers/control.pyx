@@ -62,10 +62,10 @@ cdef class Control(Token):
 
 
 cdef class ThreadControl(Control):
-    """ThreadControl(eps, shrinking, max_iter, on_progress=None): for one of several concurrent solves, stopped by the Token
-    given by ``of``.
+    """ThreadControl(eps, shrinking, max_iter, on_progress=None): for one of several concurrent solves, stopped by the
+    Token given by ``of``.
 
-    It makes no checks of its own and keeps marks for ``read_out``, so it does not need the interpreter during the solve.
+    It makes no checks and keeps marks for ``read_out``, so it does not need the interpreter during the solve.
     """
 
     def __dealloc__(self):

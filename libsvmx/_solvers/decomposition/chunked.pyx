@@ -5,12 +5,13 @@
              V -= sum_{W} (beta_j - beta_j before) K_j                                            (ScoreUpdates)
     until    the gap over all variables < eps
 
-(Osuna, Freund & Girosi 1997; Joachims 1999; Perez-Cruz et al. 2000.) Faster than SMO where iterations, not kernel values,
-are the cost: a pair step reads a thousand variables in cache instead of all. The objective falls in every round, since each
-subproblem starts feasible. IRWLS begins with LIBSVM's steps, faster on easy problems (``begin_by_pairs``). A stalled solve, or
-one slower than a path of exact optima, is finished by such a path (``finished``).
+(Osuna, Freund & Girosi 1997; Joachims 1999; Perez-Cruz et al. 2000.) Faster than SMO where iterations, not kernel
+values, are the cost: a pair step reads a thousand variables in cache instead of all. The objective falls in every
+round, since each subproblem starts feasible. IRWLS begins with LIBSVM's steps, faster on easy problems
+(``begin_by_pairs``). A stalled solve, or one slower than a path of exact optima, is finished by such a path
+(``finished``).
 
-ChunkedSmo is a WarmSmo (smo/warm.pyx) that overrides ``iterate``. A cold start is a warm one that computes its scores first.
+ChunkedSmo is a WarmSmo (smo/warm.pyx) that overrides ``iterate``. A cold start first computes its scores.
 """
 
 from libc.math cimport HUGE_VAL, fabs, log, sqrt
@@ -39,8 +40,8 @@ from libsvmx.enums import SolveStatus
 #
 #     V_p += sum_k coef_k K(k, p)        coef_k = beta_k before - beta_k
 #
-# by blocks of kernel rows, in the order of k for any number of threads (each has some of the positions p). Rows are in float,
-# as LIBSVM's, until their estimated rounding error is too large, then in double.
+# by blocks of kernel rows, in the order of k for any number of threads (each has some of the positions p). Rows are in
+# float, as LIBSVM's, until their estimated rounding error is too large, then in double.
 
 # The row store keeps rows with at least this many nonzeros on average, if it can hold this share of them; others are
 # computed at each use.
@@ -192,22 +193,23 @@ cdef double SHARE_OF_SUBPROBLEM = 0.5
 # A working set is solved to this share of the gap over all variables.
 cdef double TIGHTNESS = 0.1
 cdef int SHRINK_EVERY = 4
-# IRWLS begins with LIBSVM's steps: max(this, variables / 4), and goes on with them while, at the rate since then, at most this
-# many more per variable reach eps. (Right for all of 21 trainings, 11 of which end within 4 steps per variable.)
+# IRWLS begins with LIBSVM's steps: max(this, variables / 4), and goes on with them while, at the rate since then, at
+# most this many more per variable reach eps. (Right for all of 21 trainings, 11 of which end within these.)
 cdef int64_t MIN_FIRST_STEPS = 100
 cdef double MAX_STEPS_LEFT = 4.0
 # Steps over a subproblem's few variables that count as one of LIBSVM's.
 cdef int64_t STEPS_FOR_ONE = 10
-# After this many rounds over all variables in which the gap did not fall by a tenth, the objective must still have fallen by
-# this share of its whole decrease.
+# After this many rounds over all variables in which the gap did not fall by a tenth, the objective must still have
+# fallen by this share of its whole decrease.
 cdef int64_t STALL_ROUNDS = 50
 cdef int64_t STALL_ROUNDS_IN_DOUBLE = 15
 cdef double MIN_DECREASE = 1e-10
 # Flops in a nanosecond, and per variable in a pair step.
 cdef double FLOPS = 8
 cdef double PER_VARIABLE = 8
-# Working sets must bring the gap to a tenth within this share of the expected work of a path from a small C (and at least
-# MIN_FLOPS), and to eps within MAX_TENTHS times that. The margin of the path is estimated from the least number of free rows.
+# Working sets must bring the gap to a tenth within this share of the expected work of a path from a small C (and at
+# least MIN_FLOPS), and to eps within MAX_TENTHS times that. The margin of the path is estimated from the least number
+# of free rows.
 cdef double PATH_SHARE = 0.75
 cdef double MARGIN_PER_FREE = 1.5
 cdef double MAX_TENTHS = 3.0
@@ -216,12 +218,12 @@ cdef double MIN_FLOPS = 1e8
 cdef Py_ssize_t VALUES_AT_ONCE = 1 << 22
 # Share of eps that rounding of kernel values may hide.
 cdef double SHARE_OF_EPS = 0.1
-# IRWLS switches to double if rounding may hide this share of the gap, a working set in float has left more than this share of
-# it, and at most this many variables are free: factors cost their cube.
+# IRWLS switches to double if rounding may hide this share of the gap, a working set in float has left more than this
+# share of it, and at most this many variables are free: factors cost their cube.
 cdef double SHARE_OF_GAP = 0.1
 cdef double STUCK = 0.5
 cdef Py_ssize_t FEW_FREE = 1024
-# Bytes per pair of variables of IRWLS's matrix in double, its factor and columns; and of the subproblem's matrix in double.
+# Bytes per pair of variables of IRWLS's matrix in double, its factor and columns; of the subproblem's in double.
 cdef double LEAST_SQUARES = 16
 cdef double IN_DOUBLE = 8
 
@@ -246,8 +248,8 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
 
 cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, name,
                      DualSolution found, bint far):
-    """The exact optimum by a path from ``found`` or from a small C; the latter first if ``found`` is ``far`` from the optimum.
-    ``found`` itself where neither exists."""
+    """The exact optimum by a path from ``found`` or from a small C; the latter first if ``found`` is ``far`` from the
+    optimum. ``found`` itself where neither exists."""
     from libsvmx._core.stopping import Stopped
     from libsvmx._solvers.path import from_small_cost
     from libsvmx._solvers.path.path import PathLost
@@ -379,8 +381,8 @@ cdef class ChunkedSmo(WarmSmo):
         return 0
 
     cdef int remember(self, bint everywhere) except -1:
-        """Make the present beta and V the reference from which scores of shrunk variables are updated; with ``everywhere``, V is
-        right for the fixed variables, too."""
+        """Make the present beta and V the reference from which scores of shrunk variables are updated; with
+        ``everywhere``, V is right for the fixed variables, too."""
         cdef Py_ssize_t p
         beta_, scores_ = zeros("d", self.total), zeros("d", self.total)
         cdef double[::1] beta = beta_, scores = scores_
@@ -493,7 +495,7 @@ cdef class ChunkedSmo(WarmSmo):
         return (STALL_ROUNDS_IN_DOUBLE if self.updates.in_double else STALL_ROUNDS) * (1 + self.active_size // self.min_size)
 
     cdef int64_t steps_before_path(self, double gap) except *:
-        """Steps for the next working set before a path from a small C would be faster; sets the flops of least squares, too.
+        """Steps for the next working set before a path from a small C would be faster; also limits the flops.
 
         Rows that are free only for a time are not in the margin of the path, hence the least number of free rows.
         """
@@ -525,7 +527,7 @@ cdef class ChunkedSmo(WarmSmo):
         return self.updates.rounding(self.squares()) > SHARE_OF_EPS * self.control.eps
 
     cdef bint is_stuck_in_float(self, double gap, double before) noexcept nogil:
-        """Whether least squares need the kernel in double. ``before``: the gap before the last working set, ``gap``: now."""
+        """Whether least squares need the kernel in double; ``before``: the gap before the last working set."""
         return (self.may_have_doubles and not self.has_doubles and gap > STUCK * before and
                 self.updates.rounding(self.squares()) > SHARE_OF_GAP * gap and
                 self.count_free() <= min(FEW_FREE, self.max_size / PER_FREE))

@@ -2,8 +2,8 @@
 
     min  1/2 beta'K beta - V_0'beta  over W,   lower <= beta <= upper,   the sum of beta of each group fixed
 
-V, the scores, are right whenever ``solve`` returns. Solved by second-order pair steps (Fan, Chen & Lin 2005), or by a given
-engine. Once few variables can still move, they become a smaller subproblem whose matrix stays in cache.
+V, the scores, are right whenever ``solve`` returns. Solved by second-order pair steps (Fan, Chen & Lin 2005), or by a
+given engine. Once few variables can still move, they become a smaller subproblem whose matrix stays in cache.
 """
 
 from libc.math cimport HUGE_VAL, HUGE_VALF, fabs
@@ -23,9 +23,9 @@ from libsvmx._core.stopping import NOBODY
 
 # ---- Working sets ----------------------------------------------------------------------------------
 #
-# With the level of a group, the mean of V over its free variables, the error of a variable is V - level at its lower bound,
-# level - V at its upper one, and |V - level| where it is free. Candidates are the free variables and those of positive
-# error, as in Perez-Cruz et al. (2000), section 3:
+# With the level of a group, the mean of V over its free variables, the error of a variable is V - level at its lower
+# bound, level - V at its upper one, and |V - level| where it is free. Candidates are the free variables and those of
+# positive error, as in Perez-Cruz et al. (2000), section 3:
 #
 # * RANDOM   their rule: the largest violator of each kind, the rest at random from the candidates, then those of least
 #            |error|. Kinds are the two directions of each sum (theirs: class and condition, and any violator)
@@ -65,8 +65,8 @@ cdef class Selection:
                            Py_ssize_t stride, int32_t *last, int32_t round, Py_ssize_t q, int32_t *chosen) noexcept nogil:
         """Up to q of n variables, ascending, into ``chosen``; returns the number.
 
-        ``up`` and ``low`` (groups, stride): 0 in I_up and I_low of the group, infinite outside; ``last`` (n,): INOUT, the round
-        in which a variable was last chosen.
+        ``up`` and ``low`` (groups, stride): 0 in I_up and I_low of the group, infinite outside; ``last`` (n,): INOUT,
+        the round in which a variable was last chosen.
         """
         cdef Py_ssize_t p, n_stay = 0, n_candidates = 0, places
         cdef Certificate found[2]
@@ -353,8 +353,8 @@ cdef class Subproblem:
         return n > 0
 
     cdef int many_steps(self, double eps, int64_t limit) except -1 nogil:
-        """Up to ``limit`` pair steps; False if nothing has changed. V is recomputed in double at intervals, shorter ones after
-        steps in float that did not lower the objective."""
+        """Up to ``limit`` pair steps; False if nothing has changed. V is recomputed in double at intervals, shorter
+        ones after steps in float that did not lower the objective."""
         cdef int64_t last_step = self.steps + limit, together = STEPS_PER_VARIABLE * self.size
         cdef bint changed = False
         while self.steps < last_step and together > 0 and self.gap() >= eps:
@@ -440,8 +440,8 @@ cdef class Subproblem:
         return self.renew_scores()
 
     cdef bint renew_scores(self) noexcept nogil:
-        """V in double, from the changes since ``coef`` and ``before``. If the objective has not fallen, float cannot resolve the
-        scores: undo the changes, and return False.
+        """V in double, from the changes since ``coef`` and ``before``. If the objective has not fallen, float cannot
+        resolve the scores: undo the changes, and return False.
 
         Changes of a group sum to 0 but for rounding, hence scores relative to its level.
         """
@@ -470,8 +470,8 @@ cdef class Subproblem:
     # ---- for engines ---------------------------------------------------------------------------
 
     cdef int lay_doubles(self, Targets targets, const int32_t[::1] sources) except -1:
-        """Give the engine K of this problem in double, until the next call: row v is row ``sources[v]`` of ``targets``, computed
-        on demand."""
+        """Give the engine K of this problem in double, until the next call: row v is row ``sources[v]`` of ``targets``,
+        computed on demand."""
         cdef Py_ssize_t n = self.size
         if self.targets is None or self.exact.shape[0] < n * n:
             self.exact = None
@@ -495,8 +495,8 @@ cdef class Subproblem:
         return self.targets is not None
 
     def views(self):
-        """Views without a copy: K, float32 (float64 in double), shape (size, >= size); V, beta, lower, upper, float64, and group,
-        int8, shape (size,). Of K in double only the rows given to ``prepare`` are filled."""
+        """Views without a copy: K, float32 (float64 in double), shape (size, >= size); V, beta, lower, upper, float64,
+        and group, int8, shape (size,). Of K in double only the rows given to ``prepare`` are filled."""
         n = self.size
         if self.targets is None:
             K = memoryview(self.K)[:n * self.stride].cast("B").cast("f", [n, self.stride])

@@ -3,9 +3,9 @@
     min 1/2 |w|^2 + upper'xi   s.t.  Y(Xw - rho e - l) + xi - s = 0,  xi, s >= 0   multipliers alpha of s, u of xi
 
 The paper writes gamma for rho and tau for upper; its l, the linear term of the dual in beta = Y alpha, is y: Y y = e.
-Vectors over rows stay with their block, which may be in another process or on another machine; sums over blocks have the
-length of w, or are the normal matrix. A step takes a block and its iterate and returns a new iterate and a reply; it
-changes nothing in place, so it can be repeated after the loss of a block.
+Vectors over rows stay with their block, which may be in another process or on another machine; sums over blocks have
+the length of w, or are the normal matrix. A step takes a block and its iterate and returns a new iterate and a reply;
+it changes nothing in place, so it can be repeated after the loss of a block.
 
 Residuals (3.1)-(3.4) and, with r_sv and r_xiu the right-hand sides of complementarity (3.7)-(3.10),
 

@@ -82,8 +82,8 @@ cdef double larger(double a, double b) noexcept:
 
 # ---- The normal equations --------------------------------------------------------------------------
 
-# Tolerated residual of M's equations, in the norm of M_(Q)^-1 and relative to the right-hand side; conjugate gradient steps
-# of a solve.
+# Tolerated residual of M's equations, in the norm of M_(Q)^-1 and relative to the right-hand side; conjugate gradient
+# steps of a solve.
 TOLERANCE = 0.2
 MAX_GRADIENTS = 8
 # Tries to factorize a matrix.

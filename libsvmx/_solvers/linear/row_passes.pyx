@@ -12,8 +12,8 @@ Losses of a row with cost C:                       target    [lower, upper]     
     epsilon-insensitive                            y         [-C, C]                0          epsilon
     squared epsilon-insensitive                    y         [-inf, inf]            1 / (2C)   epsilon
 
-With an intercept, x_k ends in a constant feature. The gap, primal minus dual value, is for w = X'beta a sum of terms >= 0
-over the rows.
+With an intercept, x_k ends in a constant feature. The gap, primal minus dual value, is a sum of nonnegative terms over
+the rows for w = X'beta.
 """
 
 from libc.math cimport fabs
@@ -112,7 +112,7 @@ cdef class Losses:
 
     def slope(self, double a, const double[::1] scores, const double[::1] along, const double[::1] centre,
               const double[::1] sigma):
-        """(-sum beta_k along_k, sum curvature_k along_k^2) at scores + a along, with beta and curvature as in ``settle``."""
+        """(-sum beta_k along_k, sum curvature_k along_k^2) at scores + a along, as in ``settle``."""
         cdef double first = 0.0, second = 0.0, reach, found
         cdef Py_ssize_t k
         for n in (scores.shape[0], along.shape[0], centre.shape[0], sigma.shape[0]):

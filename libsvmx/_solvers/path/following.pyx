@@ -2,8 +2,8 @@
 
     direction -> next_breakpoint -> advance -> breakpoint_event, until eta = 1
 
-A line ends at a breakpoint: a member of the margin M meets a bound, or V of another variable meets the level of its group.
-The Cholesky factor of K_MM follows M.
+A line ends at a breakpoint: a member of the margin M meets a bound, or V of another variable meets the level of its
+group. The Cholesky factor of K_MM follows M.
 """
 
 from libc.math cimport HUGE_VAL, fabs
@@ -22,10 +22,10 @@ from libsvmx._solvers.path.path_state import PathLong, PathLost
 
 # ---- Changes of the margin at a breakpoint ---------------------------------------------------------
 #
-# If the column of a variable that meets its level is linearly dependent on those of M (duplicate rows, a linear kernel with
-# more members than its rank), there is a null direction u, K u = 0 and sum u = 0 in each group: beta moves along it, V stays,
-# until a member of M or the variable itself meets a bound and leaves (``exchange``). So no ridge is needed; a path with one,
-# for speed (ATO), is lost where a pivot is rounding.
+# If the column of a variable that meets its level is linearly dependent on those of M (duplicate rows, a linear kernel
+# with more members than its rank), there is a null direction u, K u = 0 and sum u = 0 in each group: beta moves along
+# it, V stays, until a member of M or the variable itself meets a bound and leaves (``exchange``). So no ridge is
+# needed; a path with one, for speed (ATO), is lost where a pivot is rounding.
 
 cdef double ULP = 2.0 ** -52
 # A Schur complement below this many roundings of its kernel values is 0; with a ridge, one below this share of it.
@@ -75,8 +75,8 @@ cdef int append_or_exchange(Motion motion, PathState s, Py_ssize_t v, double sch
 
 
 cdef bint is_nonsingular(Motion motion, PathState s, double schur) noexcept nogil:
-    """Whether the Schur complement of ``border_margin`` is more than rounding; ``null`` becomes K'_MM^-1 K'_Mv. The path is
-    ``lost`` if it is clearly negative.
+    """Whether the Schur complement of ``border_margin`` is more than rounding; ``null`` becomes K'_MM^-1 K'_Mv. The
+    path is ``lost`` if it is clearly negative.
 
     It is u'K'u with u = (1, -null), so rounding of K' enters with (sum |u|)^2.
     """
@@ -154,7 +154,7 @@ cdef inline double room_of(PathState s, Py_ssize_t v, double u) noexcept nogil:
 
 
 cdef int move_along_null(PathState s, Py_ssize_t v, double sign, double length) except -1 nogil:
-    """Move beta of the margin and of ``v`` by ``length`` along the null direction; update F by the change after rounding."""
+    """Move beta of the margin and of ``v`` by ``length`` along the null direction, and update F."""
     cdef Py_ssize_t k, w, m = s.factor.size
     cdef double beta
     for k in range(m):
@@ -205,11 +205,11 @@ cdef int raise_if_lost(Motion motion) except -1:
 
 
 cdef int factor_at_once(Motion motion, Py_ssize_t n_wanted) except -1:
-    """Factor K' of all future members by one call of LAPACK, except those with nearly dependent columns, which are left to
-    be joined one by one; so are all, if the rest is nearly singular.
+    """Factor K' of all future members by one call of LAPACK, except those with nearly dependent columns, which are left
+    to be joined one by one; so are all, if the rest is nearly singular.
 
-    The null vector in ``is_nonsingular`` has sum |u| <= L_jj (|M| |K'^-1|)^1/2, so each Schur complement L_jj^2 is more than
-    rounding if SINGULAR ULP (largest + shift) |M| |K'^-1| < 1.
+    The null vector in ``is_nonsingular`` has sum |u| <= L_jj (|M| |K'^-1|)^1/2, so each Schur complement L_jj^2 is more
+    than rounding if SINGULAR ULP (largest + shift) |M| |K'^-1| < 1.
     """
     cdef PathState s = motion.state
     cdef Py_ssize_t k, q, v
@@ -265,12 +265,12 @@ cdef bint are_members(Motion motion, double inverse_norm, Py_ssize_t n) noexcept
 
 # ---- Empty margin ----------------------------------------------------------------------------------
 #
-# (Karasuyama & Takeuchi 2009, section 3.3.) If a group has no member in the margin, its level is free within an interval,
+# (Karasuyama & Takeuchi 2009, section 3.3.) Without members in the margin, the level of a group is free in an interval,
 #
 #     max V_v over those that must stay below  <=  level  <=  min V_v over those that must stay above
 #
-# If its sum must change, the level moves to the end at which a variable can change it; else eta grows until the ends meet,
-# or until a breakpoint of the other group.
+# If its sum must change, the level moves to the end at which a variable can change it; else eta grows until the ends
+# meet, or until a breakpoint of the other group.
 
 # A residual of the sum below this share of sum |beta| is rounding.
 cdef double SAME_SUM = 64 * ULP
@@ -338,7 +338,7 @@ cdef bint fill_margin(Motion motion, PathState s) except -1 nogil:
 
 
 cdef bint set_level(Motion motion, PathState s, Py_ssize_t v, double sign) except -1 nogil:
-    """Set the level of an empty group to V of ``v``, which joins the margin; its beta will grow (sign 1) or shrink (-1)."""
+    """Set the level of an empty group to V of ``v``, which joins; its beta will grow (sign 1) or shrink (-1)."""
     s.level[s.group[v]] = s.score(v)
     motion.breakpoints += 1
     if s.where[v] == JOINING:
@@ -370,8 +370,8 @@ cdef Py_ssize_t first_to_answer(Motion motion, PathState s, int g, double sign) 
 
 
 cdef bint ends_meet(Motion motion, PathState s, int g, double *step, Py_ssize_t *below, Py_ssize_t *above) noexcept nogil:
-    """Whether the interval of a group's level is empty after a line of length ``step``, INOUT: shortened to where it becomes
-    empty. ``below``, ``above``: OUT, the variables at its ends there."""
+    """Whether the interval of a group's level is empty after a line of length ``step``, INOUT: shortened to where it
+    becomes empty. ``below``, ``above``: OUT, the variables at its ends there."""
     cdef double width, speed, meeting
     cdef bint met = False
     # the ends are convex and concave in eta: Newton from the right finds where they meet
@@ -391,8 +391,8 @@ cdef bint ends_meet(Motion motion, PathState s, int g, double *step, Py_ssize_t 
 
 cdef double level_interval(Motion motion, PathState s, int g, double step, Py_ssize_t *below,
                            Py_ssize_t *above) noexcept nogil:
-    """Width of the interval of a group's level after a line of length ``step``, negative if empty; ``below``, ``above``: the
-    variables at its ends (-1: none)."""
+    """Width of the interval of a group's level after a line of length ``step``, negative if empty; ``below``,
+    ``above``: the variables at its ends (-1: none)."""
     cdef Py_ssize_t v
     cdef double V, bottom = -HUGE_VAL, top = HUGE_VAL
     cdef int where
@@ -530,9 +530,10 @@ cdef int empty_margin_if_all_bound(Motion motion, PathState s) except -1 nogil:
 
 # ---- Shrinking -------------------------------------------------------------------------------------
 #
-# On large data V of most variables stays far from the level. Rows whose variables would not meet it, at their initial speed,
-# within ``far`` times the path are shrunk: rows are permuted, all loops go over the others, and F of the shrunk ones is
-# updated at the end (``unshrink``). The KKT conditions over all rows show what was shrunk wrongly; it is repaired.
+# On large data V of most variables stays far from the level. Rows whose variables would not meet it, at their initial
+# speed, within ``far`` times the path are shrunk: rows are permuted, all loops go over the others, and F of the shrunk
+# ones is updated at the end (``unshrink``). The KKT conditions over all rows show what was shrunk wrongly; it is
+# repaired.
 
 # Shrink only if at most this share of the rows is left.
 cdef double MAX_ACTIVE_SHARE = 0.8

@@ -21,14 +21,14 @@ from libsvmx._core.buffers import filled, zeros
 
 # ---- Trace -----------------------------------------------------------------------------------------
 #
-# On each line everything is linear in C: beta of the margin, beta at bounds, rho, F = K beta, and the decision value of any
-# row (Hastie, Rosset, Tibshirani & Zhu, The entire regularization path for the support vector machine, JMLR 5, 2004,
-# section 3). So a line keeps C and rho at its ends, the objective as a quadratic function of C, and beta of each member of
-# the margin at its ends; which bound the other variables are at is kept where it changes.
+# On each line everything is linear in C: beta of the margin, beta at bounds, rho, F = K beta, and the decision value of
+# any row (Hastie, Rosset, Tibshirani & Zhu, The entire regularization path for the support vector machine, JMLR 5,
+# 2004, section 3). So a line keeps C and rho at its ends, the objective as a quadratic function of C, and beta of each
+# member of the margin at its ends; which bound the other variables are at is kept where it changes.
 #
-# F of the rows held out, the tests of a fold, is updated on the path; their decision value is F - rho. Kept are its changes
-# of sign; or, for regression, the sum of squared errors, a quadratic function of C on a line; or the sum of pinball losses,
-# which has a kink where a test meets its target.
+# F of the rows held out, the tests of a fold, is updated on the path; their decision value is F - rho. Kept are its
+# changes of sign; or, for regression, the sum of squared errors, a quadratic function of C on a line; or the sum of
+# pinball losses, which has a kink where a test meets its target.
 
 # Numbers of an entry: C, rho, … (``line``); variable, beta, beta; line, variable, set; C, test, sign.
 LINE, MEMBER, SET, CROSSING = 11, 3, 3, 3
@@ -83,8 +83,8 @@ cdef class Trace:
     # ---- results: copies, float64, entry by entry -----------------------------------------------
 
     def lines_of(self):
-        """(C, C at the end, rho, rho at the end, objective, its first and second derivative along the line (0 to 1), three
-        coefficients of the loss as a polynomial along the line, index of the first entry of ``members_of``)."""
+        """(C, C at the end, rho, rho at the end, objective, its first and second derivative along the line (0 to 1),
+        three coefficients of the loss as a polynomial along the line, index of the first entry of ``members_of``)."""
         return copy_of(&self.lines)
 
     def members_of(self):
@@ -96,8 +96,8 @@ cdef class Trace:
         return copy_of(&self.sets)
 
     def crossings_of(self):
-        """(C, test, 1 if its decision value becomes positive, else 0); of pinball losses (C, line, change of the slope per
-        line)."""
+        """(C, test, 1 if its decision value becomes positive, else 0); of pinball losses (C, line, change of the slope
+        per line)."""
         return copy_of(&self.crossings)
 
     # ---- recording --------------------------------------------------------------------------------
@@ -115,8 +115,8 @@ cdef class Trace:
 
     cdef int line(self, PathState s, const double *velocity, const double *dF, double eta, double begin, double length,
                   double rho, double drho, bint resting) except -1 nogil:
-        """Add the line from eta + begin, of this length; derivatives are per unit of eta. ``resting``: the margin stays at
-        bounds."""
+        """Add the line from eta + begin, of this length; derivatives are per unit of eta. ``resting``: the margin stays
+        at bounds."""
         cdef double at_begin = eta + begin, at_end = eta + begin + length
         cdef double C = self.first + at_begin * (self.last - self.first)
         cdef double end = self.last if at_end > WHOLE else self.first + at_end * (self.last - self.first)
@@ -242,8 +242,8 @@ cdef copy_of(const Numbers *numbers):
 
 cdef double[::1] NO_DOUBLES = zeros("d", 0)
 cdef double ULP = 2.0 ** -52
-# Tolerance of equality, relative to the scale of V and to the width of a box. Breakpoints within it may be passed in any
-# order; taking the fastest first (Harris 1973) keeps the factor well conditioned.
+# Tolerance of equality, relative to the scale of V and to the width of a box. Breakpoints within it may be passed in
+# any order; taking the fastest first (Harris 1973) keeps the factor well conditioned.
 cdef double SHARP = 1e-12
 # Gap at the end of a path, relative to the scale of V.
 cdef double NO_GAP = 1e-10
@@ -408,8 +408,8 @@ cdef class Motion:
     cdef int direction(self) except -1 nogil:
         """Response of the margin, levels and F: ``dbeta`` of the state, ``dlevel``, ``dF``. (7, 10, 11)
 
-        The level of a group without members stays. With a ridge, V of the margin drifts from its level; ``pull`` leads it
-        back by eta = 1.
+        The level of a group without members stays. With a ridge, V of the margin drifts from its level; ``pull`` leads
+        it back by eta = 1.
         """
         cdef Py_ssize_t k, m = self.state.factor.size
         cdef Py_ssize_t v, p
@@ -529,8 +529,8 @@ cdef class Motion:
     # ---- tolerances ----------------------------------------------------------------------------
 
     cdef double near_bound(self, Py_ssize_t v) noexcept nogil:
-        """Distance within which a variable is at a bound: relative to the width of the box, or to the size of beta if that
-        is much less."""
+        """Distance within which a variable is at a bound: relative to the width of the box, or to the size of beta if
+        that is much less."""
         return bound_tolerance(self, self.state, v)
 
     cdef bint is_free(self, Py_ssize_t v) noexcept nogil:
@@ -553,8 +553,8 @@ cdef inline double bound_tolerance(Motion motion, PathState s, Py_ssize_t v) noe
 
 
 cdef Py_ssize_t next_breakpoint(Motion motion, PathState s, double *step) noexcept nogil:
-    """The variable that ends the line, and the length ``step`` to it: AT_END for eta = 1, another negative number if none is
-    found.
+    """The variable that ends the line, and the length ``step`` to it: AT_END for eta = 1, another negative number if
+    none is found.
 
     Harris' ratio test, two passes over all variables: the largest step with each overshooting by at most its tolerance,
     and the fastest variable met within it.

@@ -33,8 +33,8 @@ from libsvmx.enums import SolveStatus
 
 # ---- Refinement ------------------------------------------------------------------------------------
 #
-# beta near the optimum is exactly optimal for another linear term: that with V_v at its level wherever it is on the wrong
-# side. A path leads from that term back to the given one (``refine_once``).
+# beta near the optimum is exactly optimal for another linear term: that with V_v at its level wherever it is on the
+# wrong side. A path leads from that term back to the given one (``refine_once``).
 #
 #     refine    from any beta near the optimum, with a new margin
 #     repair    after a path: errors of rounding and of shrinking
@@ -341,8 +341,8 @@ cdef class Path:
         repair(motion)
 
     def n_moving(self, Py_ssize_t n_fresh, gone):
-        """Number of the last ``n_fresh`` rows, and of the rows ``gone`` (buffer of int32), that ``update`` would move from
-        0."""
+        """Number of the last ``n_fresh`` rows, and of the rows ``gone`` (buffer of int32), that ``update`` would move
+        from 0."""
         cdef PathState s = self.state
         cdef const int32_t[::1] leaving = gone
         cdef Py_ssize_t k, p, v, count = 0
@@ -432,8 +432,9 @@ cdef class Path:
         return 0
 
     def rescale(self, lower, upper, ratio, Control control, Trace trace=None, double first=1.0, double last=1.0):
-        """The optimum with the bounds ``lower`` and ``upper`` (buffers of float64, shape (per_row * n,)). With ``ratio`` > 0
-        bounds and sums are the present ones times it, up to rounding; None: any bounds, same sums. Raises as ``start``.
+        """The optimum with the bounds ``lower`` and ``upper`` (buffers of float64, shape (per_row * n,)). With
+        ``ratio`` > 0 bounds and sums are the present ones times it, up to rounding; None: any bounds, same sums. Raises
+        as ``start``.
 
         ``trace`` records the lines, with C (or another parameter) from ``first`` to ``last``.
         """
@@ -551,8 +552,8 @@ cdef class Path:
                 raise
 
     def accept(self, beta, totals, double eps, Control control):
-        """Set ``beta`` without a path; returns whether it is as near the optimum as after a path or SMO to ``eps``. Raises
-        as ``start``, but PathLost."""
+        """Set ``beta`` without a path; returns whether it is as near the optimum as after a path or SMO to ``eps``.
+        Raises as ``start``, but PathLost."""
         self.approach(beta, totals, control)
         self.drop_margin()
         return self.is_near(eps)
@@ -605,8 +606,8 @@ def check_length(Py_ssize_t length, Py_ssize_t expected):
 
 
 def interleaved(values, Py_ssize_t n):
-    """Values by variable (buffer of float64, shape (per_row * n,)) from the order of a DualProblem, (per_row, n), to that of a
-    path, (n, per_row)."""
+    """Values by variable (buffer of float64, shape (per_row * n,)) from the order of a DualProblem, (per_row, n), to
+    that of a path, (n, per_row)."""
     cdef const double[::1] given = values
     cdef Py_ssize_t p, h, per_row = given.shape[0] // max(n, 1)
     if per_row == 1:

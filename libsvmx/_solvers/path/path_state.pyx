@@ -31,8 +31,8 @@ cdef double NEAR = 1e-9
 cdef int64_t VALUE_WORK = 8
 
 
-# A state of many classes has thousands of paths, so empty arrays are shared, and arrays of a type lie in one buffer: the
-# garbage collector visits three objects per buffer.
+# A state of many classes has thousands of paths, so empty arrays are shared, and arrays of a type lie in one buffer:
+# the garbage collector visits three objects per buffer.
 cdef double[::1] NO_DOUBLES = zeros("d", 0)
 cdef int64_t[::1] NO_TAGS = zeros("q", 0)
 cdef int32_t[::1] NO_INTS = zeros("i", 0), NO_MOVES = zeros("i", 2)
@@ -44,8 +44,8 @@ class PathLost(ArithmeticError):
 
 
 class PathLong(PathLost):
-    """A path is longer than allowed. The state stops on it: beta and F of all rows are consistent, and rows that should leave
-    are LEAVING."""
+    """A path is longer than allowed. The state stops on it: beta and F of all rows are consistent, and rows that should
+    leave are LEAVING."""
 
 
 cdef class PathState:
@@ -136,8 +136,8 @@ cdef class PathState:
 
     @property
     def holds_rho(self):
-        """Mask of the rows that alone determine an end of the interval of rho if no variable is free: buffer of int8, shape
-        (n,); all 0 if one is free. For one group."""
+        """Mask of the rows that alone determine an end of the interval of rho if no variable is free: buffer of int8,
+        shape (n,); all 0 if one is free. For one group."""
         cdef Certificate found = self.certificate(0)
         cdef Py_ssize_t v, above = 0, below = 0, top = -1, bottom = -1
         cdef double V
@@ -494,8 +494,8 @@ cdef class PathState:
         self.before = self.swapped = self.factor_before = None
 
     def release(self):
-        """Release the kernel and its data until ``append``; kept kernel rows stay. No path may be followed before. Cannot
-        fail."""
+        """Release the kernel and its data until ``append``; kept kernel rows stay. No path may be followed before.
+        Cannot fail."""
         self.rows.release_kernel()
 
     def copy(self, budget_bytes=None):
@@ -568,14 +568,14 @@ def copied(values, Py_ssize_t n):
 
 # ---- The matrix of the margin and its factor -------------------------------------------------------
 #
-# The system of the margin M is K_MM bordered by the sum of each group. A constant added to all kernel values within a group
-# changes V of all its variables alike, since their sum of beta is fixed, so the border can be replaced by
+# The system of the margin M is K_MM bordered by the sum of each group. A constant added to all kernel values within a
+# group changes V of all its variables alike, since their sum of beta is fixed, so the border can be replaced by
 #
 #     K'_MM = K_MM + shift sum_g e_g e_g',      x'K'x = x'Kx + shift sum_g (e_g'x)^2,      e_g = 1 in group g, else 0
 #
-# which is positive definite if the bordered matrix is nonsingular and K positive semidefinite, so it has a Cholesky factor
-# even if K_MM is singular (a linear kernel with |M| = d + 1). For an optimum to a tolerance, a ridge on K_MM makes it
-# positive definite for any members.
+# which is positive definite if the bordered matrix is nonsingular and K positive semidefinite, so it has a Cholesky
+# factor even if K_MM is singular (a linear kernel with |M| = d + 1). For an optimum to a tolerance, a ridge on K_MM
+# makes it positive definite for any members.
 
 # The shift is within this factor of the kernel values.
 cdef double SAME_SIZE = 64.0
@@ -640,8 +640,8 @@ cdef int clear_margin(PathState s) except -1 nogil:
 cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *out) except -1 nogil:
     """out += sum over the margin of coef K, over the first n rows.
 
-    The order does not depend on which rows are kept, so a path from the same state always has the same bits. Rows without
-    room are computed in blocks.
+    The order does not depend on which rows are kept, so a path from the same state always has the same bits. Rows
+    without room are computed in blocks.
     """
     cdef Py_ssize_t k, count = 0, n_computed = 0
     cdef int32_t p
