@@ -1,4 +1,4 @@
-"""Data files in parts, for what needs one row at a time: memory stays bounded, whatever the file's size."""
+"""Data files in parts, for row-by-row work in bounded memory, whatever the size of the file."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import Buffer
 
-# Text of a part; its rows take two to three times as much.
+# Bytes of text of a part; its rows take two to three times as much.
 PART_BYTES = 1 << 23
-# First bytes of byte order marks, which the reader looks for at the start of every text: no later part begins with one.
+# First bytes of byte order marks, which the reader accepts at the start of every text: no later part may begin with
+# one.
 MARKS = b"\xef\xff\xfe"
 
 
@@ -40,7 +41,7 @@ class Batch:
     lines_before: int
 
     def locate(self, error: DataError, first_row: int = 0) -> FormatError:
-        """``error``, about rows from ``first_row`` on, as one that names file and line."""
+        """``error``, about rows from ``first_row`` on, with file and line."""
         line = 0 if error.row is None else self.lines_before + self.line_numbers[first_row + error.row]
         return FormatError(self.path, line, 0, error.cause)
 
@@ -49,13 +50,12 @@ class BatchReader:
     """BatchReader(path, lenient=False, unlabeled=False, part_bytes=PART_BYTES, any_label=False): the rows of
     ``svmlight.read_data``. ``any_label``: labels may be nan and infinite, too.
 
-    Iterating gives at least one Batch. The same files are refused with the same message, when the part with the fault
-    is asked for.
+    Iterating gives at least one Batch. Files are refused with the same messages, when the part with the error is read.
 
     Attributes
     ----------
     remarks : list of str      oddities that are no errors; complete at the end
-    bytes_read : int           of the text so far, which is that of a compressed file as it is within
+    bytes_read : int           of the text so far; of a compressed file, decompressed
 
     Raises
     ------
@@ -86,7 +86,7 @@ class BatchReader:
         any_row = False
         for text in parts(read_blocks(self.path, self.part_bytes)):
             self.bytes_read += len(text)
-            # blank lines are no fault before a row follows: one of them goes ahead of the next part, as its line 1
+            # blank lines are errors only if a row follows: one of them becomes line 1 of the next part
             ahead = 1 if blank_from and not self.lenient else 0
             try:
                 matrix, targets, lines, blank = parse_data(
@@ -108,7 +108,7 @@ class BatchReader:
 
 
 def label_hint(cause: str) -> str:
-    """What helps against a label that is missing, or is no number: of rows to predict it may not be known."""
+    """A hint for rows to predict whose label is missing or no number: it may be unknown."""
     if cause.startswith("label is missing"):
         return " (--unlabeled reads rows without labels)"
     if cause.startswith("label is not a number"):
@@ -131,7 +131,7 @@ def parts(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def last_line_start(piece: bytes) -> int:
-    """Where the last line of ``piece`` starts that a part may begin with; 0 if there is none."""
+    """Start of the last line of ``piece`` with which a part may begin; 0 if there is none."""
     end = len(piece) - 1
     while (end := piece.rfind(b"\n", 0, end)) >= 0:
         if piece[end + 1] not in MARKS:

@@ -1,8 +1,8 @@
-"""Models as C99: one file with tables and functions, which needs no library but C's own and takes no memory.
+"""Models as C99: one file with tables and functions, which needs only C's standard library and allocates no memory.
 
-Sums have LIBSVM's order, so decision values in double are LIBSVM's to the bit where the compiler fuses no multiply and
-add (``-ffp-contract=off``) and exp and tanh are those of the same C library. Vectors stand in a dense table or in a
-sparse one, whichever is smaller.
+Sums have LIBSVM's order, so decision values in double equal LIBSVM's bit for bit, if the compiler does not fuse
+multiply and add (``-ffp-contract=off``) and exp and tanh are of the same C library. Vectors are in a dense or a sparse
+table, whichever is smaller.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 INT_BYTES = 4
 ON_A_LINE = 8  # numbers of a table
-FEW = 4  # classes whose pairs are written down at the top
+FEW = 4  # classes up to which the pairs are listed at the top
 
 AS_LIBSVM = "With -ffp-contract=off nothing is fused, and decision values in double are LIBSVM's to the bit."
 ABOUT = "Decision values are those of libsvmx but for rounding."
@@ -92,7 +92,7 @@ PRODUCT = {
         sum += x[feature[k]] * value[k];
 """,
 }
-# Of kernels that LIBSVM lacks: what a feature adds to the sum, its number in the row being x and in the vector z,
+# For kernels that LIBSVM lacks: the term of a feature, x in the row and z in the vector,
 TERMS = {
     KernelType.LAPLACIAN: "fabs@_OF_REAL@(x - z)",
     KernelType.INTERSECTION: "x < z ? x : z",
@@ -124,7 +124,7 @@ static real term(real x, real z)
     return @TERM@;
 }
 """
-# Sums of squares of the row and of the vector, beside the product.
+# Sums of squares of the row and of the vector, in addition to the product.
 SQUARES = {
     "dense": """\
     real xx = 0, zz = 0;
@@ -308,7 +308,7 @@ class CFile:
 
     Parameters
     ----------
-    name : str            with which the names of its functions begin
+    name : str            prefix of its functions
     n_features : int      of a row
     single : bool         float instead of double
     """
@@ -364,7 +364,7 @@ class CFile:
         if not self.single:
             return repr(float(value))
         try:
-            (value,) = unpack("<f", pack("<f", value))  # in native order pack takes any double
+            (value,) = unpack("<f", pack("<f", value))  # native pack accepts any double
         except OverflowError:
             raise DataError(f"{value:g} is too large for a float") from None
         text = f"{value:.9g}"
@@ -393,7 +393,7 @@ class CFile:
         yield "\n};\n" if vectors.n_rows else "{0}};\n"
 
     def coefficients(self) -> Iterator[str]:
-        """Those of the vectors, and which functions they belong to."""
+        """The coefficients of the vectors, and the functions to which they belong."""
         n, k, coef = self.model.n_sv, self.parts, self.model.coef
         yield f"\nstatic const real coef[{max(self.rows, 1)}][{max(n, 1)}] = {{"
         for row in range(max(self.rows, 1)):
@@ -433,7 +433,7 @@ class CFile:
 
 
 def array(kind: str, name: str, values: Iterable[str]) -> Iterator[str]:
-    """A table of at least one number, as C wants it."""
+    """A table with at least one number, as C requires."""
     found = list(values) or ["0"]
     yield f"\nstatic const {kind} {name}[{len(found)}] = {{"
     yield from wrapped(found)

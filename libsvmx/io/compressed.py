@@ -1,4 +1,4 @@
-"""Compressed files: every stream of them, and nothing behind."""
+"""Compressed files, with all their streams, and an error for anything after them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from libsvmx.exceptions import FormatError
 if TYPE_CHECKING:
     from typing import IO, Any
 
-BZIP2_BLOCK_OR_END = (b"1AY&SY", b"\x17rE8P\x90")  # digits of pi and of its root, behind "BZh" and the level
-INPUT_BYTES = 1 << 16  # read at once
-XZ_PADDING = 4  # zeros behind a stream come in multiples of it
+BZIP2_BLOCK_OR_END = (b"1AY&SY", b"\x17rE8P\x90")  # digits of pi and of its root, after "BZh" and the level
+INPUT_BYTES = 1 << 16
+XZ_PADDING = 4  # zeros after a stream come in multiples of it
 
 
 @contextmanager
@@ -24,13 +24,13 @@ def damage(path: str) -> Iterator[None]:
         yield
     except MemoryError:
         raise
-    except Exception as error:  # each module has its own family of errors
+    except Exception as error:  # each module raises errors of its own
         raise FormatError(path, 0, 0, f"damaged compressed file: {error}") from error
 
 
 def opener(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
-    """What opens a compressed file that starts so; None for a plain one."""
-    # imported where needed: plain files should not pay for it at start-up
+    """The opener for a compressed file with these first bytes; None for a plain file."""
+    # imported on use, which saves time at the start
     if head.startswith(b"\x1f\x8b"):
         import gzip
 
@@ -47,7 +47,7 @@ def opener(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
 
 
 def rejoined(head: bytes, file: IO[bytes]) -> IO[bytes]:
-    """What has been read from a file, then the rest of it."""
+    """The bytes already read from a file, then the rest of it."""
     return io.BufferedReader(_Rejoined(head, file))
 
 
@@ -68,8 +68,8 @@ class _Rejoined(io.RawIOBase):
 class _Streams(io.RawIOBase):
     """_Streams(file, decompressor, padding): the streams of a .bz2 or .xz file, one after the other.
 
-    Python's own readers take the first bytes that are no stream for the end of the file, and so drop the rows behind a
-    damaged header. Here they are an error. ``padding``: zeros may follow a stream in multiples of it, if it is not 0.
+    Python's own readers end at the first bytes that are no stream, and so drop the rows after a damaged header; here
+    they are an error. ``padding``: zeros may follow a stream in multiples of it, if it is not 0.
     """
 
     def __init__(self, file: IO[bytes], decompressor: Callable[[], Any], padding: int) -> None:
@@ -97,7 +97,7 @@ class _Streams(io.RawIOBase):
         return len(content)
 
     def _next_stream(self, rest: bytes) -> bytes:
-        """What follows a stream, without padding; nothing at the end of the file."""
+        """The bytes after a stream, without padding; empty at the end of the file."""
         zeros = 0
         while True:
             rest = rest or self._file.read(INPUT_BYTES)

@@ -1,8 +1,7 @@
-"""What a file is that is not a model of LIBSVM, by how it begins."""
+"""The kind of a file that is not a model of LIBSVM, by its first bytes."""
 
 from __future__ import annotations
 
-# of the file
 HEAD_BYTES = 4096
 
 BEGINNINGS = (
@@ -13,7 +12,7 @@ BEGINNINGS = (
 
 
 def kind_of(content: bytes) -> str:
-    """What a file is, as a noun with its article; '' where its beginning does not tell, or is that of a model."""
+    """The kind of a file, as a noun with its article; '' if unknown, or a model."""
     head = content[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip()
     for beginning, kind in BEGINNINGS:
         if head.startswith(beginning):
@@ -29,14 +28,13 @@ def kind_of(content: bytes) -> str:
 
 
 def is_row(words: list[bytes]) -> bool:
-    """Whether the words are a label, or labels, and a pair, as in a line of data."""
+    """Whether the words begin with a label, or labels, and a pair, as a line of data does."""
     label, _, _ = words[0].partition(b",")
     pair = words[1].split(b":") if len(words) > 1 else []
     return is_number(label) and len(pair) == 2 and all(map(is_number, pair))
 
 
 def is_number(word: bytes) -> bool:
-    """Whether a word is a number."""
     try:
         float(word)
     except ValueError:

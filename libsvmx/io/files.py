@@ -1,4 +1,4 @@
-"""Files that are read, whole or in blocks, compressed or not; and what is asked of their names."""
+"""Input files, whole or in blocks, compressed or not; and checks of file names."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import IO, TextIO
 
-COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh")  # how gzip, xz and bzip2 begin; plain files need no module for them
-MAGIC_BYTES = 10  # as many as tell a compressed file
-PIECE = 1 << 23  # bytes that are read at a time, some milliseconds
-NOTE = ".together"  # the end of the name of what tells which files were written together
-STANDARD_INPUT = STANDARD_OUTPUT = "-"  # where a file is read, and where one is written
+COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh")  # first bytes of gzip, xz and bzip2
+MAGIC_BYTES = 10  # enough to recognise a compressed file
+PIECE = 1 << 23  # bytes read at a time, some milliseconds
+NOTE = ".together"  # end of the name of a note, see interrupted_write.py
+STANDARD_INPUT = STANDARD_OUTPUT = "-"
 
 
 def read_bytes(path: str, told: Callable[[int, int], object] | None = None) -> bytes:
     """Content of a file, decompressed if it is gzip, xz or bzip2 by its first bytes; ``-`` is standard input.
 
-    The file is read once, so pipes will do. ``told`` is called with 0 of 0 after each piece.
+    The file is read once, so pipes can be read. ``told`` is called with 0 of 0 after each piece.
 
     Raises
     ------
-    OSError          it cannot be read (directories included)
-    FormatError      its compression is damaged
+    OSError
+    FormatError      damaged compression
     """
     content: bytes
     if path == STANDARD_INPUT:
@@ -57,7 +57,7 @@ def _pieces(file: IO[bytes], told: Callable[[int, int], object]) -> Iterator[byt
 
 
 def _whole(file: IO[bytes], told: Callable[[int, int], object] | None = None) -> bytes:
-    """All of it. A large file is read in pieces, between which signals get in, into where it stays."""
+    """All bytes of a file; a large one in pieces, so that signals are handled in between, without a copy."""
     status = os.fstat(file.fileno())
     size = status.st_size if stat.S_ISREG(status.st_mode) else 0
     if size <= PIECE:
@@ -71,15 +71,15 @@ def _whole(file: IO[bytes], told: Callable[[int, int], object] | None = None) ->
             at += n
             if told is not None:
                 told(0, 0)
-    return content[:at] + file.read()  # of a file that has changed since; else there is no copy
+    return content[:at] + file.read()  # the file has changed since; else this is no copy
 
 
 def read_blocks(path: str, size: int) -> Iterator[bytes]:
-    """The same content in blocks of about ``size`` bytes, in bounded memory.
+    """``read_bytes`` in blocks of about ``size`` bytes, in bounded memory.
 
     Raises
     ------
-    OSError, FormatError      as ``read_bytes``, but only when the block in question is asked for
+    OSError, FormatError      as ``read_bytes``, when the block is asked for
     """
     if path == STANDARD_INPUT:
         yield from _blocks(_standard_input(), path, size)
@@ -89,7 +89,7 @@ def read_blocks(path: str, size: int) -> Iterator[bytes]:
 
 
 def size_of(path: str) -> int:
-    """Bytes of a file as it lies there; 0 where they are no measure of its text: of a pipe, or compressed."""
+    """Size of a file; 0 for a pipe and a compressed file, where it is not the size of the text."""
     if not os.path.isfile(path):
         return 0
     with open(path, "rb") as file:
@@ -121,7 +121,7 @@ def _blocks(file: IO[bytes], path: str, size: int) -> Iterator[bytes]:
 
 
 def same_file(a: str, b: str) -> bool:
-    """Whether two names lead to one regular file. A name that does not exist leads nowhere."""
+    """Whether two names are the same regular file; False for a name that does not exist."""
     if STANDARD_INPUT in (a, b):
         return False
     try:
@@ -131,15 +131,14 @@ def same_file(a: str, b: str) -> bool:
 
 
 def note_beside(target: str) -> str:
-    """Where it is noted with which others a file is being written; see interrupted_write.py."""
+    """Name of the note on files written together, see interrupted_write.py."""
     folder, name = os.path.split(target)
     return os.path.join(folder, f".{name[:50]}{NOTE}")
 
 
 def parting(path: str) -> str | None:
-    """What to warn of who reads a file that was written with others, some of which are new, while others are still old.
-
-    None, and no more than a look for its note, of any other file.
+    """Warning for readers of a file of which only some of the files written with it are new; None for other files,
+    which costs a look for the note.
     """
     note = note_beside(os.path.realpath(path))
     if not os.path.exists(note):
@@ -150,7 +149,7 @@ def parting(path: str) -> str | None:
 
 
 def print_names_as_typed(*streams: TextIO | None) -> None:
-    """File names come out by the bytes they came in by, whatever the locale."""
+    """Print file names in the bytes in which they were given, whatever the locale."""
     codecs.register_error(AS_TYPED, _as_typed)
     for stream in streams:
         with suppress(AttributeError):  # closed by the caller
@@ -161,7 +160,7 @@ AS_TYPED = "libsvmx.as_typed"
 
 
 def _as_typed(error: UnicodeError) -> tuple[bytes, int]:
-    """Bytes that are no text of this locale as they were; characters that it lacks by their codes."""
+    """Undecodable bytes as they were; characters that the locale lacks as escapes."""
     assert isinstance(error, UnicodeEncodeError)
     characters = error.object[error.start : error.end]
     parts = (

@@ -1,10 +1,10 @@
-"""What tells that outputs which belong together have parted: their process was killed between two renames.
+"""Detection of outputs of one command of which only some were replaced, since it was killed between two renames.
 
-    write_files   ──before the first rename──>   a note beside each output   ──after the last──>   none
-    who reads one of them   ──there is a note──>   are some outputs new, while others are still old?
+    write_files         ──before the first rename──>   a note beside each output   ──after the last──>   removed
+    reader of an output ──finds a note──>              are some outputs new, and others still old?
 
-A note has a record for each output: by what the old file and the new one are known, and the path. A file that was
-changed or replaced since is neither, so it takes nobody's word for what it is.
+A note has a record for each output: fingerprints of the old file and of the new one, and the path. A file changed or
+replaced since then matches neither and is ignored.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from libsvmx._typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NOTHING = "-"  # what a file that does not exist is known by
-END = "whole"  # the last record of a note that is
+NOTHING = "-"  # fingerprint of a file that does not exist
+END = "whole"  # the last record of a complete note
 
 
 def leave_note(note: str, renames: Sequence[tuple[str, str]]) -> None:
-    """What is about to be done: (file, target) of all renames, in their order. Raises OSError."""
-    records = [f"{known_by(target)} {known_by(file)} {target}" for file, target in renames]
+    """Write the note for these renames, (file, target) in order. Raises OSError."""
+    records = [f"{fingerprint(target)} {fingerprint(file)} {target}" for file, target in renames]
     with open(note, "wb") as content:
         content.write(os.fsencode("\0".join([*records, END])))
 
 
 def remark_of(note: str) -> str | None:
-    """What to warn of who reads one of the outputs of a note, where some are new, while others are still old."""
+    """The warning for readers of an output, if some outputs of the note are new and others old; else None."""
     new, old = [], []
     for record in _records(note):
         before, after, target = record.split(" ", 2)
-        now = known_by(target)
+        now = fingerprint(target)
         if now == after:
             new.append(target)
         elif now == before:
@@ -45,8 +45,8 @@ def remark_of(note: str) -> str | None:
     )
 
 
-def known_by(path: str) -> str:
-    """What a file has that no other one has, renamed or not: number, bytes, time of its last change."""
+def fingerprint(path: str) -> str:
+    """Inode, size and time of modification, which a rename keeps."""
     try:
         status = os.stat(path)
     except OSError:
@@ -55,7 +55,7 @@ def known_by(path: str) -> str:
 
 
 def _records(note: str) -> list[str]:
-    """Of a note; none of one that is damaged, or was not written to its end: then nothing was renamed."""
+    """The records of a note; none if it is damaged or incomplete: then nothing was renamed."""
     try:
         with open(note, "rb") as file:
             *records, end = os.fsdecode(file.read()).split("\0")

@@ -43,12 +43,12 @@ N_MARKS = 10
 
 
 def model_text(model: Model) -> bytes:
-    """The bytes LIBSVM writes for this model."""
+    """The bytes of the model file, as LIBSVM writes it."""
     return bytes(model_view(model))
 
 
 def model_view(model: Model) -> memoryview:
-    """The same as a buffer, without a copy: they may be many."""
+    """``model_text`` as a buffer, without a copy."""
     p = model.param
     p.require_one_gamma("a model file")
     lines = [f"svm_type {SVM_NAMES[p.svm_type]}", f"kernel_type {KERNEL_NAMES[p.kernel_type]}"]
@@ -77,7 +77,7 @@ def _plain(value: float) -> str:
 
 
 def save_model(path: str, model: Model) -> None:
-    """Write a model file, whole or not at all.
+    """Write a model file atomically.
 
     Raises
     ------
@@ -92,11 +92,11 @@ def save_model(path: str, model: Model) -> None:
 def load_model(path: str, warn: Callable[[str], object] = warn_caller) -> Model:
     """Read a model file of LIBSVM (2.0 or later) or libsvmx.
 
-    ``warn`` is told of oddities that are no errors, by default as a Python warning.
+    ``warn`` is called with oddities that are no errors; by default a Python warning.
 
     Raises
     ------
-    OSError          it cannot be read
+    OSError
     FormatError      anything about it is missing, repeated, contradictory or not finite
     """
     model, remark = parse_model(read_bytes(path), path, warn), parting(path)
@@ -106,7 +106,7 @@ def load_model(path: str, warn: Callable[[str], object] = warn_caller) -> Model:
 
 
 def parse_model(text: bytes, path: str, warn: Callable[[str], object] = warn_caller) -> Model:
-    """The same of the content of a file, which messages call ``path``. Raises FormatError."""
+    """``load_model`` of the content of a file, called ``path`` in messages. Raises FormatError."""
     header = Header(text, path)
     param = header.parameter()
     nr_class, n_sv = header.integer("nr_class", 1, 2**31 - 1), header.integer("total_sv", 0, len(text))
@@ -123,7 +123,7 @@ def parse_model(text: bytes, path: str, warn: Callable[[str], object] = warn_cal
             raise header.error("nr_sv", f"counts must be >= 0 and add up to total_sv = {n_sv}")
         if len(set(labels)) != nr_class:
             raise header.error("label", "a label is repeated")
-    else:  # R's e1071 writes "label 0 0" and "nr_sv 0 0", which LIBSVM reads, and has no use for
+    else:  # R's e1071 writes "label 0 0" and "nr_sv 0 0", which LIBSVM reads and ignores
         for key in ("label", "nr_sv"):
             if key in header.lines:
                 header.integers(key, nr_class)
@@ -145,8 +145,8 @@ def parse_model(text: bytes, path: str, warn: Callable[[str], object] = warn_cal
 
 
 def lost_by_writing(path: str) -> str:
-    """What a model that is written to ``path`` would replace, as a noun with its article; '' if it is no file, or a
-    model, or cannot be read."""
+    """The kind of a file that a model written to ``path`` would replace, as a noun with its article; '' for no file, a
+    model, or an unreadable file."""
     if not os.path.isfile(path):
         return ""
     from libsvmx.io.file_kind import HEAD_BYTES, kind_of
@@ -165,13 +165,13 @@ def lost_by_writing(path: str) -> str:
 
 
 class Header:
-    """The header lines, each key once, with typed access that names the line of what is wrong."""
+    """The header lines, each key once, with typed access; errors name the line."""
 
     def __init__(self, text: bytes, path: str):
         self.path, self.text = path, text
         self.lines: dict[str, tuple[int, list[str]]] = {}
         position = 3 if text.startswith(b"\xef\xbb\xbf") else 0
-        self.n_lines = self.blank_lines = 0  # of the header, and blank ones before it
+        self.n_lines = self.blank_lines = 0  # lines of the header, and blank ones before it
         while True:
             newline = text.find(b"\n", position)
             if newline < 0:
@@ -199,7 +199,7 @@ class Header:
         self.lines[key] = (self.n_lines, words[1:])
 
     def refusal(self, line: int, column: int, cause: str) -> FormatError:
-        """What is wrong with the file; where no line was a model's, what else the file seems to be."""
+        """The error for the file; if no line is a model's, with what the file seems to be."""
         from libsvmx.io.file_kind import kind_of
 
         if not self.lines and (kind := kind_of(self.text)):
@@ -250,7 +250,7 @@ class Header:
         raise self.error(key, f"unknown: {word[:40]!r}; known are {', '.join(names.values())}")
 
     def parameter(self) -> Parameter:
-        """The part of the parameters that a model file keeps."""
+        """The parameters in a model file."""
         values: dict[str, float] = {}
         kernel = KernelType(self.name("kernel_type", KERNEL_NAMES))
         for key in kernel.uses:
@@ -262,8 +262,8 @@ class Header:
             raise FormatError(self.path, line, 0, str(error)) from None
 
     def probabilities(self, param: Parameter, functions: int) -> tuple[Buffer | None, Buffer | None, Buffer | None]:
-        """probA, probB and density marks, as far as the formulation has them: others are read and left alone, as in
-        LIBSVM. R's e1071 writes probB for regression, too."""
+        """probA, probB and density marks that the formulation has; others are ignored, as in LIBSVM. R's e1071 writes
+        probB for regression, too."""
         a = self.floats("probA", functions) if "probA" in self.lines else None
         b = self.floats("probB", functions) if "probB" in self.lines else None
         marks = self.floats("prob_density_marks", N_MARKS) if "prob_density_marks" in self.lines else None
@@ -274,21 +274,21 @@ class Header:
 
 
 def plain_integer(word: str) -> bool:
-    """True, or ValueError for what int() would take but C would not."""
+    """True; ValueError for text that int() accepts but C does not."""
     if not word.lstrip("+-").isascii() or not word.lstrip("+-").isdigit() or not -(2**31) <= int(word) < 2**31:
         raise ValueError(f"not an integer between -2^31 and 2^31 - 1: {word[:40]!r}")
     return True
 
 
 def check_serials(path: str, header: Header, vectors: Buffer) -> None:
-    """Support vectors of a precomputed kernel are ``0:serial`` with a serial number of at least 1."""
+    """Check that support vectors of a precomputed kernel are ``0:serial`` with serial >= 1."""
     for i in range(vectors.n_rows):
         pairs = vectors.row(i)
         if len(pairs) != 1 or pairs[0][0] != 0 or pairs[0][1] != int(pairs[0][1]) or not 1 <= pairs[0][1] < 2**31:
             raise FormatError(path, header.n_lines + i + 1, 0, "precomputed kernel: expected 0:serial with serial >= 1")
 
 
-# The end of a number that C has not written: it ends with a digit, and its exponent has two or more.
+# The end of a number not written by C, which ends it with a digit and gives exponents two or more.
 CUT_NUMBER = rb"(?:[.eE]|[eE][+-]?[0-9]?)$"
 
 BLOCK_BYTES = 4096
@@ -297,12 +297,12 @@ BLOCK_BYTES = 4096
 def check_last_line(
     path: str, header: Header, text: bytes, n_coef: int, vectors: CsrMatrix, class_sv: tuple[int, ...] | None
 ) -> None:
-    """Refuse a last line without its newline where it shows that more than that is missing.
+    """Refuse a last line without its newline if it shows that more is missing.
 
-    LIBSVM ends every value with a blank and every line with a newline. Programs that strip text leave out one or both.
-    So does a file that was cut off, and whether its last value has all its digits, or is the last, cannot be told. But
-    a line without pairs and its blank, a number that C does not write so, a serial number that falls within a class,
-    and a size of whole blocks, in which programs write files, tell it.
+    LIBSVM ends every value with a blank and every line with a newline; programs that strip text drop one or both, and
+    so does truncation. Whether the last value is complete, or the last, cannot be known. But truncation shows in a line
+    without pairs and its blank, in a number that C does not write so, in a serial number within a class, and in a size
+    of whole blocks, in which programs write files.
     """
     line = header.n_lines + vectors.n_rows
     words = text[text.rfind(b"\n") + 1 :].split()

@@ -1,4 +1,4 @@
-"""Outputs: files that are written whole or not at all, together if they belong together, and locked meanwhile."""
+"""Output files: written atomically, singly or several together, and locked while they are written."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 ATTEMPTS = 1000  # to find a name for a temporary file
-HOSTS = 4_294_967_291  # a prime, as good as a checksum
+HOSTS = 4_294_967_291  # a prime: names of hosts modulo it
 
 
 def check_target(path: str) -> None:
-    """Raise OSError now if ``path`` could not be written later: better before a long training than after it."""
+    """Raise OSError if ``path`` cannot be written: better before a long training than after it."""
     direct = _written_directly(path)
     if direct is not None:
         if isinstance(direct, int):
@@ -42,18 +42,18 @@ def check_target(path: str) -> None:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
         raise PermissionError(13, "Permission denied", folder)
     if os.path.exists(target) and not os.access(target, os.W_OK):
-        raise PermissionError(13, "Permission denied", path)  # renaming would get round its protection
+        raise PermissionError(13, "Permission denied", path)  # a rename would bypass its protection
 
 
 def _is_read_only(folder: str) -> bool:
-    """Whether it lies on a file system that nobody can write to."""
+    """Whether the file system is read-only."""
     return hasattr(os, "statvfs") and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
 def _written_directly(path: str) -> str | int | None:
-    """What to open for a device, a pipe, or the file that standard output or error is; None if it can be replaced."""
+    """What to open for a device, a pipe, or the file of standard output or error; None for a file to be replaced."""
     if path == STANDARD_OUTPUT:
-        if sys.stdout is None:  # closed by the caller; its descriptor may be another file's by now
+        if sys.stdout is None:  # closed by the caller; another file may have its descriptor
             raise OSError(errno.EBADF, os.strerror(errno.EBADF), name_of_output(path))
         return os.dup(1)
     try:
@@ -96,12 +96,11 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
 
 
 def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
-    """Write several files of which none takes its place before all are complete and synced.
+    """Write several files; none replaces its target before all are complete and synced.
 
-    They take their places in the order given, while signals that end a process wait. If one of these renames fails,
-    those before it are taken back, where the file system has hard links. If the process is killed in between, those at
-    the end are still the old ones, and who reads one of them is told (``parting``): let the last be the one from which
-    the same command can be repeated.
+    They are renamed in the order given, while signals that end a process are held back. If a rename fails, those before
+    it are undone, if the file system has hard links. If the process is killed in between, the last files are still the
+    old ones, and readers are warned (``parting``): the last one should be that from which the command can be repeated.
 
     Raises
     ------
@@ -123,7 +122,7 @@ def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
 
 
 def _put_in_place(outputs: list[_Output]) -> None:
-    """All of them; none if one cannot be."""
+    """Rename all, or none if one fails."""
     replacing = [output for output in outputs if output.temporary is not None]
     try:
         for output in replacing if len(replacing) > 1 else ():
@@ -146,19 +145,19 @@ def _put_in_place(outputs: list[_Output]) -> None:
 
 
 def ending_signals() -> list[int]:
-    """Those that end a process."""
+    """The signals that end a process."""
     if TYPE_CHECKING:
         import signal
     else:
-        import _signal as signal  # without the enumerations of Python's module, which take longer than it
+        import _signal as signal  # signal itself makes enumerations, which take longer
 
     return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 
 @contextmanager
 def _signals_held_back() -> Iterator[None]:
-    """A signal that would end the process, or raise, within the block does so when it ends."""
-    if "_signal" not in sys.modules:  # within a program in C, whose handlers are its own: an import would replace one
+    """Delay signals that end the process, or raise, until the end of the block."""
+    if "_signal" not in sys.modules:  # in a program in C with its own handlers, one of which an import would replace
         yield
         return
     if TYPE_CHECKING:
@@ -171,12 +170,12 @@ def _signals_held_back() -> Iterator[None]:
     def note(signum: int, frame: object) -> None:
         came.append(signum)
 
-    # None: of a program in C, around Python
+    # None: a handler in C
     handlers = {signum: signal.getsignal(signum) for signum in ending_signals()}
     handlers = {signum: known for signum, known in handlers.items() if known not in (None, signal.SIG_IGN)}
     try:
         for signum in handlers:
-            with suppress(ValueError):  # not the main thread, which is the one that signals go to
+            with suppress(ValueError):  # not in the main thread, the only one that handles signals
                 signal.signal(signum, note)
         yield
     finally:
@@ -189,7 +188,7 @@ def _signals_held_back() -> Iterator[None]:
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """An OSError of the block names ``path``: writing knows only a descriptor, and nobody the temporary name."""
+    """Let an OSError of the block name ``path``, not a descriptor or the temporary file."""
     try:
         yield
     except OSError as error:
@@ -199,22 +198,22 @@ def _naming(path: str) -> Iterator[None]:
 
 
 class _Output:
-    """_Output(path): a file on its way to ``path``: beside the target until it is put in place, or the device itself.
+    """_Output(path): a temporary file beside ``path`` that replaces it, or a device itself.
 
-    There is no file before ``open``, whose caller must be ready to ``discard`` it: a signal may raise as soon as there
-    is one. A temporary file is locked while its process lives. So one that nobody holds is left from a kill, and goes
-    when the same target is written again.
+    ``open`` creates the file; its caller must ``discard`` it on any exception, as a signal may raise at once. A
+    temporary file is locked while its process lives; an unlocked one is left over from a kill, and is removed when the
+    same target is written again.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.temporary: str | None = None
-        self.old: str | None = None  # another name of what is replaced; '' if nothing is
+        self.old: str | None = None  # a hard link to the replaced file; '' if there is none to replace
         self.in_place = False
         self.file: IO[bytes]
 
     def open(self) -> None:
-        """Open ``file``, to write to."""
+        """Open ``file`` for writing."""
         direct = _written_directly(self.path)
         if direct is not None:
             if sys.stdout is not None:
@@ -223,7 +222,7 @@ class _Output:
             return
         self.target = os.path.realpath(self.path)
         folder, name = os.path.split(self.target)
-        # the name is cut so that a long one, at up to four bytes a character, stays within the file system's limit
+        # at up to four bytes a character, a longer name could exceed the file system's limit
         prefix = f".{name[:50]}."
         _remove_abandoned(folder or ".", prefix)
         for attempt in range(ATTEMPTS):
@@ -234,17 +233,17 @@ class _Output:
             except FileExistsError:
                 continue
             except OSError as error:
-                self.temporary = None  # if it is there, it is not ours
+                self.temporary = None  # if it exists, it is not ours
                 raise self._named(error) from None
         self.temporary = None
         raise FileExistsError(17, "too many temporary files beside it", self.path)
 
     def _named(self, error: OSError) -> OSError:
-        """An error of the temporary file as one of the file that was asked for."""
+        """The error, with the name of the target."""
         return OSError(error.errno, error.strerror, self.path)
 
     def _create(self) -> bool:
-        """Create and lock the temporary file; False if it was taken for abandoned before it was locked."""
+        """Create and lock the temporary file; False if another process removed it as abandoned before it was locked."""
         assert self.temporary is not None
         handle = os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         self.file = os.fdopen(handle, "wb")
@@ -254,14 +253,14 @@ class _Output:
         return False
 
     def complete(self) -> None:
-        """Everything is written: make sure that it lasts, with the rights of a file that it is to replace."""
+        """Sync the file, and give it the permissions of the file that it replaces."""
         self.file.flush()
         if self.temporary is None:
             self.file.close()
         else:
             os.fsync(self.file.fileno())
             if fcntl is None:
-                self.file.close()  # Windows renames no open file
+                self.file.close()  # Windows cannot rename an open file
             with suppress(OSError):
                 os.chmod(self.temporary, os.stat(self.target).st_mode & 0o7777)
 
@@ -276,19 +275,19 @@ class _Output:
         self.temporary, self.in_place = None, True
 
     def leave_note(self, together: list[_Output]) -> None:
-        """Note beside the target that all of these are about to be put in place."""
+        """Note beside the target that all of these are about to be renamed."""
         from libsvmx.io.interrupted_write import leave_note
 
         leave_note(note_beside(self.target), [(str(output.temporary), output.target) for output in together])
 
     def settle_note(self) -> None:
-        """Remove a note beside the target, unless the outputs it tells of have parted."""
-        with suppress(OSError, AttributeError):  # AttributeError: there is no target
+        """Remove the note beside the target, unless only some of its outputs are new."""
+        with suppress(OSError, AttributeError):  # AttributeError: no target
             if parting(self.target) is None:
                 os.unlink(note_beside(self.target))
 
     def keep_old(self) -> None:
-        """Be ready to take it back."""
+        """Keep a hard link to the old file for ``take_back``."""
         if self.temporary is None:
             return
         folder, name = os.path.split(self.temporary)
@@ -298,11 +297,11 @@ class _Output:
             os.link(self.target, self.old)
         except FileNotFoundError:
             self.old = ""
-        except OSError:  # no hard links here: it stays where it is put
+        except OSError:  # no hard links: the rename cannot be undone
             self.old = None
 
     def take_back(self) -> None:
-        """What was there before it was put in place is there again, as far as that can be done."""
+        """Undo the rename, if possible."""
         if not self.in_place or self.old is None:
             return
         with suppress(OSError):
@@ -313,7 +312,7 @@ class _Output:
             self.old, self.in_place = None, False
 
     def discard(self) -> None:
-        """Leave no trace, but for what is in place."""
+        """Close and remove all but the renamed file."""
         for name in (self.temporary, self.old):
             if name:
                 with suppress(OSError):
@@ -324,28 +323,28 @@ class _Output:
 
 
 def _remove_abandoned(folder: str, prefix: str) -> None:
-    """Remove temporary files of processes of this host that died before they could."""
+    """Remove temporary files of killed processes of this host."""
     with suppress(OSError):
         for name in os.listdir(folder):
             if not name.startswith(prefix) or not _is_of_this_host(name[len(prefix) :]):
                 continue
             path = os.path.join(folder, name)
             with suppress(OSError), open(path, "r+b") as file:
-                # a lock that is really held, and on the file that still has the name: its owner may just have
-                # put it in place, and another have taken the name
+                # lock() may be None; and the name may now be another process's file, if the owner has just renamed its
+                # own
                 if lock(file.fileno(), wait=False) and _is_still(path, file.fileno()):
                     os.unlink(path)
 
 
 def _is_of_this_host(ending: str) -> bool:
-    """Whether that is what follows in the name of a temporary file of this machine: host, process, attempt, tmp."""
+    """Whether the end of a temporary file's name, host.process.attempt.tmp, is of this host."""
     *numbers, last = ending.split(".")
     decimal = all(number.isascii() and number.isdecimal() for number in numbers)
     return last == "tmp" and len(numbers) == 3 and decimal and int(numbers[0]) == _host()
 
 
 def _host() -> int:
-    """A number for this machine: locks of another one may not be seen here."""
+    """A number for this machine: locks of other machines may be invisible here."""
     if not hasattr(os, "uname"):
         return 0
     return int.from_bytes(os.uname().nodename.encode(), "big") % HOSTS
@@ -356,8 +355,7 @@ def lock(descriptor: int, wait: bool = True) -> bool | None:
 
     Returns
     -------
-    True; False if another process holds it and ``wait`` is not set; None where the system or the file system has no
-    locks
+    True; False if another process holds it and ``wait`` is False; None if the system or the file system has no locks
     """
     if fcntl is None:
         return None
@@ -374,9 +372,9 @@ def lock(descriptor: int, wait: bool = True) -> bool | None:
 
 @contextmanager
 def held(path: str, on_wait: Callable[[], object]) -> Iterator[None]:
-    """Keep others out of ``path`` who hold it too, while the block reads it and puts another file in its place.
+    """Lock ``path`` while the block reads and replaces it.
 
-    Calls ``on_wait`` once if another process has it, and waits. A path that does not exist is not held.
+    Calls ``on_wait`` once if another process holds it, and waits. A path that does not exist is not locked.
     """
     from contextlib import ExitStack  # reading and writing do without
 
@@ -389,7 +387,7 @@ def held(path: str, on_wait: Callable[[], object]) -> Iterator[None]:
                     on_wait()
                 waited = True
                 lock(file.fileno())
-            # while we waited, the holder has put a new file in its place, which is another one to lock
+            # the holder may have replaced the file meanwhile: then lock the new one
             if _is_still(path, file.fileno()):
                 stack.enter_context(file)
                 break

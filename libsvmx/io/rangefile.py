@@ -7,7 +7,7 @@
     lower upper
     index min max               one line per feature that is not constant, ascending, index >= 1
 
-Numbers are written by %.17g, so that reading gives the same doubles.
+Numbers are written by %.17g, which keeps doubles exactly.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ MAX_INDEX = 2**31 - 1
 
 @record(frozen=True, slots=True, eq=False)
 class Ranges:
-    """What a range file holds.
+    """The content of a range file.
 
     Attributes
     ----------
     lower, upper : float                                     limits of scaled values, lower < upper
     indices : buffer of int32, shape (n_features,)           ascending, >= 1
-    lows, highs : buffers of float64, shape (n_features,)    smallest and largest value of each, low <= high
+    lows, highs : buffers of float64, shape (n_features,)    minimum and maximum of each, low <= high
     label : None or (y_lower, y_upper, y_min, y_max)         y_lower < y_upper, y_min <= y_max
     """
 
@@ -49,7 +49,7 @@ class Ranges:
 
 
 def write_ranges(path: str, ranges: Ranges) -> None:
-    """Write a range file, whole or not at all.
+    """Write a range file atomically.
 
     Raises
     ------
@@ -59,12 +59,12 @@ def write_ranges(path: str, ranges: Ranges) -> None:
         with atomic_write(path) as file:
             file.write(text_of_ranges(ranges))
     except OSError as error:
-        # a full disk does not say whose
+        # the error of a full disk has no file name
         raise OSError(error.errno, error.strerror, error.filename or path) from error
 
 
 def text_of_ranges(ranges: Ranges) -> bytes:
-    """What a range file holds."""
+    """The text of a range file."""
     lines = []
     if ranges.label is not None:
         lines.append("y\n{:.17g} {:.17g}\n{:.17g} {:.17g}\n".format(*ranges.label))
@@ -79,8 +79,8 @@ def read_ranges(path: str) -> Ranges:
 
     Raises
     ------
-    OSError          it cannot be read
-    FormatError      it is not a range file; names the line
+    OSError
+    FormatError      not a range file; names the line
     """
     reader = _Reader("standard input" if path == STANDARD_INPUT else path, read_bytes(path))
     label = None
@@ -102,7 +102,7 @@ def read_ranges(path: str) -> Ranges:
 
 
 class _Reader:
-    """Lines as lists of words, made one at a time; blank lines are skipped. Errors name the line taken last."""
+    """Lines as lists of words, made on demand; blank lines are skipped. Errors name the last line taken."""
 
     def __init__(self, path: str, content: bytes):
         self.path = path
@@ -111,7 +111,7 @@ class _Reader:
         self.advance()
 
     def advance(self) -> None:
-        """Look at the next line that is not blank."""
+        """The next line that is not blank, without taking it."""
         self.ahead: list[bytes] = []
         for number, line in self.lines:
             if words := line.split():
@@ -126,7 +126,7 @@ class _Reader:
 
     def take(self, what: str) -> list[bytes]:
         if not self.ahead:
-            # the line after the last one that says something; 1 in an empty file
+            # the line after the last nonblank one; 1 in an empty file
             self.line += 1
             if self.line == 1:
                 raise self.error(f"not a range file: it is empty, expected {what}")

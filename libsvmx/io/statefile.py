@@ -1,6 +1,6 @@
-"""State files: a trained state that rows can join and leave, with all digits, to go on from later.
+"""State files: a trained state in full precision.
 
-A file is an npz archive of NumPy (a zip archive, nothing compressed), so numpy.load and unzip can read it:
+A file is an npz archive of NumPy (an uncompressed zip archive), readable by numpy.load and unzip:
 
     "libsvmx-state.json"      {"version": …, "param": …, "next_id": …, "columns": …, "binaries": […]}
     "indptr" int64 (n + 1)   "indices" int32   "values" float64      the rows, as a CsrMatrix
@@ -10,17 +10,16 @@ A file is an npz archive of NumPy (a zip archive, nothing compressed), so numpy.
     "sample_weight" float64 (n)                                      if rows have weights
     comment of the archive                                           SHA-256, in hex, of all bytes before it
 
-Rows of a precomputed kernel have their serial number at index 0 and, at the serial numbers of the rows before them and
-at their own, the values with these.
+A row of a precomputed kernel has its serial number at index 0, and at the serial numbers of the rows before it and at
+its own the values with them.
 
-"columns" are [columns of the rows, index of the first]. binaries[k] is dual problem k: {"pair": its two labels or
-null, "rows": how many of the m are its own, "total": sum of beta}. In nu-SVC and nu-SVR "total" is a list of two sums,
-those of beta that can grow from 0 and of beta that can fall from there. Such a file is of version 2, others of 1.
+"columns" is [number of columns, first index]. binaries[k] is dual problem k: {"pair": its two labels or null, "rows":
+number of its rows among the m, "total": sum of beta}. In nu-SVC and nu-SVR "total" is a list of two sums, of beta >= 0
+and of beta <= 0, and the version is 2, else 1.
 
-The checksum is for damage. Whoever writes a file can write a right one, too, so nothing in the archive is believed:
-members are those above, stored, and each within the file before memory is taken for it; the head of an array is
-compared with the one that its length calls for, and not evaluated. What a record must fulfil is checked in
-libsvmx._train.updating.state_record.
+The checksum detects damage, not manipulation, so all contents are checked: members are those above, uncompressed, and
+within the file before memory is allocated; the header of an array must equal the one for its length, and is not
+evaluated. libsvmx._train.updating.state_record checks the record.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.binary_problem import Pair
     from libsvmx._train.updating.state import AnyState, State
 
-VERSION = 2  # of two sums; 1 of one
+VERSION = 2  # with two sums of beta; 1: with one
 DESCRIPTION = "libsvmx-state.json"
 KEYS = {"version", "param", "next_id", "columns", "binaries"}
 TYPES = {
@@ -65,14 +64,14 @@ TYPES = {
     "sample_weight": "<f8",  # if rows have weights
 }
 FILES = [DESCRIPTION, *(f"{name}.npy" for name in TYPES)]
-ZIP, AT_NAME = b"PK\x03\x04", 30  # how an archive begins, and where the name of its first member is
+ZIP, AT_NAME = b"PK\x03\x04", 30  # first bytes of an archive, and position of the name of its first member
 DIGEST = 64  # bytes of the comment
-HEAD = 128  # bytes before the numbers of an array
-UNIX = 3  # the system that made it, whichever it was: the same state is the same bytes
+HEAD = 128  # bytes of the header of an array
+UNIX = 3  # written as the creating system, whichever it is, so that equal states give equal bytes
 
 
 def is_state(path: str) -> bool:
-    """Whether a file begins like a state file, as far as that can be told without reading a pipe."""
+    """Whether a file begins like a state file; False for a pipe, which is not read."""
     try:
         with open(path, "rb") as file:
             return file.seekable() and _begins_well(file.read(AT_NAME + len(DESCRIPTION)))
@@ -81,7 +80,7 @@ def is_state(path: str) -> bool:
 
 
 def save_state(path: str, state: State) -> None:
-    """Write a state file, whole or not at all. Raises OSError."""
+    """Write a state file atomically. Raises OSError."""
     content = state_bytes(state)
     with atomic_write(path) as file:
         file.write(content)
@@ -122,7 +121,7 @@ def state_bytes(state: State) -> bytes:
                 _put(archive, f"{name}.npy", _head(TYPES[name], len(values)), values.view(np.uint8).data)
             archive.comment = bytes(DIGEST)
     except ValueError as error:
-        if file.closed:  # it found no memory to grow, and ZipFile cannot end then
+        if file.closed:  # memory was out; ZipFile's own error would hide that
             raise MemoryError("a state's file") from error
         raise
     with file.getbuffer() as content:
@@ -135,7 +134,7 @@ def _joined(arrays: list[Any]) -> Any:
 
 
 def _put(archive: ZipFile, name: str, *parts: bytes | memoryview) -> None:
-    """A member that does not tell when and where it was written."""
+    """A member without time and system."""
     member = ZipInfo(name)
     member.create_system, member.file_size = UNIX, sum(len(part) for part in parts)
     with archive.open(member, "w") as file:
@@ -144,7 +143,7 @@ def _put(archive: ZipFile, name: str, *parts: bytes | memoryview) -> None:
 
 
 def _head(kind: str, length: int) -> bytes:
-    """What stands before the numbers of an array in a file of type npy, version 1.0."""
+    """The header of an array in npy format 1.0."""
     text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({length},), }}"
     return b"\x93NUMPY\x01\x00" + (HEAD - 10).to_bytes(2, "little") + text.ljust(HEAD - 11).encode("ascii") + b"\n"
 
@@ -164,7 +163,7 @@ def load_state(
     warn: Callable[[str], object] = warn_caller,
     **changes: Any,
 ) -> AnyState:
-    """Read a state file, into a state of class ``kind``.
+    """Read a state file as a state of class ``kind``.
 
     ``warn`` is told of oddities that are no errors, by default as a Python warning. ``changes``: parameters that do not
     change the optimum, such as ``cache_size`` or ``eps``.
@@ -183,7 +182,7 @@ def load_state(
 def state_of_bytes(
     content: bytes, path: str, kind: type[AnyState], observer: Observer | None = None, **changes: Any
 ) -> AnyState:
-    """The state in the bytes of a file; ``path`` is what an error calls it. Raises as ``load_state``, but OSError."""
+    """The state in the bytes of a file; ``path``: its name in errors. Raises as ``load_state``, except OSError."""
     try:
         record = _record(_members(content), changes)
         return restored(record, observer or Observer(), kind)
@@ -196,12 +195,11 @@ def state_of_bytes(
 
 
 class _Defect(ValueError):
-    """What is wrong with a file."""
+    """A defect of a file."""
 
 
 def _members(content: bytes) -> list[tuple[str, memoryview]]:
-    """Names of the members, and what they hold, which is not copied. Raises _Defect unless the bytes are those that
-    were written."""
+    """Names and contents of the members, without copies. Raises _Defect if the checksum does not match."""
     if not _begins_well(content):
         raise _Defect("not a state file")
     if _digest(content) != content[-DIGEST:]:
@@ -217,7 +215,7 @@ def _members(content: bytes) -> list[tuple[str, memoryview]]:
 
 
 def _stored(content: bytes, member: ZipInfo) -> memoryview:
-    """What a member holds. Raises _Defect if that is not in the file."""
+    """The content of a member. Raises _Defect if it exceeds the file."""
     at = member.header_offset + AT_NAME
     lengths = content[at - 4 : at - 2], content[at - 2 : at]  # of the name, and of what stands between it and the data
     at += sum(int.from_bytes(length, "little") for length in lengths)
@@ -228,7 +226,7 @@ def _stored(content: bytes, member: ZipInfo) -> memoryview:
 
 
 def _record(members: list[tuple[str, memoryview]], changes: dict[str, Any]) -> StateRecord:
-    """What the members say; whether it is a state is another question."""
+    """The record in the members; ``restored`` checks it."""
     try:
         description = json.loads(str(members[0][1], "ascii"))
     except (IndexError, ValueError, RecursionError):
@@ -259,7 +257,7 @@ def _record(members: list[tuple[str, memoryview]], changes: dict[str, Any]) -> S
 
 
 def _binaries(given: list[dict[str, Any]], arrays: dict[str, Any], n_sums: int) -> list[BinaryRecord]:
-    """The dual problems, each with its part of the arrays and so many sums."""
+    """The dual problems, each with its part of the arrays."""
     sizes, m = [binary["rows"] for binary in given], len(arrays["path_ids"])
     if any(type(size) is not int or size < 0 for size in sizes) or sum(sizes) != m:
         raise _Defect("dual problems have too many or too few rows")
@@ -276,7 +274,7 @@ def _binaries(given: list[dict[str, Any]], arrays: dict[str, Any], n_sums: int) 
 
 
 def _with_columns(matrix: CsrMatrix, columns: object) -> CsrMatrix:
-    """The rows with columns that the entries do not tell. Raises _Defect."""
+    """The rows, with the recorded number of columns. Raises _Defect."""
     if not isinstance(columns, list) or [type(number) for number in columns] != [int, int]:
         raise _Defect("the number of columns is wrong")
     n, first = columns
@@ -286,7 +284,7 @@ def _with_columns(matrix: CsrMatrix, columns: object) -> CsrMatrix:
 
 
 def _arrays(members: list[tuple[str, memoryview]]) -> dict[str, Any]:
-    """All arrays by name, in the machine's own types. Raises _Defect unless they are those of a state."""
+    """All arrays by name, in native byte order. Raises _Defect unless they are those of a state."""
     if [file for file, _ in members] not in (FILES, FILES[:-1]):
         raise _Defect("the list of arrays is wrong")
     found: dict[str, Any] = {}

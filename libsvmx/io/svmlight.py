@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @record(frozen=True, slots=True, eq=False)
 class DataFile:
-    """What a data file holds.
+    """The content of a data file.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class DataFile:
     remarks: tuple[str, ...]
 
     def locate(self, error: DataError) -> FormatError:
-        """``error`` as one that names file and line."""
+        """``error`` with file and line."""
         line = 0 if error.row is None else self.line_numbers[error.row]
         return FormatError(self.path, line, 0, error.cause)
 
@@ -52,13 +52,13 @@ def read_data(
 ) -> DataFile:
     """Read a data file: plain, gzip, xz or bzip2; ``-`` is standard input.
 
-    ``threads``: at most so many, by default as ``thread_count`` says; what is read does not depend on it. ``told`` is
-    called now and then: bytes that are read, of all; 0 of 0 before they are counted.
+    ``threads``: maximum, by default ``thread_count``; the result does not depend on it. ``told`` is called from time to
+    time with bytes read and bytes in all; with 0 of 0 before they are counted.
 
     Raises
     ------
-    OSError          it cannot be read
-    FormatError      it is not LIBSVM data; says line and column
+    OSError
+    FormatError      not LIBSVM data; names line and column
     """
     text = read_bytes(path, told)
     name = "standard input" if path == "-" else path
@@ -71,7 +71,7 @@ def read_data(
 
 
 def write_data(path: str, matrix: CsrMatrix, targets: Buffer) -> None:
-    """Write a data file, whole or not at all; reading it gives the same doubles.
+    """Write a data file atomically, with all digits.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What LIBSVM's programs print, character for character, since scripts parse it; and the wording of remarks."""
+"""The output of LIBSVM's programs, character for character, since scripts parse it; and the wording of remarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.updating.transaction import UpdateReport
 
-# of svmx-compress; the bound with all its digits, since rounded down it would be none
+# of svmx-compress; the bound in full precision: rounded down it would be no bound
 COMPRESSED = "Total nSV = {after} of {before}\nno decision value changes by more than {bound!r}\n"
 
 # of the interior-point method; widths as in TrainingReport.iterated
@@ -64,7 +64,7 @@ REMARKS = {
     Remark.COUPLING_LIMIT: "pairwise coupling met its iteration limit for {detail} rows",
 }
 
-# those that LIBSVM writes to standard error even with -q
+# written to standard error by LIBSVM even with -q
 UNQUIET = (
     Remark.ITERATION_LIMIT,
     Remark.WEIGHT_WITHOUT_CLASS,
@@ -72,7 +72,7 @@ UNQUIET = (
     Remark.FEW_DENSITY_VALUES,
 )
 
-# part of the transcript, in LIBSVM, too, but for what solver auto has chosen
+# part of the transcript, as in LIBSVM, except for the choice of solver auto
 TRANSCRIPT_REMARKS = {
     Remark.LINE_SEARCH: "Line search fails in two-class probability estimates\n",
     Remark.SOLVER: "\nsolver = {detail}",
@@ -86,10 +86,10 @@ LAPLACE = (
 
 
 class Remarks(Observer):
-    """Remarks(warn, insist): of a training, and nothing else.
+    """Remarks(warn, insist): only the remarks of a training.
 
-    ``warn``: callable(str), takes them, one line each without its end; None drops them. ``insist``: the same of those
-    that ``-q`` does not silence.
+    ``warn``: callable(str), called with each remark, one line without its end; None drops them. ``insist``: the same
+    for remarks that ``-q`` does not silence.
     """
 
     def __init__(self, warn: Callable[[str], object] | None, insist: Callable[[str], object] | None = None):
@@ -110,7 +110,7 @@ class TrainingReport(Remarks):
     Parameters
     ----------
     write : callable(str)       takes text for standard output
-    warn, insist : callable(str)        as of ``Remarks``
+    warn, insist : callable(str)        as in ``Remarks``
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class TrainingReport(Remarks):
         self.write(f"nSV = {report.n_sv}, nBSV = {report.n_bsv}\n")
 
     def iterated(self, line: Iteration) -> None:
-        if line == self.last:  # where it goes on to a tighter tolerance
+        if line == self.last:  # when a solve continues to a tighter tolerance
             return
         self.last = line
         if line.number == 0:
@@ -172,8 +172,8 @@ def general(value: float) -> str:
 
 
 def cross_validation(scores: Sequence[Scores], regression: bool) -> str:
-    """Result lines of ``-v``, and of each repeat if there are several: LIBSVM's lines have their mean then."""
-    from libsvmx._train.metrics import deviation, mean  # not worth its time at the start of a command
+    """Result lines of ``-v``; with several repeats also of each, and LIBSVM's lines have the mean."""
+    from libsvmx._train.metrics import deviation, mean  # imported on use, which saves time at the start
 
     figures = REGRESSION_FIGURES if regression else (("Accuracy", "accuracy", "%"),)
     if scores[0].tau is not None:
@@ -191,7 +191,7 @@ def cross_validation(scores: Sequence[Scores], regression: bool) -> str:
     return "".join(lines)
 
 
-# Each by its name, that of a field of Scores, and its unit.
+# Name, which is a field of Scores, and unit.
 REGRESSION_FIGURES = (
     ("Mean squared error", "mean_squared_error", ""),
     ("Squared correlation coefficient", "squared_correlation", ""),
@@ -214,7 +214,7 @@ PROBABILITY_UNUSED = "Model supports probability estimates, but disabled in pred
 
 
 def update(done: UpdateReport) -> str:
-    """What a change of a state took, in one line."""
+    """One line on a change of a state."""
     words = [f"{done.breakpoints} breakpoints", f"{done.steps} steps", f"{done.exchanges} exchanges"]
     words += [f"{done.repairs} repairs", f"{done.retrained} trained", f"gap {max(done.gap, 0.0):.2g}"]
     return ", ".join(words)
