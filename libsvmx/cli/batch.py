@@ -1,7 +1,7 @@
-"""svmx-batch: many commands, one after the other or side by side, for which Python is started once.
+"""svmx-batch: many commands, in turn or in parallel, with a single start of Python.
 
-All that they import is loaded. Then forks of this process, as many as commands may run side by side, do them; a fork
-that a command takes with it, as by a signal, is replaced.
+All their imports are loaded first. Then forks of this process, one for each parallel job, run them; a fork that ends
+with its command, for example by a signal, is replaced.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ With --jobs a command does not wait for those before it. A line with the word wa
 below it begins when all above it has ended.
 """
 
-# LIBSVM's names, of the commands that replace them.
+# LIBSVM's commands, and ours in their place.
 REPLACED = {"svm-train": "svmx-train", "svm-predict": "svmx-predict", "svm-scale": "svmx-scale"}
 NAMES = [f"svmx-{name}" for name in ("train", "predict", "scale", "grid", "easy", "subset", "checkdata")]
 NAMES += [f"svmx-{name}" for name in ("update", "compress", "export")]
 TRAINING = ("svmx-train", "svmx-grid", "svmx-easy")
 WAIT = "wait"
 OPERATORS = frozenset("|&;<>()")  # of a shell
-# What stands before a comment: words, in which a # is a letter like others, quoted and escaped or not.
+# Text before a comment: words, plain, quoted or escaped, within which # is an ordinary character.
 IN_WORD = r"""\\.|'[^']*'|"(?:[^"\\]|\\.)*"|[^\s'"\\]"""
 WORDS = re.compile(rf"(?:\s*(?!#)(?:{IN_WORD})+)*\s*")
-NUMBER, END = Struct("=i"), Struct("=id")  # which command a fork is to do; its exit code and its seconds
+NUMBER, END = Struct("=i"), Struct("=id")  # to a fork: number of a command; from it: exit code and seconds
 
 
 @dataclass
@@ -77,8 +77,8 @@ class Command:
     line : int               its number in the file
     words : list of str      the name of the command, and its arguments
     stage : int              commands of a stage wait for those of the stage before
-    exit_code : int or None  as of a shell: 128 and the signal that has ended it; None: it has not ended
-    printed : tuple of bytes           on standard output and error, where that has to wait for the commands before it
+    exit_code : int or None  as in a shell, 128 + signal if one ended it; None: not ended
+    printed : tuple of bytes           standard output and error, held back until earlier commands have printed
     """
 
     line: int
@@ -109,7 +109,7 @@ def main(argv: list[str]) -> int:
     if not hasattr(os, "fork"):
         raise SvmxError("svmx-batch needs a system that can fork a process, which this one cannot")
     commands = read_commands(files[0])
-    watch(jobs == 1)  # whose commands have the terminal for themselves
+    watch(jobs == 1)  # a single command at a time has the terminal
     with phase("running"):
         load({command.words[0] for command in commands})
         Batch(commands, jobs, stop).run()
@@ -118,7 +118,7 @@ def main(argv: list[str]) -> int:
 
 
 def read_commands(path: str) -> list[Command]:
-    """The commands of a file, all of which can begin. Raises FormatError, OSError."""
+    """The commands of a file, with their names checked. Raises FormatError, OSError."""
     name = "standard input" if path == STANDARD_INPUT else path
     found, stage = [], 0
     for number, line in enumerate(os.fsdecode(read_bytes(path)).split("\n"), 1):
@@ -145,14 +145,15 @@ def read_commands(path: str) -> list[Command]:
 
 
 def without_comment(line: str) -> str:
-    """The line without what a shell takes for a comment: a # that begins a word, and all behind it."""
+    """The line without a shell comment: a # that begins a word, and all after it."""
     words = WORDS.match(line)
     assert words is not None
     return line[: words.end()] if line.startswith("#", words.end()) else line
 
 
 def load(names: set[str]) -> None:
-    """Import what commands import, also at their work; then none of it is garbage, which forks need not look for."""
+    """Import the modules of the commands, late imports included, and freeze them: forks need not search them for
+    garbage."""
     for name in names:
         __import__(module_of(name))
     if not names.isdisjoint(TRAINING):
@@ -168,16 +169,16 @@ def module_of(name: str) -> str:
 
 
 class Batch:
-    """Batch(commands, jobs, stop): who runs what, and what was printed."""
+    """Batch(commands, jobs, stop): runs commands in forks and prints their output in order."""
 
     def __init__(self, commands: Sequence[Command], jobs: int, stop: bool) -> None:
         self.commands, self.jobs, self.stop = commands, jobs, stop
         self.forks: list[Fork] = []
-        self.told = 0  # commands, the first ones, whose outputs are printed
+        self.told = 0  # number of commands, from the first one, whose output is printed
         self.failed = False
 
     def run(self) -> None:
-        """Run all. No fork is left when this ends."""
+        """Run all commands. No fork is left at the end."""
         stage, signum = 0, 0
         with tidy_end():
             try:
@@ -197,8 +198,7 @@ class Batch:
                 self.end(signum)
 
     def end(self, signum: int) -> None:
-        """No command goes on, for the reason of a signal or 0. Some save what they have at Ctrl-C: another signal does
-        not wait for them."""
+        """End all forks, by a signal if it is not 0. At Ctrl-C some save a model first; a second signal ends them."""
         try:
             for fork in self.forks:
                 fork.hand_on(signum)
@@ -213,7 +213,7 @@ class Batch:
         return [fork for fork in self.forks if fork.number is not None]
 
     def idle(self) -> Fork:
-        """One that has nothing to do, a new one if there is none."""
+        """An idle fork, a new one if there is none."""
         for fork in self.forks:
             if fork.number is None:
                 return fork
@@ -221,13 +221,13 @@ class Batch:
         return self.forks[-1]
 
     def await_ends(self) -> None:
-        """Wait until a command has ended, and print what can be."""
+        """Wait for the end of a command, and print the output whose turn it is."""
         for fork in select(self.busy(), [], [])[0]:
             assert fork.number is not None
             command = self.commands[fork.number]
             command.exit_code, command.seconds, command.printed = fork.ended()
             self.failed = self.failed or command.exit_code != 0
-            if fork.number is not None:  # the command has taken it along
+            if fork.number is not None:  # the fork has ended with its command
                 self.forks.remove(fork)
         while self.told < len(self.commands) and self.commands[self.told].exit_code is not None:
             self.print_of(self.commands[self.told])
@@ -246,11 +246,11 @@ class Batch:
 
 
 class Fork:
-    """Fork(commands, jobs, others): a fork of this process that does one command after the other.
+    """Fork(commands, jobs, others): a fork of this process that runs commands in turn.
 
     Attributes
     ----------
-    number : int or None     of the command that it does
+    number : int or None     of its present command
     """
 
     def __init__(self, commands: Sequence[Command], jobs: int, others: Sequence[Fork]) -> None:
@@ -304,8 +304,8 @@ class Fork:
                 os.kill(self.pid, signum)
 
     def end(self) -> None:
-        """Wait until it has ended; nothing more begins."""
-        os.close(self.numbers)  # by which it ends
+        """Wait until it has ended."""
+        os.close(self.numbers)  # end of file ends it
         if self.pid:
             with suppress(OSError):
                 os.waitpid(self.pid, 0)
@@ -316,7 +316,7 @@ class Fork:
 
 
 def serve(commands: Sequence[Command], jobs: int, printed: Sequence[IO[bytes]], numbers: int, ends: int) -> NoReturn:
-    """What a fork does: the commands whose numbers it reads, until there are no more."""
+    """The work of a fork: run the commands whose numbers it reads, until end of file."""
     code = 1
     try:
         heard = [signum for signum in ending_signals() if not ignored(signum)]
@@ -333,7 +333,7 @@ def serve(commands: Sequence[Command], jobs: int, printed: Sequence[IO[bytes]], 
                 file.seek(0)
             began, code = machine.monotonic(), 1
             code = done(commands[NUMBER.unpack(number)[0]].words)
-            begin_again(heard)  # before the end is told: what comes from then on is meant for the next command
+            begin_again(heard)  # before the exit code is sent: later signals are for the next command
             os.write(ends, END.pack(code, machine.monotonic() - began))
         code = 0
     except BaseException:
@@ -344,11 +344,11 @@ def serve(commands: Sequence[Command], jobs: int, printed: Sequence[IO[bytes]], 
 
 
 def done(words: Sequence[str]) -> int:
-    """The exit code of a command, which has run as in a process of its own."""
+    """Run a command as in a process of its own; returns its exit code."""
     module = sys.modules[module_of(words[0])]
     try:
         return guarded(words[0], module.main, getattr(module, "usage", None) or module.USAGE, list(words[1:]))
-    except Exception:  # a fault of ours, of which the report of the command says so
+    except Exception:  # a bug of ours, which the report of the command names
         sys.excepthook(*sys.exc_info())
         return 1
     finally:

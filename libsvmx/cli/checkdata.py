@@ -1,4 +1,4 @@
-"""svmx-checkdata: every error of form in a data file, line by line, in checkdata.py's words."""
+"""svmx-checkdata: every format error in a data file, line by line, in checkdata.py's words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ options:
 
 BLOCK_BYTES = 1 << 20
 LINES_BETWEEN_COUNTS = 1000
-LINES_LOOKED_AT = 100_000  # if not one of so many at the beginning is a row, a file is something else
+LINES_LOOKED_AT = 100_000  # a file without a row in this many lines is no data file
 MAX_INDEX = 2**31 - 1
 
 NO_NEWLINE = "missing a newline character in the end"
@@ -40,7 +40,7 @@ NEGATIVE = "feature index must be positive; wrong feature {}"
 NOT_ASCENDING = "feature indices must be in an ascending order, previous/current features {} {}"
 NOT_A_PAIR = "feature '{}' not an <index>:<value> pair, <index> integer, <value> real number "
 
-# Python's own float and int also read 1_000 and digits of other scripts, which svmx-train refuses
+# Python's float and int also accept 1_000 and digits of other scripts, which svmx-train refuses
 REAL = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 NUMBER = re.compile(REAL)
 PAIR = re.compile(rf"([-+]?[0-9]{{1,4000}}):({REAL})")  # Python refuses to convert longer integers
@@ -48,8 +48,8 @@ LARGEST_EXPONENT = 308
 
 
 def lines_of(path: str, size: int = BLOCK_BYTES) -> Iterator[str]:
-    """Lines with their newline, ``size`` bytes and a line at a time; bytes that are no UTF-8 appear as \\x.."""
-    parts: list[bytes] = []  # of the line that has not ended
+    """Lines with their newline, in ``size`` bytes and a line at a time; bytes that are not UTF-8 appear as \\x.."""
+    parts: list[bytes] = []  # of the present line
     for block in read_blocks(path, size):
         head, newline, tail = block.partition(b"\n")
         parts.append(head)
@@ -70,7 +70,7 @@ def is_number(text: str) -> bool:
 
 
 def is_finite(number: str) -> bool:
-    """Whether a decimal number is one of double precision."""
+    """Whether a decimal number is within double precision."""
     return (len(number) < LARGEST_EXPONENT and "e" not in number and "E" not in number) or abs(float(number)) != inf
 
 
@@ -81,7 +81,7 @@ def is_skipped(line: str) -> bool:
 
 
 def errors_of(line: str) -> list[str]:
-    """What is wrong with a line; nothing if it is as it should be."""
+    """The errors of a line."""
     errors = [] if line.endswith("\n") else [NO_NEWLINE]
     nodes = line.split()
     if not nodes:
@@ -108,7 +108,7 @@ def errors_of(line: str) -> list[str]:
 
 @record()
 class Job:
-    """What the command line asks for."""
+    """The command line."""
 
     lenient: bool = False
 
@@ -119,7 +119,7 @@ def main(argv: list[str]) -> int:
     files = parse(argv, {}, {}, {}, {"--lenient": lambda: setattr(job, "lenient", True)}, USAGE, "svmx-checkdata")
     if len(files) != 1:
         raise UsageError("one data set is needed" if argv else "")
-    with suppress(AttributeError):  # not a text stream of Python's own
+    with suppress(AttributeError):  # not Python's own text stream
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     watch()
     rows = wrong = number = n_bytes = 0

@@ -1,4 +1,4 @@
-"""svmx-compress: a model with fewer support vectors, and a bound on what that changes."""
+"""svmx-compress: a model with fewer support vectors, and a bound on the change."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ options:
 
 @record()
 class Job:
-    """What the command line asks for."""
+    """The command line."""
 
     max_sv: int | None = None
     tol: float | None = None

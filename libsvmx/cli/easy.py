@@ -1,4 +1,4 @@
-"""svmx-easy: what easy.py does - scale, search C and gamma, train, and predict a test set - in one process."""
+"""svmx-easy: easy.py's work - scale, search C and gamma, train, and predict a test set - in one process."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def main(argv: list[str]) -> int:
     files = parse(argv, {"W": letters["W"]}, {}, names, switches, USAGE, "svmx-easy")
     if not 1 <= len(files) <= 2:
         raise UsageError("a training file and perhaps a testing file are needed" if argv else "")
-    job.plan(0)  # everything wrong with the options shows before anything is written
+    job.plan(0)  # check the options before anything is written
     outputs = checked_outputs(files, [] if job.weight_file is None else [job.weight_file])
     train_name = os.path.basename(files[0])
     model_file = f"{train_name}.model"
@@ -100,7 +100,7 @@ def main(argv: list[str]) -> int:
         scale_file(files[1], f"{test_name}.scale", f"{train_name}.range", False, job.lenient)
         write("Testing...\n")
         threads = [f"--threads={job.values['threads']}"] if "threads" in job.values else []
-        # ./ keeps a name that starts with a dash from being an option
+        # ./: a name may start with a dash
         outputs = [os.path.join(".", f"{test_name}{end}") for end in (".scale", ".predict")]
         predict.main([*threads, outputs[0], os.path.join(".", model_file), outputs[1]])
         write(f"Output prediction: {test_name}.predict\n")
@@ -108,8 +108,7 @@ def main(argv: list[str]) -> int:
 
 
 def checked_outputs(files: list[str], more: list[str]) -> list[str]:
-    """Names of all that will be written, after a look that inputs are there and no output takes the place of one.
-    ``more``: other inputs."""
+    """Names of all outputs, after checks that inputs exist and that no output replaces one. ``more``: other inputs."""
     if STANDARD_INPUT in (*files, *more):
         raise UsageError("the data must be a file, not standard input: it is read several times")
     for name in (*files, *more):
@@ -128,7 +127,7 @@ def checked_outputs(files: list[str], more: list[str]) -> list[str]:
 
 
 def scale_file(path: str, target: str, range_file: str, find: bool, lenient: bool) -> None:
-    """Write ``path`` scaled to ``target``; ranges are found and saved, or restored."""
+    """Write ``path`` scaled to ``target``, by new ranges, which are saved, or by saved ones."""
     job = scale.Job(save=range_file if find else None, restore=None if find else range_file, lenient=lenient)
     given = None if find else read_ranges(range_file)
     with phase("reading", path):

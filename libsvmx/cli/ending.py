@@ -1,4 +1,4 @@
-"""How the process of a command ends: at once, by a signal, or first without the files that it was writing."""
+"""The end of a command's process: at once, by a signal, or after its temporary files are removed."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ else:
 
 
 def leave(code: int) -> None:
-    """End the process: at once where Python would only take itself down, which is an eighth of a small training."""
-    if not _others_are_waiting():
+    """End the process, without Python's finalization if nothing depends on it: an eighth of a small training."""
+    if not _needs_finalization():
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, AttributeError):  # closed by the caller
                 stream.flush()
         os._exit(code)
-    gc.unfreeze()  # what start.py has set apart
+    gc.unfreeze()  # objects frozen by start.py
     sys.exit(code)
 
 
 def leave_fork(code: int) -> NoReturn:
-    """End a fork, whose callers are those of another process: with what Python would do first, but without them."""
+    """End a fork: finalize as Python would, but without returning to callers, which belong to the parent's work."""
     threading = sys.modules.get("threading")
     try:
         if threading is not None:
@@ -44,35 +44,35 @@ def leave_fork(code: int) -> NoReturn:
         os._exit(code)
 
 
-def _others_are_waiting() -> bool:
-    """Whether somebody wants to know that Python ends: threads, functions of ``atexit``, who traces or debugs it."""
+def _needs_finalization() -> bool:
+    """Whether threads, functions of ``atexit``, tracers or debuggers need Python's finalization."""
     watched = sys.gettrace() is not None or sys.getprofile() is not None or sys.flags.inspect or sys.flags.dev_mode
     return bool(watched) or "threading" in sys.modules or getattr(atexit, "_ncallbacks", lambda: 1)() > 0
 
 
-SOON = 0.02  # seconds
+RETRY_AFTER = 0.02  # seconds
 
 
 class Interrupts:
-    """What a second Ctrl-C does: it kills, but not in a fork of svmx-batch, which may get the first one twice: from the
-    terminal, and from svmx-batch, which cannot know of that. There a second one for svmx-batch kills."""
+    """The effect of a second Ctrl-C: it kills, except in a fork of svmx-batch, which may receive the first one twice,
+    from the terminal and from svmx-batch. There a second Ctrl-C at svmx-batch kills."""
 
     handed_on = False
 
     def after_first(self) -> None:
-        """The first has been heard."""
+        """Called at the first Ctrl-C."""
         signal.signal(signal.SIGINT, _nothing if self.handed_on else signal.SIG_DFL)
 
 
 def _nothing(signum: int, frame: object) -> None:
-    """Unlike SIG_IGN it may take the place of a handler whose signal is already there."""
+    """A handler that ignores; unlike SIG_IGN it may replace one whose signal is pending."""
 
 
 interrupts = Interrupts()
 
 
 class Ended(BaseException):
-    """Raised where a signal asks the process to end while files are being written."""
+    """Raised by a signal that ends the process while files are being written."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(signum)
@@ -81,25 +81,25 @@ class Ended(BaseException):
 
 @contextmanager
 def tidy_end() -> Iterator[None]:
-    """While files are being written: a signal that ends the process raises, so temporary files are removed first.
+    """While files are being written, a signal that ends the process raises Ended, so temporary files are removed first.
 
-    What raises may be taken for something else on its way: a module of C that is being imported makes an ImportError of
-    it, a callback of a library drops it. The process ends all the same.
+    The exception may get lost: an import of a C module turns it into an ImportError, a callback of a library drops it.
+    The process ends all the same.
     """
     received: list[int] = []
 
     def end(signum: int, frame: object) -> None:
         received.append(signum)
         if signum == signal.SIGINT and interrupts.handed_on:
-            interrupts.after_first()  # also behind the block, where a report is written
+            interrupts.after_first()  # also after the block, where a report is written
         raise Ended(signum)
 
     previous = {}
     try:
         for signum in ending_signals():
-            # one that is ignored stays so, and who listens already (StopFlag, an outer block) goes on
+            # ignored signals stay ignored, and other handlers (StopFlag, an outer block) stay
             if signal.getsignal(signum) in (signal.SIG_DFL, signal.default_int_handler):
-                with suppress(ValueError):  # not the main thread, which is the one that signals go to
+                with suppress(ValueError):  # not in the main thread, the only one that handles signals
                     previous[signum] = signal.signal(signum, end)
         yield
         if received:
@@ -110,7 +110,7 @@ def tidy_end() -> Iterator[None]:
         raise
     finally:
         for signum, handler in previous.items():
-            if signal.getsignal(signum) is not end:  # the block has said what holds from now on
+            if signal.getsignal(signum) is not end:  # the block has set another handler to stay
                 continue
             signal.signal(signum, handler)
             if handler == signal.SIG_DFL:
@@ -118,8 +118,8 @@ def tidy_end() -> Iterator[None]:
 
 
 def come_again(end: Ended) -> None:
-    """Have it raised once more, soon: Python has dropped it, since the signal came while a destructor or the callback
-    of a weak reference ran, which cannot raise."""
+    """Raise ``end`` once more by a timer: Python dropped it, since the signal came in a destructor or the callback of a
+    weak reference, which cannot raise."""
     if not hasattr(signal, "setitimer"):
         return
 
@@ -128,18 +128,18 @@ def come_again(end: Ended) -> None:
         raise Ended(end.signum)
 
     previous = signal.signal(signal.SIGALRM, again)
-    signal.setitimer(signal.ITIMER_REAL, SOON)
+    signal.setitimer(signal.ITIMER_REAL, RETRY_AFTER)
 
 
 class LastWords:
-    """What a signal prints before it ends the process."""
+    """The text that a signal prints before it ends the process."""
 
-    wanted = False  # only a process that is a command's own
-    text = b""  # of Ctrl-C
-    erasing = b""  # the progress line
+    wanted = False  # True in a process that is a command's own
+    text = b""  # for Ctrl-C
+    erasing = b""  # erases the progress line
 
     def arm(self, signum: int) -> None:
-        """Have them said from now on; to be called again when a handler of Python's has been in their place."""
+        """Install the C handler that prints; again after a Python handler has replaced it."""
         said = self.erasing + (self.text if signum == signal.SIGINT else b"")
         if said:
             from libsvmx._core.process import say_on
@@ -147,13 +147,13 @@ class LastWords:
             say_on(signum, said)
 
     def begin(self) -> None:
-        """Have them said, unless the signal is ignored, or an end that tidies up comes first, then these."""
+        """Install it for signals with the default handler; ``tidy_end`` does so for its own at its end."""
         for signum in ending_signals():
             if signal.getsignal(signum) == signal.SIG_DFL:
                 self.arm(signum)
 
     def erase(self, text: str) -> None:
-        """There is a progress line, which ``text`` takes away."""
+        """Print ``text`` first, which erases the progress line."""
         if self.wanted:
             self.erasing = text.encode()
             self.begin()
@@ -163,19 +163,20 @@ last_words = LastWords()
 
 
 def on_interrupt_say(command: str, text: str) -> None:
-    """What Ctrl-C says from now on, or ''. Nothing where it is ignored, or where the command is called by a program."""
+    """Set the text that Ctrl-C prints, '' for none. No effect if it is ignored, or if a program has called the
+    command."""
     if not text:
         last_words.text = b""
     elif last_words.wanted:
-        terminal = sys.stderr is not None and sys.stderr.isatty()  # which shows ^C in the line
+        terminal = sys.stderr is not None and sys.stderr.isatty()  # it shows ^C in the line
         last_words.text = f"{chr(10) * terminal}{command}: {text}\n".encode(errors="surrogateescape")
         last_words.begin()
 
 
 def die_by(signum: int, end: BaseException) -> None:
-    """End as the signal would have ended the process, so that a shell sees it.
+    """End by the signal itself, so that a shell sees it.
 
-    What the frames of ``end`` hold open, such as a temporary file that a signal found before its block, goes with them.
+    Frees the frames of ``end`` first, and so removes temporary files that were open before their block began.
     """
     end.__traceback__ = end.__context__ = None
     signal.signal(signum, signal.SIG_DFL)
@@ -185,7 +186,7 @@ def die_by(signum: int, end: BaseException) -> None:
 
 
 def end_workers() -> None:
-    """What Python does at an exit, which there is none of: no process goes on, and semaphores are given back."""
+    """Kill worker processes and free semaphores, as Python would do at exit."""
     multiprocessing, util = sys.modules.get("multiprocessing"), sys.modules.get("multiprocessing.util")
     if multiprocessing is not None and util is not None:
         for child in multiprocessing.active_children():
@@ -195,5 +196,5 @@ def end_workers() -> None:
 
 
 def ignored(signum: int) -> bool:
-    """Whether the caller wants it ignored, as a shell script does for what it starts with ``&``."""
+    """Whether the caller ignores the signal, as a shell script does for commands started with ``&``."""
     return signal.getsignal(signum) == signal.SIG_IGN

@@ -35,11 +35,11 @@ SEARCHED = "searched"
 
 
 def description(plan: Plan, data: DataFile, sample_weight: Buffer | None) -> dict[str, Any]:
-    """What identifies the points of a run in its results file."""
+    """The description of a run, which identifies its points in the results file."""
     from libsvmx._version import VERSION
 
     parameters = flat_fields(plan.param)
-    for name in ("cache_size", "threads", "time_limit"):  # no result depends on these
+    for name in ("cache_size", "threads", "time_limit"):  # results do not depend on these
         del parameters[name]
     if plan.grid.c_values is not None:
         parameters["C"] = SEARCHED
@@ -53,12 +53,12 @@ def description(plan: Plan, data: DataFile, sample_weight: Buffer | None) -> dic
         "chain": sorted(map(float, plan.grid.c_values or ())) if plan.chained else None,
         "version": VERSION,
     }
-    normal: dict[str, Any] = json.loads(json.dumps(found))  # tuples and enumerations as a file gives them back
+    normal: dict[str, Any] = json.loads(json.dumps(found))  # tuples and enumerations as JSON returns them
     return normal
 
 
 class Remarks(Observer):
-    """Remarks of trainings as warnings."""
+    """Prints remarks of trainings as warnings."""
 
     def __init__(self) -> None:
         self.reporter = transcript.TrainingReport(lambda text: None, warn, insist)
@@ -68,7 +68,7 @@ class Remarks(Observer):
 
 
 def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: Observer) -> Search:
-    """Search, record, draw and tabulate; progress lines go to ``say``. ``observer``: of the command."""
+    """Search, record, draw and tabulate; ``say`` prints progress lines, ``observer`` is the command's."""
     plan = job.plan(data.matrix.max_index, data.targets)
     remark_useless(plan)
     weights = row_weights(job.weight_file, data, job.lenient)
@@ -77,14 +77,14 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
     pool = None if job.workers == 1 and job.dask is None else Workers(job.workers, job.dask)
     lines = PointLines(plan.is_regression, sum(key not in results.found for key in plan.grid.order), say)
     problem = Problem(data.matrix, data.targets, sample_weight=weights)
-    going_on = ""  # what an end before the last point says, where there is a file to resume from
+    going_on = ""  # said if the search ends early and can be resumed from a file
     try:
         with ExitStack() as stack:
             stack.enter_context(phase("searching"))
             if pool is not None:
                 stack.enter_context(tidy_end())
                 stack.enter_context(pool)
-            search = Search(plan, problem, pool, results, observer)  # refuses before old results are gone
+            search = Search(plan, problem, pool, results, observer)  # raises before old results are replaced
             with tidy_end():
                 record, states = outputs(job, plan, identity, stack)
             if states.folder:
@@ -109,7 +109,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
 
 
 def resumed(path: str, job: Job, identity: dict[str, Any]) -> Results:
-    """What a results file holds, with its remarks made."""
+    """The content of a results file; prints its remarks."""
     results = read_results(path, identity, *job.kind)
     results.states = States(f"{path}.state", identity, warn)
     for remark in results.remarks:
@@ -118,7 +118,7 @@ def resumed(path: str, job: Job, identity: dict[str, Any]) -> Results:
 
 
 def outputs(job: Job, plan: Plan, identity: dict[str, Any], stack: ExitStack) -> tuple[Callable[[Point], None], States]:
-    """Where points are recorded, and where the starts of columns are kept."""
+    """The results file, and the states that keep the starts of columns."""
     if job.out is None:
         return lambda point: None, NoStates()
     keep = job.resume is not None and os.path.isfile(job.out)
@@ -135,7 +135,7 @@ def outputs(job: Job, plan: Plan, identity: dict[str, Any], stack: ExitStack) ->
 
 
 class NoStates(States):
-    """Keeps nothing."""
+    """No file."""
 
     def __init__(self) -> None:
         super().__init__("", {}, warn)
@@ -148,7 +148,7 @@ class NoStates(States):
 
 
 def remark_useless(plan: Plan) -> None:
-    """Warn of an axis that changes nothing."""
+    """Warn of an axis that has no effect."""
     param, grid = plan.param, plan.grid
     if grid.g_values is not None and "gamma" not in param.kernel_type.uses:
         warn(f"the {param.kernel_type.name.lower()} kernel has no gamma; -log2g null saves the search for it")
@@ -157,9 +157,9 @@ def remark_useless(plan: Plan) -> None:
 
 
 def searched(argv: list[str]) -> Point:
-    """The best point of what a command line asks for, with everything printed and written."""
+    """The best point for a command line; prints and writes everything."""
     job = parse_arguments(argv)
-    param = job.plan(0).param  # everything wrong with the options shows before the data are read
+    param = job.plan(0).param  # check the options before the data are read
     check(job)
     watch(job.quiet, *job.outputs)
     remarks = Remarks()
@@ -176,17 +176,17 @@ def searched(argv: list[str]) -> Point:
 def find_parameters(
     dataset_pathname: str | os.PathLike[str], options: str | Iterable[object] = ""
 ) -> tuple[float, dict[str, float]]:
-    """grid.py's function: search C and gamma as the command does, which also prints and writes the results.
+    """grid.py's function: search C and gamma like the command, which also prints and writes the results.
 
     Parameters
     ----------
     dataset_pathname : path
-    options : str or sequence      those of svmx-grid; text is split at blanks
+    options : str or sequence      those of svmx-grid; a str is split at blanks
 
     Returns
     -------
-    rate : float       of the best point: accuracy in percent, or mean squared error of a regression
-    param : dict       its ``c`` and ``g``, those that were searched
+    rate : float       of the best point: accuracy in percent, or mean squared error
+    param : dict       its ``c`` and ``g``, if searched
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a command line of svmx-grid asks for: grid.py's options, and svmx-train's for the training at every point."""
+"""The command line of svmx-grid: grid.py's options, and svmx-train's for the training at every point."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from libsvmx.io.outputs import check_target, name_of_output
 if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
-NO_TARGETS = zeros("d", 0)  # while the data are not read
+NO_TARGETS = zeros("d", 0)  # before the data are read
 
 USAGE = """\
 usage: svmx-grid [options] [svmx-train options] dataset
@@ -64,7 +64,7 @@ NULL = "null"
 
 @record()
 class Job(TrainJob):
-    """What the command line asks for, over a training's options."""
+    """The command line, in addition to a training's options."""
 
     c_axis: tuple[float, float, float] | None = field(default_factory=lambda: C_AXIS)
     g_axis: tuple[float, float, float] | None = field(default_factory=lambda: G_AXIS)
@@ -84,17 +84,17 @@ class Job(TrainJob):
 
     @property
     def title(self) -> str:
-        """Name of the data set, as grid.py builds file names of it."""
+        """Name of the data set, the base of grid.py's file names."""
         return "stdin" if self.dataset == STANDARD_INPUT else os.path.basename(self.dataset)
 
     @property
     def kind(self) -> tuple[tuple[bool, bool], bool]:
-        """Which axes are searched, and whether rates are errors."""
+        """Whether C and gamma are searched, and whether rates are errors."""
         return (self.c_axis is not None, self.g_axis is not None), self.parameter().svm_type.is_regression
 
     @property
     def outputs(self) -> list[str]:
-        """The files that are written."""
+        """The output files."""
         return [name for name in (self.out, self.png, self.csv, self.json) if name is not None]
 
     @property
@@ -103,8 +103,8 @@ class Job(TrainJob):
         return self.resume_option if self.out == f"{self.title}.out" else f"{self.resume_option} {self.out}"
 
     def plan(self, max_index: int, targets: Buffer = NO_TARGETS) -> Plan:
-        """The search of data with this largest index and these targets. Raises UsageError for what does not go
-        together."""
+        """The search for data with this largest index and these targets. Raises UsageError for contradictory
+        options."""
         for axis, name, option in ((self.c_axis, "C", "-log2c"), (self.g_axis, "gamma", "-log2g")):
             if axis is not None and name in self.values:
                 raise UsageError(f"-{name[0].lower()} cannot be combined with {option}; {option} null fixes {name}")
@@ -129,7 +129,7 @@ def axis(option: str, text: str) -> tuple[float, float, float] | None:
 
 
 def parse_arguments(argv: list[str]) -> Job:
-    """The job of a command line. grid.py's options count only as whole words, the rest is svmx-train's."""
+    """The job of a command line. grid.py's options count only as whole words; all others are svmx-train's."""
     job = Job()
     rest = []
     words = argv[:-1]
@@ -157,7 +157,7 @@ def parse_arguments(argv: list[str]) -> Job:
         "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
         "--dask": lambda option, text: setattr(job, "dask", text),
     }
-    # there is no model to save, and rates are those of folds that are drawn once
+    # there is no model to save, and folds are drawn once
     del names["--on-interrupt"], names["--repeats"], switches["--loo"], switches["--explain"]
     files = parse([*rest, *argv[-1:]], letters, flags, names, switches, USAGE, "svmx-grid")
     if len(files) != 1:
@@ -169,7 +169,7 @@ def parse_arguments(argv: list[str]) -> Job:
 
 
 def take_given(job: Job, given: dict[str, str]) -> None:
-    """grid.py's own options into ``job``, with its default file names."""
+    """Put grid.py's own options into ``job``, with its default file names."""
     if "-log2c" in given:
         job.c_axis = axis("-log2c", given["-log2c"])
     if "-log2g" in given:
@@ -188,7 +188,7 @@ def take_given(job: Job, given: dict[str, str]) -> None:
 
 
 def check(job: Job) -> None:
-    """Everything that can be wrong before the data are read."""
+    """Check the options before the data are read."""
     if job.weight_file == job.dataset == STANDARD_INPUT:
         raise UsageError("rows and weights cannot both come from standard input")
     for option in job.ignored:

@@ -1,4 +1,4 @@
-"""The picture of a grid search, that of ``libsvmx.plot.grid`` as a file."""
+"""The picture of a grid search: ``libsvmx.plot.grid`` in a file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from libsvmx.io.outputs import atomic_write
 
 SIZE = (6.4, 4.8)  # inches, at DPI 640 x 480 pixels times 1.5
 DPI = 150
-ADDRESSES = 200 * MEGABYTE  # of NumPy, matplotlib and a picture, 160 measured
+ADDRESSES = 200 * MEGABYTE  # address space of NumPy, matplotlib and a picture, 160 measured
 
 
 def load() -> None:
-    """Import what drawing needs. Raises SvmxError if it is there but broken, or if there is too little memory."""
+    """Import the drawing modules. Raises SvmxError if they are broken, or memory is short."""
     try:
         if "matplotlib.figure" not in sys.modules:
             require(ADDRESSES, "drawing", "")
@@ -27,12 +27,12 @@ def load() -> None:
     try:
         import matplotlib.backends.backend_agg
         import matplotlib.figure  # noqa: F401
-    except Exception as error:  # compiled parts fail in ways of their own
+    except Exception as error:  # compiled parts may raise anything
         raise SvmxError(f"matplotlib cannot be used: {error}") from error
 
 
 def draw(path: str, points: Sequence[Point], best: Point, title: str, svm_type: SvmType) -> None:
-    """Write a PNG, whole or not at all. Needs matplotlib. Raises OSError."""
+    """Write a PNG atomically. Needs matplotlib. Raises OSError."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,8 +1,8 @@
-"""What a column of a grid starts from next, kept between two runs: checked as a whole before any of it is used.
+"""The next warm start of a grid column in a file, verified as a whole before use.
 
 libsvmx start 1 <bytes of the description>          a line of ASCII
 {"run": …, "order": …, "key": [C, gamma], "folds": [[[i, j, C, bytes of beta, bytes of scores], …], …]}
-beta and scores of each fold and pair of classes, one after the other: float64 in the machine's byte order
+beta and scores of each fold and pair of classes in turn: float64 in native byte order
 SHA-256 of all bytes before it                      32 bytes
 """
 
@@ -24,7 +24,7 @@ DIGEST_BYTES = 32
 
 
 def start_bytes(run: str, key: Key, folds: FoldWarmStarts) -> bytes:
-    """The file of a column: ``key`` is the last point of it that is done, ``run`` says what it is a column of."""
+    """The file of a column: ``key`` is its last finished point, ``run`` identifies the search."""
     table = [[[i, j, w.C, len(w.beta), len(w.scores)] for (i, j), w in fold.items()] for fold in folds]
     text = json.dumps({"run": run, "order": sys.byteorder, "key": key, "folds": table}).encode() + b"\n"
     arrays = [part for fold in folds for w in fold.values() for part in (w.beta, w.scores)]
@@ -33,7 +33,7 @@ def start_bytes(run: str, key: Key, folds: FoldWarmStarts) -> bytes:
 
 
 def read_start(content: bytes, run: str) -> tuple[Key, FoldWarmStarts] | None:
-    """The key and the warm starts of a column, None if it is of another run. Raises ValueError for anything else."""
+    """The key and the warm starts of a column, None if it is of another run. Raises ValueError for a damaged file."""
     line = content[:LONGEST_LINE].split(b"\n")[0]
     if not line.startswith(MAGIC) or sha256(content[:-DIGEST_BYTES]).digest() != content[-DIGEST_BYTES:]:
         raise ValueError("damaged, or of another version")
@@ -46,7 +46,7 @@ def read_start(content: bytes, run: str) -> tuple[Key, FoldWarmStarts] | None:
 
 
 def _described(described: Any, arrays: memoryview, run: str) -> tuple[Key, FoldWarmStarts] | None:
-    """What the description makes of the bytes of the arrays."""
+    """The warm starts described by ``folds`` in the bytes of the arrays."""
     if described["run"] != run or described["order"] != sys.byteorder:
         return None
     folds: FoldWarmStarts = []
@@ -68,7 +68,7 @@ def _described(described: Any, arrays: memoryview, run: str) -> tuple[Key, FoldW
 
 
 def positive(value: Any) -> float:
-    """Raises ValueError unless it is a finite number above 0."""
+    """Raises ValueError unless the number is finite and positive."""
     if not isinstance(value, int | float) or not (isfinite(value) and value > 0):
         raise ValueError("C is not positive")
     return float(value)

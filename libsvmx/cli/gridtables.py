@@ -1,4 +1,4 @@
-"""What svmx-grid prints of a search while it runs, and the tables and the picture that it writes at the end."""
+"""The lines that svmx-grid prints during a search, and its tables and picture at the end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PointLines:
-    """PointLines(regression, total, say): grid.py's line for each point by ``say``; they are counted for the progress
+    """PointLines(regression, total, say): prints grid.py's line for each point by ``say``, and counts for the progress
     line."""
 
     def __init__(self, regression: bool, total: int, say: Callable[[str], None]) -> None:
@@ -57,7 +57,7 @@ def rows_of(search: Search) -> Iterator[dict[str, Any]]:
 
 
 def write_tables(job: Job, search: Search) -> None:
-    """The files that are written at the end, each whole or not at all."""
+    """Write the files at the end, each atomically."""
     rows = list(rows_of(search))
     if job.csv is not None:
         lines = [",".join(rows[0]), *(",".join("" if v is None else str(v) for v in row.values()) for row in rows)]
@@ -77,10 +77,10 @@ def write_tables(job: Job, search: Search) -> None:
             file.write(json_of(content))
     grid = search.plan.grid
     flat = len(grid.c_values or ()) < 2 or len(grid.g_values or ()) < 2
-    if job.png is not None and (job.png_asked or not flat):  # grid.py draws no single line
+    if job.png is not None and (job.png_asked or not flat):  # as in grid.py, no picture of a single line
         try:
             gridplot.load()
-        except SvmxError as error:  # nobody asked for a picture
+        except SvmxError as error:  # the picture was not asked for
             warn(f"no picture: {error}")
             return
         gridplot.draw(job.png, search.points, search.best, job.title, search.plan.param.svm_type)

@@ -1,27 +1,27 @@
-"""Usages as wide as the terminal: the texts are written for 120 columns."""
+"""Usages, written for 120 columns, refitted to the width of the terminal."""
 
 from __future__ import annotations
 
 import re
 from textwrap import TextWrapper
 
-ENTRY = re.compile(r"( +)(\S+(?: \S+)*)  +(\S.*)")  # an option and, after two blanks at least, what it does
-LEAST = 40  # no narrower, however small the terminal
-UNKNOWN = -2  # column of what an option does that leaves no room beside it: the next line tells
-NARROW = 8  # indent of what an option does where its own column would leave too little room
+ENTRY = re.compile(r"( +)(\S+(?: \S+)*)  +(\S.*)")  # an option and, after at least two blanks, its description
+LEAST = 40  # minimum width, however small the terminal
+UNKNOWN = -2  # column of a description that begins below its option
+NARROW = 8  # indent of descriptions whose own column would leave too little room
 
 
 def fitted(text: str, width: int | None) -> str:
-    """``text`` with no line longer than ``width``, except for words that are; as it is where it fits."""
+    """``text`` with lines of at most ``width``, except for longer words; unchanged if it fits."""
     if width is None or all(len(line) <= width for line in text.splitlines()):
         return text
     return "".join(f"{line}\n" for block in blocks(text) for line in fitted_block(block, max(width, LEAST)))
 
 
 def blocks(text: str) -> list[list[str]]:
-    """Lines that belong together: an option with all that it does, a paragraph, or a line of its own."""
+    """Groups of lines: an option with its description, a paragraph, or a single line."""
     found: list[list[str]] = []
-    column = -1  # where lines begin that go on with the last block; -1 where none does
+    column = -1  # indent of lines that continue the last block; -1: none does
     for line in text.splitlines():
         indent = len(line) - len(line.lstrip())
         if line and (indent == column or (column == UNKNOWN and indent > 2)):
@@ -40,7 +40,7 @@ def blocks(text: str) -> list[list[str]]:
 
 
 def fitted_block(lines: list[str], width: int) -> list[str]:
-    """The lines of a block, no longer than ``width``."""
+    """The lines of a block, refitted."""
     entry, rest = ENTRY.fullmatch(lines[0]), [line.strip() for line in lines[1:]]
     indent = len(lines[0]) - len(lines[0].lstrip())
     if entry is not None:

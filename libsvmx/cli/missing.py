@@ -1,4 +1,4 @@
-"""What is there instead of a file that is not."""
+"""A suggestion for a file that does not exist."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 
 from libsvmx._core.suggestions import nearest
 
-MOST_NAMES = 10_000  # of a folder, among which the file's is looked for
+MOST_NAMES = 10_000  # of the folder, that are compared
 
 
 def instead_of(path: str) -> str:
-    """``; did you mean NAME?`` where the folder has a name like it."""
+    """``; did you mean NAME?`` if the folder has a similar name."""
     folder, name = os.path.split(path)
     try:
         with os.scandir(folder or ".") as entries:

@@ -1,9 +1,8 @@
 """LIBSVM's option grammar.
 
-Options come first, each ``-x value`` with only the letter after the dash of any meaning, so that
-``-cost 5`` and ``-c1 5`` are ``-c 5``; the last of equal options counts. What LIBSVM lacks has long
-names, ``--name value`` or ``--name=value``. Unlike LIBSVM, values are checked. Every command has --help, --version and
---report FILE, of which process.py takes care.
+Options come first, each ``-x value``, where only the letter after the dash counts: ``-cost 5`` and ``-c1 5`` are
+``-c 5``. Of equal options the last counts. Options that LIBSVM lacks have long names, ``--name value`` or
+``--name=value``. Unlike in LIBSVM, values are checked. process.py handles --help, --version and --report FILE.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Setter: TypeAlias = Callable[[str, str], None]
-    Usage: TypeAlias = str | Callable[[], str]  # as a function, it is made when it is wanted
+    Usage: TypeAlias = str | Callable[[], str]  # a function saves making it at each start
 
 
-MOST_DIGITS = 10  # of a width; int() refuses thousands
+MOST_DIGITS = 10  # of a width
 SCREEN = 40  # lines
 HELP, VERSION, REPORT = "--help", "--version", "--report"
 # LIBSVM's letters by scikit-learn's words.
@@ -45,7 +44,7 @@ LETTER_OF = {
 
 
 class UsageError(Exception):
-    """The command line is wrong; the message may be empty when usage alone says enough."""
+    """The command line is wrong; without a message, the usage is printed."""
 
 
 class HelpRequested(Exception):
@@ -78,7 +77,7 @@ def as_wide_as_the_terminal(text: str) -> str:
 
 
 def columns() -> int | None:
-    """How wide lines may be: COLUMNS, or the terminal that they go to; None where nothing says."""
+    """Maximum width of lines: COLUMNS, or the width of the terminal; None without either."""
     text = os.environ.get("COLUMNS", "")
     if text.isdecimal() and len(text) < MOST_DIGITS and int(text) > 0:
         return int(text)
@@ -136,7 +135,7 @@ def parse(
             raise UsageError(f"{error}{hint(option, names, switches)}") from None
         i += 2
     for number, word in enumerate(argv[i:], 1):
-        if not word:  # as of a variable of the shell that is not set
+        if not word:  # such as an unset variable of the shell
             raise UsageError(f"argument {number} after the options is empty")
         name = word.partition("=")[0]
         if name in names or name in switches:  # LIBSVM takes all that follows for files
@@ -152,7 +151,7 @@ def unknown_option(option: str, letters: Iterable[str], *names: Iterable[str]) -
 
 
 def hint(option: str, *known: Iterable[str]) -> str:
-    """``; did you mean --solver?`` where an option that is not right is like a long one."""
+    """``; did you mean --solver?`` if a wrong option resembles a long one."""
     if len(option) < 3:  # a letter
         return ""
     from libsvmx._core.suggestions import did_you_mean
@@ -161,7 +160,7 @@ def hint(option: str, *known: Iterable[str]) -> str:
 
 
 def version_text(command: str) -> str:
-    """One line: command, version, and the LIBSVM whose behaviour it has."""
+    """One line: command, version, and the version of LIBSVM that it is compatible with."""
     from libsvmx._version import VERSION
 
     return f"{command} {VERSION} (libsvmx; compatible with LIBSVM 3.37)\n"
@@ -193,7 +192,7 @@ def _long(
 
 
 def integer(option: str, text: str) -> int:
-    """A whole number; ``5`` and ``5.0`` will do."""
+    """A whole number; ``5.0`` is one, too."""
     value = real(option, text)
     if value != int(value):
         raise UsageError(f"option {option} needs a whole number, not {text!r}")
@@ -222,7 +221,7 @@ def real(option: str, text: str) -> float:
 
 
 def cost(option: str, text: str) -> float:
-    """A number, or ``inf`` for a hard margin, which is what LIBSVM takes a number too large for a double for, too."""
+    """A number, or ``inf`` for a hard margin; as in LIBSVM also a number too large for a double."""
     try:
         return inf if "_" not in text and float(text) == inf else real(option, text)
     except ValueError:

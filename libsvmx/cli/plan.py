@@ -1,4 +1,4 @@
-"""What svmx-train --explain prints."""
+"""The text of svmx-train --explain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLAIN = "".join(c for c in map(chr, range(0x20, 0x7F)) if c not in "\\'")  # in 
 
 
 def text_of_plan(plan: TrainingPlan, training_file: str, more: list[str], outputs: list[str]) -> str:
-    """All of it. ``more``: options of the command that are no parameters; ``outputs``: what it writes."""
+    """The whole text. ``more``: options that are no parameters; ``outputs``: files that the training would write."""
     name = printable(training_file, "")
     lines = [("data", f"{name}: {plan.rows} rows, {plan.features} features, {plan.density:.1%} not 0")]
     if plan.classes:
@@ -40,12 +40,12 @@ def text_of_plan(plan: TrainingPlan, training_file: str, more: list[str], output
 
 
 def entry(name: str, lines: list[str]) -> str:
-    """A name, and what is said of it beside it. A command is a line, however long, so that it can be copied."""
+    """A name with lines beside it. A command is one line, however long, so that it can be copied."""
     return "".join(f"{name if k == 0 else '':{INDENT}}{line}\n" for k, line in enumerate(lines))
 
 
 def kernel(plan: TrainingPlan) -> str:
-    """The kernel with its parameters, and what the distances of the rows say of gamma."""
+    """The kernel with its parameters, and the range of gamma by the distances of the rows."""
     param = plan.param
     used = ", ".join(f"{name} = {getattr(param, name):g}" for name in param.kernel_type.uses)
     text = f"{param.kernel_type.keyword}{f', {used}' if used else ''}"
@@ -66,7 +66,7 @@ def memory(plan: TrainingPlan) -> str:
 
 
 def size(n_bytes: float) -> str:
-    """``12 kB``, ``3.4 MB``, ``12 GB``, of 2^10, 2^20 and 2^30 bytes"""
+    """``12 kB``, ``3.4 MB``, ``12 GB``; units of 2^10, 2^20 and 2^30 bytes."""
     for unit, name in ((1024 * MEGABYTE, "GB"), (MEGABYTE, "MB")):
         if n_bytes >= unit:
             return f"{n_bytes / unit:.3g} {name}"
@@ -81,13 +81,12 @@ def scaling(training_file: str) -> str:
 
 
 def command(plan: TrainingPlan, training_file: str, more: list[str], outputs: list[str]) -> str:
-    """The command line that trains, with what was left to defaults."""
+    """The command line of the training, with defaults spelled out."""
     return " ".join(map(quoted, ["svmx-train", *option_words(plan.param), *more, training_file, *outputs]))
 
 
 def quoted(word: str) -> str:
-    """A word of a shell's command; control characters and bytes that are no text by their codes, as bash, zsh and ksh
-    read them."""
+    """A word quoted for a shell; control characters and bytes that are not text as escapes of bash, zsh and ksh."""
     if word.isprintable():
         return shlex.quote(word)
     codes = (chr(byte) if chr(byte) in PLAIN else f"\\x{byte:02x}" for byte in os.fsencode(word))

@@ -50,13 +50,13 @@ more:
 """
 
 
-# Decision values held at a time, 32 MB of them.
+# Number of decision values held at a time, 32 MB.
 SLICE_VALUES = 1 << 22
 
 
 @record()
 class Job:
-    """What the command line asks for, and how much is worked on at a time."""
+    """The command line, and the size of the work."""
 
     probability: bool = False
     quiet: bool = False
@@ -74,7 +74,7 @@ class Job:
 
 
 def main(argv: list[str], job: Job | None = None) -> int:
-    """The command, given its arguments, and what else there is to say; returns its exit code."""
+    """The command, given its arguments and further messages; returns its exit code."""
     job = job or Job()
     files = parse(
         argv,
@@ -102,12 +102,12 @@ def main(argv: list[str], job: Job | None = None) -> int:
         model = load_model(model_file, warn)
     if job.probability and not model.has_probability:
         raise SvmxError(f"{model_file}: the model has no probability estimates; train it with -b 1")
-    # labels are compared with predictions, and that is all, so LIBSVM takes nan as well
+    # labels are only compared with predictions, so nan is accepted, as in LIBSVM
     reader = BatchReader(
         test_file, lenient=job.lenient, unlabeled=job.unlabeled, part_bytes=job.part_bytes, any_label=True
     )
     batches = iter(reader)
-    first = next(batches)  # what is wrong with a small file shows before anything is printed or written
+    first = next(batches)  # errors of a small file come before anything is printed or written
     info = (lambda text: None) if job.quiet else printer(output_file)
     if model.has_probability and not job.probability:
         info(transcript.PROBABILITY_UNUSED)
@@ -144,14 +144,14 @@ def main(argv: list[str], job: Job | None = None) -> int:
 
 
 class Predictions:
-    """Predictions(model, job): rows in, lines of the output file out.
+    """Predictions(model, job): lines of the output file for rows.
 
     Attributes
     ----------
     header : bytes         first line of the output file, or nothing
-    slice_rows : int       rows to ask for at a time
-    unfinished : int       rows so far whose pairwise coupling met its iteration limit
-    known_label : bool     whether a row so far has a label of the model, if that has labels
+    slice_rows : int       number of rows to read at a time
+    unfinished : int       number of rows so far whose pairwise coupling met its iteration limit
+    known_label : bool     whether a row so far has a label of the model (True for a model without labels)
     """
 
     def __init__(self, model: Model, job: Job) -> None:
@@ -168,11 +168,11 @@ class Predictions:
             self.header = " ".join(words).encode("ascii") + b"\n"
 
     def compare(self, targets: Buffer) -> None:
-        """Take notice of the labels that rows have in the data."""
+        """Record the labels of rows in the data."""
         self.known_label = self.known_label or not set(self.model.class_labels or ()).isdisjoint(targets)
 
     def of(self, matrix: CsrMatrix, rows: Buffer) -> tuple[Buffer, bytes]:
-        """Labels or targets of some rows, and their lines: by %.17g, or label and probabilities by %g."""
+        """Labels or targets of rows, and their lines: by %.17g, or label and probabilities by %g."""
         if not self.estimate:
             labels = self.predictor.labels(matrix, rows)
             return labels, numbers_text(labels, 1, 17)

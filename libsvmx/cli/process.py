@@ -1,4 +1,4 @@
-"""How a command lives: exit codes, messages on standard error, what its progress line and its report are told."""
+"""The process of a command: exit codes, messages on standard error, and calls to its progress line and report."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from libsvmx.cli.progress import Progress
     from libsvmx.cli.report import Report
 else:
-    import _signal as signal  # without the names of its numbers, which cost a tenth of a start
+    import _signal as signal  # signal itself makes enumerations, which take a tenth of a start
 
 FAILURE = 1  # LIBSVM's only exit code besides 0
 RED, YELLOW = "1;31", "1;33"  # of terminals
-LEAST_SECONDS = 1e-9  # of a time limit that is over
+LEAST_SECONDS = 1e-9  # for a time limit that has expired; 0 would be none
 
 
 def run(command: str, main: Callable[[list[str]], int], usage: Usage) -> None:
     """Run ``main`` on the arguments of the process and leave with its exit code."""
     _watched.counts_imports = True
-    # results must not depend on the threads of BLAS, so it is given one: each takes address space
+    # results do not depend on the threads of BLAS; more than one would only take address space
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     last_words.wanted = True
-    # die by the signal, at once and without a traceback, as a C program does
+    # end by the signal at once, without a traceback, like a C program
     if not ignored(signal.SIGINT):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "SIGPIPE"):
@@ -45,12 +45,12 @@ def run(command: str, main: Callable[[list[str]], int], usage: Usage) -> None:
     print_names_as_typed(sys.stdout, sys.stderr)
     sys.unraisablehook = _tell_of_unraisable
     code = guarded(command, main, usage, sys.argv[1:])
-    end_workers()  # which Python would wait for, until each has ended as it would itself
+    end_workers()  # else Python would wait for them
     leave(code)
 
 
 def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: list[str]) -> int:
-    """``main(argv)``, with every expected error turned into a message and exit code 1, and the report if asked for."""
+    """``main(argv)``, with expected errors turned into messages and exit code 1; writes the report, if any."""
     code, of_interrupts = FAILURE, signal.getsignal(signal.SIGINT)
     try:
         code, text = _answered(command, main, usage, argv)
@@ -82,7 +82,7 @@ def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: 
 
 
 def _answered(command: str, main: Callable[[list[str]], int], usage: Usage, argv: list[str]) -> tuple[int, str]:
-    """Exit code and what is still to be printed on standard output: help, usage or nothing.
+    """Exit code, and text for standard output: help, usage or nothing.
 
     A command without arguments prints its usage, as LIBSVM's do. A wrong option gets a line on standard error and
     nothing on standard output, where a script would take it for a result.
@@ -101,7 +101,7 @@ def _answered(command: str, main: Callable[[list[str]], int], usage: Usage, argv
 
 
 def _message_of(error: Exception) -> str | None:
-    """What a command says of an expected error; None of others."""
+    """The message for an expected error; None for others."""
     if isinstance(error, OSError):
         name = "" if error.filename is None else f"{error.filename or repr('')}: "
         return f"{name}{error.strerror or error}"
@@ -110,17 +110,17 @@ def _message_of(error: Exception) -> str | None:
     said = str(error)
     if isinstance(error, MemoryError):
         return f"out of memory{f': {said}' if said else ''}"
-    # NumPy forgets to say so where it has no memory for the rows that an array of numbers picks
+    # NumPy's error, without a message, when memory is out in indexing by an array
     if isinstance(error, SystemError) and ("without exception set" in said or "without setting an exception" in said):
         return "out of memory"
-    # of a module that is loaded when it is wanted: the loader's words where it has no memory for one
+    # the dynamic loader's error when memory is out on a late import
     if isinstance(error, ImportError) and ("failed to map segment" in said or "annot allocate memory" in said):
         return "out of memory"
     return None
 
 
 def _drop_unwritable_output() -> None:
-    """Keep the interpreter from failing again, with a traceback, on output that could not be written."""
+    """Keep the interpreter from failing at exit, with a traceback, on output that cannot be written."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -129,19 +129,19 @@ def _drop_unwritable_output() -> None:
 
 
 def complain(command: str, message: str, error: Exception | None = None) -> None:
-    """An error on standard error, and what the report says of it."""
+    """Write an error to standard error and to the report."""
     _say(f"{command}: {_coloured('error:', RED)} {printable(message)}\n")
     if _watched.report is not None:
         _watched.report.failed(message, error)
 
 
 def warn(message: str) -> None:
-    """A remark on standard error. With ``-q`` only the report has it: scripts take what stands there for an error."""
+    """Write a warning to standard error, with ``-q`` only to the report: scripts take text there for an error."""
     insist(message, not _watched.quiet)
 
 
 def insist(message: str, said: bool = True) -> None:
-    """The same whatever ``-q`` says, of what LIBSVM writes there in any case."""
+    """``warn`` despite ``-q``, as LIBSVM does for some warnings."""
     if said:
         _say(f"{_coloured('warning:', YELLOW)} {printable(message)}\n")
     if _watched.report is not None:
@@ -149,7 +149,7 @@ def insist(message: str, said: bool = True) -> None:
 
 
 def _coloured(word: str, colour: str) -> str:
-    """A word on a terminal, if nobody has said that it is to have no colours (no-color.org)."""
+    """A word in colour on a terminal, unless the environment forbids colours (no-color.org)."""
     if sys.stderr is None or not sys.stderr.isatty():
         return word
     if os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb":
@@ -158,12 +158,12 @@ def _coloured(word: str, colour: str) -> str:
 
 
 def printable(message: str, kept: str = "\n\t") -> str:
-    """Control characters by their codes, but for those ``kept``: what a file says is not to steer a terminal."""
+    """Control characters, except those in ``kept``, as escapes: text of a file must not control the terminal."""
     return "".join(c if " " <= c < "\x7f" or c > "\x9f" or c in kept else ascii(c)[1:-1] for c in message)
 
 
 def _say(text: str) -> None:
-    # where standard error is closed or full, the exit code has to do
+    # if standard error is closed or full, the exit code must suffice
     clear()
     if sys.stderr is not None:
         with suppress(OSError):
@@ -173,7 +173,7 @@ def _say(text: str) -> None:
 
 
 def write(text: str) -> None:
-    """To standard output, at once: progress is watched. Nowhere if the caller closed it."""
+    """Write to standard output and flush; nothing if the caller closed it."""
     if _watched.report is not None and _watched.report.path == STANDARD_OUTPUT:
         _say(text)
         return
@@ -182,7 +182,7 @@ def write(text: str) -> None:
     if sys.stdout is None:
         return
     try:
-        if text:  # writing nothing, unbuffered, would still fail on a full disk
+        if text:  # an empty unbuffered write would still fail on a full disk
             sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
@@ -190,17 +190,17 @@ def write(text: str) -> None:
         raise
 
 
-# ---- what somebody sees of the command, or reads of it later ----------------------------------------
+# ---- progress line and report ------------------------------------------------------------------------
 
 
 class _Watched:
-    """The progress line of the command at hand, and its report; None where nobody asks for them."""
+    """Progress line and report of the running command; None if not wanted."""
 
     progress: Progress | None = None
     report: Report | None = None
-    phase, within = "", 0.0  # the present part, and the seconds of those within it
-    quiet = False  # whether nothing but errors is to be said
-    counts_imports = False  # of a time limit: in a process that is a command's own
+    phase, within = "", 0.0  # the current phase, and the seconds of phases within it
+    quiet = False  # print errors only
+    counts_imports = False  # whether a time limit includes the imports: in a command's own process
 
     def forget(self) -> None:
         self.progress = self.report = None
@@ -211,11 +211,11 @@ _watched = _Watched()
 
 
 def watch(quiet: bool = False, *outputs: str | None) -> None:
-    """Once the options are known: from now on there is a progress line, if standard error is a terminal. ``outputs``:
-    the files that the command writes. Raises UsageError where one of them is that of the report."""
+    """Begin the progress line, if standard error is a terminal. Called once the options are known; ``outputs``: files
+    that the command writes. Raises UsageError if the report is one of them."""
     report, _watched.report, _watched.quiet = _watched.report, None, quiet
     if report is not None:
-        report.keep_apart(outputs)  # else it is not written
+        report.keep_apart(outputs)  # if it raises, no report is written
     _watched.report = report
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         return
@@ -228,25 +228,25 @@ def watch(quiet: bool = False, *outputs: str | None) -> None:
 
 
 def begin_again(heard: list[int]) -> None:
-    """In a fork that does another command: it begins now, and nothing is told of the one before. The signals ``heard``
-    end it, whatever the command before has made of them: it ignores them once its report is written."""
+    """Reset all this in a fork that runs its next command. The signals ``heard`` end it again: a command ignores them
+    once its report is written."""
     for signum in heard:
-        signal.signal(signum, signal.SIG_DFL)  # also in the place of last words
+        signal.signal(signum, signal.SIG_DFL)  # also replaces the handler of last words
     _watched.forget()
     _watched.counts_imports = False
     last_words.text = last_words.erasing = b""
 
 
 def forget() -> None:
-    """What a program has called as a function is over."""
+    """Reset all this after a command that a program has called as a function."""
     clear()
     _watched.forget()
 
 
 @contextmanager
 def phase(name: str, of: str = "") -> Iterator[None]:
-    """A part of the command: ``name`` is a key of the report's seconds, ``of`` what the progress line says besides. The
-    time of a part within another is not the other's."""
+    """A phase of the command: ``name`` is its key in the report's seconds, ``of`` an addition for the progress line.
+    Nested phases do not count as time of the outer one."""
     began, outer, within = machine.monotonic(), _watched.phase, _watched.within
     _watched.phase, _watched.within = f"{name} {of}" if of else name, 0.0
     if _watched.progress is not None:
@@ -264,55 +264,55 @@ def phase(name: str, of: str = "") -> Iterator[None]:
 
 
 def counted(what: str, done: int, total: int) -> None:
-    """So many of the present phase are done."""
+    """Tell the progress line how much of the phase is done."""
     if _watched.progress is not None:
         _watched.progress.count(what, done, total)
 
 
 def bytes_read() -> Callable[[int, int], object] | None:
-    """What a reader of files tells of its bytes; None where nobody looks on."""
+    """A callback for the bytes read of a file; None without a progress line."""
     return None if _watched.progress is None else _watched.progress.bytes
 
 
 def follow(observer: Observer) -> None:
-    """Have the progress line tell what an observer hears."""
+    """Show the events of an observer in the progress line."""
     if _watched.progress is not None:
         _watched.progress.follow(observer)
 
 
 def gap_ends_at(eps: Callable[[], float]) -> None:
-    """Have the progress line tell where the gap ends; 0 if there is more than one solve."""
+    """Tell the progress line the gap at the end; 0 for more than one solve."""
     if _watched.progress is not None:
         _watched.progress.eps = eps()
 
 
 def tick() -> None:
-    """Something goes on."""
+    """Redraw the progress line."""
     if _watched.progress is not None:
         _watched.progress.tick()
 
 
 def tell(what: str, *facts: object) -> None:
-    """For the report: ``what`` is a function of libsvmx.cli.results."""
+    """Add facts to the report by ``what``, a function of libsvmx.cli.results."""
     if _watched.report is not None:
         _watched.report.add(what, *facts)
 
 
 def clear() -> None:
-    """The progress line, before anything else is written."""
+    """Clear the progress line, before other text is written."""
     if _watched.progress is not None:
         _watched.progress.clear()
 
 
 @contextmanager
 def _reported(command: str, argv: list[str]) -> Iterator[None]:
-    """The block, of which a report is made if the arguments ask for one: then Ctrl-C comes as an exception."""
+    """Make a report of the block if the arguments ask for one; Ctrl-C then raises an exception."""
     if not any(word.partition("=")[0] == REPORT for word in argv):
         yield
         return
     from libsvmx.cli.report import begun
 
-    # called by a program, it begins now
+    # without counts_imports a program has called the command, which begins now
     began, cpu = (BEGUN, 0.0) if _watched.counts_imports else (machine.monotonic(), machine.process_time())
     with tidy_end():
         _watched.report = begun(command, argv, began, cpu)
@@ -320,14 +320,14 @@ def _reported(command: str, argv: list[str]) -> Iterator[None]:
 
 
 def _end_report(code: int) -> bool:
-    """Write the report, if there is one that is not written. Whether that has gone well."""
+    """Write the report, unless there is none or it is written. Returns whether that succeeded."""
     report, _watched.report = _watched.report, None
     if report is None:
         return True
     try:
         with tidy_end():
             report.write(code)
-            if last_words.wanted:  # what is written says how the process ends
+            if last_words.wanted:  # the process must now end as the report says
                 for signum in ending_signals():
                     signal.signal(signum, signal.SIG_IGN)
     except Ended as end:
@@ -345,35 +345,37 @@ def _tell_of_unraisable(
     down: Callable[[], bool] = sys.is_finalizing,
     otherwise: Callable[[sys.UnraisableHookArgs], object] = sys.__unraisablehook__,
 ) -> None:
-    """A line where memory was out in what cannot raise, such as a destructor of matplotlib; a signal comes again.
+    """Report that memory was out where no exception can be raised, as in a destructor of matplotlib; raise signals
+    again.
 
-    Python that takes itself down may call this when modules and builtins have lost their names: hence the defaults.
+    At exit Python may call this after modules and builtins have lost their names: hence the default arguments.
     """
     if isinstance(error.exc_value, Ended):
         come_again(error.exc_value)
     elif not of_kind(error.exc_type, memory):
         otherwise(error)
-    elif not down():  # else it has done its work
+    elif not down():  # at exit the work is done
         name = getattr(error.object, "__qualname__", type(error.object).__name__)
-        if error.object is None and error.err_msg:  # from Python 3.14 on: "... deallocator <function NAME at ...>"
+        if error.object is None and error.err_msg:  # Python >= 3.14: "... deallocator <function NAME at ...>"
             name = error.err_msg.partition("<function ")[2].partition(" at ")[0] or "a destructor"
         insist(f"out of memory in {name}, which cannot tell its caller")
 
 
 def note(text: str) -> None:
-    """To standard error, what would stand on standard output if that did not go to a file's reader."""
+    """Write to standard error the text of a command whose standard output is a data or model file."""
     _say(text)
 
 
 def printer(*outputs: str | None) -> Callable[[str], None]:
-    """Where a command prints: on standard error if one of its output files is standard output, ``-``."""
+    """The command's print function: to standard error if one of its output files is standard output, ``-``."""
     return note if STANDARD_OUTPUT in outputs else write
 
 
 def time_left(seconds: float) -> float:
-    """What is left of a command's time limit. Its imports count, which take a second on a busy machine; 0 is no limit.
+    """The rest of a command's time limit, from which its imports are subtracted: a second on a busy machine; 0: no
+    limit.
 
-    The process may be older: a script that ends in ``exec svmx-train`` has run in it before.
+    The age of the process would be wrong: a script may end in ``exec svmx-train``.
     """
     if seconds <= 0 or not _watched.counts_imports:
         return seconds

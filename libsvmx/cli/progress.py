@@ -1,12 +1,11 @@
-"""What somebody at a terminal sees of a command that takes long: one line on standard error, written again and again.
+"""The progress line of a long command at a terminal, redrawn on standard error.
 
     reading a9a, 3 s, about 4 s left
     training, 12 s, gap 0.034 (ends at 0.001), about 20 s left
     training, fold 3 of 10, 24 s, about 56 s left
 
-Where standard output goes to the same terminal, the line stands below the one that standard output has reached, and the
-cursor goes back to its column, by movements alone that hold when the terminal scrolls. So LIBSVM's dots go on in their
-own line, and what they end in takes the place of ours.
+If standard output is the same terminal, the line is drawn below its last line, and the cursor moves back, by relative
+movements that survive scrolling. So LIBSVM's dots continue in their own line, and the text after them replaces ours.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ if TYPE_CHECKING:
 
     from libsvmx._train.observer import Observer
 
-WAIT = 2.0  # seconds of a part of the work after which it is told of
-BETWEEN = 0.5  # seconds; no more often than a reader follows
-COLUMNS = 80  # where the terminal does not say
+WAIT = 2.0  # seconds of a phase before the line appears
+BETWEEN = 0.5  # seconds between updates
+COLUMNS = 80  # if the terminal does not tell
 
-# Of the time left of a training: as many gaps, as little as it may be told to take, in terms of the time that has
-# passed, and how far two estimates may lie apart of which the second knows only the later half of the first's gaps.
-# A gap that rises so many times shows variables that were shrunk.
+# Estimate of the time left of a training: minimum and maximum number of gaps; maximum, as a multiple of the time
+# passed; maximum ratio of the estimates by all gaps and by the later half. A gap that rises by RISE shows shrunk
+# variables.
 LEAST_GAPS, MOST_GAPS, FORESIGHT, AGREEMENT, RISE = 10, 512, 5.0, 1.6, 5.0
 
 
 def wanted() -> bool:
-    """Whether standard error is a terminal that can take a line back."""
+    """Whether standard error is a terminal that can erase a line."""
     return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "") != "dumb"
 
 
@@ -63,39 +62,39 @@ class Progress:
     def __init__(self, stream: TextIO, shared: bool, clock: Callable[[], float] | None = None) -> None:
         self.stream, self.shared, self.clock = stream, shared, clock or machine.monotonic
         self.shown, self.owner = False, get_ident()
-        self.column = 0  # of the cursor, as far as what has been written tells
+        self.column = 0  # of the cursor, by the text written so far
         self.eps = 0.0
         self.begin("")
 
-    # ---- what is done ------------------------------------------------------------------------------
+    # ---- progress ----------------------------------------------------------------------------------
 
     def begin(self, name: str) -> None:
-        """A part of the work."""
+        """Begin a phase."""
         self.name = name
         self.began = self.drawn = self.clock()
         self.what, self.done, self.total = "", 0, 0
-        self.first: tuple[float, int] | None = None  # when the first count came, and what it was
+        self.first: tuple[float, int] | None = None  # time and value of the first count
         self.gaps = Gaps()
 
     def count(self, what: str, done: int, total: int) -> None:
-        """So many of these are done; ``what`` is '' where they are too small to be named, such as bytes."""
+        """``done`` of ``total`` items are done; ``what``: their name, '' if it is not to be shown, as of bytes."""
         self.what, self.done, self.total = what, done, total
         if self.first is None or done < self.first[1]:
             self.first = self.clock(), done
-        self.gaps = Gaps()  # of one of them
+        self.gaps = Gaps()  # of the next item
         self.tick()
 
     def bytes(self, done: int, total: int) -> None:
-        """So much of a file is read."""
+        """``done`` bytes of a file are read."""
         self.count("", done, total)
 
     def solving(self, gap: float) -> None:
-        """The KKT gap at this time."""
+        """The present KKT gap."""
         self.gaps.add(self.clock() - self.began, gap)
         self.tick()
 
     def follow(self, observer: Observer) -> None:
-        """Have an observer tell of what it hears, and ``tick`` when it is asked whether to stop."""
+        """Show the events of an observer, and ``tick`` when it is asked whether to stop."""
         asked = observer.should_stop
 
         def should_stop() -> bool:
@@ -108,7 +107,7 @@ class Progress:
     # ---- the line ----------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Write the line if it is time; other threads than the one that has made this only count."""
+        """Redraw the line if it is time, in the thread that has made it only."""
         now = self.clock()
         if get_ident() != self.owner:
             return
@@ -117,7 +116,7 @@ class Progress:
             self.draw(self.line(now - self.began))
 
     def line(self, passed: float) -> str:
-        """What there is to tell."""
+        """The text of the line."""
         words = [self.name] if self.name else []
         if self.what:
             words.append(f"{self.what} {self.done} of {self.total}")
@@ -131,21 +130,21 @@ class Progress:
         return ", ".join(words)
 
     def left(self, passed: float) -> float | None:
-        """Seconds, as far as what is done tells of what is not; None where it does not."""
+        """Estimate of the seconds left; None without one."""
         if not self.total:
             return self.gaps.left(self.eps) if self.eps else None
         if not 0 < self.done <= self.total:
             return None
         began, before = 0.0, 0
-        if self.first is not None and self.done - self.first[1] >= LEAST_GAPS:  # not what came before the first
+        if self.first is not None and self.done - self.first[1] >= LEAST_GAPS:  # without the time before the first
             began, before = self.first[0] - self.began, self.first[1]
         return (passed - began) / (self.done - before) * (self.total - self.done)
 
     def draw(self, text: str) -> None:
-        """Write ``text`` in the place of the last line."""
+        """Replace the line by ``text``."""
         width = self.width()
         if self.shared and self.column and self.column % width == 0:
-            return  # the cursor waits behind the last column, where no movement brings it back
+            return  # the cursor is behind the last column, to which no movement can return
         text = cut(text, width - 1)
         at = self.column % width
         below = f"\n{text}\x1b[K\x1b[A\r" + (f"\x1b[{at}C" if at else "")
@@ -154,24 +153,24 @@ class Progress:
 
     @property
     def erasing(self) -> str:
-        """What takes the line away: all below the cursor, or the line that it is in."""
+        """Escape sequence that erases the line: all below the cursor, or the cursor's line."""
         return "\x1b[J" if self.shared else "\r\x1b[K"
 
     def clear(self) -> None:
-        """Before anything else is written there, and at the end."""
+        """Erase the line, before other text is written and at the end."""
         if self.shown:
             self.shown = False
             self.put(self.erasing)
 
     def before(self, text: str) -> None:
-        """``text`` is to be written to the terminal. What stays in its line leaves ours alone."""
+        """Called before other text is written to the terminal; erases the line if the text reaches it."""
         column = self.column % self.width()
         if "\n" in text or column + len(text) >= self.width():
             self.clear()
         self.column = column + len(text) if "\n" not in text else len(text) - text.rindex("\n") - 1
 
     def put(self, text: str) -> bool:
-        """To the terminal; False where it is gone."""
+        """Write to the terminal; False if it is gone."""
         with suppress(OSError):
             self.stream.write(text)
             self.stream.flush()
@@ -186,24 +185,24 @@ class Progress:
 
 
 class Gaps:
-    """Gaps(): the least KKT gaps of a solve by time, and when they come to its end if they fall on as they do.
+    """Gaps(): the least KKT gap of a solve over time, and the extrapolated time to its end.
 
-    The logarithm of the gap of a solve falls about as a line towards its end, less regularly before. Its pace in the
-    later half of the time is believed only where that in the last quarter says about the same. Where shrunk variables
-    come back the gap rises, and what was before tells nothing any more.
+    The logarithm of the gap falls about linearly towards the end of a solve, less regularly before. The estimate by the
+    later half of the time is used only if that by the last quarter is about the same. When shrunk variables return the
+    gap rises, and earlier gaps are dropped.
     """
 
     def __init__(self) -> None:
         self.begin(inf)
 
     def begin(self, gap: float) -> None:
-        """Anew, from this gap."""
+        """Start again from this gap."""
         self.least = gap
         self.times: list[float] = []
         self.logs: list[float] = []
 
     def add(self, time: float, gap: float) -> None:
-        """The gap at some time, in seconds."""
+        """Add the gap at a time, in seconds."""
         if gap <= 0:
             return
         if gap > RISE * self.least:
@@ -216,14 +215,14 @@ class Gaps:
         self.logs.append(log(self.least))
 
     def left(self, eps: float) -> float | None:
-        """Seconds until the gap is ``eps``; None where they cannot be told."""
+        """Estimated seconds until the gap is ``eps``; None without an estimate."""
         first, second = self.left_as_since(1 / 2, eps), self.left_as_since(3 / 4, eps)
         if first is None or second is None or max(first, second) > FORESIGHT * (self.times[-1] - self.times[0]):
             return None
         return second if max(first, second) <= AGREEMENT * min(first, second) + 1.0 else None
 
     def left_as_since(self, share: float, eps: float) -> float | None:
-        """The same if the gap falls on as it has fallen since this share of the time."""
+        """The estimate by the decay of the gap since this share of the time."""
         k = bisect_left(self.times, self.times[0] + (self.times[-1] - self.times[0]) * share) if self.times else 0
         if len(self.times) - k < LEAST_GAPS or self.logs[k] <= self.logs[-1]:
             return None
@@ -232,7 +231,7 @@ class Gaps:
 
 
 def cut(text: str, width: int) -> str:
-    """What fits into so many columns: some characters take two."""
+    """The beginning of ``text`` that fits into ``width`` columns: some characters take two."""
     from unicodedata import east_asian_width
 
     for end, character in enumerate(text):

@@ -1,6 +1,6 @@
-"""--report FILE: what a command was asked for, what it took, how it ended and what it did, as JSON.
+"""--report FILE: arguments, times, status and results of a command, as JSON.
 
-docs/terminal.md has the fields. Names stay as they are while ``SCHEMA`` does; new ones may join them.
+docs/terminal.md has the fields. While ``SCHEMA`` stays the same, names may be added but not changed.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 SCHEMA = 1
 OK, INTERRUPTED, TIME_LIMIT, ERROR = "ok", "interrupted", "time limit", "error"
 BEGINNING = b'{\n "schema"'  # of a file
-FIRST_OF_A_SIGNAL = 129  # exit codes of commands that a signal has ended, as a shell sees them
+FIRST_OF_A_SIGNAL = 129  # exit codes from here on: ended by a signal, as in a shell
 
 
 class Report:
-    """Report(path, command, argv, began, cpu): of a command that has begun at that time of ``monotonic``, and of
+    """Report(path, command, argv, began, cpu): of a command that began at these values of ``monotonic`` and
     ``process_time``.
 
     Attributes
     ----------
     path : str
-    warnings : list of str        those that were printed
-    sure : bool                   whether the options are known, so that the path is no file that was to be read
+    warnings : list of str        printed ones
+    sure : bool                   whether the options are parsed, so that the path is certainly no input file
     """
 
     sure = False
@@ -51,19 +51,18 @@ class Report:
         self.status, self.error = OK, ""
 
     def keep_apart(self, outputs: Iterable[str | None]) -> None:
-        """The options are known, and so are the files that the command writes. Raise UsageError if one of them is the
-        report."""
+        """Called with the output files once the options are parsed. Raises UsageError if one is the report."""
         for name in outputs:
             if name is not None and is_one_file(name, self.path):
                 raise UsageError(f"two files are to be written to {name_of_output(self.path)}")
         self.sure = True
 
     def took(self, phase: str, seconds: float) -> None:
-        """A part of the work, maybe one of several of its kind."""
+        """Add the time of a phase, perhaps one of several of this name."""
         self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
 
     def add(self, what: str, *facts: Any) -> None:
-        """What a function of ``results`` makes of some facts."""
+        """Add the result of a function of ``results``."""
         found = getattr(results, what)(*facts)
         self.status = found.pop("status", self.status)
         self.top = found.pop("top", self.top)
@@ -72,12 +71,12 @@ class Report:
             self.result[name] = self.result.get(name, []) + value if isinstance(value, list) else value
 
     def failed(self, message: str, error: Exception | None) -> None:
-        """The command ends with an error."""
+        """Record the error that ends the command."""
         self.error = message
         self.status = str(error.status) if isinstance(error, StoppedEarly) else ERROR
 
     def content(self, code: int) -> dict[str, Any]:
-        """All of it, in the order of the file."""
+        """All fields, in the order of the file."""
         return {
             "schema": SCHEMA,
             "command": self.command,
@@ -95,13 +94,13 @@ class Report:
         }
 
     def cpu_seconds(self) -> float:
-        """Of the process, and of the workers that have ended."""
+        """CPU seconds of the process, and of the workers that have ended."""
         return machine.process_time() - self.cpu + machine.process_time_of_children()
 
     def write(self, code: int) -> None:
-        """Write the file, whole or not at all. Raises OSError.
+        """Write the file atomically. Raises OSError.
 
-        Where the options are wrong, the path may be a file that was to be read, so nothing but a report is replaced.
+        With wrong options the path may be an input file, so only a report is overwritten.
         """
         if not self.sure and is_something_else(self.path):
             return
@@ -110,7 +109,7 @@ class Report:
 
 
 def begun(command: str, argv: list[str], began: float, cpu: float) -> Report:
-    """The report that the arguments ask for, if it can be written and takes the place of no file that they name.
+    """The report for the arguments, after checks that it can be written and that no other argument names its file.
 
     Raises
     ------
@@ -138,14 +137,14 @@ def begun(command: str, argv: list[str], began: float, cpu: float) -> Report:
 
 
 def is_one_file(a: str, b: str) -> bool:
-    """Whether two names are of one file that is written, which need not be there; a device takes both."""
+    """Whether two names are the same output file, existing or not; devices are no files."""
     if STANDARD_OUTPUT in (a, b):
         return a == b
     return os.path.realpath(a) == os.path.realpath(b) and (os.path.isfile(b) or not os.path.exists(b))
 
 
 def is_something_else(path: str) -> bool:
-    """Whether there is a file with something in it that is no report."""
+    """Whether the file exists, is not empty, and is no report."""
     if path == STANDARD_OUTPUT or not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
@@ -154,7 +153,7 @@ def is_something_else(path: str) -> bool:
 
 
 def versions() -> dict[str, str]:
-    """Of what has computed the result."""
+    """Versions of the software behind the result."""
     from importlib.metadata import version
 
     from libsvmx._core.dispatch import CHOSEN
@@ -170,20 +169,19 @@ def versions() -> dict[str, str]:
 
 
 def utc(seconds: float) -> str:
-    """A time as ISO 8601 has it."""
+    """A time in ISO 8601."""
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
 def json_of(content: Any) -> bytes:
-    """A file's content."""
     return json.dumps(as_json(content), indent=1, allow_nan=False).encode("ascii") + b"\n"
 
 
 def as_json(content: Any) -> Any:
-    """What JSON has no word for, however deep it is: null stands for nan and inf, backslashes for the halves of
-    characters that are bytes of a file name."""
+    """``content`` with null for nan and inf, and backslash escapes for undecodable bytes of file names, at any
+    depth."""
     if isinstance(content, dict):
         return {name: as_json(value) for name, value in content.items()}
     if isinstance(content, (list, tuple)):

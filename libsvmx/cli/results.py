@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from libsvmx.io.svmlight import DataFile
     from libsvmx.toy.session import Session
 
-# The parts that each command may have.
+# Possible parts of each command's report.
 PARTS = {
     "svmx-train": ("data", "training", "validation", "explanation"),
     "svmx-predict": ("prediction",),
@@ -42,12 +42,12 @@ PARTS = {
     "svmx-batch": ("commands",),
     "svmx-toy": ("page",),
 }
-# How a command ends where a solve has ended so
+# Statuses of solves that become the status of the command.
 EARLY = (SolveStatus.INTERRUPTED, SolveStatus.TIME_LIMIT)
 
 
 def data(file: DataFile) -> dict[str, Any]:
-    """Data that were read."""
+    """Data read."""
     matrix = file.matrix
     return {"data": [{"file": file.path, "rows": matrix.n_rows, "features": matrix.max_index, "values": matrix.nnz}]}
 
@@ -71,7 +71,7 @@ def training(model: Model) -> dict[str, Any]:
 
 
 def validation(found: CrossValidated | LeftOneOut, param: Parameter, targets: Buffer) -> dict[str, Any]:
-    """A cross-validation with each of its folds, those of the first repeat first, or leave-one-out."""
+    """A cross-validation with its folds, repeat by repeat, or leave-one-out."""
     regression = param.svm_type.is_regression
     by_repeat = [
         of_scores(scores, regression) for scores in scores_of_repeats(found.predicted, targets, param.quantile)
@@ -97,7 +97,7 @@ def validation(found: CrossValidated | LeftOneOut, param: Parameter, targets: Bu
 
 
 def prediction(path: str, model_file: str, scores: Scores, rows: int, regression: bool) -> dict[str, Any]:
-    """A prediction of ``rows`` rows; the scores are of those that have labels."""
+    """A prediction of ``rows`` rows; scores are over those with labels."""
     return {
         "prediction": {
             "file": path,
@@ -110,7 +110,7 @@ def prediction(path: str, model_file: str, scores: Scores, rows: int, regression
 
 
 def scaling(file: DataFile, n_features: int, n_written: int) -> dict[str, Any]:
-    """Data that were scaled: features that vary, and values that were written."""
+    """Scaled data: number of features that vary, and of values written."""
     return {**data(file), "scaling": {"features": n_features, "values": n_written}}
 
 
@@ -129,28 +129,28 @@ def search(found: Search, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def page(session: Session) -> dict[str, Any]:
-    """What the page of svmx-toy showed at its end."""
+    """The page of svmx-toy at its end."""
     model = session.follower.model
     return {"page": {"rows": len(session.scene.rows), "n_sv": model.n_sv if model else 0, "command": session.command()}}
 
 
 def subset(rows: int, chosen: int, stratified: bool) -> dict[str, Any]:
-    """Lines that were drawn."""
+    """Lines drawn."""
     return {"subset": {"rows": rows, "chosen": chosen, "stratified": stratified}}
 
 
 def checked(lines: int, wrong: int) -> dict[str, Any]:
-    """Lines that were checked, and those with an error."""
+    """Lines checked, and lines with an error."""
     return {"check": {"lines": lines, "lines_with_errors": wrong}}
 
 
 def change(what: str, state: State) -> dict[str, Any]:
-    """One change of a state, as the lines of svmx-update tell it."""
+    """One change of a state, as in a line of svmx-update."""
     return {"changes": [{"change": what, "rows": len(state), **of_dataclass(state.report)}]}
 
 
 def update(state: State, scores: Scores | None) -> dict[str, Any]:
-    """The state at the end, and what was predicted of a stream; the certificate of the last change is beside it."""
+    """The final state, predictions of a stream, and the certificate of the last change."""
     own: dict[str, Any] = {"rows": len(state), "n_sv": state.model.n_sv}
     if scores is not None:
         own["predicted"] = {"rows": scores.total, **of_scores(scores, state.param.svm_type.is_regression)}
@@ -168,18 +168,18 @@ def exported(model: Model, path: str, format: str, dtype: str) -> dict[str, Any]
 
 
 def explanation(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """What svmx-train --explain tells."""
+    """The plan of svmx-train --explain."""
     return {"explanation": plan}
 
 
 def commands(run: Iterable[Command]) -> dict[str, Any]:
-    """The commands of a batch; ``exit_code`` is null of those that were not begun."""
+    """The commands of a batch; ``exit_code`` is null if not begun."""
     found = [{"line": c.line, "command": c.words, "exit_code": c.exit_code, "seconds": c.seconds} for c in run]
     return {"commands": found}
 
 
 def failure(what: str) -> dict[str, Any]:
-    """A fault of our own."""
+    """A bug of libsvmx."""
     return {"status": "error", "error": what}
 
 
@@ -192,21 +192,21 @@ def plain(report: Any) -> dict[str, Any]:
 
 
 def of_dataclass(report: Any) -> dict[str, Any]:
-    """The fields of a dataclass of Python's own."""
+    """The fields of a dataclass."""
     from dataclasses import asdict
 
     return asdict(report)
 
 
 def rates(predicted: Iterable[float], targets: Iterable[float], param: Parameter) -> dict[str, float]:
-    """How good predictions are."""
+    """Scores of predictions, accuracy in percent."""
     scores = Scores(param.quantile)
     scores.add(predicted, targets)
     return of_scores(scores, param.svm_type.is_regression)
 
 
 def of_scores(scores: Scores, regression: bool) -> dict[str, float]:
-    """The same of scores: accuracy in percent."""
+    """Scores by name, accuracy in percent."""
     if not regression:
         return {"accuracy": scores.accuracy}
     found = {"mean_squared_error": scores.mean_squared_error, "squared_correlation": scores.squared_correlation}

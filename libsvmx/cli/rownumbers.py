@@ -1,4 +1,4 @@
-"""Numbers of rows, in a list or in a file: what ``svmx-update --remove`` takes."""
+"""Numbers of rows in a list or a file, for ``svmx-update --remove``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROWS = re.compile(r"[0-9]{1,18}(-[0-9]{1,18})?(,[0-9]{1,18}(-[0-9]{1,18})?)*")
 
 
 def removed_file(remove: str | None) -> str | None:
-    """The file with the numbers of rows that leave; None for a list, or without."""
+    """The file with the numbers of rows to remove; None for a list, or without the option."""
     return remove if remove and not ROWS.fullmatch(remove) else None
 
 
@@ -21,7 +21,7 @@ def rows_to_remove(text: str, ids: list[int], what: str) -> list[int]:
 
     Raises
     ------
-    SvmxError      a number that is none, of no row, or given twice; names option, or file and line
+    SvmxError      not a number, not that of a row, or given twice; names option, or file and line
     """
     known = set(ids)
     gone: list[int] = []

@@ -46,13 +46,13 @@ more:
   --help, --version
 """
 
-# Unseen features can be as many as a test set has words; the reader of the warnings needs the first few.
+# A test set may have thousands of unseen features; the first few warnings suffice.
 SHOWN_UNSEEN = 10
 
 
 @record()
 class Job:
-    """What the command line asks for."""
+    """The command line."""
 
     lower: float = -1.0
     upper: float = 1.0
@@ -82,7 +82,7 @@ class Job:
         self.output = text
 
     def check(self) -> None:
-        """Raise ParameterError for values that do not go together."""
+        """Raise ParameterError for contradictory values."""
         for what, lower, upper in (("-l and -u", self.lower, self.upper), ("-y", *(self.label_limits or (0, 1)))):
             if not lower < upper:
                 raise ParameterError(f"the limits of {what} do not fit: {lower:g} is not below {upper:g}")
@@ -97,7 +97,7 @@ LABEL_SEPARATOR = "\0"  # cannot occur in an argument
 
 
 def join_label_limits(argv: list[str]) -> list[str]:
-    """``-y a b`` as an option with one value, which is the grammar of ``parse``."""
+    """``-y a b`` as an option with one value, as ``parse`` requires."""
     out, i = [], 0
     while i < len(argv) and argv[i].startswith("-") and argv[i] != "-":
         if argv[i] in (REPORT, OUTPUT):
@@ -173,8 +173,8 @@ def main(argv: list[str]) -> int:
 def scale(
     job: Job, given: Ranges | None, data: DataFile, write: Callable[[bytes | bytearray], object] | None = None
 ) -> tuple[int, int]:
-    """Find the ranges or take those ``given``, save them if asked to, and write the scaled data, if not told
-    otherwise to the output of the job. Returns how many features have a range, and how many values were written.
+    """Compute the ranges or take those ``given``, save them if asked to, and write the scaled data, by default to the
+    output of the job. Returns the number of features with a range, and of values written.
 
     Raises
     ------
@@ -188,8 +188,8 @@ def scale(
         warn_unseen(seen, given, data.path, job.restore or "")
         active = restored(seen, given)
     scaler = RowScaler(active.indices, active.lows, active.highs, active.lower, active.upper, active.label)
-    files: list[tuple[str, bytes]] = []  # that are written together, once all is scaled
-    if job.save is not None:  # only now: ranges that nothing can be scaled by must not replace others
+    files: list[tuple[str, bytes]] = []  # written together, once all is scaled
+    if job.save is not None:  # only now: ranges that cannot scale must not replace others
         saved = positive(seen, job.save)
         if job.output == STANDARD_OUTPUT:
             with tidy_end():
@@ -214,7 +214,7 @@ def scale(
 
 
 def data_ranges(job: Job, data: DataFile) -> Ranges:
-    """Ranges of the data itself, of the features that are not constant, with the limits of the command line."""
+    """Ranges of the data, of features that are not constant, with the limits of the command line."""
     y_min, y_max = label_range(data.targets)
     label = None
     if job.label_limits is not None:
@@ -242,7 +242,7 @@ def from_entries(
 
 
 def positive(ranges: Ranges, path: str) -> Ranges:
-    """What a range file can hold: index 0 is left out, with a warning."""
+    """Ranges for a range file, which has no index 0: that is left out, with a warning."""
     entries = list(zip(ranges.indices, ranges.lows, ranges.highs, strict=True))
     if not entries or entries[0][0] >= 1:
         return ranges
@@ -253,9 +253,9 @@ def positive(ranges: Ranges, path: str) -> Ranges:
 def restored(seen: Ranges, given: Ranges) -> Ranges:
     """The ranges to scale by with ``-r``.
 
-    All that were saved, also of features the data lacks: their zeros may have to be written. As in
-    LIBSVM, index 0, which range files do not hold, is scaled by its range in the data, and label
-    limits of the command line count if the file has none.
+    All saved ranges, also of features that the data lack: their zeros may scale to other values. As in LIBSVM, index 0,
+    which range files do not have, is scaled by its range in the data, and label limits of the command line apply if the
+    file has none.
     """
     own = zip(seen.indices, seen.lows, seen.highs, strict=True)
     saved = zip(given.indices, given.lows, given.highs, strict=True)
@@ -270,7 +270,7 @@ def restored(seen: Ranges, given: Ranges) -> Ranges:
 
 
 def warn_unseen(seen: Ranges, given: Ranges, data_path: str, range_path: str) -> None:
-    """Warn of features that vary in the data and have no range to scale them by."""
+    """Warn of features that vary in the data but have no range."""
     known = set(seen.indices).intersection(given.indices)
     unseen = [index for index in seen.indices if index >= 1 and index not in known]
     for index in unseen[:SHOWN_UNSEEN]:
@@ -280,7 +280,7 @@ def warn_unseen(seen: Ranges, given: Ranges, data_path: str, range_path: str) ->
 
 
 def write_output(text: bytes | bytearray) -> None:
-    """To standard output, past its buffer. Raises OSError that names it."""
+    """Write to standard output, past its buffer. Raises OSError that names it."""
     if sys.stdout is None:  # closed by the caller
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
     try:

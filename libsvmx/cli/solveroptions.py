@@ -1,4 +1,4 @@
-"""--solver and the options of the solvers, made from their settings: grammar, usage, who takes which; the seeders."""
+"""--solver and the options of the solvers, made from their settings: grammar, usage, checks; and --seeder."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ READERS: dict[type, Callable[[str, str], object]] = {int: integer, float: real, 
 
 
 def asked_solvers(argv: Sequence[str]) -> list[type[Solver]]:
-    """The solvers whose options may be on a command line: none where no option has a long name, which saves loading."""
+    """The solvers whose options may be on a command line; none without a long option, which saves loading them."""
     return solver_classes() if any(word.startswith("--") for word in argv) else []
 
 
 def option_settings(solvers: Sequence[type[Solver]]) -> dict[str, Setting]:
-    """The settings that have an option; a common one of several solvers is one."""
+    """Settings by option; solvers may share one."""
     return {known.option: known for solver in solvers for known in solver.settings() if known.option}
 
 
 def solver_grammar(
     values: dict[str, object], solvers: Sequence[type[Solver]]
 ) -> tuple[dict[str, Setter], dict[str, Callable[[], None]]]:
-    """Names and switches, as ``parse`` takes them, that fill in ``values`` by the names of the settings."""
+    """Names and switches for ``parse`` that write to ``values`` by name of setting."""
 
     def setter(name: str, read: Callable[[str, str], object]) -> Setter:
         return lambda option, text: values.__setitem__(name, read(option, text))
@@ -46,7 +46,7 @@ def solver_grammar(
 
 
 def check_takers(values: dict[str, object]) -> None:
-    """Raise UsageError for an option of another solver than the one that is asked for."""
+    """Raise UsageError for an option of another solver."""
     asked = values.get("solver", Parameter().solver.name)
     given = values.keys() - {f.name for f in fields(Parameter)}
     if asked not in SOLVERS or not given:
@@ -65,7 +65,7 @@ def solver_usage() -> str:
 
 
 def settings_usage() -> str:
-    """The options of each solver; solvers with the same have them together."""
+    """The options of each solver; those of solvers with equal settings once."""
     blocks: dict[tuple[Setting, ...], list[type[Solver]]] = {}
     for solver in solver_classes():
         blocks.setdefault(solver.settings(), []).append(solver)
@@ -93,7 +93,7 @@ def seeder_usage() -> str:
 
 
 def seeders_usage() -> str:
-    """What each seeder does, and its usual scheme."""
+    """The seeders with their usual schemes."""
     from libsvmx._solvers.seeding.registry import SEEDERS
 
     lines = [entry(f"{one.name} ({one.usual_scheme})", one.help) for one in SEEDERS.values()]
@@ -101,17 +101,17 @@ def seeders_usage() -> str:
 
 
 def left_side(known: Setting) -> str:
-    """An option as it is written."""
+    """An option with its metavariable."""
     return known.option if known.kind is bool else f"{known.option} {known.metavar}"
 
 
 def right_side(known: Setting) -> str:
-    """What an option is, with its default."""
+    """The description of an option, with its default."""
     return known.help if known.kind is bool or known.default == "" else f"{known.help} (default {known.default})"
 
 
 def entry(option: str, text: str) -> str:
-    """Lines of a usage: ``option`` on the left, ``text`` beside it."""
+    """Lines of a usage: ``option``, with ``text`` beside it."""
     left = f"  {option}".ljust(INDENT)
     lines = wrapped(text, WIDTH - INDENT)
     first = f"{left}{lines[0]}" if len(left) <= INDENT else f"{left}\n{' ' * INDENT}{lines[0]}"
@@ -119,7 +119,7 @@ def entry(option: str, text: str) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Lines of whole words; ``textwrap`` brings ``re``, which takes longer than the whole usage."""
+    """Lines of whole words. ``textwrap`` would load ``re``, which takes longer than the whole usage."""
     first, *words = text.split()
     lines = [first]
     for word in words:

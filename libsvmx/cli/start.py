@@ -1,7 +1,6 @@
-"""The console scripts: each command by a function of its name, which loads it and never returns.
+"""The console scripts, a function for each command, which loads it and never returns.
 
-What a command makes at its start stays, so looking for garbage among it is in vain: a twentieth of its time. It is set
-apart until the end.
+Objects made at the start are needed to the end: freezing them saves garbage collection a twentieth of the time.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ else:
 def command(name: str) -> None:
     """Run the command and leave with its exit code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while modules are loaded is to be no traceback
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback for Ctrl-C while modules are loaded
     gc.disable()
     _load_without_collections()
     try:
         module = __import__(f"libsvmx.cli.{name}", fromlist=["entry"])
-    except SvmxError as error:  # LIBSVMX_CPU names no loops that can run here
+    except SvmxError as error:  # LIBSVMX_CPU names no CPU target that can run here
         sys.exit(f"svmx-{name}: error: {error}")
     gc.freeze()
     gc.enable()
@@ -35,9 +34,9 @@ def command(name: str) -> None:
 
 
 def _load_without_collections() -> None:
-    """Arrays and Cython's helpers, which want classes of ``collections.abc``: Python has them at its start, elsewhere.
+    """Load arrays and Cython's helpers, which need ``collections.abc``: Python has it as ``_collections_abc`` already.
 
-    All of ``collections`` would be a fifteenth of a start, so a module of those alone stands in for it here.
+    All of ``collections`` would take a fifteenth of a start, so a module with only these stands in for it.
     """
     if "collections" in sys.modules:
         return

@@ -1,4 +1,4 @@
-"""svmx-subset: a part of a data set, drawn at random as subset.py does; lines come out as they went in."""
+"""svmx-subset: a part of a data set, drawn at random as subset.py does; lines are copied unchanged."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TOO_FEW = (
 
 @dataclass
 class Job:
-    """What the command line asks for."""
+    """The command line."""
 
     stratified: bool = True
     random_state: int | None = None
@@ -89,10 +89,10 @@ def main(argv: list[str]) -> int:
 
 
 def data_lines(path: str, name: str, lenient: bool) -> list[bytes]:
-    """Lines with their ends, of which blank ones at the end are left out.
+    """Lines with their ends, without blank lines at the end.
 
-    Raises FormatError for lone \\r, and for other blank lines and lines of only a comment, which are left out if
-    ``lenient``.
+    Raises FormatError for lone \\r, and, unless ``lenient``, for other blank lines and comment lines, which are else
+    left out.
     """
     lines = io.BytesIO(read_bytes(path, bytes_read())).readlines()
     for number, line in enumerate(lines, 1):
@@ -114,16 +114,16 @@ def data_lines(path: str, name: str, lenient: bool) -> list[bytes]:
 
 
 def is_comment(line: bytes) -> bool:
-    """Whether a line that is not blank holds only a comment."""
+    """Whether a line has only a comment."""
     return line.lstrip().startswith(b"#")
 
 
 def stratified(lines: list[bytes], size: int, random: Random, name: str) -> list[int]:
-    """Numbers of lines, each class in proportion, rounded up from the rarest class on.
+    """Numbers of lines, from each class in proportion, rounded up, from the rarest class on.
 
     Raises
     ------
-    FormatError      nothing is left for a class
+    FormatError      no lines are left for a class
     """
     classes: dict[float | bytes, list[int]] = {}
     for i, line in enumerate(lines):
@@ -138,17 +138,17 @@ def stratified(lines: list[bytes], size: int, random: Random, name: str) -> list
 
 
 def label_of(line: bytes) -> float | bytes:
-    """The label: a number where it is one, so that +1 and 1 are one class."""
+    """The label, as a number if it is one, so that +1 and 1 are one class."""
     text = line.split(None, 1)[0]
     try:
         label = float(text)
     except ValueError:
         return text
-    return label if isfinite(label) else text  # nan is not even equal to itself
+    return label if isfinite(label) else text  # nan differs from itself
 
 
 def write_parts(lines: list[bytes], chosen: set[int], targets: list[str]) -> None:
-    """The subset to the first target or standard output, the rest to the second if there is one."""
+    """Write the subset to the first target or standard output, the rest to the second if there is one."""
     parts = [b"".join(line for i, line in enumerate(lines) if (i in chosen) is wanted) for wanted in (True, False)]
     if not targets:
         write_output(parts[0])

@@ -1,4 +1,4 @@
-"""svmx-toy: rows on a page in the browser, and the model that follows them."""
+"""svmx-toy: rows on a page in the browser, and the model trained on them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ options:
 """
 FIRST_EXAMPLE, NO_EXAMPLE = "moons", "none"
 LAST_PORT = 65535
-SECONDS = 60  # of a minute
+SECONDS = 60  # in a minute
 SNAPS = "/var/lib/snapd"
 REDIRECT = """\
 <!doctype html>
@@ -53,7 +53,7 @@ REDIRECT = """\
 
 @record()
 class Job:
-    """What the command line asks for."""
+    """The command line."""
 
     port: int = 0
     minutes: float = 60.0
@@ -120,7 +120,7 @@ def main(argv: list[str]) -> int:
 
 
 def begun(session: Session, port: int) -> ToyServer:
-    """The server. Raises SvmxError where the port that was asked for cannot be had."""
+    """The server. Raises SvmxError if the requested port is not available."""
     from libsvmx.toy.server import ToyServer
 
     try:
@@ -134,12 +134,12 @@ def begun(session: Session, port: int) -> ToyServer:
 
 @contextmanager
 def connections_that_break() -> Iterator[None]:
-    """A browser that has gone is an error of its connection, not SIGPIPE, by which the command would end."""
+    """Ignore SIGPIPE, which would end the command when a browser closes its connection."""
     import signal
 
     before = None
     if hasattr(signal, "SIGPIPE"):
-        with suppress(ValueError):  # not the main thread
+        with suppress(ValueError):  # not in the main thread
             before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
         yield
@@ -150,9 +150,9 @@ def connections_that_break() -> Iterator[None]:
 
 @contextmanager
 def opened(server: ToyServer) -> Iterator[None]:
-    """The page in the browser, by a file that leads there and that only its owner can read.
+    """Open the page in the browser, by a file that redirects to it and that only its owner can read.
 
-    All users of the machine see what a browser is started with, so that must not be the address, which has the token.
+    All users of the machine see the arguments of a browser, so the address, with its token, must not be one.
     """
     import shutil
     import webbrowser
@@ -172,7 +172,7 @@ def opened(server: ToyServer) -> Iterator[None]:
                 warn(f"the browser is not started ({error.strerror}): open the address")
             else:
                 server.when_asked = lambda: shutil.rmtree(folder, ignore_errors=True)
-                # a browser in the terminal returns only when it is left, and needs answers before
+                # a browser in the terminal returns only when it is closed, and needs answers before
                 Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
             yield
         finally:
@@ -180,7 +180,7 @@ def opened(server: ToyServer) -> Iterator[None]:
 
 
 def seen_by_browsers() -> str | None:
-    """The folder for that file; None for that of temporary files, which a browser in a snap does not see."""
+    """The folder for that file; None for the temporary folder, which a browser in a snap cannot see."""
     home = os.path.expanduser("~")
     return home if os.path.isdir(SNAPS) and os.access(home, os.W_OK) else None
 

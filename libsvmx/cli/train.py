@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 else:
     import _signal as signal  # as in process.py
 
-DIE, SAVE, ACCEPT = "die", "save", "accept"  # what Ctrl-C may do
-SAVED_EARLY = 3  # exit code of SAVE, lest make take the model for a whole one
+DIE, SAVE, ACCEPT = "die", "save", "accept"  # on Ctrl-C
+SAVED_EARLY = 3  # exit code of SAVE, so that make does not take the model for a finished one
 TEMPLATE = """\
 usage: svmx-train [options] training_file [model_file]
 
@@ -105,13 +105,13 @@ more:
 
 
 def kernel_item(kind: KernelType, text: str) -> str:
-    """What ``text`` says of a kernel, of LIBSVM's with the number before it."""
+    """The usage of a kernel, for LIBSVM's with its number."""
     number = f"{kind.option} " if kind.is_libsvms else ""
     return f"{number}{text}{' (default)' if kind == Parameter().kernel_type else ''}"
 
 
 def kernel_usage() -> str:
-    """The kernels, as many in a line as 120 characters hold."""
+    """The kernels, in lines of at most 120 characters."""
     items = [kernel_item(kind, kind.usage) for kind in KernelType]
     lines = [items[0]]
     for item in items[1:]:
@@ -124,7 +124,7 @@ def kernel_usage() -> str:
 
 
 def usage() -> str:
-    """USAGE, with all kernels, solvers and seeders."""
+    """The usage, with all kernels, solvers and seeders."""
     from libsvmx.cli.solveroptions import seeder_usage, seeders_usage, settings_usage, solver_usage
 
     return TEMPLATE.format(
@@ -137,14 +137,14 @@ def usage() -> str:
 
 
 def __getattr__(name: str) -> str:
-    if name == "USAGE":  # made when it is wanted: only then all solvers are loaded
+    if name == "USAGE":  # made on demand, since it loads all solvers
         return usage()
     raise AttributeError(name)
 
 
 @record()
 class Job:
-    """What the command line asks for."""
+    """The command line."""
 
     values: dict[str, object] = field(default_factory=dict)
     weights: list[tuple[int, float]] = field(default_factory=list)
@@ -172,7 +172,7 @@ class Job:
 
     @property
     def validates(self) -> bool:
-        """Whether a figure is wanted, not a model."""
+        """Whether the command validates instead of writing a model."""
         return self.folds > 0 or self.leave_one_out
 
     def set_seeding(self, option: str, text: str) -> None:
@@ -210,8 +210,8 @@ class Job:
 
 
 def grammar(job: Job, argv: Sequence[str]) -> Grammar:
-    """Letters, flags, names and switches, as ``parse`` takes them, that fill in ``job``; those of the solvers, too, if
-    an option of ``argv`` has a long name."""
+    """Letters, flags, names and switches for ``parse`` that fill in ``job``; solvers' options only if ``argv`` has a
+    long one, which saves loading them."""
 
     def number(name: str) -> Setter:
         return lambda option, text: job.values.__setitem__(name, real(option, text))
@@ -290,7 +290,7 @@ def grammar(job: Job, argv: Sequence[str]) -> Grammar:
 
 
 def number_of(text: str) -> str:
-    """``; nu-svc is 1`` where the name of a formulation stands in the place of its number."""
+    """``; nu-svc is 1`` for the name of a formulation in the place of its number."""
     from libsvmx._core.suggestions import nearest
 
     by_name = {one.name.lower().replace("_", "-"): one for one in SvmType}
@@ -333,7 +333,6 @@ class StopFlag:
         self.raised = False
 
     def listen(self) -> None:
-        """From now on."""
         signal.signal(signal.SIGINT, self._raise)
 
     def _raise(self, signum: int, frame: object) -> None:
@@ -341,7 +340,7 @@ class StopFlag:
         interrupts.after_first()
 
 
-# What an early end leaves of a model.
+# About models of trainings that ended early.
 OF_AN_UNFINISHED_MODEL = (
     Remark.TIME_LIMIT,
     Remark.INTERRUPTED,
@@ -351,15 +350,15 @@ OF_AN_UNFINISHED_MODEL = (
 
 
 class Transcript(transcript.TrainingReport):
-    """Transcript(job, say): the transcript of svm-train by ``say``, and Ctrl-C.
+    """Transcript(job, say): prints svm-train's transcript by ``say``, and handles Ctrl-C.
 
-    Of a validation that ends early there is no model that a remark could be about.
+    A validation that ends early has no model, so remarks about it are left out.
     """
 
     def __init__(self, job: Job, say: Callable[[str], None]) -> None:
         super().__init__((lambda text: None) if job.quiet else say, warn, insist)
         self.job, self.flag = job, StopFlag()
-        if job.quiet:  # as if it did not hear of solves, so that no reports are made: they may be hundreds of thousands
+        if job.quiet:  # without its own methods no reports are made, of which there may be hundreds of thousands
             for name in ("mark", "solved"):
                 setattr(self, name, getattr(Observer, name).__get__(self))
 
@@ -367,7 +366,7 @@ class Transcript(transcript.TrainingReport):
         return self.flag.raised
 
     def solved_with_marks(self, marks: Sequence[str], report: SolveReport) -> None:
-        """All of it is printed at once: of hundreds of thousands, that is most of what it takes."""
+        """Print in one write: there may be hundreds of thousands of solves, and writes take most of the time."""
         say, texts = self.write, list[str]()
         self.write = texts.append
         try:
@@ -382,8 +381,8 @@ class Transcript(transcript.TrainingReport):
 
 
 def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Observer) -> CrossValidated | LeftOneOut:
-    """What was asked for: the prediction of each row by a model without it, and how that went."""
-    # not worth their time at the start of a training
+    """Predictions of all rows by models trained without them, and a report."""
+    # imported on use, which saves time at the start of a training
     from libsvmx._train.validation.cross_validation import cross_validate
     from libsvmx._train.validation.leave_one_out import leave_one_out, replaces_n_folds
     from libsvmx._train.validation.scheme import Seeding
@@ -401,7 +400,7 @@ def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Obse
 
 
 def inner_folds_of(job: Job, param: Parameter) -> SeededInnerFolds | None:
-    """Where the folds behind probability estimates start, if that was asked for."""
+    """Warm starts of the inner folds of probability estimates, if asked for."""
     if not job.seeding:
         return None
     from libsvmx._train.validation.seeded_inner_folds import seeded_inner_folds
@@ -410,7 +409,7 @@ def inner_folds_of(job: Job, param: Parameter) -> SeededInnerFolds | None:
 
 
 def rows_read(path: str, lenient: bool, threads: int) -> DataFile:
-    """A data file, with its remarks made."""
+    """Read a data file, and print its remarks."""
     with phase("reading", path):
         data = read_data(path, lenient=lenient, threads=threads or None, told=bytes_read())
     tell("data", data)
@@ -420,13 +419,13 @@ def rows_read(path: str, lenient: bool, threads: int) -> DataFile:
 
 
 def warn_of_index_zero(data: DataFile, param: Parameter) -> None:
-    """A warning of a feature that only rows of a precomputed kernel should have."""
+    """Warn of a feature with index 0, unless the kernel is precomputed."""
     if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):
         warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
 
 
 def row_weights(path: str | None, data: DataFile, lenient: bool) -> Buffer | None:
-    """The weights of the rows of ``data``; None without a file, or where all are 1. Raises OSError, FormatError."""
+    """The weights of the rows of ``data``; None without a file, or if all are 1. Raises OSError, FormatError."""
     if path is None:
         return None
     from libsvmx.io.weightfile import read_weights
@@ -435,14 +434,14 @@ def row_weights(path: str | None, data: DataFile, lenient: bool) -> Buffer | Non
 
 
 def gap_at_end(problem: Problem, param: Parameter) -> float:
-    """At which gap a training ends, if it is a single solve; else 0."""
+    """The gap at the end of a training with a single solve; else 0."""
     if param.probability or (param.svm_type.is_classification and len(set(problem.targets)) > 2):
         return 0.0
     return param.eps
 
 
 def explain(job: Job, problem: Problem, param: Parameter, training_file: str, model_file: str) -> None:
-    """What --explain prints."""
+    """Print the text of --explain."""
     from libsvmx._core.memory import load_numpy
     from libsvmx.cli.plan import text_of_plan
 
@@ -514,10 +513,10 @@ def main(argv: list[str]) -> int:
     except MemoryError as error:
         raise MemoryError(f"{str(error) or 'training'}; a smaller -m needs less") from error
     tell("training", model)
-    on_interrupt_say("svmx-train", "")  # it may be written when the next Ctrl-C comes
+    on_interrupt_say("svmx-train", "")  # from now on the model may be written
     with phase("writing"), tidy_end():
         save_model(model_file, model)
-    # Ctrl-C in vain, after the last solve, leaves a whole model
+    # Ctrl-C after the last solve has no effect on the model
     lacking = SolveStatus.INTERRUPTED in model.statuses or model.param.probability != param.probability
     return SAVED_EARLY if printed.flag.raised and lacking and job.on_interrupt == SAVE else 0
 

@@ -93,9 +93,9 @@ more:
 """
 
 LETTERS = "stdgrnmcepwhbW"  # of svmx-train
-# They do not change the optimum, and no more do the settings of a solver.
+# The optimum does not depend on these, nor on the settings of a solver.
 OF_A_STATE = ("cache_size", "eps", "time_limit", "threads", "shrinking", "solver")
-FOLLOWED = ("C", "nu")  # to other ones, from a state file
+FOLLOWED = ("C", "nu")  # may be changed from a state file
 PARAMETER_FIELDS = frozenset(f.name for f in fields(Parameter))
 
 

@@ -98,7 +98,7 @@ def test_python_that_takes_itself_down_says_nothing_of_memory(tmp_path):
         "        write(1, b'last' if down() else b'early')\n"
         "        raise MemoryError\n"
         "last = Last()\n"
-        "ending._others_are_waiting = lambda: True\n"
+        "ending._needs_finalization = lambda: True\n"
         "process.run('svmx-train', lambda argv: 0, '')"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
