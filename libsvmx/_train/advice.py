@@ -1,9 +1,8 @@
-"""What a training would be, told without training: solver, sizes, memory, and what is odd about data and parameters.
+"""The plan of a training without training: solver, sizes, memory, and warnings about data and parameters.
 
     plan_of(problem, param) -> TrainingPlan
 
-Of the rows that count all are looked at but for the median heuristic, which takes the distances of ``SAMPLE`` rows.
-Each warning says what is odd and what to do about it.
+Uses all rows of weight > 0, except for the median heuristic, which uses the distances of ``SAMPLE`` rows.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ if TYPE_CHECKING:
     from libsvmx._train.problem import Problem
     from libsvmx._typing import FloatArray, IntArray
 
-SAMPLE = 500  # rows whose distances the median heuristic takes
-# Bounds of what is worth a warning: ranges of features as multiples of the one in the middle; rows of the largest class
-# for one of the smallest; gamma outside the quantiles of the heuristic.
+SAMPLE = 500  # rows of the median heuristic
+# Thresholds of warnings: ranges of features as multiples of the median range; rows of the largest class for each of the
+# smallest; gamma beyond the quantiles of the heuristic.
 WIDE, NARROW, UNEVEN, FAR = 10.0, 0.01, 10.0, 10.0
-MANY = 10_000  # rows from which on crsvm is worth a word
-SHOWN = 5  # of many, the first are named
+MANY = 10_000  # rows from which on crsvm is suggested
+SHOWN = 5  # of many items, the first are named
 KERNEL_BYTES = 4  # of a kernel value
-PIECE = 1 << 19  # values that are sorted at once: a twentieth of a second
+PIECE = 1 << 19  # values sorted at once: a twentieth of a second
 EQUAL = 1e-12  # squared distances up to this share of the largest squared norm are rounding
 
 
@@ -56,8 +55,8 @@ class Advice:
     ----------
     kind : str        'scale', 'offset', 'imbalance', 'gamma', 'duplicates', 'contradictions', 'constant', 'memory',
                       'linear' or 'steps'
-    text : str        what is odd
-    remedy : str      what to do
+    text : str        the problem
+    remedy : str      the remedy
     """
 
     kind: str
@@ -123,7 +122,7 @@ class TrainingPlan:
     warnings: tuple[Advice, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
+        """All fields as plain values, for JSON."""
         found = {name: getattr(self, name) for name in self.__slots__}
         return {**found, "param": flat_fields(self.param), "warnings": [asdict(one) for one in self.warnings]}
 
@@ -133,7 +132,7 @@ def plan_of(problem: Problem, param: Parameter) -> TrainingPlan:
 
     Raises
     ------
-    DataError, ParameterError      what cannot be trained
+    DataError, ParameterError
     """
     check_problem(problem, param)
     param = default_gamma(param, problem.matrix.max_index)
@@ -181,8 +180,8 @@ def plan_of(problem: Problem, param: Parameter) -> TrainingPlan:
 
 
 def solver_of(problem: Problem, param: Parameter, largest: int) -> tuple[str, str, float]:
-    """Name of the solver, why, and the largest bound of a coefficient times the largest kernel value. ``largest``: rows
-    of the largest problem."""
+    """Name of the solver, the reason, and the product of the largest bound and the largest kernel value. ``largest``:
+    rows of the largest problem."""
     name = param.solver.name
     if param.kernel_type == KernelType.PRECOMPUTED or not len(problem):
         product = inf
@@ -211,15 +210,15 @@ def smo_alone_up_to(param: Parameter) -> float:
 
 
 def auto_of(param: Parameter) -> Auto:
-    """The solver, where it is auto, else auto as it is."""
+    """The solver if it is auto, else auto with defaults."""
     return param.solver if isinstance(param.solver, Auto) else Auto()
 
 
-# ---- what is odd ---------------------------------------------------------------------------------
+# ---- warnings ------------------------------------------------------------------------------------
 
 
 def of_features(table: Table, param: Parameter) -> Iterator[Advice]:
-    """Features on very different scales, and those with a single value."""
+    """Features on very different scales, and constant ones."""
     if param.kernel_type == KernelType.PRECOMPUTED:
         return
     ranges = table.highs - table.lows
@@ -247,14 +246,14 @@ def of_features(table: Table, param: Parameter) -> Iterator[Advice]:
 
 
 def far_from_0(table: Table, gamma: float) -> NDArray[np.intp]:
-    """Places of the features whose distance from 0, many times their range, gives squared distances between rows
-    large rounding errors; the farthest first, none where they are not."""
+    """Features so far from 0, relative to their ranges, that squared distances have large rounding errors, the farthest
+    first."""
     size = np.maximum(np.abs(table.lows), np.abs(table.highs))
     with np.errstate(over="ignore"):
         far = np.flatnonzero(size >= OFFSET * (table.highs - table.lows))
         squares = size[far] ** 2
         total = float(squares.sum())
-    if not np.isfinite(total) or not is_noise(gamma, total):  # too large for a kernel is an error
+    if not np.isfinite(total) or not is_noise(gamma, total):  # overflow of a kernel value is an error elsewhere
         return far[:0]
     order = np.argsort(-size[far], kind="stable")
     return far[order][len(far) * squares[order] >= squares.max()]
@@ -268,7 +267,7 @@ def far_text(table: Table, places: NDArray[np.intp]) -> str:
 
 
 def of_offsets(table: Table, param: Parameter) -> Iterator[Advice]:
-    """Features so far from 0 that a kernel of distances has large rounding errors."""
+    """Warn of features so far from 0 that a kernel of distances has large rounding errors."""
     if not param.kernel_type.is_of_distance:
         return
     places = far_from_0(table, param.gamma)
@@ -282,7 +281,7 @@ def of_offsets(table: Table, param: Parameter) -> Iterator[Advice]:
 
 
 def of_classes(plan: TrainingPlan) -> Iterator[Advice]:
-    """Classes of very different sizes."""
+    """Warn of classes of very different sizes."""
     sizes = [rows for _, rows in plan.classes]
     if plan.param.weights or len(sizes) < 2 or max(sizes) < UNEVEN * min(sizes):
         return
@@ -295,7 +294,7 @@ def of_classes(plan: TrainingPlan) -> Iterator[Advice]:
 
 
 def of_gamma(plan: TrainingPlan, uneven: bool) -> Iterator[Advice]:
-    """A gamma that is far from all distances between rows; ``uneven``: features are on different scales."""
+    """Warn of a gamma far from all inverse distances; ``uneven``: features are on different scales."""
     gamma = plan.param.gamma
     if plan.param.kernel_type != KernelType.RBF or plan.gamma_range is None or plan.median_gamma is None:
         return
@@ -312,7 +311,7 @@ def of_gamma(plan: TrainingPlan, uneven: bool) -> Iterator[Advice]:
 
 
 def of_rows(table: Table, param: Parameter) -> Iterator[Advice]:
-    """Rows that are there more than once, with the same targets or others."""
+    """Warn of repeated rows, with equal targets or different ones."""
     if param.kernel_type == KernelType.PRECOMPUTED:
         return
     copies, contrary = table.repeated()
@@ -333,7 +332,7 @@ def of_rows(table: Table, param: Parameter) -> Iterator[Advice]:
 
 
 def of_memory(plan: TrainingPlan) -> Iterator[Advice]:
-    """Kernel rows that do not fit, or that need not be computed."""
+    """Warn of kernel rows that do not fit the cache, or that a linear solver does not need."""
     solver = plan.param.solver
     if solver.name in ("smo", "auto") and is_for_crsvm(plan):
         if solver.name == "smo":
@@ -354,7 +353,7 @@ def of_memory(plan: TrainingPlan) -> Iterator[Advice]:
 
 
 def is_for_crsvm(plan: TrainingPlan) -> bool:
-    """Whether solver auto goes on with crsvm, in a training that may take a while."""
+    """Whether auto would end with crsvm in a long training."""
     param = plan.param
     return (
         param.kernel_type == KernelType.LINEAR
@@ -383,13 +382,13 @@ def counted(n: int, what: str) -> str:
 
 
 class Table:
-    """Table(problem): its rows by NumPy.
+    """Table(problem): statistics of its rows by NumPy.
 
     Attributes
     ----------
-    values : ndarray, shape (nnz,)      stored values of the rows
-    numbers : ndarray, shape (f,)       indices of features, as in the data
-    lows, highs : ndarray, shape (f,)   their least and greatest values, zeros that are not stored included
+    values : ndarray, shape (nnz,)      stored values
+    numbers : ndarray, shape (f,)       indices of the features in the data
+    lows, highs : ndarray, shape (f,)   their minima and maxima, with unstored zeros
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -404,7 +403,7 @@ class Table:
         self.column = np.empty(len(self.indices), dtype=np.int32)
         self.lows, self.highs = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
         counts = np.zeros(n_columns, dtype=np.int64)
-        for begin in range(0, len(self.indices), PIECE):  # Ctrl-C is heard between
+        for begin in range(0, len(self.indices), PIECE):  # signals are handled between two pieces
             part = slice(begin, begin + PIECE)
             column = self.column[part] = np.searchsorted(self.numbers, self.indices[part])
             order = np.argsort(column, kind="stable")
@@ -418,16 +417,16 @@ class Table:
         self.highs = np.where(missing, np.maximum(self.highs, 0), self.highs)
 
     def number(self, i: int) -> int:
-        """Of its i-th row, in the data, from 1 on."""
+        """Number of the i-th row in the data, from 1."""
         return int(self.rows[i]) + 1
 
     def classes(self) -> tuple[tuple[float, int], ...]:
-        """Labels by first appearance, with their rows."""
+        """Labels by first appearance, with their numbers of rows."""
         labels, first, counts = np.unique(self.targets, return_index=True, return_counts=True)
         return tuple((float(labels[i]), int(counts[i])) for i in np.argsort(first))
 
     def distances(self) -> FloatArray:
-        """Squared distances between some rows, drawn with a fixed seed; those of 0 left out."""
+        """Squared distances between rows drawn with a fixed seed, without zeros."""
         import scipy.sparse as sp
 
         n = len(self.targets)
@@ -441,7 +440,7 @@ class Table:
         return apart
 
     def repeated(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Rows with the features of an earlier one, beside it: those of the same target, and of another."""
+        """Pairs of rows with equal features, the earlier one first: those with equal targets, and the others."""
         kept = self.values != 0
         ends = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
         indices, values = self.indices[kept], self.values[kept]

@@ -1,4 +1,4 @@
-"""Models from the coefficients that dual problems have; what a classifier has of them."""
+"""Models from the coefficients of dual problems."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ INNER_FOLDS = 5  # LIBSVM's cross-validation behind probability estimates
 
 
 class Pairs(NamedTuple):
-    """What a classifier is made of, for all pairs (0, 1), (0, 2), …; no ``sigmoids`` where they are unfinished.
+    """The solutions of all pairs (0, 1), (0, 2), … of a classifier; no ``sigmoids`` if they are unfinished.
 
-    ``betas``: the coefficients of the first pair, those of the rows of its first class first, then those of the next.
+    ``betas``: coefficients of the first pair, with the rows of its first class first, then those of the next pair.
     """
 
     betas: Buffer
@@ -43,12 +43,12 @@ class Pairs(NamedTuple):
 
 
 def solves_of(k: int, probability: bool) -> int:
-    """How many dual problems a classifier of k classes has, those of its probability estimates included."""
+    """Number of dual problems of a classifier of k classes, with those of its probability estimates."""
     return k * (k - 1) // 2 * (1 + INNER_FOLDS * probability)
 
 
 def tell_of_classes(labels: list[int], start: list[int], param: Parameter, observer: Observer) -> None:
-    """Remarks on what a classifier of so few classes or rows is like; arguments as of ``folds.group_classes``."""
+    """Remarks on very few classes or rows; arguments as of ``folds.group_classes``."""
     if len(labels) == 1:
         observer.remark(Remark.ONE_CLASS)
     if param.probability:
@@ -106,7 +106,7 @@ def classifier_of(
     observer: Observer,
     feature_map: FeatureMap | None = None,
 ) -> Model:
-    """The model of all pairs of ``classes``, as of ``folds.group_classes``, once they are solved."""
+    """The model of the solved pairs of ``classes`` (``folds.group_classes``)."""
     if pairs.not_begun and len(classes[0]) > 2:
         observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {len(pairs.reports)}")
     if feature_map and feature_map.predicts:
@@ -118,7 +118,7 @@ def classifier_of(
         return model
     sigmoids = (
         pairs.sigmoids if len(pairs.reports) else []
-    )  # of a single class LIBSVM's model has them, too: those of no pair
+    )  # LIBSVM's model has them for a single class, too, with no pair
     if sigmoids is None:
         return without_probability(model, observer)
     a, b = (filled("d", (sigmoid[part] for sigmoid in sigmoids)) for part in (0, 1))
@@ -126,13 +126,13 @@ def classifier_of(
 
 
 def without_probability(model: Model, observer: Observer) -> Model:
-    """The model of a training that was ended before it had probability estimates."""
+    """The model of a training that was stopped before its probability estimates."""
     observer.remark(Remark.PROBABILITY_UNFINISHED)
     return replace(model, param=replace(model.param, probability=False))
 
 
 def joined_betas(betas: Sequence[Buffer]) -> Buffer:
-    """Those of pairs, or of runs of them, as of Pairs."""
+    """Join coefficients of pairs, or of runs of pairs, as in Pairs."""
     return betas[0] if len(betas) == 1 else memoryview(b"".join(betas)).cast("d")
 
 
@@ -146,8 +146,8 @@ def each_beta(betas: Buffer, start: list[int]) -> Iterator[Buffer]:
 
 
 def used_rows(betas: Buffer, start: list[int]) -> bytearray:
-    """1 for each row with a coefficient in any pair, else 0; rows by class, as ``start`` of ``folds.group_classes``.
-    ``betas`` as of Pairs."""
+    """1 for each row with a coefficient in any pair, else 0; rows by class, ``start`` as of ``folds.group_classes``,
+    ``betas`` as in Pairs."""
     used = bytearray(start[-1])
     folds.mark_used(used, betas, start)
     return used

@@ -1,4 +1,4 @@
-"""What data must be like before anything is computed from it."""
+"""Checks of the data before anything is computed."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def check_problem(problem: Problem, param: Parameter) -> None:
-    """Raise DataError or ParameterError for data this training cannot use."""
+    """Raise DataError or ParameterError for data that this training cannot use."""
     check_rows(problem, param)
     check_targets(problem, param)
 
 
 def check_rows(problem: Problem, param: Parameter) -> None:
-    """The same of rows alone, whatever their targets are."""
+    """``check_problem`` for the rows only, whatever their targets."""
     if not len(problem):
         raise DataError("no data: there is not a single row")
     row = first_not_finite(problem.matrix, problem.rows)
@@ -54,19 +54,19 @@ def check_signs(matrix: CsrMatrix, rows: Buffer, kernel: KernelType) -> None:
 
 
 def check_targets(problem: Problem, param: Parameter) -> None:
-    """And of targets."""
+    """``check_problem`` for the targets only."""
     check_values(problem, param)
     check_pairs(problem, param)
     if param.svm_type == SvmType.NU_SVC:
         check_nu(problem, param)
 
 
-# Of a pair of classes with few rows in a training and its model. About 300 were measured in a queue, and 1,870 out of
-# one; with a third of the former, what is refused has no room by far.
+# Bytes of a pair of classes with few rows in a training and its model: about 300 measured in a queue, 1,870 otherwise;
+# a third of the former refuses only what certainly does not fit.
 BYTES_OF_PAIR = 100
-# The same in a state, which keeps a path for it: 17,700 were measured.
+# The same in a state, which keeps a path for each pair: 17,700 measured.
 BYTES_OF_PATH = 6000
-# Their pairs always find room.
+# Number of pairs that always fits.
 FEW_CLASSES = 1000
 
 
@@ -77,9 +77,10 @@ def check_pairs(
     bytes_of_pair: int = BYTES_OF_PAIR,
     n_fresh: int | None = None,
 ) -> None:
-    """One against one needs room for k (k - 1) / 2 pairs, of which so many are there. Raises TooLittleMemory.
+    """Check the memory for the k (k - 1) / 2 pairs of one against one, of which ``n_known`` exist. Raises
+    TooLittleMemory.
 
-    ``n_fresh``: rows that may be of classes of other pairs; None: all.
+    ``n_fresh``: number of rows that may be of classes of other pairs; None: all.
     """
     most = len(problem) if n_fresh is None else n_fresh + classes_of(n_known)
     if not param.svm_type.is_classification or min(most, len(problem)) <= FEW_CLASSES:
@@ -87,7 +88,7 @@ def check_pairs(
     k = len(set(problem.targets))
     if k <= FEW_CLASSES:
         return
-    from libsvmx._core import memory  # where it may matter
+    from libsvmx._core import memory  # imported only for many classes
 
     n_pairs, few = k * (k - 1) // 2, k * 2 > len(problem)
     advice = "; targets of a regression? they are for epsilon-SVR and nu-SVR" if few else "; fewer classes need less"
@@ -95,12 +96,12 @@ def check_pairs(
 
 
 def classes_of(n_pairs: int) -> int:
-    """How many classes have so many pairs; one of them has none."""
+    """Number of classes with this number of pairs."""
     return 1 + isqrt(2 * n_pairs)
 
 
 def check_values(problem: Problem, param: Parameter) -> None:
-    """Of each target by itself."""
+    """Check each target by itself."""
     if param.svm_type.is_classification:
         check_labels(problem.targets)
     elif param.svm_type.is_regression:
@@ -110,10 +111,10 @@ def check_values(problem: Problem, param: Parameter) -> None:
 
 
 def check_precomputed(problem: Problem) -> None:
-    """Every row needs 0:serial and K(row, s) for every s = 1..l, all the same l, and 1 <= serial <= l."""
+    """Check that every row has 0:serial and K(row, s) for s = 1..l, the same l, and 1 <= serial <= l."""
     matrix = problem.matrix
     columns = matrix.max_index
-    if matrix.is_table and matrix.n_rows <= columns:  # made so
+    if matrix.is_table and matrix.n_rows <= columns:  # tables are made so
         return
     for position, row in enumerate(problem.rows):
         length = precomputed_row_length(matrix, row)
@@ -127,7 +128,7 @@ def check_precomputed(problem: Problem) -> None:
 
 
 def check_precomputed_tests(model: Model, tests: CsrMatrix, rows: Buffer) -> None:
-    """Test rows need every column up to the largest serial number of a support vector."""
+    """Check that test rows have every column up to the largest serial number of a support vector."""
     needed = largest_serial(model.vectors)
     if tests.is_table and tests.max_index >= needed:
         return
@@ -153,15 +154,15 @@ def check_nu(problem: Problem, param: Parameter) -> None:
 
 
 def check_nu_of(targets: Buffer, weights: Buffer | None, nu: float) -> None:
-    """The same of labels and weights alone."""
+    """``check_nu`` by labels and weights."""
     counts: dict[float, float] = {}
     for label, weight in zip(targets, repeat(1) if weights is None else weights, strict=False):
-        if weight > 0:  # a class without weight takes no part
+        if weight > 0:  # a class without weight is left out
             counts[label] = counts.get(label, 0) + weight
     for a, n1 in counts.items():
         for b, n2 in counts.items():
             if a != b and nu * (n1 + n2) / 2 > min(n1, n2):
-                limit = floor(2e6 * min(n1, n2) / (n1 + n2)) / 1e6  # rounded down, so that it is feasible itself
+                limit = floor(2e6 * min(n1, n2) / (n1 + n2)) / 1e6  # rounded down, so that it is feasible
                 found = (
                     f"classes {a:g} and {b:g} have {n1} and {n2} rows"
                     if weights is None
@@ -178,17 +179,17 @@ REMEDIES = {
 }
 
 
-OFFSET = 4.0  # ranges of a feature from 0 on that are an offset
+OFFSET = 4.0  # a feature is far from 0 from this multiple of its range on
 
 
 def is_noise(gamma: float, square: float) -> bool:
-    """Whether rounding of squared distances between rows, of which ``square`` is the largest |x|^2, moves values of the
-    RBF kernel by more than 0.001 of them, and of others of distances about as far. LIBSVM computes them in double."""
+    """Whether rounding of squared distances between rows, with ``square`` the largest |x|^2, changes RBF kernel values
+    by more than 0.1 %, and other kernels of distances about as much. LIBSVM computes them in double."""
     return gamma * square * 2.0**-52 > 1e-3
 
 
 def check_finite(model: Model) -> None:
-    """Raise ParameterError, with what is not finite and the pair of classes, if a function of the model degenerates."""
+    """Raise ParameterError if a function of the model is not finite; names the value and the pair of classes."""
     param, what, where = model.param, "", ""
     classes: tuple[int, ...] = ()
     if SolveStatus.DEGENERATE in model.statuses:

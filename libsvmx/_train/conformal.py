@@ -1,13 +1,13 @@
-"""Intervals and label sets from scores of rows that their model has not seen, and p-values.
+"""Intervals, label sets and p-values from scores of rows by models that were trained without them.
 
-A score, in full a nonconformity score, says how badly a model fits a row with its target or label. Of the model without
-row i, or without its fold, R_i is the score of row i itself, and E_i(y) that of a new row if y were its target:
+A (nonconformity) score measures how badly a model fits a row with its target or label. By the model without row i, or
+without its fold, R_i is the score of row i, and E_i(y) that of a new row with target y:
 
     p(y) = (1 + #{i: R_i >= E_i(y)}) / (n + 1)        y is in the set where p(y) > alpha
 
 Jackknife+ and CV+ (Barber, Candès, Ramdas & Tibshirani, Annals of Statistics 49(1), 2021), and for classes Romano,
 Sesia & Candès, NeurIPS 2020. Full conformal has all scores from one model of the n + 1 rows (Vovk, Gammerman & Shafer,
-2005). Rows of one group have the same model.
+2005). Rows of one group share a model.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
     from libsvmx._typing import FloatArray, Ids
 
-# Scores that differ by less, relative to their size or a scale, are equal: rows on the margin have the same but for
-# rounding. Equal ones count as at least as large, by which sets become larger and not smaller.
+# Scores that differ by less, relative to their size or a scale, are equal: scores of rows on the margin differ by
+# rounding only. Equal ones count as at least as large, which makes sets larger, not smaller.
 TIE = 1e-9
-# Values that are sorted between two questions whether to stop.
+# Number of values sorted between two checks for a stop.
 VALUES_OF_BLOCK = 1 << 20
 
 
 def rank_of(alpha: float, n: int) -> int:
-    """floor(alpha (n + 1)), of alpha as it is written: 0.07 of 100 is 7."""
+    """floor(alpha (n + 1)) with alpha in decimal: for 0.07 and n + 1 = 100 it is 7."""
     return int(Fraction(repr(alpha)) * (n + 1))
 
 
@@ -74,10 +74,10 @@ def interval_ends(
 
 
 def class_scores(values: Any, k: int) -> FloatArray:
-    """By how much each class loses its worst comparison with another one: minus the least decision value for it.
+    """Minus the smallest decision value for each class against another one.
 
     ``values``: shape (…, k (k - 1) / 2), decision values of the pairs (0, 1), (0, 2), …, positive for the first class;
-    nan where there are none. Returns shape (…, k), inf for a class that is in no comparison.
+    nan for pairs without a model. Returns shape (…, k), inf for a class without a pair.
     """
     scores = np.full((*values.shape[:-1], k), nan)
     for at, (i, j) in enumerate(combinations(range(k), 2)):
@@ -87,18 +87,18 @@ def class_scores(values: Any, k: int) -> FloatArray:
 
 
 def class_numbers(labels: Sequence[int], targets: FloatArray) -> Ids:
-    """The number of each target among ``labels``, shape (n,)."""
+    """The index of each target in ``labels``, shape (n,)."""
     numbers: Ids = np.argsort(labels)[np.searchsorted(np.sort(labels), targets)]
     return numbers
 
 
 def own_scores(values: FloatArray, k: int, class_of: Ids) -> FloatArray:
-    """The score of each row with its own class, shape (n,); ``values`` as of ``class_scores``."""
+    """The score of each row with its own class, shape (n,); ``values`` as in ``class_scores``."""
     return np.asarray(class_scores(values, k)[np.arange(len(class_of)), class_of])
 
 
 def at_least(scores: Any, scale: float = 1.0) -> Any:
-    """The least that counts as no less than ``scores``, one or many; ``scale``: of what they are rounded to."""
+    """The smallest value that counts as at least ``scores``; ``scale``: that of their rounding."""
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(scores), scores, scores - TIE * np.maximum(scale, np.abs(scores)))
 
@@ -106,7 +106,7 @@ def at_least(scores: Any, scale: float = 1.0) -> Any:
 def p_values(
     scores_of: Callable[[int], FloatArray], group: Ids, own: FloatArray, ask: Callable[[], object]
 ) -> FloatArray:
-    """p of each class of each new row, shape (m, k).
+    """p-value of each class for each new row, shape (m, k).
 
     Parameters
     ----------

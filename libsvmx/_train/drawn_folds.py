@@ -1,4 +1,4 @@
-"""The folds of a cross-validation as LIBSVM draws them, once or several times, and how many are solved at a time."""
+"""The folds of a cross-validation, drawn like LIBSVM's, once or repeatedly, and the number solved at a time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Fold(NamedTuple):
 
 
 class Folds(NamedTuple):
-    """The folds of a cross-validation, as of ``draw_folds``; ``rand`` draws the inner ones of probability estimates."""
+    """The folds of a cross-validation by ``draw_folds``; ``rand`` draws the inner ones of probability estimates."""
 
     problem: Problem
     order: Buffer
@@ -51,12 +51,12 @@ class Folds(NamedTuple):
 
     @property
     def n(self) -> int:
-        """How many."""
+        """Number of folds."""
         return len(self.bounds) - 1
 
     @property
     def each(self) -> list[Fold]:
-        """One after the other."""
+        """The folds in order."""
         return [Fold(self.order, begin, end) for begin, end in pairwise(self.bounds)]
 
 
@@ -95,7 +95,7 @@ def draw_folds(
 def draw_repeats(
     problem: Problem, param: Parameter, n_folds: int, repeats: int, rand: Rand, observer: Observer
 ) -> list[Folds]:
-    """LIBSVM's folds, drawn so many times: first as for once, and then on with the same random numbers.
+    """LIBSVM's folds, drawn n times with one sequence of random numbers.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def draw_repeats(
     part = counting_part(problem, param, Observer()) if param.probability else None
     drawn: list[Folds] = []
     for _ in range(repeats):
-        # what is odd about folds is told once
+        # remarks on the folds are made once
         order, bounds = draw_folds(problem, param, n_folds, rand, Observer() if drawn else observer)
         drawn.append(Folds(problem, order, bounds, rand.copy()))
         inner_rands(drawn[-1]._replace(rand=rand), param, part)

@@ -1,9 +1,9 @@
-"""When a call has to come to an end: one time limit, and one answer of the observer, for all that it does.
+"""The end of a call: one time limit and one observer for everything that it does.
 
     limited(observer, seconds) -> Observer with a Token, made where a call begins;  control_of -> Control of one solve
 
-A solve that is ended has a result, feasible but not optimal. What has none in part raises Stopped, by ``ask`` or by its
-Control, up to where the call knows what is left of it: there it becomes StoppedEarly.
+A stopped solve has a result, feasible but not optimal. Work without a partial result raises Stopped, by ``ask`` or by
+its Control, up to the function that knows what is left of the call: there it becomes StoppedEarly.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def limited(observer: Observer, seconds: float) -> Observer:
-    """The observer of one call, whose time begins now; where the call is part of another, as it is."""
+    """The observer of a call, with its time limit from now on; within another call the observer as it is."""
     if observer.limits:
         return observer
     found = Forwarding(observer)
@@ -32,7 +32,7 @@ def limited(observer: Observer, seconds: float) -> Observer:
 
 
 def control_of(param: Parameter, observer: Observer, marks: bool = True) -> Control:
-    """The Control of one solve. Its time is that of the call; without one, it begins now. ``marks``: are told."""
+    """The Control of one solve, with the time limit of the call; without one, time starts now. ``marks``: tell them."""
     limits, steps = observer.limits, most_steps(param, observer)
     on_progress = observer.mark if marks else None
     if limits and limits.parent:  # of a thread
@@ -48,14 +48,14 @@ def most_steps(param: Parameter, observer: Observer) -> int:
 
 
 def look(observer: Observer) -> SolveStatus | None:
-    """What has ended the call of an observer, None while it may go on."""
+    """The status that ends the call of an observer, None to go on."""
     if observer.limits:
         return observer.limits.look()
     return SolveStatus.INTERRUPTED if observer.should_stop() else None
 
 
 def ask(observer: Observer) -> None:
-    """Raises Stopped if the call has to come to an end."""
+    """Raises Stopped if the call must end."""
     status = look(observer)
     if status is not None:
         raise Stopped(status)

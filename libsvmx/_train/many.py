@@ -1,7 +1,7 @@
-"""Many trainings over the same rows, each with targets, and maybe weights and parameters, of its own.
+"""Many trainings over the same rows, with different targets, weights and parameters.
 
-Kernel values know none of these, so all trainings share them: where all of them fit, by a queue of the solves of all
-trainings, elsewhere by rows that are kept for all of them, where that pays.
+Kernel values depend on none of these, so the trainings share them: in a queue of the solves of all trainings if all
+values fit, else by shared rows, if that pays.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ ENDED = (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED)
 
 
 class Training(NamedTuple):
-    """One of many.
+    """One of the trainings.
 
     Attributes
     ----------
-    problem : Problem      its rows, of the matrix of all, in any order, with its targets and weights
-    param : Parameter      those of all differ in C, p, tau and weights of classes alone
-    name : str             of it in errors
+    problem : Problem      its rows, of the common matrix, in any order, with its targets and weights
+    param : Parameter      may differ from the others' in C, p, tau and class weights only
+    name : str             its name in errors
     """
 
     problem: Problem
@@ -52,12 +52,12 @@ class Training(NamedTuple):
 
 
 def finished_models(whole: Problem, trainings: Sequence[Training], rand: Rand, observer: Observer) -> list[Model]:
-    """As ``train_many``, of trainings that all have to be complete.
+    """``train_many`` without unfinished models.
 
     Raises
     ------
-    TooLittleMemory             once the first model tells how large they are
-    StoppedEarly                ``partial`` is a list of the models that were finished, the first ones
+    TooLittleMemory             once the first model shows the size
+    StoppedEarly                ``partial`` is the list of the models finished, the first ones
     """
     n = len(trainings)
     models: list[Model] = []
@@ -75,7 +75,7 @@ def finished_models(whole: Problem, trainings: Sequence[Training], rand: Rand, o
 
 
 def unfinished(model: Model, param: Parameter, observer: Observer) -> SolveStatus | None:
-    """What has ended the call before this model was complete, None if it is."""
+    """The status that stopped the call before this model was complete, None if it is."""
     for status in model.statuses:
         if status in ENDED:
             return status
@@ -85,21 +85,21 @@ def unfinished(model: Model, param: Parameter, observer: Observer) -> SolveStatu
 
 
 def bytes_of(model: Model) -> float:
-    """About what a model takes: entries of its vectors, and coefficients."""
+    """Approximate size of a model: entries of its vectors, and coefficients."""
     return 12.0 * model.vectors.nnz + 8.0 * len(model.coef)
 
 
 def train_many(whole: Problem, trainings: Sequence[Training], rand: Rand, observer: Observer) -> Iterator[Model]:
-    """The models one after the other, each as ``train_problem`` makes it, also where the call is ended early.
+    """The models in order, each as by ``train_problem``, also if the call is stopped.
 
     Parameters
     ----------
-    whole : Problem             all rows that any training has; of each the largest weight; its targets have no part
-    rand : Rand                 as each training finds it
+    whole : Problem             all rows of any training, each with its largest weight; its targets are not used
+    rand : Rand                 for each training in the same state
 
     Raises
     ------
-    DataError, ParameterError   what cannot be trained, before work begins
+    DataError, ParameterError   before work begins
     """
     if not trainings:
         return
@@ -125,7 +125,7 @@ def dearest(trainings: Sequence[Training]) -> Parameter:
 
 @contextmanager
 def told_of(name: str) -> Iterator[None]:
-    """Errors name the training that they are of."""
+    """Let errors name their training."""
     try:
         yield
     except DataError as error:
@@ -137,7 +137,7 @@ def told_of(name: str) -> Iterator[None]:
 def each_model(
     whole: Problem, trainings: Sequence[Training], param: Parameter, rand: Rand, observer: Observer
 ) -> Iterator[Model]:
-    """As ``train_many``, of trainings that are known to be right; ``param`` as of ``dearest``."""
+    """``train_many`` of trainings that have been checked; ``param`` as of ``dearest``."""
     kernels = KernelProvider(of_some_weight(whole), param, repeated=True)
     queue = None
     if not param.probability or param.svm_type.is_classification:
@@ -152,7 +152,7 @@ def each_model(
 
 
 def of_some_weight(problem: Problem) -> Problem:
-    """The rows that may count: those of weight 0 need no kernel value, and with them a factor is another one."""
+    """The rows with a weight > 0 in any training: others need no kernel values, and would change a low-rank factor."""
     weights = problem.sample_weight
     if weights is None or all(weights):
         return problem
@@ -162,7 +162,7 @@ def of_some_weight(problem: Problem) -> Problem:
 def models_side_by_side(
     trainings: Sequence[Training], rand: Rand, observer: Observer, kernels: KernelProvider
 ) -> Iterator[Model]:
-    """As of ``each_model``, without a queue."""
+    """``each_model`` without a queue."""
     n, threads = len(trainings), thread_count(trainings[0].param.threads)
     threads, shared = kernels.at_once_of(n, threads), kernels.if_shared()
 
@@ -170,7 +170,7 @@ def models_side_by_side(
         problem, param, _ = trainings[j]
         own, whole = param_of(param, j, n, threads), shared
         if param.solver.needs_features and not has_all_rows(kernels, problem, param):
-            whole = None  # a factor of other rows is another one
+            whole = None  # a factor of other rows is different
         if whole is None:
             own = replace(own, cache_size=own.cache_size / kernels.at_once)
         model = train_counting(problem, own, rand.copy(), observer, whole)
@@ -180,6 +180,6 @@ def models_side_by_side(
 
 
 def has_all_rows(kernels: KernelProvider, problem: Problem, param: Parameter) -> bool:
-    """Whether the rows of ``problem`` that count are those of ``kernels``, in their order."""
+    """Whether the rows of ``problem`` with weight > 0 are those of ``kernels``, in their order."""
     part = counting_part(problem, param, Observer())
     return bytes((part.problem if part else problem).rows) == bytes(kernels.request[0].rows)

@@ -1,4 +1,4 @@
-"""Figures of merit, summed row by row in LIBSVM's order so that printed digits agree."""
+"""Scores of predictions, summed row by row in LIBSVM's order so that printed digits agree."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 
 def balanced_accuracy(predictions: Iterable[float], targets: Iterable[float]) -> float:
-    """Mean over the classes among ``targets`` of correct predictions in percent; 0 without rows."""
-    from collections import Counter  # predictions do without
+    """Balanced accuracy: mean over the classes among ``targets`` of the percentage predicted correctly; 0 without
+    rows."""
+    from collections import Counter  # imported on use; predictions do without
 
     total, correct = Counter(targets), Counter(y for v, y in zip(predictions, targets, strict=True) if v == y)
     return 100.0 * sum(correct[y] / total[y] for y in sorted(total)) / len(total) if total else 0.0
 
 
 class Scores:
-    """Scores(tau=None): running sums over pairs of prediction and target; ``tau`` of quantile regression.
+    """Scores(tau=None): running sums over predictions and targets; ``tau`` for quantile regression.
 
     Attributes
     ----------
@@ -40,11 +41,11 @@ class Scores:
         self.sum_vv: float = 0.0
         self.sum_yy: float = 0.0
         self.sum_vy: float = 0.0
-        self.above: float = 0.0  # of the targets, over the predictions; below: under them
+        self.above: float = 0.0  # sum of targets - predictions where positive; below: where negative
         self.below: float = 0.0
 
     def add(self, predictions: Iterable[float], targets: Iterable[float]) -> None:
-        """Take in more rows."""
+        """Add rows."""
         if isinstance(predictions, memoryview) and isinstance(targets, memoryview):
             self._add_buffers(predictions, targets)
             return
@@ -61,7 +62,7 @@ class Scores:
             self.below += max(v - y, 0.0)
 
     def _add_buffers(self, predictions: Buffer, targets: Buffer) -> None:
-        """The same of buffers of float64."""
+        """``add`` for buffers of float64."""
         if len(predictions) != len(targets):
             raise ValueError(f"{len(predictions)} predictions for {len(targets)} targets")
         before = self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy, self.above, self.below
@@ -72,26 +73,26 @@ class Scores:
 
     @property
     def accuracy(self) -> float:
-        """Correct predictions in percent, 0 without rows."""
+        """Accuracy in percent, 0 without rows."""
         return 100.0 * self.correct / self.total if self.total else 0.0
 
     @property
     def mean_squared_error(self) -> float:
-        """0 without rows."""
+        """Mean squared error, 0 without rows."""
         return self.error / self.total if self.total else 0.0
 
     @property
     def pinball_loss(self) -> float:
-        """Mean of tau (y - v) where the target is above, (1 - tau) (v - y) where it is below; 0 without rows, and not a
-        number without a tau."""
+        """Mean of tau (y - v) for targets above the prediction, (1 - tau) (v - y) for those below; 0 without rows, nan
+        without tau."""
         if self.tau is None:
             return nan
         return (self.tau * self.above + (1.0 - self.tau) * self.below) / self.total if self.total else 0.0
 
     @property
     def squared_correlation(self) -> float:
-        """Squared correlation coefficient; 0 without rows, not a number if either side is constant: that of 0/0, which
-        x86 machines give a sign."""
+        """Squared correlation coefficient; 0 without rows; if either side is constant 0/0, a nan that has a sign on
+        x86."""
         n = self.total
         if n == 0:
             return 0.0
@@ -103,7 +104,8 @@ class Scores:
 
 
 def scores_of_repeats(predictions: Buffer, targets: Buffer, tau: float | None = None) -> list[Scores]:
-    """Of each repeat of a cross-validation; ``predictions``: of all rows in the first one, then in the next."""
+    """Scores of each repeat of a cross-validation; ``predictions``: of all rows in the first repeat, then in the
+    next."""
     found, n = [], len(targets)
     for begin in range(0, len(predictions), n):
         found.append(Scores(tau))
@@ -112,12 +114,12 @@ def scores_of_repeats(predictions: Buffer, targets: Buffer, tau: float | None = 
 
 
 def mean(values: Sequence[float]) -> float:
-    """Of one value or more; of one it is that value itself, the sign of nan included."""
+    """Mean; of one value that value itself, with the sign of a nan."""
     return sum(values[1:], values[0]) / len(values)
 
 
 def deviation(values: Sequence[float]) -> float:
-    """Standard deviation of what these values are a sample of: n - 1 is in its denominator. Not a number for one."""
+    """Sample standard deviation (denominator n - 1); nan for one value."""
     if len(values) < 2:
         return nan
     middle = mean(values)

@@ -1,4 +1,4 @@
-"""What a training tells of itself while it runs. The train layer prints nothing."""
+"""Progress of a training. This layer prints nothing; it tells an Observer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Remark(StrEnum):
-    """Something the user should know; the first six are how a solve may end, as of SolveStatus."""
+    """A remark for the user; the first six are ends of solves, as in SolveStatus."""
 
     ITERATION_LIMIT = "iteration limit"
     TIME_LIMIT = "time limit"
@@ -64,48 +64,49 @@ class Observer:
         """A dual problem has been solved."""
 
     def solved_with_marks(self, marks: Sequence[str], report: SolveReport) -> None:
-        """A dual problem has been solved while nobody was told: its marks, and then ``solved``. For libsvmx itself."""
+        """A dual problem has been solved unobserved: its marks, and then ``solved``. For libsvmx itself."""
         for mark in marks:
             self.mark(mark)
         self.solved(report)
 
     def counted(self, what: str, done: int, total: int) -> None:
-        """So many of all folds of a cross-validation, rows of leave-one-out, ... are done; ``what``: 'fold', 'row'."""
+        """``done`` of ``total`` folds of a cross-validation, rows of leave-one-out, ... are done; ``what``: 'fold',
+        'row'."""
 
     def solving(self, gap: float) -> None:
-        """Told several times a second while a dual problem is solved that is the only one at the time: the KKT gap over
-        the variables that are not shrunk. Not of crsvm, see ``iterated``."""
+        """Called several times a second with the KKT gap over the unshrunk variables, during a solve that is the only
+        one at the time; not in crsvm, see ``iterated``."""
 
     def iterated(self, line: Iteration) -> None:
         """The interior-point solver begins an iteration, or ends; ``line`` is a libsvmx.Iteration."""
 
     def factorized(self, rank: int, trace_error: float, trace: float) -> None:
-        """The kernel has been approximated: the trace of the kernel matrix, and what of it the factor leaves out."""
+        """The kernel has been approximated: trace of the kernel matrix, and of the part that the factor leaves out."""
 
     def total_sv(self, n_sv: int) -> None:
-        """A classifier is complete, with so many support vectors over all pairs."""
+        """A classifier is complete: number of support vectors over all pairs."""
 
     def laplace_scale(self, sigma: float) -> None:
         """The noise scale of a regression with probability estimates."""
 
     def remark(self, kind: Remark, detail: str = "") -> None:
-        """Something the user should know: ``detail`` names the class, the rows or the number it is about."""
+        """A remark; ``detail`` names the class, the rows or the number."""
 
 
 def hears(observer: Observer, name: str) -> bool:
-    """Whether an observer does anything when it is told: ``name`` is that of a method of Observer."""
+    """Whether an observer overrides the method ``name``."""
     return getattr(getattr(observer, name), "__func__", None) is not getattr(Observer, name)
 
 
 class Forwarding(Observer):
-    """Forwarding(observer): tells another observer all that the subclass does not override."""
+    """Forwarding(observer): passes on everything that the subclass does not override."""
 
     passed_on: tuple[str, ...] = tuple(name for name in vars(Observer) if not name.startswith("_"))
 
     def __init_subclass__(cls) -> None:
         own = {name for name in Forwarding.passed_on if getattr(cls, name) is not getattr(Observer, name)}
         if own & {"mark", "solved"}:
-            own.add("solved_with_marks")  # which goes by them
+            own.add("solved_with_marks")  # it calls these two
         cls.passed_on = tuple(name for name in Forwarding.passed_on if name not in own)
 
     def __init__(self, observer: Observer) -> None:

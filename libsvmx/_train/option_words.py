@@ -1,4 +1,4 @@
-"""The options of svmx-train that say what a Parameter says."""
+"""A Parameter as options of svmx-train."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 OF_KERNELS = {"degree": "-d", "gamma": "-g", "coef0": "-r"}
-# Those that are said where they are not the usual ones.
+# Options written if they differ from the default.
 GENERAL = {
     "cache_size": "-m",
     "eps": "-e",
@@ -23,9 +23,9 @@ GENERAL = {
 
 
 def option_words(param: Parameter) -> list[str]:
-    """Options and their values, a word each, from which svmx-train makes the same training.
+    """Options and their values, a word each, with which svmx-train makes the same training.
 
-    What the formulation and the kernel use is said, also where it is the usual; of all else what is not.
+    Values used by the formulation and the kernel are always written, others if they differ from the default.
     """
     kind, kernel, usual = param.svm_type, param.kernel_type, Parameter()
     words = ["-s", kind.option, "-t", kernel.option]
@@ -50,5 +50,5 @@ def option_words(param: Parameter) -> list[str]:
 
 
 def text(value: Any) -> str:
-    """A value as an option takes it, all digits of a number included."""
+    """A value as the text of an option, with all digits of a number."""
     return f"{int(value)}" if isinstance(value, bool) else f"{value}".removesuffix(".0")

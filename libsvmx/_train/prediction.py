@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class _OthersFailed(Exception):
-    """Raised in a thread that has no reason to go on."""
+    """Raised in a thread whose result is no longer needed."""
 
 
 class Predictor:
-    """Predictor(model, threads=1, ask=None): a model's decision functions, ready for many calls.
+    """Predictor(model, threads=1, ask=None): a model's decision functions, prepared for many calls.
 
-    Results do not depend on the number of threads, 0 as for ``thread_count``. ``ask`` is called between two pieces of
-    work: what it raises ends a call.
+    Results do not depend on the number of threads, 0 as in ``thread_count``. ``ask`` is called between pieces of work,
+    and may raise to stop.
     """
 
     def __init__(self, model: Model, threads: int = 1, ask: Callable[[], object] | None = None) -> None:
@@ -38,7 +38,7 @@ class Predictor:
         self.threads = threads
         self.ask = ask
         self.work_per_row: int = max(1, model.vectors.nnz + model.n_sv * model.nr_class)
-        # each thread has its own, since kernels hold the rows they are at
+        # one for each thread, since a kernel holds its current rows
         self.exact: list[Functions] = []
         self.signs: list[Functions] = []
 
@@ -47,15 +47,15 @@ class Predictor:
 
         Raises
         ------
-        DataError       rows that a precomputed model cannot read
+        DataError       rows that a precomputed model cannot use
         """
         return self._evaluate(self._exact_values, tests, rows)
 
     def labels(self, tests: CsrMatrix, rows: Buffer) -> Buffer:
         """Predictions, float64, shape (n_rows,): label, target, or +1 / -1 of one-class.
 
-        Where only signs matter, decision values are computed in a faster way, and LIBSVM's own for rows that are too
-        close to 0 to tell. Raises DataError as ``values`` does.
+        If only signs matter, decision values are computed in a faster way, and LIBSVM's only for rows too close to 0.
+        Raises DataError as ``values`` does.
         """
         exact = self.model.param.svm_type.is_regression
         values = self._evaluate(self._exact_values if exact else self._signed_values, tests, rows)
@@ -91,7 +91,7 @@ class Predictor:
                 part(i, tests, rows[begin:end], values[begin * width : end * width], ask)
             except _OthersFailed:
                 pass
-            except BaseException:  # Ctrl-C, too: the other threads are to end at once
+            except BaseException:  # also Ctrl-C: the other threads must end at once
                 failed.append(True)
                 raise
 
@@ -121,7 +121,7 @@ def exact_functions(model: Model) -> Functions:
 
 
 def functions_for_signs(model: Model) -> Functions | None:
-    """Those that are faster and doubt some of their values; None if there are none."""
+    """Faster functions with bounds on their error; None if there are none."""
     p = model.param
     if p.kernel_type == KernelType.LINEAR and LinearFunctions.pays(model.vectors, len(model.offsets)):
         return LinearFunctions(model.vectors, model.coef, model.offsets, model.class_sv)
@@ -148,16 +148,16 @@ def predict(model: Model, tests: CsrMatrix, rows: Buffer) -> tuple[Buffer, Buffe
 def predict_labels(
     model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[], object] | None = None, threads: int = 1
 ) -> Buffer:
-    """Predictions alone, many times faster; see ``Predictor.labels``."""
+    """Predictions only, many times faster; see ``Predictor.labels``."""
     with predictor_of(model, ask, threads) as predictor:
         return predictor.labels(tests, rows)
 
 
 @contextmanager
 def predictor_of(model: Model, ask: Callable[[], object] | None = None, threads: int = 1) -> Iterator[Predictor]:
-    """A predictor, kept with the model for the next call: its tables cost more than a row.
+    """A predictor, kept with the model for the next call: making one costs more than a row.
 
-    Several callers at once have one each; what was interrupted is not kept.
+    Concurrent callers have one each; an interrupted one is dropped.
     """
     try:
         predictor = model.predictors.pop()
@@ -170,7 +170,7 @@ def predictor_of(model: Model, ask: Callable[[], object] | None = None, threads:
 
 
 def labels_of(param: Parameter, labels: Sequence[int], values: Buffer, n: int) -> Buffer:
-    """What the decision values of n rows say; ``labels``: of the classes, if there are any."""
+    """Predictions for the decision values of n rows; ``labels``: of the classes, if any."""
     if param.svm_type.is_regression:
         return values
     out = zeros("d", n)
@@ -184,7 +184,7 @@ def labels_of(param: Parameter, labels: Sequence[int], values: Buffer, n: int) -
 
 
 def most_probable(labels: Sequence[int], estimates: Buffer, n: int) -> Buffer:
-    """The label of the most probable class of each of n rows, the first of equal ones; float64, shape (n,)."""
+    """The label of the most probable class of each of n rows, of equal ones the first; float64, shape (n,)."""
     out, k = zeros("d", n), len(labels)
     for i in range(n):
         row = list(estimates[i * k : (i + 1) * k])

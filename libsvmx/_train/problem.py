@@ -1,4 +1,4 @@
-"""Rows, targets and weights of one training: a selection of the rows of a matrix, in an order of its own."""
+"""Rows, targets and weights of a training: selected rows of a matrix, in any order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Problem:
     targets : buffer of float64, shape (n,)     label or target of each selected row
     rows : buffer of int32, shape (n,)          rows of ``matrix``; all of them in order by default
     features : CsrMatrix                        ``matrix`` as kernels see it: huge indices renumbered
-    sample_weight : buffer of float64, shape (n,)     finite and >= 0, what each selected row counts for; None: 1 each
+    sample_weight : buffer of float64, shape (n,)     finite and >= 0; None: 1 each
     """
 
     __slots__ = ("features", "matrix", "rows", "sample_weight", "targets")
@@ -50,7 +50,7 @@ class Problem:
 
     @property
     def weight(self) -> float:
-        """The sum of the weights, or the number of rows that have none."""
+        """The sum of the weights; without weights the number of rows."""
         return float(len(self) if self.sample_weight is None else sum(self.sample_weight))
 
     def take(self, positions: Buffer, targets: Buffer | None = None) -> Problem:
@@ -61,9 +61,9 @@ class Problem:
         return Problem(self.matrix, targets, take_int32(self.rows, positions), self.features, weights)
 
     def with_targets(self, targets: Buffer) -> Problem:
-        """The same rows, with others."""
+        """The same rows with other targets."""
         return Problem(self.matrix, targets, self.rows, self.features, self.sample_weight)
 
     def unweighted(self) -> Problem:
-        """The same rows, each counting once."""
+        """The same rows without weights."""
         return Problem(self.matrix, self.targets, self.rows, self.features)

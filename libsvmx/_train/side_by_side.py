@@ -1,10 +1,10 @@
-"""Solves of one call that need nothing of each other, by several threads.
+"""Independent solves of one call, by several threads.
 
     for result in side_by_side(solve, n, threads, observer): ...      solve(k, observer) for k = 0, 1, … n - 1
 
-Results come in this order, and so does what the observer is told: each solve tells a Recording, whose notes are read
-out by the caller's thread before the result is handed on. That thread only waits meanwhile: it lets signals in, looks
-at the clock and asks the observer, all for the others.
+Results come in this order, and so do calls of the observer: each solve writes to a Recording, which the caller's thread
+replays before it yields the result. Meanwhile that thread only waits: it handles signals, checks the time limit and
+asks the observer, for all threads.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-# Seconds between two questions of the thread that waits.
+# Seconds between two checks of the waiting thread.
 PATIENCE = 0.02
-# What a solve tells: all of an observer but that it is asked whether to stop.
+# Methods of an observer that a solve calls, except should_stop.
 TOLD = tuple(name for name in Forwarding.passed_on if name not in ("limits", "should_stop"))
 
 
 def param_of(param: Parameter, k: int, n: int, threads: int) -> Parameter:
-    """Of the k-th of n solves side by side: each has one thread, but where the last ones leave some idle."""
+    """Parameters of the k-th of n solves: one thread each, more for the last ones if some are idle."""
     if threads == 1:
         return param
     left_over = n % threads
@@ -44,10 +44,10 @@ def param_of(param: Parameter, k: int, n: int, threads: int) -> Parameter:
 def side_by_side(
     solve: Callable[[int, Observer], Result], n: int, threads: int, observer: Observer, ahead: int = 0
 ) -> Iterator[Result]:
-    """The results in their order. What a solve raises is raised instead of its result, and ends the others.
+    """The results in order. An exception of a solve is raised in the place of its result, and ends the others.
 
-    ``threads`` may be 1, or there are none in this build: then each solve begins when it is asked for, and tells the
-    observer itself. ``ahead``: how many are begun at most of which no result has been taken; 0 for no limit.
+    With ``threads`` 1, or in a build without threads, each solve begins when its result is asked for and calls the
+    observer itself. ``ahead``: maximum number of solves begun whose result has not been taken; 0: no limit.
     """
     if threads > 1 and n > 1 and HAS_THREADS:
         yield from Workers(solve, n, limits.limited(observer, 0.0), ahead or n).results(min(threads, n))
@@ -57,7 +57,7 @@ def side_by_side(
 
 
 class Finished(NamedTuple):
-    """A solve: what came of it, or what it raised, and what there is to tell."""
+    """A solve: its result or exception, and its recorded calls."""
 
     result: Any
     error: BaseException | None
@@ -65,15 +65,15 @@ class Finished(NamedTuple):
 
 
 class Workers:
-    """Workers(solve, n, observer, ahead): the threads. They draw the numbers of solves in their order.
+    """Workers(solve, n, observer, ahead): the threads, which take the numbers of solves in order.
 
     Attributes
     ----------
-    end : Token      of all solves, as the call has come to its own; abandoned when nobody waits for results any more
+    end : Token      of all solves; ends with the call, or when nobody waits for results any more
     """
 
     def __init__(self, solve: Callable[[int, Observer], Any], n: int, observer: Observer, ahead: int) -> None:
-        from threading import Semaphore  # not worth its time at start-up
+        from threading import Semaphore  # imported on use, which saves time at the start
 
         self.solve, self.n, self.observer = solve, n, observer
         self.numbers = count()
@@ -85,14 +85,14 @@ class Workers:
         self.helpers: list[Any] = []
 
     def start(self, threads: int) -> None:
-        """As many threads as there are to be had."""
+        """Start up to ``threads`` threads."""
         from threading import Thread
 
         for _ in range(threads):
             helper = Thread(target=self.work)
             try:
                 helper.start()
-            except RuntimeError:  # the system gives no more: those there are will do
+            except RuntimeError:  # the system allows no more: work with those started
                 break
             self.helpers.append(helper)
 
@@ -101,11 +101,11 @@ class Workers:
             while self.room.acquire() and not self.over and (k := next(self.numbers)) < self.n:
                 self.finished[k] = self.solved(k)
                 self.news.release()
-        except BaseException as error:  # no memory to keep a result, for which nobody may wait then
+        except BaseException as error:  # memory was out for the result
             self.failure = error
 
     def solved(self, k: int) -> Finished:
-        """Solve number k."""
+        """Run solve k."""
         recording, result, error = None, None, None
         try:
             steps = self.observer.limits is None or self.observer.limits.steps
@@ -116,7 +116,7 @@ class Workers:
         return Finished(result, error, recording)
 
     def results(self, threads: int) -> Iterator[Any]:
-        """As of ``side_by_side``."""
+        """As ``side_by_side``."""
         try:
             self.start(threads)  # a signal may come at once
             for k in range(self.n):
@@ -145,14 +145,14 @@ class Workers:
             self.helpers.clear()
 
     def look(self) -> None:
-        """Ask whether the call has come to its end, for all of them."""
+        """Check once for all threads whether the call must end."""
         status = limits.look(self.observer)
         if status is not None and self.end.stopped is None:
             self.end.stop(status)
 
 
 class Recording(Observer):
-    """Recording(observer, limits): notes what ``observer`` would hear, to be told later."""
+    """Recording(observer, limits): records calls of ``observer``, to replay them later."""
 
     def __init__(self, observer: Observer, limits: Token) -> None:
         self.limits = limits
@@ -166,19 +166,19 @@ class Recording(Observer):
         return self.limits.interrupted()
 
     def noting(self, name: str) -> Callable[..., None]:
-        """What takes the place of a method."""
+        """A method that records its calls."""
         return lambda *what: self.notes.append((name, what))
 
     def read_out(self, observer: Observer) -> None:
-        """Tell all of it."""
+        """Replay all calls."""
         for name, what in self.notes:
             getattr(observer, name)(*what)
 
 
 class HandedOn:
-    """HandedOn(): what a solve leaves for a later one, which takes each piece when it needs it.
+    """HandedOn(): pieces handed from one solve to a later one, which takes each when it needs it.
 
-    The later one is begun after the other, so that it never waits for what nobody works on.
+    The later solve begins after the other, so it never waits for a solve that has not begun.
     """
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ class HandedOn:
         self.pieces: list[Any] = []
         self.complete = False
         self.news = Condition()
-        self.limits: Token | None = None  # of the one who waits
+        self.limits: Token | None = None  # of the waiting solve
 
     def append(self, piece: Any) -> None:
         with self.news:
@@ -195,13 +195,13 @@ class HandedOn:
             self.news.notify_all()
 
     def close(self) -> None:
-        """There are no more; as the solve comes to its end, however it does."""
+        """Mark the end of the pieces; called at the end of the solve, whatever ends it."""
         with self.news:
             self.complete = True
             self.news.notify_all()
 
     def has(self, k: int) -> bool:
-        """Whether there is a piece k: waits for it, until the call has come to its end."""
+        """Whether there is a piece k; waits for it, until the call ends."""
         with self.news:
             while k >= len(self.pieces) and not self.complete and not (self.limits and self.limits.look()):
                 self.news.wait(PATIENCE)
@@ -211,7 +211,7 @@ class HandedOn:
         return self.has(0)
 
     def __getitem__(self, k: int) -> Any:
-        """Piece k: waits for it. Raises Stopped if it will not come."""
+        """Piece k; waits for it. Raises Stopped if it will not come."""
         if not self.has(k):
             raise Stopped(SolveStatus.INTERRUPTED)
         return self.pieces[k]

@@ -1,4 +1,4 @@
-"""Which rows of a problem count: a row of weight 0, or of a class of weight 0, is as if it were not there."""
+"""Rows of weight 0, or of a class of weight 0, are left out of a problem."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 class CountingPart(NamedTuple):
-    """The rows that count, the parameters without the classes that do not, and the positions of these rows."""
+    """The rows of weight > 0, the parameters without classes of weight 0, and the positions of these rows."""
 
     problem: Problem
     param: Parameter
     rows: Buffer
 
     def split(self, rows: Buffer) -> tuple[Buffer, Buffer, Buffer]:
-        """Of ``rows`` of the whole, in their order: the places in the part of those that count, these rows themselves,
-        and the others; buffers of int32."""
+        """For ``rows`` of the whole, in order: positions in the part of those of weight > 0, these rows, and the other
+        rows; buffers of int32."""
         place = {row: at for at, row in enumerate(self.rows)}
         counting = filled("i", (row for row in rows if row in place))
         places = filled("i", (place[row] for row in counting))
@@ -52,13 +52,13 @@ def dropped_classes(param: Parameter) -> set[int]:
 
 
 def rows_of_state(problem: Problem, param: Parameter) -> IntArray:
-    """The rows of a state that count, ascending: they are the same for every C, so no bound may be as small as 0
-    but of a row of weight 0, or of a class of weight 0.
+    """The rows of a state with weight > 0, ascending. They must be the same for every C, so a bound may be 0 only for a
+    row or a class of weight 0.
 
     Raises
     ------
-    DataError           no row counts
-    ParameterError      C times a weight overflows, or is less than any double
+    DataError           no row of weight > 0
+    ParameterError      C times a weight overflows or underflows
     """
     import numpy as np
 
@@ -80,18 +80,18 @@ def rows_of_state(problem: Problem, param: Parameter) -> IntArray:
 
 
 def nothing_counts(sample_weight: Buffer | None) -> DataError:
-    """The error of a training without a row that counts."""
+    """The error for a training without rows of weight > 0."""
     return DataError("every class has weight 0" if sample_weight is None else "every row has weight 0")
 
 
 def counting_part(problem: Problem, param: Parameter, observer: Observer) -> CountingPart | None:
-    """The part of a problem that counts; None if that is all of it as it is.
+    """The part of a problem with weight > 0; None if that is the whole problem.
 
-    Where all rows that count have weight 1, the part has no weights: it is trained as if there had been none.
+    If all its rows have weight 1, the part has no weights, and is trained as without any.
 
     Raises
     ------
-    DataError           no row counts
+    DataError           no row of weight > 0
     ParameterError      C times a weight overflows
     """
     weights = problem.sample_weight
@@ -113,7 +113,7 @@ def counting_part(problem: Problem, param: Parameter, observer: Observer) -> Cou
 
 
 def tell_dropped(problem: Problem, part: Problem, observer: Observer) -> set[int]:
-    """Labels of the classes of ``problem`` that are not in its ``part``; the observer is told of them."""
+    """Labels of the classes of ``problem`` missing in its ``part``; the observer is told of them."""
     dropped = {int(label) for label in set(problem.targets) - set(part.targets)}
     for label in sorted(dropped):
         observer.remark(Remark.CLASS_DROPPED, str(label))
