@@ -1,4 +1,4 @@
-"""Curves of an error over C: sums over folds, and where they are least."""
+"""Curves of an error over C: sums over folds, and their minima."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
     from libsvmx._typing import FloatArray
 
-# Errors that differ by less, relatively, are equal: what the order of sums may change.
+# Errors with a smaller relative difference are equal: it may be due to the order of a sum.
 TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """An error that is a polynomial of degree 2 at most between breakpoints.
+    """An error that is piecewise polynomial, of degree 2 or less.
 
     Attributes
     ----------
-    C : ndarray, shape (m + 1,)           ascending; one value where the interval is a point
-    pieces : ndarray, shape (m, 3)        error = a + b t + c t^2 on C[i] <= C < C[i + 1], t from 0 to 1; one piece
-        where the interval is a point
+    C : ndarray, shape (m + 1,)           ascending; one value if the interval is a point
+    pieces : ndarray, shape (m, 3)        error = a + b t + c t^2 on C[i] <= C < C[i + 1], t from 0 to 1; one piece if
+    the interval is a point
     """
 
     C: FloatArray
     pieces: FloatArray
 
     def at(self, C: FloatArray) -> FloatArray:
-        """The error at each C, of the interval."""
+        """The error at each C of an array, within the interval."""
         piece = np.clip(np.searchsorted(self.C, C, side="right") - 1, 0, len(self.pieces) - 1)
         widths = np.append(np.diff(self.C), 1.0)[piece]
         t = (C - self.C[piece]) / widths
@@ -43,8 +43,8 @@ class Curve:
         return found
 
     def least(self) -> tuple[float, float, float]:
-        """(error, C, C): the least error, and the interval on which it is so small: of several, the one over which C
-        grows by the largest factor, then the first."""
+        """(error, C, C): the least error, and its interval: of several, the one over which C grows by the largest
+        factor, of equal ones the first."""
         a, b, c = self.pieces.T
         with np.errstate(divide="ignore", invalid="ignore"):
             inner = np.where((c > 0) & (b < 0) & (-b < 2 * c), -b / (2 * c), 0.0)
@@ -67,16 +67,16 @@ class Curve:
         return least, *best
 
     def widest_below(self, limit: float) -> tuple[float, float]:
-        """Of a curve of steps, the interval with no error above ``limit`` over which C grows by the largest factor."""
+        """For a step curve: the interval with errors of at most ``limit`` over which C grows by the largest factor."""
         inside = np.concatenate([[False], self.pieces[:, 0] <= limit, [False]])
         begins, ends = np.flatnonzero(inside[1:] & ~inside[:-1]), np.flatnonzero(inside[:-1] & ~inside[1:])
-        ends = np.minimum(ends, len(self.C) - 1)  # where the interval of all C is a point
+        ends = np.minimum(ends, len(self.C) - 1)  # if the interval of all C is a point
         widest = int(np.argmax(self.C[ends] / self.C[begins]))
         return float(self.C[begins[widest]]), float(self.C[ends[widest]])
 
 
 def curve_of_errors(folds: Sequence[FloatArray], n: int, C_min: float, C_max: float) -> Curve:
-    """The error in percent of n rows, from (C, change of the number of errors) of each fold."""
+    """The error in percent over n rows, from (C, change of the number of errors) of each fold."""
     changes = np.concatenate(folds)
     changes = changes[(changes[:, 0] < C_max) | (changes[:, 0] <= C_min)]
     places, at = np.unique(changes[:, 0], return_inverse=True)
@@ -88,14 +88,14 @@ def curve_of_errors(folds: Sequence[FloatArray], n: int, C_min: float, C_max: fl
 
 
 def bent_lines(lines: FloatArray, bends: FloatArray) -> FloatArray:
-    """Entries of a Trace of pinball losses, cut where a loss bends: it grows by more from there on."""
+    """Entries of a Trace of pinball losses, cut where a loss bends upwards."""
     cuts = bends.reshape(-1, CROSSING)
     cuts = cuts[np.lexsort((cuts[:, 0], cuts[:, 1]))]
     of = cuts[:, 1].astype(np.intp)
     has_length = lines[of, 0] < lines[of, 1]
     cuts, of = cuts[has_length], of[has_length]
     found = np.insert(lines, of + 1, lines[of], axis=0)
-    at = of + 1 + np.arange(len(of))  # where each cut line goes on
+    at = of + 1 + np.arange(len(of))  # positions of the second part of each cut line
     more = cuts[:, 2] / (lines[of, 1] - lines[of, 0])
     for k, C, steeper in zip(at.tolist(), cuts[:, 0].tolist(), more.tolist(), strict=True):
         begin, end, value, growth = found[k - 1, [0, 1, LINE - 4, LINE - 3]]
@@ -106,7 +106,7 @@ def bent_lines(lines: FloatArray, bends: FloatArray) -> FloatArray:
 
 
 def curve_of_losses(folds: Sequence[FloatArray], n: int, C_min: float, C_max: float) -> Curve:
-    """The mean loss of n rows, from the lines of each fold, entries of a Trace."""
+    """The mean loss over n rows, from the lines of each fold, entries of a Trace."""
     begins = np.unique(np.concatenate([[C_min], *(lines[:, 0] for lines in folds)]))
     begins = begins[(begins < C_max) | (begins <= C_min)]
     ends = np.append(begins[1:], C_max)
@@ -122,5 +122,5 @@ def curve_of_losses(folds: Sequence[FloatArray], n: int, C_min: float, C_max: fl
 
 
 def middle(begin: float, end: float) -> float:
-    """The C of an interval that is as many times its begin as its end is of it."""
+    """The geometric mean of the ends of an interval."""
     return min(max(sqrt(begin) * sqrt(end), begin), end)

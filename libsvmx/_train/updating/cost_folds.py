@@ -1,8 +1,8 @@
-"""Cross-validated error as a function of C: exact steps for classes, pieces of parabolas for regression.
+"""Cross-validated error as a function of C: exact steps in classification, pieces of parabolas in regression.
 
-Each fold leaves the optimum over all rows at the smallest C along its path (Karasuyama & Takeuchi 2009), then C grows
-(cost_path.py). Decision values of the rows held out are linear in C between breakpoints, so their predictions change at
-known C, and their squared errors are quadratic there; pinball losses bend at known C.
+The rows of each fold are removed from the optimum over all rows at the smallest C, along the path (Karasuyama &
+Takeuchi 2009); then C grows (cost_path.py). Decision values of held-out rows are linear in C between breakpoints, so
+their predictions change at known C, squared errors are quadratic in between, and pinball losses bend at known C.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def followed(
 
     Raises
     ------
-    ParameterError      an optimum that cannot be followed
+    ParameterError      the path cannot be followed
     DataError, TooLittleMemory, StoppedEarly
     """
     n_folds = len(bounds) - 1
@@ -63,7 +63,7 @@ def followed(
 
 
 def fold_curve(ways: Ways, order: Buffer, begin: int, end: int, observer: Observer) -> FloatArray:
-    """What a fold tells of the error: of classes (C, change of the number of errors), of regression entries of lines.
+    """The error of a fold: in classification (C, change of the number of errors), in regression entries of lines.
 
     Raises PathLost, Stopped, DataError.
     """
@@ -93,7 +93,7 @@ def fold_curve(ways: Ways, order: Buffer, begin: int, end: int, observer: Observ
 
 
 def trace_without(ways: Ways, pair: Pair, tests: IntArray, observer: Observer, targets: Buffer | None = None) -> Trace:
-    """The path of a pair without the rows ``tests``, whose decision values are written down."""
+    """The path of a pair without the rows ``tests``, with their decision values recorded."""
     path = ways.copy_of(pair, observer)
     own = np.asarray(path.state.tags)
     others = tests[~np.isin(tests, own)]
@@ -114,7 +114,8 @@ def trace_without(ways: Ways, pair: Pair, tests: IntArray, observer: Observer, t
 def errors_of(
     crossings: list[tuple[float, int, int, int]], labels: list[int], targets: FloatArray, C_min: float
 ) -> FloatArray:
-    """(C, change of the number of errors) from (C, test, class that a pair votes for from there on, the other one)."""
+    """(C, change of the number of errors) from (C, test, class that a pair votes for from there on, the other
+    class)."""
     votes = np.zeros((len(targets), len(labels)), dtype=int).tolist()
     begun: set[tuple[int, ...]] = set()
     wrong = [labels[0] != target for target in targets.tolist()]

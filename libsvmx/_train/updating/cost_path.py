@@ -1,11 +1,12 @@
 """The regularization path: the optimum at every C of an interval, exactly; or at every tau of quantile regression.
 
 Hastie, Rosset, Tibshirani & Zhu, The entire regularization path for the support vector machine, JMLR 5, 2004:
-between two breakpoints beta, rho and all decision values are linear in C. The path is the one on which bounds move
-(``Path.rescale``), from the smallest C on, where most rows are at their bound and the margin is small; a Trace writes
-it down. It is led in pieces on which C grows by ``GROWTH``, at whose ends rounding is repaired. With tau of quantile
-regression both bounds, -C (1 - tau) and C tau, move alike (Takeuchi, Nomura & Kanamori, Nonparametric conditional
-density estimation using piecewise-linear solution path of kernel quantile regression, Neural Computation 21, 2009).
+between two breakpoints beta, rho and all decision values are linear in C. The path is that of moving bounds
+(``Path.rescale``), from the smallest C, where most rows are at their bound and the margin is small, upwards; a Trace
+records it. It is followed in pieces on which C grows by ``GROWTH``, with rounding repaired at their ends. With tau of
+quantile regression both bounds, -C (1 - tau) and C tau, move likewise (Takeuchi, Nomura & Kanamori, Nonparametric
+conditional density estimation using piecewise-linear solution path of kernel quantile regression, Neural Computation
+21, 2009).
 """
 
 from __future__ import annotations
@@ -42,23 +43,23 @@ if TYPE_CHECKING:
 GROWTH = 2.0
 TAU_STEP = 0.1
 AT_UPPER = 1  # a set of a PathState
-# What is told where a call is ended.
+# Consequence of a stop.
 NO_PATH = "there is no path"
 
 
-# ---- following ---------------------------------------------------------------------------------
+# ---- following a path --------------------------------------------------------------------------
 
 
 class Ways:
-    """Ways(state, last, threads, observer, moved='C'): what the paths from a state at the smallest C have in common.
+    """Ways(state, last, threads, observer, moved='C'): shared by the paths from a state at the smallest C.
 
-    Kernel values are shared where all of them, and the margins of all threads, fit ``cache_size``.
+    Kernel values are shared if all of them, and the margins of all threads, fit ``cache_size``.
 
     Attributes
     ----------
-    moved : {'C', 'tau'}       what grows
-    ends : list of float       C where a piece of the path ends, from the smallest on
-    shifts : tuple of float    where lower and upper would be 0
+    moved : {'C', 'tau'}       the parameter that grows
+    ends : list of float       its values at the ends of the pieces, ascending
+    shifts : tuple of float    values at which lower and upper are 0
     """
 
     def __init__(self, state: State, last: float, threads: int, observer: Observer, moved: str = "C") -> None:
@@ -69,22 +70,22 @@ class Ways:
         budget, n_bytes = param.cache_bytes, 8.0 * len(problem) ** 2
         self.kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
         fits = n_bytes * (1 + threads) <= param.policy.memory_share * budget
-        if fits and param.kernel_type != KernelType.PRECOMPUTED:  # whose state has all values
+        if fits and param.kernel_type != KernelType.PRECOMPUTED:  # the state has all values of a precomputed kernel
             self.kernel = self.kernel.tabulated(control_of(param, observer))
             budget -= n_bytes
         self.budget_bytes = budget / threads
         self.bounds = {pair: self.bounds_of(pair) for pair in state.binaries}
 
     def bounds_of(self, pair: Pair) -> tuple[FloatArray, FloatArray]:
-        """lower and upper for each unit of C (what they grow by for each of tau): ndarrays, shape (rows of the problem,
-        variables of a row); 0 of a row that is not of the pair."""
+        """lower and upper per unit of C (or their growth per unit of tau): ndarrays, shape (rows of the problem,
+        variables of a row); 0 for rows of other pairs."""
         state, begin = self.state, self.ends[0]
         per_row = state.binaries[pair].state.per_row
         lower, upper = bounds_at(PairIndex(state.param, state.problem, Observer()), pair, state.problem, per_row)
         return lower / (begin - self.shifts[0]), upper / (begin - self.shifts[1])
 
     def copy_of(self, pair: Pair, observer: Observer) -> Path:
-        """The path of a pair, at the smallest C, with a kernel."""
+        """The path of a pair at the smallest C, bound to a kernel."""
         path = self.state.binaries[pair].path.copy(self.budget_bytes)
         rows = np.asarray(path.state.tags).astype(np.int32)
         path.state.append(self.kernel.part(rows.data), filled("q", []), *no_bounds(), self.control(observer))
@@ -94,8 +95,8 @@ class Ways:
         return control_of(self.state.param, observer)
 
     def follow(self, path: Path, bounds: tuple[FloatArray, FloatArray], trace: Trace, observer: Observer) -> None:
-        """From the smallest C to the largest. Raises PathLost, Stopped, TooLittleMemory."""
-        known = 0.0  # to fit
+        """Follow it from the smallest C to the largest. Raises PathLost, Stopped, TooLittleMemory."""
+        known = 0.0  # bytes known to fit
         if len(self.ends) == 1:
             path.stand(self.ends[0], trace, self.control(observer))
         for first, last in pairwise(self.ends):
@@ -117,7 +118,7 @@ class Ways:
 
 
 def costs_between(first: float, last: float) -> list[float]:
-    """C from ``first`` to ``last`` by factors of at most GROWTH."""
+    """Values of C from ``first`` to ``last`` by factors of at most GROWTH."""
     if first == last:
         return [first]
     whole = log(last) - log(first)
@@ -127,14 +128,14 @@ def costs_between(first: float, last: float) -> list[float]:
 
 
 def taus_between(first: float, last: float) -> list[float]:
-    """tau from ``first`` to ``last`` by steps of at most TAU_STEP."""
+    """Values of tau from ``first`` to ``last`` by steps of at most TAU_STEP."""
     if first == last:
         return [first]
     return [float(tau) for tau in np.linspace(first, last, 1 + ceil((last - first) / TAU_STEP))]
 
 
 def bounds_at(index: PairIndex, pair: Pair, problem: Problem, per_row: int) -> tuple[FloatArray, FloatArray]:
-    """lower and upper of a pair: ndarrays, shape (rows of the problem, per_row); 0 of rows of other pairs."""
+    """lower and upper of a pair: ndarrays, shape (rows of the problem, per_row); 0 for rows of other pairs."""
     members = index.members[index.as_listed(pair)]
     own = index.bounded(pair, problem.take(members))[1:]
     found = np.zeros((2, len(problem), per_row))
@@ -142,19 +143,19 @@ def bounds_at(index: PairIndex, pair: Pair, problem: Problem, per_row: int) -> t
     return found[0], found[1]
 
 
-# ---- what was followed ---------------------------------------------------------------------------
+# ---- the recorded path ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """A binary problem at one C, as ``assembled`` takes it."""
+    """A binary problem at one C, for ``assembled``."""
 
     ids: Ids
     coefficients: FloatArray
     solved: SolveReport
 
     def report(self, eps: float) -> SolveReport:
-        """Its optimum; as a path knows it, whatever ``eps``."""
+        """Report on its optimum; a path is exact, whatever ``eps``."""
         return self.solved
 
 
@@ -163,7 +164,7 @@ class PairPath:
 
     Attributes
     ----------
-    begins : ndarray, shape (lines,)     C where each line begins, ascending
+    begins : ndarray, shape (lines,)     C at the begin of each line, ascending
     """
 
     def __init__(self, trace: Trace, ids: Ids, per_row: int) -> None:
@@ -180,17 +181,17 @@ class PairPath:
 
     @property
     def n_bytes(self) -> int:
-        """Of memory."""
+        """Bytes of memory."""
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
     def at(self, C: float, lower: FloatArray, upper: FloatArray) -> Solution:
-        """The optimum at C, whose bounds are ``lower`` and ``upper``, shape (rows of the problem, per_row)."""
+        """The optimum at C, with bounds ``lower`` and ``upper``, shape (rows of the problem, per_row)."""
         line = max(int(np.searchsorted(self.begins, C, side="right")) - 1, 0)
         width = self.ends[line] - self.begins[line]
         t = min(max((C - self.begins[line]) / width, 0.0), 1.0) if width > 0 else 0.0
         where = np.zeros(lower.size, dtype=np.int8)
         known = int(np.searchsorted(self.changed_at, line, side="right"))
-        where[self.changed[:known]] = self.now_in[:known]  # of several changes the last one is left
+        where[self.changed[:known]] = self.now_in[:known]  # of repeated changes the last one counts
         lower, upper = lower.reshape(-1), upper.reshape(-1)
         beta = np.where(where == AT_UPPER, upper, lower)
         members = slice(*self.first_member[line : line + 2])
@@ -221,11 +222,11 @@ class Costs:
 
     Attributes
     ----------
-    param : Parameter              with the smallest C
+    param : Parameter              at the smallest C
     problem : Problem
     pairs : dict of PairPath
     last : float                   the largest C
-    moved : {'C', 'tau'}           what stands for C
+    moved : {'C', 'tau'}           the parameter that moves
     """
 
     param: Parameter
@@ -236,7 +237,7 @@ class Costs:
 
     @property
     def breakpoints(self) -> FloatArray:
-        """C from the smallest to the largest, between which all coefficients are linear."""
+        """The breakpoints: values of C, ascending, between which all coefficients are linear."""
         ends = [getattr(self.param, self.moved), self.last]
         return np.unique(np.concatenate([ends, *(path.begins for path in self.pairs.values())]))
 
@@ -252,7 +253,7 @@ class Costs:
 
 
 def path_of_all(ways: Ways, observer: Observer) -> dict[Pair, PairPath]:
-    """The paths of all rows. Raises PathLost, Stopped, TooLittleMemory."""
+    """Follow the paths of all rows. Raises PathLost, Stopped, TooLittleMemory."""
     found: dict[Pair, PairPath] = {}
     for pair in ways.state.binaries:
         path = ways.copy_of(pair, observer)
@@ -263,7 +264,7 @@ def path_of_all(ways: Ways, observer: Observer) -> dict[Pair, PairPath]:
 
 
 def check_followed(param: Parameter) -> None:
-    """Raise ParameterError for a training that has no path."""
+    """Raise ParameterError for a training without a path."""
     if param.svm_type.has_nu:
         raise ParameterError(
             f"a path along C is one of C-SVC, epsilon-SVR or quantile regression, not of {param.svm_type.name}"

@@ -1,12 +1,12 @@
 """States from a model of LIBSVM and its training data.
 
-A model knows beta of its support vectors, but neither their rows nor C. Pair (i, j) of classes, i < j, has the
-coefficients of class i in row j - 1 of sv_coef, >= 0, and those of class j in row i, <= 0. Rows are found again by
-their features: a file shows them with eight digits (%.8g), so where they do not match as they are, they do rounded.
-Either way beta is near the optimum of the kernel in double, and a path leads there (``Path.start``).
+A model has beta of its support vectors, but neither their row numbers nor C. Pair (i, j) of classes, i < j, has the
+coefficients of class i in row j - 1 of sv_coef, >= 0, and those of class j in row i, <= 0. Rows are identified by their
+features, exactly or, since model files have eight digits (%.8g), rounded. Either way beta is near the optimum of the
+kernel in double, and a path leads there (``Path.start``).
 
-In nu-SVC a model has beta / r, and r is known from the sum of beta. In nu-SVR it has the sum of both variables of a
-row, of which one is 0 but where the tube has no width.
+In nu-SVC a model has beta / r; r follows from the sum of beta. In nu-SVR it has the sum of the two variables of a row,
+one of which is 0 unless the tube has no width.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.binary_problem import BinaryProblem, Pair
     from libsvmx._typing import FloatArray
 
-DIGITS = ".8g"  # of support vectors in a model file
+DIGITS = ".8g"  # of features in model files
 
 
 def completed(param: Parameter, model: Model, given: Collection[str] = ()) -> Parameter:
-    """``param`` with what a model file keeps: formulation and kernel.
+    """``param`` with the fields that a model file has: formulation and kernel.
 
     Parameters
     ----------
-    given : names of the fields of ``param`` that were asked for
+    given : names of the fields of ``param`` set by the caller
 
     Raises
     ------
-    ParameterError      what was asked for, or is no default, contradicts the model
+    ParameterError      a field set by the caller, or not the default, contradicts the model
     """
     kept = model.param
     usual = Parameter()
@@ -87,7 +87,7 @@ def state_of_model(
 
     Raises
     ------
-    DataError           other rows or labels than the model's, or coefficients that ``param`` does not allow
+    DataError           rows or labels differ from the model's, or coefficients are infeasible for ``param``
     ParameterError
     StoppedEarly
     """
@@ -108,12 +108,12 @@ def state_of_model(
 
 
 def _of_sums(param: Parameter) -> tuple[float, ...]:
-    """What boxes and sums are of."""
+    """The parameters that determine bounds and sums."""
     return param.C, param.nu, param.tau
 
 
 def state_of_training(problem: Problem, model: Model, observer: Observer, kind: type[AnyState]) -> AnyState:
-    """The state of a model that was trained on just these rows. Raises as ``state_of_model``."""
+    """The state of a model that was trained on exactly these rows. Raises as ``state_of_model``."""
     param = replace(model.param, probability=False)
     check_kept(param)
     assert model.row_numbers is not None
@@ -130,9 +130,9 @@ def state_at(
     kind: type[AnyState],
     believed: bool = True,
 ) -> AnyState:
-    """The state of a model whose support vectors are known to be the rows ``row_of``, ndarray of int, shape (n_sv,).
+    """The state of a model with support vectors at the rows ``row_of``, ndarray of int, shape (n_sv,).
 
-    ``believed``: the model is known to have been trained with ``param``.
+    ``believed``: the model is known to be trained with ``param``.
     """
     with errors_of_a_path(NO_STATE):
         problem, table = kept_rows(problem, param, observer)
@@ -140,7 +140,7 @@ def state_at(
     index = PairIndex(param, problem, observer)
     betas = coefficients_of(index, model, row_of)
     if believed and param.svm_type == SvmType.NU_SVR and not has_sum_of_nu(index, betas[None]):
-        betas = {}  # of a tube of no width: both variables of some rows are not 0
+        betas = {}  # the tube has no width: both variables of a row may be nonzero
     check_costs(index, betas)
     if not index.members:
         observer.remark(Remark.ONE_CLASS)
@@ -161,8 +161,8 @@ def check_classes(problem: Problem, model: Model) -> None:
 
 
 def matched_rows(problem: Problem, model: Model) -> Any:
-    """The row of each support vector: ndarray of int64, shape (n_sv,). Equal rows are taken in their order; of a
-    precomputed kernel vectors are serial numbers of rows, and these are found."""
+    """The row of each support vector: ndarray of int64, shape (n_sv,). Equal rows are taken in order; with a
+    precomputed kernel vectors are serial numbers of rows."""
     if model.param.svm_type.is_classification:
         labels = np.repeat(np.array(model.class_labels, dtype=float), model.class_sv or ())
         targets = np.asarray(problem.targets)
@@ -184,7 +184,7 @@ def matched_rows(problem: Problem, model: Model) -> Any:
 
 
 def paired(vectors: list[bytes], labels: list[float], rows: list[bytes], targets: list[float]) -> Any:
-    """For each of ``vectors`` the next of ``rows`` that is equal to it and has its label."""
+    """For each of ``vectors`` the next of the equal ``rows`` with its label."""
     places: dict[tuple[bytes, float], deque[int]] = defaultdict(deque)
     anywhere: dict[bytes, int] = {}
     for i, entry in enumerate(zip(rows, targets, strict=True)):
@@ -211,7 +211,7 @@ def paired(vectors: list[bytes], labels: list[float], rows: list[bytes], targets
 
 
 def check_serials(matrix: CsrMatrix) -> None:
-    """Raise DataError for rows that are not those of a precomputed kernel, which begin with feature 0."""
+    """Raise DataError unless the rows are of a precomputed kernel, with feature 0."""
     begins = np.asarray(matrix.indptr)
     first = np.asarray(matrix.indices)[np.minimum(begins[:-1], max(matrix.nnz - 1, 0))] if matrix.nnz else None
     if first is None or (begins[1:] == begins[:-1]).any() or first.any():
@@ -219,13 +219,13 @@ def check_serials(matrix: CsrMatrix) -> None:
 
 
 def serial_numbers(matrix: CsrMatrix) -> list[bytes]:
-    """The value of feature 0 of each row of a precomputed kernel."""
+    """Feature 0 of each row of a precomputed kernel."""
     values = np.asarray(matrix.values)[np.asarray(matrix.indptr)[:-1]]
     return [value.tobytes() for value in values]
 
 
 def row_keys(matrix: CsrMatrix, rounded: bool) -> list[bytes]:
-    """What two rows have in common if and only if their features are equal, zeros left out."""
+    """A key that is equal for two rows if and only if their features are equal, without zeros."""
     values = np.asarray(matrix.values)
     if rounded:
         distinct, position = np.unique(values, return_inverse=True)
@@ -269,12 +269,12 @@ def coefficients_of(index: PairIndex, model: Model, row_of: Any) -> dict[Pair, F
 
 
 def sum_of_nu(index: PairIndex, pair: Pair) -> float:
-    """What the coefficients of a pair that are not negative are to add up to, in the nu formulations of two sums."""
+    """The sum required of the nonnegative coefficients of a pair, in nu formulations with two sums."""
     return coefficient_sums(index.param, index.problem.take(index.members[pair]).weight)[0]
 
 
 def has_sum_of_nu(index: PairIndex, beta: FloatArray) -> bool:
-    """Whether the coefficients of nu-SVR have the sums that they need."""
+    """Whether the coefficients of nu-SVR have the required sums."""
     return isclose(float(np.maximum(beta, 0.0).sum()), sum_of_nu(index, None), rel_tol=UNBALANCED)
 
 

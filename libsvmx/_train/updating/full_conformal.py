@@ -1,20 +1,20 @@
-"""Full conformal prediction: how many rows fit no better than a new one, at the optimum of all with a candidate for it.
+"""Full conformal prediction: ranks of a new row among all rows, at the optimum that includes it with a candidate label.
 
 Vovk, Gammerman & Shafer, Algorithmic learning in a random world, 2005. With scores R of the n rows and of the new one
-by the optimum of all n + 1, p = (1 + #{i: R_i >= R_new}) / (n + 1).
+at the optimum of all n + 1, p = (1 + #{i: R_i >= R_new}) / (n + 1).
 
-For targets of epsilon-SVR, with score |y - f(x)|, the set of the candidates t with p > alpha, k = floor(alpha (n + 1)),
-has three parts (above f(x); below it is the mirror image):
+In epsilon-SVR, with score |y - f(x)|, the set of targets t with p > alpha, k = floor(alpha (n + 1)), has three parts
+above f(x), and their mirror images below:
 
     t - f(x) <= epsilon      beta = 0: f does not depend on t, and t is in the set where t - f(x) <= the k-th largest R
     then                     0 < beta < C: the new row is on the tube, R_new = epsilon, and p is the share of rows on it
                              or beyond, which changes where one comes or goes
     t - f(x) >= epsilon      beta = C: f does not depend on t, and t is in the set where t - f(x) <= the k-th largest R
 
-Quantile regression is the same with epsilon = 0 and C tau in the place of C, below f(x) C (1 - tau).
+Quantile regression is the same with epsilon = 0 and C tau in the place of C, or C (1 - tau) below f(x).
 
-Where the last part has members, k rows or more on the tube or beyond, its end is that of the set, and exact. So it is
-unless epsilon is so large that fewer than about alpha of all rows are support vectors.
+If the last part is not empty, which needs k rows or more on the tube or beyond, its end is the exact end of the set. It
+is, unless epsilon is so large that fewer than about alpha of all rows are support vectors.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.state import State
     from libsvmx._typing import FloatArray, Ids
 
-# Where the last part has no members, the part before it is cut into so many, whose ends are tried from the outside.
+# Candidates in the middle part, if the last part is empty; its end is searched among them from the outside.
 CANDIDATES = 16
-# Of the scale of targets: an end between two of these is found to it, by bisection.
+# Accuracy of the bisection between two candidates, relative to the scale of targets.
 SHARP = 1e-13
 
 
 class ClassTrials:
-    """ClassTrials(state): candidate labels of rows that join a state of C-SVC."""
+    """ClassTrials(state): candidate labels of new rows of a C-SVC."""
 
     def __init__(self, state: State) -> None:
         self.labels = state.model.class_labels or ()
         k, ids = len(self.labels), state.ids
         self.class_of = class_numbers(self.labels, state.targets)
-        self.base = np.full((len(state), k * (k - 1) // 2), nan)  # nan: the pair is not of the row's class
+        self.base = np.full((len(state), k * (k - 1) // 2), nan)  # nan: the row is in no class of the pair
         self.places: dict[Pair, tuple[int, float]] = {}
         self.rows: dict[Pair, Ids] = {}
         for pair, binary in state.binaries.items():
@@ -58,7 +58,7 @@ class ClassTrials:
             self.rows[pair] = np.sort(rows)
 
     def count(self, joiner: Joiner, t: int, label: float) -> int:
-        """Rows that fit no better than row t of the tests with this label. Raises PathLost, Stopped."""
+        """Number of rows that fit no better than row t of the tests with this label. Raises PathLost, Stopped."""
         values, new, k = self.base.copy(), np.full(self.base.shape[1], nan), len(self.labels)
         for pair, (place, sign) in self.places.items():
             if pair is not None and label in pair:
@@ -68,13 +68,13 @@ class ClassTrials:
         return int(np.count_nonzero(own_scores(values, k, self.class_of) >= at_least(score)))
 
     def counts(self, joiner: Joiner, t: int) -> list[int]:
-        """``count`` of each class."""
+        """``count`` for each class."""
         return [self.count(joiner, t, label) for label in self.labels]
 
 
 class TargetTrials:
-    """TargetTrials(state, k): candidate targets of rows that join a state of a regression; those are in the set that
-    at least k rows fit no better, k > 0."""
+    """TargetTrials(state, k): candidate targets of new rows of a regression; those are in the set for which at least k
+    > 0 rows fit no better."""
 
     def __init__(self, state: State, k: int = 1) -> None:
         self.targets, self.k, param, tau = state.targets, k, state.param, state.param.quantile
@@ -86,25 +86,25 @@ class TargetTrials:
         self.residual = self.kth_largest(values)
 
     def kth_largest(self, values: FloatArray) -> float:
-        """The k-th largest |y - f(x)| of the rows, of their decision values."""
+        """The k-th largest |y - f(x)| of the rows, by their decision values."""
         return float(np.partition(np.abs(self.targets - values), -self.k)[-self.k])
 
     def count(self, joiner: Joiner, t: int, target: float) -> int:
-        """Rows that fit no better than row t of the tests with this target. Raises PathLost, Stopped."""
+        """Number of rows that fit no better than row t of the tests with this target. Raises PathLost, Stopped."""
         values = joiner.join(None, t, target).values
         own = np.abs(np.append(self.targets, target) - values)
         return int(np.count_nonzero(own[:-1] >= self.at_least(own[-1], target)))
 
     def at_least(self, score: float, target: float = 0.0) -> float:
-        """The least that counts as no less than a score; a target that is large makes all scores rounder."""
+        """The smallest value that counts as at least a score; a large target increases the rounding of all scores."""
         return float(at_least(score, max(self.scale, abs(target))))
 
     def ends(self, joiner: Joiner, t: int, f: float) -> tuple[float, float]:
-        """The ends of the set of row t, whose decision value is f. Raises PathLost, Stopped."""
+        """The ends of the set of row t with decision value f. Raises PathLost, Stopped."""
         return self.end(joiner, t, f, -1.0), self.end(joiner, t, f, 1.0)
 
     def end(self, joiner: Joiner, t: int, f: float, sign: float) -> float:
-        """The end of the set below (``sign`` -1) or above (1)."""
+        """The lower (``sign`` -1) or upper (1) end of the set."""
         epsilon = self.epsilon
         beyond, target = self.beyond(joiner, t, f, sign)
         residual = self.kth_largest(beyond[:-1])
@@ -127,7 +127,7 @@ class TargetTrials:
         return inner
 
     def beyond(self, joiner: Joiner, t: int, f: float, sign: float) -> tuple[FloatArray, float]:
-        """Decision values with a target so far off that the new row's coefficient is at its bound, and the target."""
+        """Decision values with a target so distant that the new row's coefficient is at its bound, and that target."""
         reach = self.epsilon + float(np.ptp(self.targets) or self.scale or 1.0)
         while isfinite(reach):
             values, beta = joiner.join(None, t, f + sign * reach)

@@ -1,11 +1,11 @@
-"""How decision values change when a row leaves a state for good, exactly.
+"""Exact changes of decision values when a row is removed from a state for good.
 
 With (beta, rho) the optimum and (beta', rho') the optimum without the row,
 
     f'(x) - f(x) = sum_i (beta'_i - beta_i) K(x_i, x) - (rho' - rho)
 
-which is a decision function, too. Its vectors are the rows whose coefficients the path has moved: as a rule the margin,
-the row itself and a few more. Where the optimum does not rest on the row, it is zero, and there is no path.
+which is a decision function, too. Its vectors are the rows whose coefficients change: usually the margin, the row
+itself and a few more. If the optimum does not depend on the row, it is zero, and needs no path.
 
     left_out           of all rows, in the order of the model's functions: influence, jackknife+
     changes_without    of one pair of classes
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.state import State
     from libsvmx._typing import FloatArray, Ids
 
-# What is told where it is ended.
+# Consequence of a stop.
 NO_RESULT = "{} has no result"
 
 
 class LeftOut(NamedTuple):
-    """What leaving out each of the n rows of a state does.
+    """The effect of leaving out each of the n rows of a state.
 
-    rows : ndarray of int64, shape (s,)                  positions of the rows that the optimum rests on, ascending
+    rows : ndarray of int64, shape (s,)                  positions of the rows that the optimum depends on, ascending
     changes : ndarray, shape (s, tests, n_functions)     of the decision values of the tests, without each of these
-    own : ndarray, shape (n, n_functions)                decision values of each row by the optimum without it; nan
-        where the pair is not of its class, or the row is all of its class
+    own : ndarray, shape (n, n_functions)                decision values of each row at the optimum without it; nan if
+    the row is not in the pair's classes, or is its whole class
     """
 
     rows: Ids
@@ -60,21 +60,21 @@ class LeftOut(NamedTuple):
 
 
 class Without(NamedTuple):
-    """A row that has left: the change of the tests' decision values, shape (tests,), and its own value then."""
+    """A removed row: change of the tests' decision values, shape (tests,), and its own value then."""
 
     change: FloatArray
     own: float
 
 
 def left_out(state: State, tests: CsrMatrix, threads: int, observer: Observer, what: str) -> LeftOut:
-    """What leaving out each row of a state does; it must stay as it is meanwhile. The observer is told of rows.
+    """The effect of leaving out each row of a state, which must not change meanwhile. The observer is told of rows.
 
-    ``what``: the name of this in errors.
+    ``what``: name of the computation for errors.
 
     Raises
     ------
     ParameterError, StoppedEarly      as ``changes_without``
-    TooLittleMemory                   ``changes`` are 8 s tests n_functions bytes
+    TooLittleMemory                   ``changes`` take 8 s tests n_functions bytes
     """
     if state.param.svm_type.groups > 1:
         raise ParameterError(
@@ -100,27 +100,27 @@ def left_out(state: State, tests: CsrMatrix, threads: int, observer: Observer, w
 
 
 def rows_of_influence(state: State) -> dict[Pair, Ids]:
-    """Of each pair of classes the ids, ascending, of the rows without which it has another optimum."""
+    """For each pair of classes the ids, ascending, of the rows that its optimum depends on."""
     return {pair: np.sort(binary.ids[~stand_without(state.param, binary)]) for pair, binary in state.binaries.items()}
 
 
 def changes_without(
     state: State, pair: Pair, ids: Ids, tests: CsrMatrix, threads: int, observer: Observer, what: str
 ) -> Iterator[Without]:
-    """For each of ``ids`` how the decision values of a pair change when that row leaves.
+    """For each of ``ids`` the changes of the decision values of a pair when that row is removed.
 
-    Values are positive for the class that is named first, and nan for a row that is all of its class. Each thread has a
-    copy of the binary problem, which comes back to the same optimum after each row.
+    Values are positive for the first class, and nan for a row that is its whole class. Each thread has a copy of the
+    binary problem, restored after each row.
 
     Raises
     ------
-    ParameterError      an optimum that cannot be followed
+    ParameterError      the path cannot be followed
     StoppedEarly
     """
 
     def change(k: int, observer: Observer) -> Without:
         ask(observer)
-        own = leavers.pop()  # there is one for each thread
+        own = leavers.pop()  # one for each thread
         try:
             return own.change(int(ids[k]), observer)
         finally:
@@ -134,7 +134,8 @@ def changes_without(
 
 
 class Leaver:
-    """Leaver(state, pair, tests, observer): one binary problem of a state, copied, that rows leave one at a time."""
+    """Leaver(state, pair, tests, observer): a copy of one binary problem of a state, from which rows are removed
+    singly."""
 
     def __init__(self, state: State, pair: Pair, tests: CsrMatrix, observer: Observer) -> None:
         self.param, self.tests = state.param, tests
@@ -147,7 +148,7 @@ class Leaver:
         self.lonely = set(self.ids[alone(self.transaction, pair, self.ids)].tolist())
 
     def change(self, row: int, observer: Observer) -> Without:
-        """f' - f of the tests, and f' of the row with id ``row``, without it. Raises PathLost, Stopped."""
+        """f' - f of the tests, and f' of the row with id ``row``, without that row. Raises PathLost, Stopped."""
         if row in self.lonely:
             return Without(np.full(self.tests.n_rows, nan), nan)
         self.transaction.observer = observer

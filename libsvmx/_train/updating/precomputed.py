@@ -1,15 +1,15 @@
-"""Rows of a precomputed kernel in a state: the kernel values between those that it has, and nothing else.
+"""Rows of a precomputed kernel in a state: the kernel values between its rows.
 
-A row comes as 0:serial 1:K(row, 1) 2:K(row, 2) …, where column s is of the row with serial number s. The matrix is
-symmetric, so a value may be missing in one of its two rows: K(i, j) with i > j is taken from row i if it is there, else
+A row is 0:serial 1:K(row, 1) 2:K(row, 2) …, where column s belongs to the row with serial number s. The matrix is
+symmetric, so a value may be missing in one of its two rows: K(i, j) with i > j is taken from row i if it has it, else
 from row j. A state of n rows keeps a square table of S >= n slots,
 
     values[a] = a + 1, K(slot a, slot 0), …, K(slot a, slot S - 1)         8 S (S + 1) bytes
 
-which kernels read as a precomputed kernel with the serial numbers a + 1 (``Problem.features``). ``Problem.rows`` are
-the slots of the rows, and ``Problem.matrix`` has of each its own 0:serial, all that a model has of it. Where a row
-leaves, its slot is free. One that joins takes a free slot: it fills a row and a column of the table. Only where there
-are too few do the values move, to a table with a sixteenth more slots than rows; to a smaller one where half are free.
+which kernels read as a precomputed kernel with serial numbers a + 1 (``Problem.features``). ``Problem.rows`` are the
+slots of the rows, and ``Problem.matrix`` has 0:serial of each, all that a model needs. A removed row frees its slot. An
+added row takes a free slot and fills a row and a column of the table. If there are too few, values move to a table with
+a sixteenth more slots than rows; if half are free, to a smaller one.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import Buffer, FloatArray, Ids
 
-MOST_SERIAL = 2**31 - 2  # a column, and there is one of serial numbers
-TILE = 512  # rows and columns that are compared at a time: some milliseconds
-JOINING = 64  # rows whose columns are written at a time: a line of the table's cache each
-# K(i, j) and K(j, i) may differ by this share of them, and by that one of the largest K(i, i): rounding, or the digits
-# of a file, and a sum that cancels.
+MOST_SERIAL = 2**31 - 2  # a column; one more has the serial numbers
+TILE = 512  # rows and columns compared at a time: some milliseconds
+JOINING = 64  # rows whose columns are written at a time: a cache line of the table each
+# K(i, j) and K(j, i) may differ by this share of them, and by that one of the largest K(i, i): rounding, the digits of
+# a file, or a sum that cancels.
 APART = 1e-6
 CANCELLED = 1e-12
-LARGEST = float(np.finfo(np.float32).max) / 2  # as of any kernel: 2 K(i, j) is formed in float
+LARGEST = float(np.finfo(np.float32).max) / 2  # as for any kernel: 2 K(i, j) is computed in float
 
 
 class Table:
@@ -50,8 +50,8 @@ class Table:
     Attributes
     ----------
     values : ndarray, shape (S, S + 1)
-    features : CsrMatrix      the same, as kernels read it
-    shared : bool             others read it, too: nothing may be written
+    features : CsrMatrix      the values as kernels read them
+    shared : bool             in use elsewhere, so read-only
     """
 
     __slots__ = ("features", "shared", "values")
@@ -65,8 +65,7 @@ class Table:
     def problem(self, serials: Ids, columns: int, slots: Ids, targets: Buffer, sample_weight: Buffer | None) -> Problem:
         """The rows in ``slots``, with their targets and weights.
 
-        ``serials``: of the row in each slot, ndarray of int64, shape (S,); ``columns``: those of the widest row that
-        was ever seen.
+        ``serials``: of the row in each slot, ndarray of int64, shape (S,); ``columns``: those of the widest row so far.
         """
         size = len(serials)
         indptr, indices = np.arange(size + 1, dtype=np.int64), np.zeros(size, dtype=np.int32)
@@ -76,7 +75,7 @@ class Table:
 
 
 def room_for(size: int) -> FloatArray:
-    """The values of a table of so many slots, that are not yet filled. Raises TooLittleMemory."""
+    """Values of a table with ``size`` slots, not yet filled. Raises TooLittleMemory."""
     memory.require(8.0 * size * (size + 1), f"the kernel values of {size} rows", "")
     values = np.zeros((size, size + 1))
     values[:, 0] = np.arange(1, size + 1)
@@ -89,14 +88,13 @@ def serials_of(problem: Problem) -> Ids:
     return serials
 
 
-# ---- rows as they come ---------------------------------------------------------------------------
+# ---- input rows ----------------------------------------------------------------------------------
 
 
 def check_rows(problem: Problem, param: Parameter, contiguous: bool = True) -> None:
-    """As ``check_problem``, of rows that a state is to have: of a precomputed kernel they may be of different lengths,
-    and whether nu is feasible is not for them to tell.
+    """``check_problem`` for rows of a state: those of a precomputed kernel may differ in length, and nu is not checked.
 
-    ``contiguous`` as of ``GivenRows``.
+    ``contiguous`` as in ``GivenRows``.
     """
     if param.kernel_type != KernelType.PRECOMPUTED:
         check_features(problem, param)
@@ -108,13 +106,13 @@ def check_rows(problem: Problem, param: Parameter, contiguous: bool = True) -> N
 
 
 class GivenRows:
-    """GivenRows(problem, contiguous=True): rows 0:serial 1:K(row, 1) …, to be asked for values.
+    """GivenRows(problem, contiguous=True): access to the values of rows 0:serial 1:K(row, 1) ….
 
-    ``contiguous``: no column before the last may be left out.
+    ``contiguous``: no column except the last ones may be missing.
 
     Raises
     ------
-    DataError      a row that is not so; two with the same serial number
+    DataError      a malformed row; two rows with one serial number
     """
 
     def __init__(self, problem: Problem, contiguous: bool = True) -> None:
@@ -146,12 +144,12 @@ class GivenRows:
 
     @property
     def columns(self) -> int:
-        """Those of the widest row, or that the matrix is said to have."""
+        """Number of columns: of the widest row, or of the matrix."""
         longest = max(int(self.lengths.max(initial=0)), int(self.serials.max(initial=0)))
         return max(longest, self.matrix.n_columns + self.matrix.first_index - 1)
 
     def with_rows(self, k: int, serials: Ids) -> FloatArray:
-        """Values of row k with the rows of these serial numbers, nan where it has none."""
+        """Values of row k with the rows of these serial numbers, nan if missing."""
         begin, end = self.begins[self.rows[k]], self.begins[self.rows[k] + 1]
         own, found = self.values[begin:end], np.full(len(serials), np.nan)
         if self.lengths[k] >= 0:
@@ -166,7 +164,7 @@ class GivenRows:
 
 
 def check_distinct(serials: Ids, known: Ids) -> None:
-    """Raise DataError for a row of ``serials`` whose number an earlier one has, or one that is ``known``."""
+    """Raise DataError for a row of ``serials`` with the number of an earlier one or of one in ``known``."""
     distinct, first = np.unique(serials, return_index=True)
     twice = np.ones(len(serials), dtype=bool)
     twice[first[~np.isin(distinct, known)]] = False
@@ -175,14 +173,13 @@ def check_distinct(serials: Ids, known: Ids) -> None:
 
 
 def made_symmetric(values: FloatArray, serials: Ids, observer: Observer) -> FloatArray:
-    """values[:, 1:], K(i, j) of rows that have these numbers and nan where row i has none, with both triangles equal.
+    """values[:, 1:], K(i, j) of rows with these numbers, nan where row i has none, made symmetric.
 
-    They are changed in place, or copied first where they are not to be written; of two values that differ by rounding
-    the one of the later row is taken.
+    Changed in place, or copied first if read-only; of two values that differ by rounding, the later row's is taken.
 
     Raises
     ------
-    DataError      values that are missing, too large or not symmetric; counted among these rows
+    DataError      values missing, too large or not symmetric; numbers these rows
     """
     n = len(values)
     diagonal = values.reshape(-1)[1 :: n + 2]
@@ -226,7 +223,7 @@ def made_symmetric(values: FloatArray, serials: Ids, observer: Observer) -> Floa
 
 
 def copied(values: FloatArray, observer: Observer) -> FloatArray:
-    """The same, to be written."""
+    """A writable array of the same values."""
     own = room_for(len(values))
     for begin in range(0, len(values), TILE):
         ask(observer)
@@ -234,19 +231,19 @@ def copied(values: FloatArray, observer: Observer) -> FloatArray:
     return own
 
 
-# ---- rows of a state -----------------------------------------------------------------------------
+# ---- the rows of a state -------------------------------------------------------------------------
 
 
 def kept_rows(
     problem: Problem, param: Parameter, observer: Observer, contiguous: bool = True
 ) -> tuple[Problem, Table | None]:
-    """What a state keeps of the rows of a training, and of a precomputed kernel the table of their values.
+    """The rows of a training for a state, and for a precomputed kernel the table of their values.
 
-    A table that is just as the rows are in memory is not copied. ``contiguous`` as of ``GivenRows``.
+    Rows that are such a table already are not copied. ``contiguous`` as in ``GivenRows``.
 
     Raises
     ------
-    DataError           kernel values that no symmetric matrix has
+    DataError           kernel values of no symmetric matrix
     Stopped; TooLittleMemory
     """
     if param.kernel_type != KernelType.PRECOMPUTED:
@@ -257,7 +254,7 @@ def kept_rows(
     if (rows.lengths == n).all() and np.array_equal(rows.serials, every) and np.array_equal(rows.rows, every - 1):
         values = rows.values[: n * (n + 1)].reshape(n, n + 1)
     else:
-        if rows.n_values < n * (n + 1) // 2:  # before memory is taken: a file may say anything
+        if rows.n_values < n * (n + 1) // 2:  # before memory is allocated, whatever a file says
             raise DataError(f"precomputed kernel: {n} rows have {rows.n_values} values, too few for a symmetric matrix")
         values = room_for(n)
         for i in range(n):
@@ -271,19 +268,18 @@ def kept_rows(
 def joined(
     problem: Problem, table: Table, joining: Problem, targets: Buffer, sample_weight: Buffer | None, observer: Observer
 ) -> tuple[Problem, Table]:
-    """The rows of a state, then those that join, and their table: the given one, of which free slots were filled, or
-    another.
+    """The rows of a state, then added ones, and their table: the given one with free slots filled, or another.
 
     Parameters
     ----------
-    problem, table            of the state, which stays as it is
-    joining : Problem         new rows as they come
-    targets, sample_weight    of all
+    problem, table            of the state, unchanged
+    joining : Problem         added rows as given
+    targets, sample_weight    of all rows
 
     Raises
     ------
-    DataError            kernel values that are missing or not symmetric, or a serial number that another row has; a row
-        at fault is counted among those that join
+    DataError            kernel values missing or not symmetric, or the serial number of another row; numbers the added
+    rows
     Stopped; TooLittleMemory
     """
     rows, slots, known = GivenRows(joining), np.asarray(problem.rows), serials_of(problem)
@@ -319,7 +315,7 @@ def joined(
 
 
 def moved(table: Table, slots: Ids, size: int, observer: Observer) -> Table:
-    """A table of so many slots, with the rows in ``slots`` in the first of them."""
+    """A table of ``size`` slots, with the rows in ``slots`` in the first ones."""
     values, n = room_for(size), len(slots)
     for begin in range(0, n, TILE):
         ask(observer)
@@ -328,13 +324,13 @@ def moved(table: Table, slots: Ids, size: int, observer: Observer) -> Table:
     return Table(values)
 
 
-# ---- rows for others -----------------------------------------------------------------------------
+# ---- output rows ---------------------------------------------------------------------------------
 
 
 def sorted_rows(problem: Problem, lower: bool = False) -> Iterator[tuple[Ids, FloatArray]]:
-    """Each row of a state with the serial numbers of the rows it has, ascending, and its values with them.
+    """For each row of a state the serial numbers of its values, ascending, and the values.
 
-    ``lower``: only with itself and those before it.
+    ``lower``: only with itself and earlier rows.
     """
     slots, serials = np.asarray(problem.rows), serials_of(problem)
     size = problem.features.n_rows
@@ -346,7 +342,7 @@ def sorted_rows(problem: Problem, lower: bool = False) -> Iterator[tuple[Ids, Fl
 
 
 def tests_of(problem: Problem) -> CsrMatrix:
-    """Rows as they are predicted: with a column for each serial number up to the largest, 0 where there is no row."""
+    """Rows for predictions: a column for each serial number up to the largest, 0 without a row."""
     serials = serials_of(problem)
     n, columns = len(problem), int(serials.max())
     memory.require(8.0 * n * (columns + 1), f"kernel values of {n} rows", "")
@@ -359,7 +355,7 @@ def tests_of(problem: Problem) -> CsrMatrix:
 
 
 def rows_of_file(problem: Problem) -> CsrMatrix:
-    """Rows as a state file has them: each with the values of those before it, and of itself."""
+    """Rows for a state file: each with the values of earlier rows and its own."""
     n, serials = len(problem), serials_of(problem)
     indptr = np.concatenate([[0], np.cumsum(np.arange(2, n + 2, dtype=np.int64))])
     memory.require(12.0 * int(indptr[-1]), f"a file of the kernel values of {n} rows", "")
