@@ -118,8 +118,8 @@ def draw_repeats(
 
 
 def folds_at_once(validations: Sequence[Folds], param: Parameter, kernels: KernelProvider) -> tuple[int, list[Rand]]:
-    """How many folds that are not solved by a queue are solved at a time, and for each of them the random numbers as
-    its training finds them. ``kernels`` are made ready for that."""
+    """Number of folds solved at a time without a queue, and for each of them the random numbers in the state in which
+    its training finds them. Prepares ``kernels``."""
     n, threads = sum(own.n for own in validations), thread_count(param.threads)
     weighted = validations[0].problem.sample_weight is not None
     if param.probability and (weighted or not param.svm_type.is_classification):

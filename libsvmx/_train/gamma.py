@@ -19,7 +19,7 @@ VALUES_OF_BLOCK = 2**17  # a megabyte: what is in double at a time
 
 
 def default_gamma(param: Parameter, max_index: int) -> Parameter:
-    """``param`` with gamma = 1 / max_index where it was left 0, as LIBSVM's commands have it."""
+    """``param`` with gamma = 1 / max_index if it is 0, as in LIBSVM's commands."""
     if param.gamma == 0 and max_index > 0:
         return replace(param, gamma=1.0 / max_index)
     return param

@@ -15,12 +15,12 @@
     intervals    jackknife_plus, cv_plus, full_conformal -> Intervals or LabelSets; conformal_p_values
     quantile_intervals  of the same name: between two curves of quantile regression, with a guarantee
     given_start  a training that starts from given coefficients
-    own_kernel   Kernel: what a kernel of the caller is; kernel_values: what it is given and returns
+    own_kernel   Kernel: base class of the caller's kernels; kernel_values: their input and output
     alignment    alignment_weights: weights of kernels in a sum
     kernels      trainings by one, whose rows are asked for as they are needed
-    advice       explain_training: what a training would be; configuration: show_config
+    advice       explain_training: the plan of a training; configuration: show_config
     warned       warnings of a call, whatever it solved
-    arrays       what all of them begin with: arrays to sparse rows, keywords to a Parameter; predict, decision_values
+    arrays       the input of all of them: arrays to sparse rows, keywords to a Parameter; predict, decision_values
 
 Open ``arrays.parameter_of`` and ``training.train`` first. Rows on a cluster are libsvmx/dask.py.
 Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left out, as in a data file.

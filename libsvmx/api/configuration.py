@@ -1,4 +1,4 @@
-"""How the installed package was built, and what of it runs here."""
+"""Build options of the installed package, and the CPU target in use."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def of_rows(
     observer: Observer | None = None,
     **options: Any,
 ) -> Intervals | LabelSets:
-    """``jackknife_plus`` of a state that is trained."""
+    """``jackknife_plus`` with a state trained on X, y."""
     alpha = alpha_of(alpha)
     state = train(X, y, param, keep_state=True, threads=threads, observer=observer, **options)
     return of_state(state, X_new, alpha, threads=threads, observer=observer)
@@ -191,7 +191,7 @@ def of_rows(
 def of_state(
     state: State, X: Any, alpha: float = 0.1, *, threads: int = 0, observer: Observer | None = None
 ) -> Intervals | LabelSets:
-    """``jackknife_plus`` of a state that is there."""
+    """``jackknife_plus`` of a given state."""
     alpha, state, most = alpha_of(alpha), own_copy(state), threads_of(threads)
     observer = limited(observer or Observer(), state.param.time_limit)
     tests = state.tests(X)
@@ -409,11 +409,11 @@ def conformal_p_values(
     return (1.0 + np.array(list(counts), dtype=np.float64)) / (len(state) + 1)
 
 
-# ---- what they have in common ------------------------------------------------------------------
+# ---- shared --------------------------------------------------------------------------------------
 
 
 def alpha_of(alpha: Any) -> float:
-    """A share of errors. Raises ParameterError."""
+    """The miscoverage level. Raises ParameterError."""
     share: float = converted("alpha", alpha, float)
     if not 0 < share < 1:
         raise ParameterError(f"alpha must be between 0 and 1, not {alpha}")
@@ -427,7 +427,7 @@ def check_kind(param: Parameter) -> None:
 
 
 def own_copy(state: Any) -> State:
-    """A copy of a state whose rows all count alike. Raises TypeError, ParameterError, DataError."""
+    """A copy of a state whose rows all have weight 1. Raises TypeError, ParameterError, DataError."""
     check_state(state)
     check_kind(state.param)
     if state.param.svm_type.groups > 1:
@@ -455,7 +455,7 @@ def intervals_of(
     alpha: float,
     observer: Observer,
 ) -> Intervals:
-    """Intervals, arguments as in ``interval_ends``; ``own``: left-out values, shape (n, 1). Raises Stopped."""
+    """Intervals; arguments as in ``interval_ends``; ``own``: left-out values, shape (n, 1). Raises Stopped."""
     residuals = np.abs(targets - own[:, 0])
     lower, upper = interval_ends(table_of, m, group, residuals, alpha, partial(ask, observer))
     return Intervals(lower=lower, upper=upper, alpha=alpha)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from libsvmx._train.validation.permutations import Predicted
     from libsvmx._typing import FloatArray
 
-# Of an error: what the order of sums, and that of the solvers' steps, may change.
+# Relative error of a score, due to the order of a sum or of the solvers' steps.
 TIE = 1e-10
 ACCURACY, BALANCED, ERROR, PINBALL = "accuracy", "balanced_accuracy", "mean_squared_error", "pinball_loss"
 

@@ -381,7 +381,7 @@ class State(state.State):
 
 
 def check_state(given: Any) -> None:
-    """Raise TypeError for what is no State."""
+    """Raise TypeError unless it is a State."""
     if not isinstance(given, State):
         of_model = ", or State.from_model(X, y, model)" if is_model(given) else ""
         raise TypeError(f"a State is needed, train(..., keep_state=True){of_model}, not a {type(given).__name__}")

@@ -1,8 +1,8 @@
-"""LIBSVM's own Python interface: ``libsvmx.svmutil``, ``svm`` and ``commonutil`` take the place of LIBSVM's modules.
+"""LIBSVM's own Python interface: ``libsvmx.svmutil``, ``svm`` and ``commonutil`` replace LIBSVM's modules.
 
 svmutil      svm_train, svm_predict, ...: what programs import
 library      the calls behind svmutil, and ``libsvm`` with the names of LIBSVM's C functions
-svm          svm_problem, svm_model, and what else LIBSVM's module of this name has
+svm          svm_problem, svm_model, and the rest of LIBSVM's module of this name
 options      svm_parameter, enumerations, print functions
 nodes        svm_node and its ctypes arrays: made from rows, and read back
 handles      ctypes structures that hold Python objects, so that pointers work; arrays that calls fill

@@ -1,11 +1,11 @@
-"""Run programs written for LIBSVM's Python interface as they are.
+"""Run programs written for LIBSVM's Python interface without changes.
 
     python -m libsvmx.compat script.py [argument ...]
     python -m libsvmx.compat -m module [argument ...]
     python -m libsvmx.compat                                 prints the folder for PYTHONPATH
 
-In that folder ``libsvm``, ``svm``, ``svmutil`` and ``commonutil`` are libsvmx. It is on no path by itself, so that an
-installed LIBSVM is what ``import libsvm`` means everywhere else. Modules beside the script come before it.
+In that folder ``libsvm``, ``svm``, ``svmutil`` and ``commonutil`` are libsvmx. It is on no path by default, so
+everywhere else ``import libsvm`` is an installed LIBSVM. Modules beside the script take precedence.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
         print(f"python -m libsvmx.compat: {what}; see --help", file=sys.stderr)
         return 1
     own = [] if sys.flags.safe_path else [os.getcwd() if as_module else os.path.dirname(os.path.abspath(program[0]))]
-    sys.path[: len(own)] = [*own, SHIM]  # the first was of this module
+    sys.path[: len(own)] = [*own, SHIM]  # replaces the entry of this module
     sys.argv = program
     if as_module:
         runpy.run_module(program[0], run_name="__main__", alter_sys=True)

@@ -1,4 +1,4 @@
-"""What programs do with LIBSVM through ctypes, without C: structures behind pointers, arrays that calls fill."""
+"""Stand-ins for C behind ctypes: structures behind pointers, arrays filled by calls."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _restored(kind: type[T], attributes: dict[str, Any]) -> T:
 
 
 def contents_of(given: Any, kind: type[T]) -> T:
-    """The structure that is given, or that a pointer, a pointer to a pointer, or ``byref`` leads to.
+    """The structure given, or the target of a pointer, a pointer to a pointer, or ``byref``.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def contents_of(given: Any, kind: type[T]) -> T:
 
 
 def set_to_null(given: Any) -> None:
-    """Make the pointer that a pointer or ``byref`` leads to NULL; of anything else, do nothing."""
+    """Set the pointer behind a pointer or ``byref`` to NULL; ignore anything else."""
     if isinstance(getattr(given, "_obj", None), ctypes._Pointer) or (
         isinstance(given, ctypes._Pointer) and isinstance(given.contents, ctypes._Pointer)
     ):
@@ -84,7 +84,7 @@ def fill(target: Any, values: Sequence[Any], kind: type[c_double] | type[c_int])
     Parameters
     ----------
     target : ctypes array or pointer of ``kind``, ``byref`` of an array or of a single value, ndarray, or list
-        The room behind a bare pointer is not known: it must be enough, as in C.
+        The length behind a bare pointer is unknown: it must suffice, as in C.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The calls behind svmutil, and ``libsvm``, which offers them under the names of LIBSVM's C functions."""
+"""The calls behind svmutil, and ``libsvm``, which has them under the names of LIBSVM's C functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from libsvmx._core.buffers import filled
 
-# What solves is loaded here, as LIBSVM's interface loads its library, not by the first training.
+# The solvers are loaded here, as LIBSVM's interface loads its library, not at the first training.
 from libsvmx._kernels import sharedrows as sharedrows
 from libsvmx._train.checks import check_problem
 from libsvmx._train.folds import Rand
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 FileName = str | bytes | os.PathLike[str]
 
-# C's rand() as LIBSVM finds it: seeded once for the process, moved on by every call that draws folds.
+# C's rand() as in LIBSVM: seeded once for the process, advanced by every call that draws folds.
 _rand = Rand()
 _rand_lock = RLock()  # a print function may train
 
 
 def train(problem: svm_problem, param: Parameter, print_func: Any) -> svm_model:
-    """Train with the process-wide rand() stream; ValueError for what cannot be trained."""
+    """Train with the process-wide rand() stream; ValueError for invalid data or parameters."""
     report = _observer(print_func)
     if not param.probability:  # draws nothing, so threads need not wait for each other
         return _with_rows(problem, train_problem(problem.to_problem(), param, Rand(), report))
@@ -73,9 +73,9 @@ def _observer(print_func: Any) -> Observer:
 
 
 def _writer(print_func: Any) -> Callable[[str], None]:
-    """Where the transcript goes; a print function gets bytes, as it does from C."""
+    """The function that prints the transcript; a print function gets bytes, as from C."""
     if print_func:
-        call = getattr(print_func, "function", None) or print_func  # through C, what it raises would be lost
+        call = getattr(print_func, "function", None) or print_func  # through ctypes its exceptions would be lost
         return lambda text: call(text.encode())
 
     def write(text: str) -> None:
@@ -92,8 +92,8 @@ def _warn(remark: str) -> None:
 class Library:
     """LIBSVM's C functions, as far as they make sense without C.
 
-    Problems, parameters and models may be given themselves, by a pointer or by ``byref``; rows as ``row_of`` says,
-    arrays to be filled as ``fill`` says. Errors are exceptions, not NULL or -1.
+    Problems, parameters and models may be passed directly, by a pointer or by ``byref``; rows as in ``row_of``, arrays
+    to be filled as in ``fill``. Errors are exceptions, not NULL or -1.
     """
 
     def svm_set_print_string_function(self, print_func: Any) -> None:
@@ -104,7 +104,7 @@ class Library:
         Printing.function = print_func
 
     def svm_check_parameter(self, prob: Any, param: Any) -> bytes | None:
-        """Why this cannot be trained, or None."""
+        """The reason why this cannot be trained, or None."""
         try:
             check_problem(contents_of(prob, svm_problem).to_problem(), contents_of(param, svm_parameter).to_parameter())
         except ValueError as error:
@@ -130,7 +130,7 @@ class Library:
         return 0
 
     def svm_load_model(self, model_file_name: FileName) -> Any:
-        """Read a model file: pointer to an svm_model. Oddities that are no errors are warnings.
+        """Read a model file: pointer to an svm_model. Oddities give warnings.
 
         Raises OSError, FormatError.
         """
@@ -141,7 +141,7 @@ class Library:
         return _predict_one(model, x)[0]
 
     def svm_predict_values(self, model: Any, x: Any, dec_values: Any) -> float:
-        """The same, and its decision values, doubles, into ``dec_values``."""
+        """``svm_predict``, with decision values, doubles, in ``dec_values``."""
         label, values = _predict_one(model, x)
         fill(dec_values, values, c_double)
         return label
@@ -160,11 +160,11 @@ class Library:
         return toPyModel(model).nr_class
 
     def svm_get_labels(self, model: Any, label: Any) -> None:
-        """Fill ``label``, ints of shape (nr_class,); of a model without classes, leave it."""
+        """Fill ``label``, ints of shape (nr_class,); unchanged for a model without classes."""
         fill(label, toPyModel(model).label or (), c_int)
 
     def svm_get_sv_indices(self, model: Any, sv_indices: Any) -> None:
-        """Fill ``sv_indices``, ints of shape (l,); of a loaded model, leave it."""
+        """Fill ``sv_indices``, ints of shape (l,); unchanged for a loaded model."""
         fill(sv_indices, toPyModel(model).sv_indices or (), c_int)
 
     def svm_get_nr_sv(self, model: Any) -> int:
@@ -177,11 +177,11 @@ class Library:
         return int(toPyModel(model).is_probability_model())
 
     def svm_free_model_content(self, model_ptr: Any) -> None:
-        """Let go of the memory of a model at once; later use of it is a ValueError. Nothing needs to be freed."""
+        """Free the memory of a model at once; later use of it is a ValueError. Optional."""
         toPyModel(model_ptr).free()
 
     def svm_free_and_destroy_model(self, model_ptr_ptr: Any) -> None:
-        """The same, and the pointer that ``model_ptr_ptr`` leads to becomes NULL. Of NULL, do nothing."""
+        """``svm_free_model_content``, and set the pointer behind ``model_ptr_ptr`` to NULL. Ignores NULL."""
         try:
             model = contents_of(model_ptr_ptr, svm_model)
         except ValueError:  # NULL
@@ -198,7 +198,7 @@ libsvm = Library()
 
 
 def with_default_gamma(problem: svm_problem, param: svm_parameter) -> Parameter:
-    """``param`` checked, its gamma of 0 replaced by 1 / n, in ``param`` itself as well: so does LIBSVM."""
+    """``param`` checked, with a gamma of 0 replaced by 1 / n in ``param`` itself, as in LIBSVM."""
     checked = default_gamma(param.to_parameter(), problem.n)
     param.gamma = checked.gamma
     return checked

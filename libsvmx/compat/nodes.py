@@ -1,4 +1,4 @@
-"""Rows as arrays of svm_node, which end with a node of index -1: made from data, and read back."""
+"""Rows as arrays of svm_node that end with a node of index -1: made from data, and read."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ def gen_svm_nodearray(xi: Any, feature_max: int | None = None, isKernel: bool | 
 
 
 def row_of(given: Any) -> dict[int, float]:
-    """Index to value of the nodes before the first of index -1.
+    """Index to value of the nodes before the first with index -1.
 
     Parameters
     ----------
     given : ctypes array of svm_node, its first node, a pointer to it, ``byref`` of either, or a sequence of svm_node
-        A row ends with the array where no node ends it; behind a bare pointer one must, as in C.
+        A row ends with its array if no node ends it; behind a bare pointer a node must, as in C.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def _table(array: Any) -> Any:
 
 
 def _room(node: svm_node) -> int:
-    """Nodes from this one to the end of the array that it is of."""
+    """Nodes from this one to the end of its array."""
     array = node._b_base_
     if not isinstance(array, Array):
         return 1
@@ -133,12 +133,12 @@ def _behind(pointer: Any) -> Any:
 
 
 class NodeRows(Sequence[Any]):
-    """Rows of a matrix as ctypes arrays of svm_node, made when looked at; what is written into them counts."""
+    """Rows of a matrix as ctypes arrays of svm_node, made on access; changes to them take effect."""
 
     def __init__(self, matrix: CsrMatrix):
         self._matrix = matrix
         self._nodes: Any = None  # of all rows, structured array of NODE, shape (nnz + rows,)
-        self._given: dict[int, Any] = {}  # rows that were put in the place of others
+        self._given: dict[int, Any] = {}  # rows that were replaced
 
     def __len__(self) -> int:
         return int(self._matrix.n_rows)
@@ -159,7 +159,7 @@ class NodeRows(Sequence[Any]):
         return (svm_node * (end - begin)).from_buffer(self._nodes, begin * sizeof(svm_node))
 
     def __setitem__(self, at: int, row: Any) -> None:
-        row_of(row)  # or an error
+        row_of(row)  # raises for an invalid row
         self._given[self._position(at)] = row
 
     def _position(self, at: int) -> int:
@@ -172,7 +172,7 @@ class NodeRows(Sequence[Any]):
         return NodeRows, (self.matrix(),)
 
     def matrix(self) -> CsrMatrix:
-        """The rows as they are now. Raises DataError for what was written and is no row."""
+        """The present rows. Raises DataError for invalid nodes written."""
         if not self._given and (self._nodes is None or np.array_equal(self._nodes, _nodes_of(self._matrix))):
             return self._matrix
         return matrix_of([row_of(row) for row in self], True)[0]

@@ -32,7 +32,7 @@ kernel_names = IntEnum(  # type: ignore[misc]
 
 
 def kernel_number(given: Any) -> int:
-    """What ``-t`` means: a number of LIBSVM's, or the name of a kernel."""
+    """The kernel of ``-t``: one of LIBSVM's numbers, or the name of a kernel."""
     named = kernel_named(given) if isinstance(given, str) else None
     return kernel_names(int(given)) if named is None else int(named)
 
@@ -41,9 +41,9 @@ _PrintFunction: Any = CFUNCTYPE(None, c_char_p)
 
 
 class PRINT_STRING_FUN(_PrintFunction):  # type: ignore[misc]
-    """Where the training transcript goes: a function of one bytes argument. False without one: standard output.
+    """The print function of the training transcript, with one bytes argument. False without one: standard output.
 
-    A function of ctypes, as in LIBSVM; but we call ``function`` itself, so that what it raises is not lost.
+    A ctypes function, as in LIBSVM; but ``function`` is called directly, so its exceptions are not lost.
     """
 
     _flags_ = _PrintFunction._flags_
@@ -62,14 +62,14 @@ class PRINT_STRING_FUN(_PrintFunction):  # type: ignore[misc]
 
 
 def print_null(s: object) -> None:
-    """Prints nothing: what ``-q`` puts in the place of printing."""
+    """Prints nothing: the print function of ``-q``."""
 
 
 ctypes_print_null = PRINT_STRING_FUN(print_null)
 
 
 class Printing:
-    """Where ``libsvm.svm_train`` and ``svm_cross_validation`` print: one for the process, as in LIBSVM."""
+    """The print function of ``libsvm.svm_train`` and ``svm_cross_validation``: one for the process, as in LIBSVM."""
 
     function: Any = PRINT_STRING_FUN()
 
@@ -77,7 +77,7 @@ class Printing:
 class svm_parameter(Handle):
     """svm_parameter(options=None)
 
-    Making one sets where training prints, for the whole process, as in LIBSVM: nowhere with ``-q``.
+    Making one sets the print function of trainings for the whole process, as in LIBSVM: nothing is printed with ``-q``.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class svm_parameter(Handle):
         print(f" {self}")
 
     def set_to_default_values(self) -> None:
-        """Every attribute as without any option."""
+        """Reset every attribute to its default."""
         self._take(Parameter())
         self.cross_validation = False
         self.nr_fold = 0
@@ -203,7 +203,7 @@ class svm_parameter(Handle):
         Printing.function = self.print_func
 
     def to_parameter(self) -> Parameter:
-        """The same as a checked Parameter. ValueError names what no training can use."""
+        """A checked Parameter with the same values. ValueError for invalid ones."""
         for name in ("shrinking", "probability"):
             if getattr(self, name) not in (0, 1):
                 raise ParameterError(f"{name} must be 0 or 1, not {getattr(self, name)}")
@@ -223,7 +223,7 @@ class svm_parameter(Handle):
         )
 
     def to_kernel(self, param: Parameter) -> Parameter:
-        """``param`` with the formulation and the kernel that this one has. ValueError as in ``to_parameter``."""
+        """``param`` with the formulation and the kernel of this one. ValueError as in ``to_parameter``."""
         names = ("svm_type", "kernel_type", "degree", "gamma", "coef0")
         if all(getattr(self, name) == getattr(param, name) for name in names):
             return param
@@ -231,7 +231,7 @@ class svm_parameter(Handle):
 
     @classmethod
     def from_parameter(cls, param: Parameter) -> svm_parameter:
-        """What a model was trained with, as LIBSVM shows it."""
+        """The parameters of a model, as LIBSVM shows them."""
         out = cls.__new__(cls)  # sets no print function
         out.set_to_default_values()
         out._take(param)

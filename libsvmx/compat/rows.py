@@ -1,4 +1,4 @@
-"""Rows in the forms LIBSVM's Python module takes, turned into a CsrMatrix.
+"""Rows in all forms that LIBSVM's Python module takes, turned into a CsrMatrix.
 
 Columns of dense and scipy data count from 0 and become feature indices from 1, except
 for a precomputed kernel, whose column 0 holds the serial number and stays 0. Zeros of
@@ -27,13 +27,13 @@ MAX_INDEX = 2**31 - 1  # largest int of LIBSVM's svm_node and of our CsrMatrix
 
 
 def is_sparse(x: Any) -> bool:
-    """Whether ``x`` is of scipy.sparse, found out without importing it: who has one has imported it."""
+    """Whether ``x`` is of scipy.sparse, without importing it."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(x))
 
 
 def matrix_of(x: Any, kernel: bool) -> tuple[CsrMatrix, int]:
-    """The rows of ``x`` and the number of features LIBSVM would see in them.
+    """The rows of ``x`` and the number of features that LIBSVM would see.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def matrix_of(x: Any, kernel: bool) -> tuple[CsrMatrix, int]:
 
     Raises
     ------
-    TypeError            a form or value that is not numbers
+    TypeError            another form, or values that are not numbers
     DataError            indices outside 0 .. 2^31 - 1, nan or infinite values; names the row
     """
     if isinstance(x, CsrMatrix):
@@ -161,7 +161,7 @@ def _from_sparse(x: Any, kernel: bool) -> tuple[CsrMatrix, int]:
     if x.ndim != 2:
         raise TypeError(f"x has {x.ndim} dimension; it must have 2, one row for each instance")
     csr, n_columns = in_shape(x).tocsr(), x.shape[1]
-    if kernel:  # a kernel value of 0 is not stored, but its column must be there
+    if kernel:  # kernel values of 0 are not stored, but their columns must exist
         return _from_dense(csr.toarray(), kernel)[0], n_columns
     if not csr.has_canonical_format:
         csr = csr.copy()
@@ -177,7 +177,7 @@ def _as_float(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _checked(indptr: NDArray[np.int64], indices: NDArray[np.int64], values: NDArray[np.float64]) -> CsrMatrix:
-    """Indices and values of rows, refused with the number of the first row at fault."""
+    """Indices and values of rows, checked; errors name the first invalid row."""
     for wrong in (np.flatnonzero((indices < 0) | (indices > MAX_INDEX)), np.flatnonzero(~np.isfinite(values))):
         if wrong.size:
             k = int(wrong[0])

@@ -1,4 +1,4 @@
-"""The feature map of a problem on a cluster: its rows' features where the rows are, and models of w in their terms.
+"""Feature rows of a problem on a cluster, kept where the rows are, and models of w over them.
 
 A model of all support vectors would be as large as the data. These are as small as w: their vectors are unit vectors
 with w as coefficients, or the pivots of a low-rank kernel (low_rank.py).
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class LinearFunction(NamedTuple):
-    """What a pair of classes is told apart by: w over the features, rho, and the report of its solve."""
+    """The solution of a pair of classes: w over the features, rho, and the report of its solve."""
 
     w: FloatArray
     rho: float
@@ -52,7 +52,7 @@ class DistributedFeatures:
         self.problem = problem
 
     def blocks(self, positive: int, negative: int, costs: tuple[float, float]) -> list[Future]:
-        """RowBlocks' blocks of the rows of two classes, without those that have none: a Future of RowBlock each."""
+        """The blocks of RowBlocks for two classes: a Future of RowBlock for each block with rows of them."""
         count, client = len(self.rows), self.problem.client
         made = client.map(
             block_of,
@@ -102,7 +102,7 @@ def own_features(rows: Rows, features: IntArray) -> FeatureRows:
     """Rows with their own features as columns."""
     if not isinstance(rows, CsrMatrix):
         return DenseRows(rows if len(features) == rows.shape[1] else rows[:, features - 1])
-    # found by search: a table would be as long as the largest index
+    # a table would be as long as the largest index
     columns = np.searchsorted(features, np.asarray(rows.indices)).astype(np.int32)
     return as_suits(SparseRows(rows.indptr, columns, rows.values, len(features)))
 

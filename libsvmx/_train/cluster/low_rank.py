@@ -1,7 +1,7 @@
 """A low-rank factor of the kernel matrix of rows on a Dask cluster, block by block from broadcast pivots.
 
-The steps are those of libsvmx._kernels.pivoting. A block keeps its rows of the factor and the diagonal of the
-residual; what goes around is candidates, which are rows, and the pivots among them.
+The steps are those of libsvmx._kernels.pivoting. A block keeps its rows of the factor and the diagonal of the residual;
+candidates (rows) and the pivots among them are sent around.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartialFactor:
-    """What a block of m rows has of the factor, shape (m, r), and the diagonal of the residual, shape (m,)."""
+    """The part of a block of m rows: its factor, shape (m, r), and the diagonal of the residual, shape (m,)."""
 
     factor: FloatArray
     residual: FloatArray
 
 
 def begin(block: CsrMatrix, state: None, spec: KernelSpec) -> tuple[PartialFactor, tuple[float, float]]:
-    """No columns yet; replies sum and largest value of the diagonal of K."""
+    """No columns yet; replies sum and maximum of the diagonal of K."""
     diagonal = kernel_diagonal(block, spec)
     return PartialFactor(np.empty((block.n_rows, 0)), diagonal), (
         float(diagonal.sum()),
@@ -60,7 +60,7 @@ def begin(block: CsrMatrix, state: None, spec: KernelSpec) -> tuple[PartialFacto
 
 
 def left(block: CsrMatrix, state: PartialFactor) -> tuple[PartialFactor, tuple[float, float, float]]:
-    """Replies sum of the residual diagonal above 0, its least, and its largest value."""
+    """Replies sum of the positive part of the residual diagonal, its minimum, and its maximum."""
     residual = state.residual
     return state, (
         float(np.maximum(residual, 0.0).sum()),
@@ -70,18 +70,18 @@ def left(block: CsrMatrix, state: PartialFactor) -> tuple[PartialFactor, tuple[f
 
 
 def offer(block: CsrMatrix, state: PartialFactor, count: int) -> tuple[PartialFactor, tuple[Places, FloatArray, float]]:
-    """Replies places and residuals of the largest ones, and the largest of the others."""
+    """Replies positions and residuals of the largest ones, and the largest of the others."""
     places, bound = pivoting.largest_rows(state.residual, count)
     return state, (places, state.residual[places], bound)
 
 
 def hand_over(block: CsrMatrix, state: PartialFactor, places: Places) -> tuple[PartialFactor, Handed]:
-    """Replies rows, and what they have of the factor."""
+    """Replies rows, and their rows of the factor."""
     return state, (block.take(places.astype(np.int32)), state.factor[places])
 
 
 def hand_drawn(block: CsrMatrix, state: PartialFactor, marks: FloatArray) -> tuple[PartialFactor, Handed]:
-    """Replies the rows in which the marks lie, as ``hand_over`` does."""
+    """Replies the rows at the drawn marks, as ``hand_over`` does."""
     return hand_over(block, state, pivoting.drawn_rows(state.residual, marks))
 
 
@@ -93,7 +93,7 @@ def extend(
     lower: FloatArray,
     spec: KernelSpec,
 ) -> tuple[PartialFactor, FloatArray]:
-    """Columns of new pivots, the residual as it was; replies what each of them takes from the trace."""
+    """Columns of new pivots, without an update of the residual; replies the decrease of the trace by each."""
     columns = pivoting.new_columns(block, state.factor, pivots, pivot_factor, lower, spec)
     return PartialFactor(np.hstack([state.factor, columns]), state.residual), np.einsum("ij,ij->j", columns, columns)
 
@@ -101,7 +101,7 @@ def extend(
 def eliminate(
     block: CsrMatrix, state: PartialFactor, begin: int, end: int
 ) -> tuple[PartialFactor, tuple[float, float, float]]:
-    """Of the new columns, from ``begin`` on, keep those before ``end``; replies as ``left``."""
+    """Keep the new columns from ``begin`` to ``end``; replies as ``left``."""
     factor = np.ascontiguousarray(state.factor[:, :end])
     return left(block, PartialFactor(factor, pivoting.remaining(state.residual, factor[:, begin:])))
 
@@ -135,14 +135,13 @@ class LowRankFeatures(DistributedFeatures):
     ----------
     pivots : CsrMatrix
     transform : ndarray, shape (p, n)       features of a row x are k(x, pivots) @ transform
-    trace, trace_error : float              of the kernel matrix, and what of it the factor leaves out
+    trace, trace_error : float              of the kernel matrix, and of the part that the factor leaves out
 
     Raises
     ------
     DataError               the kernel matrix is indefinite, or overflows
-    ParameterError          method 'eigen', whose pivots would be all rows
-    StoppedEarly            the observer has ended the call before there is a pivot; after that, the factor has those
-        there are
+    ParameterError          method 'eigen', which would need all rows as pivots
+    StoppedEarly            stopped before the first pivot; later, the factor has the pivots so far
     """
 
     def __init__(self, problem: DistributedProblem, param: Parameter, observer: Observer):
@@ -198,7 +197,7 @@ class LowRankFeatures(DistributedFeatures):
                 break
             rows = candidates.take(chosen.astype(np.int32))
             gains = np.cumsum(sum(self.row_blocks.run(extend, rows, factor[chosen], new, self.spec)))
-            # the error may be met before the last of the new pivots
+            # the required error may be reached before the last of the new pivots
             used = min(len(chosen), 1 + int(np.searchsorted(-(self.remaining(replies) - gains), -target)))
             pivots.append(rows.take(np.arange(used, dtype=np.int32)))
             begin, new = len(lower), new[:used, :used]
@@ -211,7 +210,7 @@ class LowRankFeatures(DistributedFeatures):
         self.transform = solve_triangular(lower, np.eye(len(lower)), lower=True).T if len(lower) else np.empty((0, 0))
 
     def is_over(self, rank: int) -> bool:
-        """Whether the call has to come to an end with a factor of this rank. Raises StoppedEarly if there is none."""
+        """Whether the call must end with a factor of this rank. Raises StoppedEarly without any."""
         status = look(self.observer)
         if status is not None and not rank:
             raise StoppedEarly(status, UNFINISHED)
@@ -224,7 +223,7 @@ class LowRankFeatures(DistributedFeatures):
         return sum(reply[0] for reply in replies)
 
     def largest_candidates(self) -> tuple[CsrMatrix, FloatArray, float]:
-        """Rows of the largest residuals, what they have of the factor, and the largest residual of the others."""
+        """Rows with the largest residuals, their rows of the factor, and the largest residual of the others."""
         offers = self.row_blocks.run(offer, CANDIDATES)
         chosen, bound = pivoting.largest_of_blocks([(values, least) for _, values, least in offers], CANDIDATES)
         places = [(offered[0][own],) for offered, own in zip(offers, chosen, strict=True)]

@@ -31,8 +31,8 @@ class DataBlock(NamedTuple):
 
 
 class BlockSummary(NamedTuple):
-    """What is known here of a block: rows, labels by first appearance, the features that occur, the last one, and the
-    largest weight, None where rows have none."""
+    """Summary of a block: rows, labels by first appearance, features that occur, the last one, and the largest weight,
+    None without weights."""
 
     m: int
     labels: tuple[int, ...]
@@ -70,17 +70,17 @@ class DistributedProblem:
 
     @property
     def columns(self) -> int:
-        """Features of the rows, as of a Model; an index 0 counts."""
+        """Number of features of the rows, as in a Model; an index 0 counts."""
         first = min((int(summary.features[0]) for summary in self.summaries if len(summary.features)), default=1)
         return max(summary.last_index for summary in self.summaries) + (first == 0)
 
     def counting(self, param: Parameter) -> DistributedProblem:
-        """The rows that count, with the features of all: without rows of weight 0, or of a class of weight 0.
+        """The rows with weight > 0, with the features of all.
 
         Raises
         ------
         DataError
-            No row counts.
+            No row has weight > 0.
         ParameterError
             C times a weight overflows.
         """
@@ -111,7 +111,7 @@ class DistributedProblem:
 
 
 def summarize(block: DataBlock, name: str) -> BlockSummary:
-    """Look at a block, on its worker. Raises DataError, which tells ``name``."""
+    """Summarize a block, on its worker. Raises DataError, which names the block."""
     rows, targets, weights = block
     try:
         check_labels(targets)
@@ -122,7 +122,7 @@ def summarize(block: DataBlock, name: str) -> BlockSummary:
     features = distinct_features(rows) if isinstance(rows, CsrMatrix) else np.arange(1, rows.shape[1] + 1)
     values = np.asarray(rows.values) if isinstance(rows, CsrMatrix) else rows
     with np.errstate(all="ignore"):
-        squares = float(np.vdot(values, values))  # without a copy of a block that may be large
+        squares = float(np.vdot(values, values))  # no copy of a block, which may be large
     if not squares <= LARGEST * max(len(targets), 1):
         if not np.isfinite(values).all():
             raise DataError(f"{name}: a feature value is not finite")
@@ -158,7 +158,7 @@ def counting_rows_of(block: DataBlock, C: float, class_weights: tuple[tuple[int,
 
 
 def labels_of(block: DataBlock) -> tuple[int, tuple[int, ...]]:
-    """How many rows a block has, and their labels by first appearance."""
+    """Number of rows of a block, and their labels by first appearance."""
     return len(block.targets), tuple(dict.fromkeys(int(label) for label in _firsts(block.targets)))
 
 
@@ -170,9 +170,9 @@ def _firsts(targets: FloatArray) -> FloatArray:
 
 
 def problem_of(client: Client, blocks: list[Future], names: list[str]) -> DistributedProblem:
-    """The problem of blocks that are on the workers. ``names``: of the blocks, for errors.
+    """The problem of blocks on the workers. ``names``: of the blocks, for errors.
 
-    Raises DataError for what no classifier can be trained on, SvmxError, and what loading them raised.
+    Raises DataError for data that cannot be trained on, SvmxError, and errors of loading.
     """
     summaries = gathered(client, client.map(summarize, blocks, names, pure=False))
     kept = [(block, summary) for block, summary in zip(blocks, summaries, strict=True) if summary.m]
@@ -182,7 +182,7 @@ def problem_of(client: Client, blocks: list[Future], names: list[str]) -> Distri
 
 
 def gathered(client: Client, futures: list[Future]) -> list[Any]:
-    """Their values. Raises SvmxError when Dask gives up, and what a task raised."""
+    """The values of futures. Raises SvmxError when Dask gives up, and errors of tasks."""
     from distributed.client import FutureCancelledError
     from distributed.scheduler import KilledWorker
 

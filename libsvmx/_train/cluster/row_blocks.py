@@ -1,7 +1,7 @@
-"""Blocks of rows on the workers of a Dask cluster, as the interior-point solver asks for them.
+"""RowBlocks on the workers of a Dask cluster, for the interior-point solver.
 
-A step is a pure function of a block and its state before, so Dask repeats the steps of a worker that is lost, from
-reading the rows on.
+A step is a pure function of a block and its previous state, so Dask can repeat the steps of a lost worker, from reading
+the rows on.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.row_blocks import Each, Merge, Step
     from libsvmx._train.cluster.problem import Client, Future
 
-# Replies that a worker adds up before the sum goes on.
+# Number of replies that a worker adds up before the sum is sent on.
 FAN_IN = 8
 
 
 def perform(step: Step, block: Any, before: Any, common: Any, own: Any) -> Any:
-    """A step, on a worker; ``before`` is what the step before it returned, (state, reply), or None.
+    """A step, on a worker; ``before`` is the result of the previous step, (state, reply), or None.
 
-    Whoever adds up the replies sees what is not finite.
+    The receiver of the sums checks that they are finite.
     """
     with one_blas_thread(), np.errstate(all="ignore"):  # workers may have threads of their own
         return step(block, None if before is None else before[0], *common, *own)

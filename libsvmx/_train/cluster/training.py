@@ -1,8 +1,7 @@
 """C-SVC over rows that are on the workers of a Dask cluster, by the interior-point solver.
 
-The solver is that of _solvers.interior_point itself. Rows and all vectors over rows stay on the workers; every step of
-an iteration sends a few vectors of the length of w there, and brings sums back. No process holds all rows, and none is
-sent.
+The solver is that of _solvers.interior_point. Rows and all vectors over rows stay on the workers; each step of an
+iteration sends a few vectors of the length of w there, and returns sums. No process holds all rows.
 """
 
 from __future__ import annotations
@@ -46,13 +45,13 @@ def train_distributed(
 
     Parameters
     ----------
-    problem : DistributedProblem      whose rows all count
+    problem : DistributedProblem      rows of weight > 0
     features : of ``problem``
-    every_label : sequence of int     of the rows that do not count, too
+    every_label : sequence of int     also those of rows of weight 0
 
     Raises
     ------
-    DataError, ParameterError       what cannot be trained
+    DataError, ParameterError
     SvmxError                       the cluster gives up
     """
     labels = problem.labels
@@ -86,7 +85,7 @@ def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observe
         found = predictor_corrector.solve(blocks, param.solver, watch, param.max_iter)
     counts: list[vertex_steps.SupportCounts] = blocks.run(vertex_steps.count_support)
     alpha, n_sv, n_bsv = (sum(column) for column in zip(*counts, strict=True))
-    # of a solve that was stopped, w is the last one: it is not of these alpha
+    # if a solve was stopped, w is the last one, not that of these alpha
     objective = float(found.w @ found.w) / 2 - alpha if found.vertex else -found.primal
     gap = found.vertex.gap if found.vertex else float("inf")
     status = found.certified(gap, alpha, n_sv, param.eps)
