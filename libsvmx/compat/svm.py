@@ -1,8 +1,8 @@
 """The data types of LIBSVM's Python module: svm_parameter, svm_problem, svm_node, svm_model.
 
-Same names, constructors and fields as LIBSVM's ctypes structures, and pointers can point at them; but arrays of C are
-lists, and NULL is None. Nothing here points at foreign memory: a model owns its vectors and can be copied, pickled and
-kept when the problem is gone. What a program writes into a field counts from then on, as in C.
+Same names, constructors and fields as LIBSVM's ctypes structures, and pointers can point to them; but C arrays are
+lists, and NULL is None. Nothing here points to foreign memory: a model owns its vectors and can be copied, pickled and
+used without the problem. Fields that a program changes take effect, as in C.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import Buffer
 
-# Formulations and kernels by name, as LIBSVM up to 3.32 has them beside today's enumerations.
+# Formulations and kernels by name, as in LIBSVM up to 3.32.
 C_SVC, NU_SVC, ONE_CLASS, EPSILON_SVR, NU_SVR = map(int, svm_forms)
 LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = map(int, kernel_names)
 
@@ -68,7 +68,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """All of ctypes, and NumPy and SciPy, as LIBSVM's module has them beside ``__all__``."""
+    """All of ctypes, and NumPy and SciPy, which LIBSVM's module has beside ``__all__``."""
     if name in OTHER_MODULES:
         return import_module(OTHER_MODULES[name])
     if name.startswith("_") or not hasattr(ctypes, name):
@@ -148,16 +148,16 @@ class svm_problem(Handle):
         return self._rows.matrix()
 
     def to_problem(self) -> Problem:
-        """All rows with the labels of now."""
+        """All rows with the present labels."""
         matrix, targets = self.matrix, targets_of(self.y)
         if len(targets) != matrix.n_rows:
             raise DataError(f"y has {len(targets)} labels, but x has {matrix.n_rows} rows; give one label for each row")
         return Problem(matrix, targets.data, sample_weight=self._weights())
 
     def _weights(self) -> Buffer | None:
-        """What is in ``W`` now; None where all are 1. Raises DataError."""
+        """The present values of ``W``; None if all are 1. Raises DataError."""
         if isinstance(self.W, list) and len(self.W) == len(self._rows) and self.W.count(1.0) == len(self.W):
-            return None  # as a rule; the same by NumPy takes longer than all else of the problem
+            return None  # the usual case; NumPy would take longer than the rest of the problem
         weights = targets_of(self.W, "W")
         if len(weights) != len(self._rows):
             raise DataError(f"W has {len(weights)} weights, but there are {len(self._rows)} rows; give one for each")
@@ -219,7 +219,7 @@ class svm_model(Handle):
         Access to a freed model, or fields that do not make a model.
     """
 
-    # how each field that is an array is made from a Model, and which field of a Model it goes back to
+    # for each array field: how it is made from a Model, and its field there
     _made: ClassVar[dict[str, tuple[Callable[[Model], Any], str, str]]] = {
         "sv_coef": (lambda model: model.sv_coef.tolist(), "coef", "d"),
         "rho": (lambda model: list(model.offsets), "offsets", "d"),
@@ -234,7 +234,7 @@ class svm_model(Handle):
     def __init__(self, model: Model | None = None, loaded: bool = False, vectors: CsrMatrix | None = None):
         if model is not None and not isinstance(model, Model):
             raise TypeError(f"svm_model shows a Model; it is made by svm_train, not of a {type(model).__name__}")
-        # a precomputed model keeps only serial numbers of its vectors; LIBSVM shows the rows it was trained on
+        # a precomputed model has only serial numbers of its vectors; LIBSVM shows the training rows
         self._model = model
         self._shown = vectors
         self.free_sv = int(loaded)
@@ -279,7 +279,7 @@ class svm_model(Handle):
         return replace(found, **changes) if changes else found
 
     def free(self) -> None:
-        """Let go of what the model holds; only methods of ctypes work on it from then on."""
+        """Free the content of the model; afterwards only methods of ctypes work on it."""
         self._attributes.clear()
         self._model = self._shown = None
 
@@ -332,7 +332,7 @@ class svm_model(Handle):
 
 
 def toPyModel(model_ptr: Any) -> svm_model:
-    """The svm_model of a pointer, of a Model, or itself.
+    """The svm_model given, or that of a pointer or a Model.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ __all__ += commonutil.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """What ``svm`` and ``commonutil`` have beside their ``__all__``."""
+    """The names of ``svm`` and ``commonutil`` outside their ``__all__``."""
     return getattr(commonutil if hasattr(commonutil, name) else svm, name)
 
 
@@ -144,7 +144,7 @@ def _arguments(arg1: Any, arg2: Any, arg3: Any, arg4: Any) -> tuple[svm_problem,
 
 
 def _are_rows(value: Any) -> bool:
-    """Whether this third argument is rows, after weights and labels, and not options: text, or a list of words."""
+    """Whether this third argument is rows, after weights and labels, and not options (text, or a list of words)."""
     if isinstance(value, (list, tuple)):
         return len(value) > 0 and not isinstance(value[0], str | int | float)
     return isinstance(value, np.ndarray | CsrMatrix) or is_sparse(value)

@@ -1,14 +1,14 @@
-"""svmx-toy: a page in the browser on which rows are put, moved and removed, while the model follows.
+"""svmx-toy: a page in the browser on which rows are added, moved and removed, and their model is shown.
 
-    server      HTTP on the loopback address: who may ask, how much, and what is answered
-    session     rows, parameters, undo; each change as the page names it
-    follower    the model of the rows: along the exact path where there is a state, else trained anew
-    picture     what is drawn: decision values on a grid, marks of support vectors, scores
+    server      HTTP on the loopback address: access, limits, answers
+    session     rows, parameters, undo; a method for each change of the page
+    follower    the model of the rows, along the exact path if there is a state, else by a training
+    picture     content of the picture: decision values on a grid, marks of support vectors, scores
     rows        rows of the plane as a problem, and as LIBSVM's data
-    examples    rows to begin with
+    examples    example rows
 
-    page.html, page.css                              what is seen
-    page.js, requests.js, drawing.js, contours.js    what is done there: begin with page.js
+    page.html, page.css                              appearance
+    page.js, requests.js, drawing.js, contours.js    behaviour: begin with page.js
 
 Open ``session.Session`` first: it knows nothing of HTTP. The command is libsvmx/cli/toy.py.
 """

@@ -1,4 +1,4 @@
-"""Rows to begin with, drawn at random in the box from -1 to 1."""
+"""Example rows, drawn at random in the box from -1 to 1."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DIGITS = 3  # files stay readable
 
 
 def moons(r: np.random.Generator) -> Drawn:
-    """Two half circles that reach into each other."""
+    """Two interlocking half circles."""
     kind = np.arange(ROWS) % 2
     turn = np.pi * r.random(ROWS)
     x = np.where(kind == 0, np.cos(turn), 1 - np.cos(turn))
@@ -38,13 +38,13 @@ def circles(r: np.random.Generator) -> Drawn:
 
 
 def xor(r: np.random.Generator) -> Drawn:
-    """Four squares, of which those at opposite corners are of one class."""
+    """Four squares, with opposite ones in the same class."""
     x, y = r.uniform(-0.85, 0.85, size=(2, ROWS))
     return x + 0.06 * np.sign(x), y + 0.06 * np.sign(y), ((x > 0) != (y > 0)).astype(np.int64)
 
 
 def blobs(r: np.random.Generator) -> Drawn:
-    """Three heaps, a class each."""
+    """Three clusters, a class each."""
     kind = np.arange(ROWS) % 3
     centres = np.array([[-0.5, -0.35], [0.5, -0.35], [0.0, 0.5]])[kind]
     x, y = centres.T + r.normal(scale=0.2, size=(2, ROWS))
@@ -68,7 +68,7 @@ OF_REGRESSION = ("sine",)
 
 
 def drawn(name: str, seed: int) -> list[Row]:
-    """Rows of an example, classes 1, 2, …; another seed draws others."""
+    """Rows of an example, with classes 1, 2, …"""
     x, y, kind = EXAMPLES[name](np.random.default_rng(seed))
     places = np.clip(np.round([x, y], DIGITS), -EDGE, EDGE)
     return [Row(a, b, int(k) + 1) for a, b, k in zip(*places.tolist(), kind, strict=True)]

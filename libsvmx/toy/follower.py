@@ -1,4 +1,4 @@
-"""The model of the rows on the page, which follows each change of them."""
+"""The model of the rows on the page after each change."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.version import Version
     from libsvmx.toy.rows import Row
 
-# Remarks that a reader of the page can do something about.
+# Remarks on which a reader of the page can act.
 TOLD = (
     Remark.ITERATION_LIMIT,
     Remark.TIME_LIMIT,
@@ -40,7 +40,7 @@ MAY_BE_LOCAL = "this kernel need not be positive semidefinite: a cold start may 
 
 
 class Heard(Observer):
-    """Remembers what the reader should know of a training."""
+    """Records the remarks on a training for the reader."""
 
     def __init__(self) -> None:
         self.remarks: list[str] = []
@@ -51,28 +51,28 @@ class Heard(Observer):
 
 
 class Follower:
-    """The model of the rows that ``following`` was last given. Nothing of it changes: each change makes another one.
+    """The model of the rows last given to ``following``. Immutable: each change makes another one.
 
     Attributes
     ----------
-    model : Model or None        None without rows, and where they cannot be trained
-    order : list of int          keys of the rows, in the order in which ``model.row_numbers`` counts them
-    state : State or None        what the model is of, where there is a path; it moves on with the next follower
-    way : str                    how the model was found: 'path', 'training', 'file', or '' where there is none
-    breakpoints : int            that the last path has met
-    seconds : float              that the last change took
-    error, note : str            why there is no model; what to know of the one that there is
+    model : Model or None        None without rows, or if they cannot be trained
+    order : list of int          keys of the rows, in the order of ``model.row_numbers``
+    state : State or None        the model's state, if a path can be followed; shared with the next follower
+    way : str                    origin of the model: 'path', 'training', 'file', or '' without one
+    breakpoints : int            of the last path
+    seconds : float              of the last change
+    error, note : str            the reason why there is no model; a note on the model
     """
 
     def __init__(self) -> None:
         self.state: State | None = None
         self._version: Version | None = None  # of the state; an interrupted change may have left another one there
         self._known: dict[int, Row] = {}  # rows of the state
-        self._ids: dict[int, int] = {}  # and the id of each there
+        self._ids: dict[int, int] = {}  # their ids there
         self._put(None, [], "")
 
     def following(self, rows: Mapping[int, Row], param: Parameter) -> Follower:
-        """With the model of these rows: along the path from what was before, else by a training."""
+        """A follower for these rows: along the path from the previous ones, else by a training."""
         other: Follower = at_once(self)
         begin, error = machine.perf_counter(), ""
         other._put(None, [], "")
@@ -92,7 +92,7 @@ class Follower:
         return other
 
     def showing(self, model: Model) -> Follower:
-        """With a model of which the rows are not known."""
+        """A follower for a model whose rows are unknown."""
         other = Follower()
         other._put(model, [], "file")
         return other
@@ -101,10 +101,10 @@ class Follower:
         self.model, self.order, self.way, self.breakpoints = model, order, way, breakpoints
         self.seconds, self.error, self.note = 0.0, "", ""
 
-    # ---- ways to a model: each returns whether it is one here, or raises SvmxError ---------------
+    # ---- origins of a model: each returns whether it has one, or raises SvmxError ------------------
 
     def _follow_path(self, rows: Mapping[int, Row], param: Parameter, heard: Heard) -> bool:
-        """Rows join and leave, and C changes. A row that has moved leaves, and joins where it is now."""
+        """Add and remove rows, and change C. A moved row is removed and added."""
         state = self.state
         if state is None or state.version is not self._version or replace(state.param, C=param.C) != param:
             return False
@@ -142,7 +142,7 @@ class Follower:
 
     @property
     def objective(self) -> float:
-        """Of all dual problems together; not a number without a model, or of one from a file."""
+        """KKT gap of all dual problems; nan without a model, or for one of a file."""
         if self.state is not None and self.state.version is self._version:
             return self.state.objective
         reports = self.model.reports if self.model is not None else ()
@@ -150,15 +150,15 @@ class Follower:
 
 
 def may_be_local(param: Parameter) -> bool:
-    """Whether the kernel matrix of some rows is not positive semidefinite, so that an optimum need not be global."""
+    """Whether the kernel matrix of some rows is not positive semidefinite, so that an optimum may be local."""
     kernel = param.kernel_type
     return kernel == KernelType.SIGMOID or (kernel == KernelType.POLY and param.coef0 < 0)
 
 
 def model_of(state: State, rows: Mapping[int, Row]) -> Model:
-    """The model of a state, its classes in the order that a training on ``rows`` gives them.
+    """The model of a state, with classes in the order of a training on ``rows``.
 
-    A row that has moved is the last one of the state, so that its own order may be another.
+    A moved row is the last one of the state, so the state's own order may differ.
     """
     if not state.param.svm_type.is_classification:
         return state.model
@@ -167,5 +167,5 @@ def model_of(state: State, rows: Mapping[int, Row]) -> Model:
 
 
 def trained(rows: Mapping[int, Row], param: Parameter, observer: Observer) -> Model:
-    """The model that svmx-train writes for these rows. Raises DataError, ParameterError."""
+    """The model of svmx-train for these rows. Raises DataError, ParameterError."""
     return train_problem(problem_of(rows.values(), param.svm_type.is_regression), param, Rand(), observer)

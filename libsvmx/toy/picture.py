@@ -1,4 +1,4 @@
-"""What is drawn of a model: decision values on a grid, which rows are support vectors, and how well it fits."""
+"""The content of the picture of a model: decision values on a grid, marks of support vectors, and scores."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 NO_SV, MARGIN_SV, BOUND_SV = 0, 1, 2  # marks of rows
 MOST_NODES = 120_000  # of a grid
-AT_BOUND = 1 - 1e-9  # from this share of its bound on, a coefficient is at it
+AT_BOUND = 1 - 1e-9  # share of its bound from which on a coefficient is at it
 
 
 class View:
-    """View(x0, x1, y0, y1, nx, ny): a grid over a rectangle of the plane, its edges included.
+    """View(x0, x1, y0, y1, nx, ny): a grid over a rectangle of the plane, edges included.
 
     Raises
     ------
@@ -45,7 +45,7 @@ class View:
 
 
 def grid_values(model: Model, view: View) -> FloatArray:
-    """All decision functions, shape (functions, ny, nx); of regression the one along x, shape (1, 1, nx)."""
+    """All decision functions, shape (functions, ny, nx); of a regression over one feature, shape (1, 1, nx)."""
     if model.param.svm_type.is_regression:
         return decision_values(model, view.x[:, None]).T[:, None, :]
     if model.param.kernel_type == KernelType.RBF:
@@ -57,7 +57,7 @@ def grid_values(model: Model, view: View) -> FloatArray:
 def rbf_values(model: Model, view: View) -> FloatArray:
     """The same of the RBF kernel, which is a product of one factor along x and one along y.
 
-    exp(-g |u - v|^2) = exp(-g (u1 - v1)^2) exp(-g (u2 - v2)^2), so that a whole grid is one product of matrices.
+    exp(-g |u - v|^2) = exp(-g (u1 - v1)^2) exp(-g (u2 - v2)^2), so the whole grid is one matrix product.
     """
     vectors, gamma = plane_of(model.vectors, "support vectors"), model.param.gamma
     along_x = np.exp(-gamma * (view.x[:, None] - vectors[:, 0]) ** 2)
@@ -68,7 +68,7 @@ def rbf_values(model: Model, view: View) -> FloatArray:
 
 
 def marks_of(model: Model, order: Sequence[int]) -> dict[int, int]:
-    """MARGIN_SV or BOUND_SV of each row, by its key, that is a support vector; ``order`` as of ``Follower``."""
+    """MARGIN_SV or BOUND_SV for each support vector, by key of its row; ``order`` as in ``Follower``."""
     if model.row_numbers is None:
         return {}
     beta, tau = by_function(model.sv_coef, model.class_sv), model.param.quantile
@@ -79,13 +79,13 @@ def marks_of(model: Model, order: Sequence[int]) -> dict[int, int]:
 
 
 def bounds_of(model: Model) -> FloatArray:
-    """What no coefficient of each function exceeds: C, of nu-SVC the C that nu amounts to, of one-class 1."""
+    """The bound of the coefficients of each function: C, in nu-SVC the equivalent C, in one-class 1."""
     C = model.param.C if model.param.svm_type.has_cost else 1.0
     return np.array([report.value if report.quantity == "C" else C for report in model.reports])
 
 
 def score_of(model: Model, rows: Mapping[int, Row]) -> dict[str, Any] | None:
-    """How well a model fits rows: its name, and a number; None where that is not finite."""
+    """Name and value of the score of a model on rows; None if it is not finite."""
     regression = model.param.svm_type.is_regression
     problem, scores = problem_of(rows.values(), regression), Scores(model.param.quantile)
     predicted = predict(model, problem.matrix)

@@ -1,6 +1,6 @@
-"""Rows of the plane: as a problem to train on, and as LIBSVM's data.
+"""Rows of the plane, as a problem and as a LIBSVM data file.
 
-Regression has one feature, the horizontal axis, and its target on the vertical one; all else has both as features.
+Regression has one feature, the horizontal axis, and the target on the vertical axis; otherwise both are features.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from libsvmx._typing import FloatArray
 
-MOST_ROWS = 2000  # of a page: more could not be told apart
-DIGITS = 6  # of principal components, behind the first, so that a file of them is readable
+MOST_ROWS = 2000  # of a page: more could not be distinguished
+DIGITS = 6  # digits of principal components, so that their file is readable
 COLUMNS = 1000  # at a time: a table of all features may be too large
-LARGEST = 1e6  # of a coordinate: beyond, nothing of it could be seen
+LARGEST = 1e6  # maximum coordinate: beyond, nothing would be visible
 
 
 class Row(NamedTuple):
-    """A row of the page: where it is, and its class, which regression and one-class leave aside."""
+    """A row of the page: its place, and its class, which regression and one-class ignore."""
 
     x: float
     y: float
@@ -36,10 +36,10 @@ class Row(NamedTuple):
 
 
 def problem_of(rows: Iterable[Row], regression: bool) -> Problem:
-    """Rows as they are trained on.
+    """Rows as a problem.
 
-    Where all of two features lie on the horizontal axis, the first row has an explicit 0 of feature 2, as LIBSVM keeps
-    it: without one their file would be that of a regression.
+    If all of two features lie on the horizontal axis, the first row has an explicit 0 of feature 2, as LIBSVM keeps it:
+    without one the file would be that of a regression.
     """
     x, y, labels = columns_of(rows)
     matrix = as_matrix(x[:, None] if regression else np.column_stack([x, y]))
@@ -59,20 +59,20 @@ def columns_of(rows: Iterable[Row]) -> tuple[FloatArray, FloatArray, FloatArray]
 
 
 def text_of(rows: Iterable[Row], regression: bool) -> bytes:
-    """Rows as a LIBSVM data file; read again they are the same doubles."""
+    """Rows as a LIBSVM data file, with all digits."""
     problem = problem_of(rows, regression)
     return data_text(problem.matrix, problem.targets)
 
 
 def rows_of(text: bytes, name: str, chosen: tuple[int, int] | None = None) -> tuple[list[Row], bool]:
-    """Rows of a LIBSVM data file, and whether they are of regression: one feature, and targets.
+    """Rows of a LIBSVM data file, and whether they are of a regression: one feature, and targets.
 
-    Of more than two features the plane has the first two principal components, or those of two ``chosen`` indices.
-    ``name`` is what messages call the file.
+    With more than two features the plane has the first two principal components, or the two ``chosen`` features.
+    ``name``: of the file in messages.
 
     Raises
     ------
-    FormatError      it is not LIBSVM data
+    FormatError      not LIBSVM data
     DataError        data that the page cannot show
     """
     matrix, targets, _, _ = parse_data(text, name)
@@ -110,14 +110,14 @@ def of_feature(matrix: CsrMatrix, index: int) -> FloatArray:
 
 def principal_components(matrix: CsrMatrix) -> FloatArray:
     """Rows by their first two principal components, shape (n, 2): eigenvectors of XX', X centred, times the square
-    roots of their eigenvalues. The row that is farthest out along one is on its positive side."""
+    roots of their eigenvalues, with the sign that makes the largest component positive."""
     X = matrix.tocsr().tocsc()
     used = np.flatnonzero(np.diff(X.indptr))
     K = np.zeros((matrix.n_rows, matrix.n_rows))
     with np.errstate(over="ignore", invalid="ignore"):
         for begin in range(0, len(used), COLUMNS):
             part = X[:, used[begin : begin + COLUMNS]].toarray()
-            part -= part.mean(axis=0)  # before the products, which an offset would round off
+            part -= part.mean(axis=0)  # before the products, in which an offset would cause rounding
             K += part @ part.T
     if not np.isfinite(K).all():
         raise DataError(f"the rows have products above {np.finfo(float).max:g}: scale them, with svmx-scale say")

@@ -1,18 +1,18 @@
-"""A page on the loopback address, for one session and whoever has its token.
+"""A page on the loopback address, for one session and the holder of its token.
 
-Who may ask: the address is 127.0.0.1, and every path begins with a token of 192 random bits, which nobody else on this
-machine or in a page of another site knows. ``Host`` must name the loopback address, so that a foreign name that is made
-to lead here (DNS rebinding) is refused, and ``Origin``, where there is one, this server; once each. A connection that
-has not shown the token makes way for the next ones, so that nobody else can take all threads.
+Access: the address is 127.0.0.1, and every path begins with a token of 192 random bits, unknown to other users of the
+machine and to pages of other sites. ``Host`` must name the loopback address, which refuses foreign names that resolve
+to it (DNS rebinding), and ``Origin``, if present, this server; once each. Connections that have not shown the token
+make way for new ones, so that nobody else can occupy all threads.
 
     GET  /TOKEN/                 the page; its other files beside it
     GET  /TOKEN/rows.txt, /TOKEN/rows.txt.model      data and model, LIBSVM's formats
     POST /TOKEN/change           {"changes": […], "continued": false, "turn": "undo", "view": {…}} -> picture
     POST /TOKEN/open?kind=data&name=…                a file of LIBSVM's -> {}
-    POST /TOKEN/alive            the page is still there
+    POST /TOKEN/alive            the page is still open
 
-A picture is one answer: the length of its head in four bytes (little-endian), the head in JSON, filled up with blanks
-to a multiple of four, then the decision values in float32. Errors are {"error": a sentence}.
+A picture is one answer: the length of its head in four bytes (little-endian), the head in JSON, padded with blanks to a
+multiple of four, then the decision values in float32. Errors are {"error": a sentence}.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ADDRESS = "127.0.0.1"
-NAMES = (ADDRESS, "localhost")  # what a browser may call it
-HTTP_PORT = 80  # which browsers leave out
+NAMES = (ADDRESS, "localhost")  # its names in a browser
+HTTP_PORT = 80  # omitted by browsers
 TOKEN_BYTES = 24
 MOST_BYTES = 4 << 20  # of a request
 MOST_CHANGES = 1000  # in one request
-MOST_STRANGERS = 16  # connections that have not shown the token
-PATIENCE = 30.0  # seconds for the rest of a request, and for the next one of a connection
-BETWEEN_LOOKS = 0.5  # seconds, at whether to end
+MOST_STRANGERS = 16  # connections without the token
+PATIENCE = 30.0  # seconds for the rest of a request, and until the next one of a connection
+BETWEEN_LOOKS = 0.5  # seconds between checks whether to end
 FILES = {
     "": ("page.html", "text/html; charset=utf-8"),
     "page.css": ("page.css", "text/css; charset=utf-8"),
@@ -68,7 +68,7 @@ HEADERS = {
 
 
 class Refused(Exception):
-    """A request that gets no answer but an error: its status, and a sentence."""
+    """A request answered by an error: status, and a sentence."""
 
     def __init__(self, status: HTTPStatus, cause: str) -> None:
         super().__init__(cause)
@@ -76,7 +76,7 @@ class Refused(Exception):
 
 
 class ToyServer(ThreadingHTTPServer):
-    """ToyServer(session, port=0): serves ``url`` from ``serve`` on; port 0 is any that is free.
+    """ToyServer(session, port=0): serves ``url`` from ``serve`` on; port 0: any free one.
 
     Raises
     ------
@@ -93,9 +93,9 @@ class ToyServer(ThreadingHTTPServer):
         self.last_request = machine.monotonic()
         self.timeout = BETWEEN_LOOKS
         self.ended = False
-        self._strangers: dict[socket, None] = {}  # connections that have not shown the token, the oldest one first
+        self._strangers: dict[socket, None] = {}  # connections without the token, the oldest first
         self._guard = Lock()  # of them
-        self.when_asked: Callable[[], object] = lambda: None  # called when somebody has asked for the page
+        self.when_asked: Callable[[], object] = lambda: None  # called at each request for the page
 
     @property
     def url(self) -> str:
@@ -103,23 +103,23 @@ class ToyServer(ThreadingHTTPServer):
         return f"http://{ADDRESS}:{self.server_port}/{self.token}/"
 
     def serve(self, idle_seconds: float) -> None:
-        """Answer until nobody has asked for so long, 0 is for ever, or ``ended`` is set."""
+        """Answer until there was no request for this time (0: no limit), or ``ended`` is set."""
         while not self.ended and (not idle_seconds or machine.monotonic() - self.last_request < idle_seconds):
             self.handle_request()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """A thread for the connection, which is a stranger's; of many strangers' the oldest one is closed."""
+        """Start a thread for a connection without the token; of too many the oldest is closed."""
         with self._guard:
             self._strangers[request] = None
             oldest = next(iter(self._strangers)) if len(self._strangers) > MOST_STRANGERS else None
             if oldest is not None:
                 del self._strangers[oldest]
                 with suppress(OSError):  # it may have ended by itself
-                    oldest.shutdown(SHUT_RDWR)  # its thread reads an end, and closes it
+                    oldest.shutdown(SHUT_RDWR)  # its thread reads the end, and closes it
         super().process_request(request, client_address)
 
     def has_shown_the_token(self, request: socket) -> None:
-        """The connection may stay."""
+        """The connection has shown the token."""
         with self._guard:
             self._strangers.pop(request, None)
 
@@ -130,7 +130,7 @@ class ToyServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A line on standard error, unless the browser has just gone."""
+        """A line on standard error, unless the browser has closed the connection."""
         error = sys.exc_info()[1]
         if not isinstance(error, ConnectionError | TimeoutError):
             print(f"svmx-toy: error: {type(error).__name__}: {error}", file=sys.stderr)
@@ -152,7 +152,7 @@ class Handler(BaseHTTPRequestHandler):
         self._answered(self._post)
 
     def _answered(self, action: Callable[[str], tuple[bytes, str]]) -> None:
-        """Send what ``action`` returns of a path below the token, or why there is nothing."""
+        """Send the result of ``action`` for a path below the token, or an error."""
         try:
             path = self._checked_path()
             self.server.last_request = machine.monotonic()
@@ -273,12 +273,12 @@ class Handler(BaseHTTPRequestHandler):
         if self.close_connection:
             self.send_header("Connection", "close")
         with suppress(ConnectionError):
-            # headers and content leave together
+            # headers and content in one packet
             self._headers_buffer.append(b"\r\n" + content)  # type: ignore[attr-defined]
             self.flush_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: paths hold the token."""
+        """No log: paths hold the token."""
 
 
 def parsed(body: bytes) -> dict[str, Any]:
@@ -293,7 +293,7 @@ def parsed(body: bytes) -> dict[str, Any]:
 
 
 def refuse_constant(name: str) -> None:
-    """NaN and Infinity, which Python reads, are no JSON."""
+    """NaN and Infinity are no JSON, but Python reads them."""
     raise ValueError(name)
 
 

@@ -1,9 +1,9 @@
-"""What a page shows: rows, parameters and their model, and what led there. It knows nothing of HTTP.
+"""The state of a page: rows, parameters, their model, and the undo list. Independent of HTTP.
 
-    session.change([{"do": "add", "x": 0.1, "y": 0.2, "label": 1}])      all of them, or none
+    session.change([{"do": "add", "x": 0.1, "y": 0.2, "label": 1}])      all changes, or none
     head, values = session.picture(View(-1, 1, -1, 1, 100, 100))
 
-A change names what is to be done by ``do``; the methods ``_add``, ``_move``, … say what else it needs.
+``do`` names a change; the methods ``_add``, ``_move``, … have its other fields.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ CLASSES = 6  # of the page, which has a colour for each
 LABELS = tuple(range(1, CLASSES + 1))
 NOTHING: frozenset[object] = frozenset()
 UNIT_BOX: Box = (-1.0, 1.0, -1.0, 1.0)
-ROOM = 0.08  # around the rows of a file, of their extent
-NARROW = 1e-9  # an extent below this share of its place, or of 1, is rounding: there is nothing to be told apart
-# Seconds for each way to a model: a page that does not answer for longer seems to be broken.
+ROOM = 0.08  # margin around the rows of a file, relative to their extent
+NARROW = 1e-9  # an extent below this share of its position, or of 1, is rounding
+# Seconds for each origin of a model: a page without an answer for longer seems broken.
 TIME_LIMIT = 1.0
 START = Parameter(C=10.0, gamma=2.0, time_limit=TIME_LIMIT)
 SETTINGS = ("svm_type", "kernel_type", "C", "gamma", "degree", "coef0", "nu", "p", "tau")
@@ -56,8 +56,8 @@ MOST_UNDONE = 200
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All that undo brings back. ``labels``: of the classes, in the order of their colours; ``model``: that of a file,
-    which is shown until something changes."""
+    """The content of an undo step. ``labels``: of the classes, in the order of their colours; ``model``: of a file,
+    shown until the next change."""
 
     rows: Mapping[int, Row]
     param: Parameter
@@ -67,7 +67,7 @@ class Scene:
 
 
 class Session:
-    """Rows with keys 0, 1, …, parameters, and the model of both. Each call that changes it does so by one assignment.
+    """Rows with keys 0, 1, …, parameters, and their model. Each call changes it by one assignment.
 
     Attributes
     ----------
@@ -80,21 +80,21 @@ class Session:
         self.follower = Follower()
         self._next_key = 0
         self._seed = 0  # of the next example
-        self._continuable = NOTHING  # what the last step has changed, as of ``subjects_of``
+        self._continuable = NOTHING  # subjects of the last step, as by ``subjects_of``
         self._past: tuple[Scene, ...] = ()
         self._future: tuple[Scene, ...] = ()
 
     # ---- changes -------------------------------------------------------------------------------
 
     def change(self, changes: Sequence[Mapping[str, Any]], *, continued: bool = False) -> list[int]:
-        """Do all of these; if one is wrong, none. The keys of the rows that were added.
+        """Make these changes, or none if one is invalid. Returns the keys of added rows.
 
-        ``continued``: they belong to the step before, as the way of a row that is dragged does, and are undone with it;
-        a step of their own where that has changed something else.
+        ``continued``: part of the previous step, like the moves of a dragged row, and undone with it; a step of its own
+        if that changed something else.
 
         Raises
         ------
-        DataError, ParameterError      the session stays as it was
+        DataError, ParameterError      the session is unchanged
         """
         return built_apart(self, lambda made: made._change(changes, continued))
 
@@ -116,15 +116,15 @@ class Session:
         return [key for key in range(before, self._next_key) if key in fresh.rows]
 
     def undo(self) -> None:
-        """Back to before the last step; nothing where there is none."""
+        """Undo the last step, if any."""
         built_apart(self, lambda made: made._turn("_past", "_future"))
 
     def redo(self) -> None:
-        """Forth again to what was undone."""
+        """Redo the last undone step."""
         built_apart(self, lambda made: made._turn("_future", "_past"))
 
     def _turn(self, source: str, target: str) -> None:
-        """The last scene of one list comes, and the one there is goes to the end of the other."""
+        """Take the last scene of one list, and append the present one to the other."""
         scenes = getattr(self, source)
         if scenes:
             setattr(self, target, (*getattr(self, target), self.scene))
@@ -133,7 +133,7 @@ class Session:
             self._show(scenes[-1])
 
     def _remember(self) -> None:
-        """The scene as it is begins a step, which nothing continues yet."""
+        """Begin a step with the present scene."""
         self._past, self._future = (*self._past[1 - MOST_UNDONE :], self.scene), ()
         self._continuable = NOTHING
 
@@ -144,7 +144,7 @@ class Session:
         else:
             self.follower = self.follower.showing(scene.model)
 
-    # ---- one change each: the scene after it ---------------------------------------------------
+    # ---- single changes: each returns the next scene -------------------------------------------
 
     def _add(self, scene: Scene, *, x: float, y: float, label: int) -> Scene:
         if len(scene.rows) >= MOST_ROWS:
@@ -186,7 +186,7 @@ class Session:
         return self._of_rows(scene, drawn(name, self._seed), name in OF_REGRESSION, LABELS, UNIT_BOX)
 
     def _of_rows(self, scene: Scene, rows: Sequence[Row], regression: bool, labels: tuple[int, ...], box: Box) -> Scene:
-        """Others in the place of all rows, and a formulation that fits them."""
+        """Replace all rows, with a formulation that fits."""
         first, self._next_key = self._next_key, self._next_key + len(rows)
         param = scene.param
         if param.svm_type.is_regression != regression:
@@ -196,8 +196,8 @@ class Session:
     # ---- files ---------------------------------------------------------------------------------
 
     def open_data(self, text: bytes, name: str, chosen: tuple[int, int] | None = None) -> None:
-        """The rows of a LIBSVM data file take the place of all others; ``chosen``: two features, as of ``rows_of``.
-        Raises FormatError, DataError."""
+        """Replace all rows by those of a LIBSVM data file; ``chosen``: two features, as in ``rows_of``. Raises
+        FormatError, DataError."""
         rows, regression = rows_of(text, name, chosen)
         x, y, _ = columns_of(rows)
         labels = sorted({row.label for row in rows})
@@ -214,11 +214,11 @@ class Session:
         built_apart(self, shown)
 
     def open_model(self, text: bytes, name: str) -> None:
-        """Show the model of a file over the rows that are there. Kernel and formulation become its own.
+        """Show the model of a file with the present rows. Kernel and formulation become its own.
 
         Raises
         ------
-        FormatError, DataError, ParameterError      the session stays as it was
+        FormatError, DataError, ParameterError      the session is unchanged
         """
         model = parse_model(text, name, lambda remark: None)
         regression = model.param.svm_type.is_regression
@@ -256,17 +256,17 @@ class Session:
         return text_of(self.scene.rows.values(), self.scene.param.svm_type.is_regression)
 
     def command(self) -> str:
-        """The command that trains on the saved rows as the page does."""
-        words = option_words(changed(self.scene.param, {"time_limit": 0.0}))  # which is the page's alone
+        """The command that trains on the saved rows like the page."""
+        words = option_words(changed(self.scene.param, {"time_limit": 0.0}))  # the page's own limit
         return f"svmx-train {' '.join(words)} rows.txt"
 
-    # ---- what is seen --------------------------------------------------------------------------
+    # ---- output --------------------------------------------------------------------------------
 
     def picture(self, view: View) -> tuple[dict[str, Any], NDArray[np.float32]]:
-        """All that the page draws: what ``json`` can write, and decision values, an array of float32.
+        """The picture: a head for ``json``, and decision values, an array of float32.
 
-        Its shape, of functions, rows and columns of the grid, is ``shape`` of the first; of regression there is one
-        function and one row; without a model there are no values.
+        Its shape, (functions, rows, columns of the grid), is ``shape`` in the head; a regression has one function and
+        one row; without a model there are no values.
         """
         model, follower, scene = self.follower.model, self.follower, self.scene
         note, nothing = follower.note, np.zeros((0, 0, 0), dtype=np.float32)
@@ -299,7 +299,7 @@ class Session:
         return head, values
 
     def _of_model(self, marks: Mapping[int, int]) -> dict[str, Any] | None:
-        """What is told of the model; None where there is none."""
+        """Description of the model; None without one."""
         model, follower = self.follower.model, self.follower
         if model is None:
             return None
@@ -316,7 +316,7 @@ class Session:
             "seconds": follower.seconds,
         }
         if follower.way == "file":
-            told["tube"] = None  # a model file does not tell it
+            told["tube"] = None  # not in a model file
             if not model.param.svm_type.is_regression:
                 told["vectors"] = plane_of(model.vectors, "support vectors").tolist()
         return told
@@ -335,7 +335,7 @@ ACTIONS: dict[str, Callable[..., Scene]] = {
 
 @contextmanager
 def naming(change: str) -> Iterator[None]:
-    """Wrong or missing fields of a change as a DataError that names it."""
+    """Turn wrong or missing fields of a change into a DataError that names it."""
     try:
         yield
     except TypeError as error:
@@ -343,7 +343,7 @@ def naming(change: str) -> Iterator[None]:
 
 
 def subjects_of(changes: Sequence[Mapping[str, Any]]) -> frozenset[object]:
-    """What changes are of: of each what is done, to which row, and the names of what is set."""
+    """The subjects of changes: for each its kind, its row, and the names of its settings."""
     return frozenset((each["do"], each.get("row"), *sorted(each)) for each in changes)
 
 
@@ -355,7 +355,7 @@ def found(scene: Scene, row: int) -> Row:
 
 
 def checked_row(scene: Scene, x: float, y: float, label: int) -> Row:
-    """Raises DataError for what is no row of the page."""
+    """Raises DataError for an invalid row."""
     for name, value in (("x", x), ("y", y)):
         if type(value) not in (int, float) or not abs(value) <= LARGEST:
             raise DataError(f"{name} must be a number between -{LARGEST:g} and {LARGEST:g}, not {value!r}")
@@ -365,7 +365,7 @@ def checked_row(scene: Scene, x: float, y: float, label: int) -> Row:
 
 
 def box_of(x: FloatArray, y: FloatArray) -> Box:
-    """A rectangle around rows, with some room; the usual one where they all lie in it and fill a part of it."""
+    """A rectangle around rows, with a margin; the default one if they all lie in it and fill a part of it."""
     low, high = np.array([x.min(), y.min()]), np.array([x.max(), y.max()])
     if abs(np.concatenate([low, high])).max() <= 1 and (high - low).max() >= 1:
         return UNIT_BOX
@@ -376,7 +376,7 @@ def box_of(x: FloatArray, y: FloatArray) -> Box:
 
 
 def saved_model(scene: Scene) -> bytes:
-    """The model file that the command writes, byte for byte, by a training of its own. Raises DataError."""
+    """The model file of the command, byte for byte, by a training. Raises DataError."""
     if not scene.rows:
         raise DataError("there are no rows to train on")
     return model_text(trained(scene.rows, changed(scene.param, {"time_limit": 0.0}), Observer()))
