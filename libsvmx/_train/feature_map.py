@@ -1,4 +1,4 @@
-"""Explicit features of a problem's rows, for solvers that work with X where others work with the kernel X X'."""
+"""Explicit features of a problem's rows, for solvers that work with X instead of the kernel X X'."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer, FloatArray, IntArray
 
-# The mean kernel value of a row with itself; as for other solvers, half the range of a float.
+# Maximum mean of the diagonal of the kernel matrix; as for other solvers, half the range of a float.
 LARGEST = 1.7e38
-# The interior-point method has about so many iterations, and from so many operations on it is told how much that is:
-# some tens of seconds on one core.
+# Typical number of iterations of the interior-point method, and number of operations from which a remark is made: some
+# tens of seconds on one core.
 ITERATIONS, MUCH_WORK = 25, 3e11
-# What a full factor of K leaves out, relative to its trace.
+# Trace error of a full factor of K, relative to the trace.
 FULL = 1e-15
 UNFINISHED = "the features of the rows are not finished, so there is no model; give it more time, or a smaller rank"
-# Arrays of the size of a low-rank factor while it is made, where they are more than while it is used.
+# Arrays of the size of a low-rank factor needed to make it, if more than to use it.
 COPIES = {"nystrom": 2, "eigen": 12}
 TAKE_LESS = "; a low-rank approximation (--rank) needs less"
 OVERFLOW_CAUSE = "kernel values of rows with themselves overflow: scale the data"
@@ -87,7 +87,7 @@ class FeatureMap:
             own = None if self.solver.low_rank else self.own_rows(asking)
             if own is not None:
                 self.tell_of_work(own.n, float(own.nnz) * own.nnz / max(own.m, 1), observer)
-            elif self.solver.rank or not self.solver.low_rank:  # of an error alone the rank is not known
+            elif self.solver.rank or not self.solver.low_rank:  # with only an error given, the rank is unknown
                 n = min(self.solver.rank or len(problem), len(problem))
                 self.tell_of_work(n, float(len(problem)) * n * n, observer)
             self.rows = self.factor_rows(observer, asking) if own is None else own
@@ -95,13 +95,13 @@ class FeatureMap:
             raise StoppedEarly(stop.status, UNFINISHED) from None
         if not self.rows.squares() <= LARGEST * self.rows.m:
             raise DataError(OVERFLOW_CAUSE)
-        if self.rows.n == 0:  # there is not a single feature; LAPACK wants one
+        if self.rows.n == 0:  # no feature at all, but LAPACK needs one
             self.rows = DenseRows(np.zeros((self.rows.m, 1)))
         self.number = inverse(problem.rows, problem.features.n_rows)
 
     def tell_of_work(self, n: int, of_matrices: float, observer: Observer) -> None:
-        """A remark, before it begins, on much work with n features; ``of_matrices``: operations for the normal matrices
-        of an iteration, were all rows in one problem. Of k classes each row is in k - 1 of them."""
+        """Remark in advance on much work with n features; ``of_matrices``: operations for the normal matrices of an
+        iteration with all rows in one problem. With k classes each row is in k - 1 problems."""
         k = 2 if self.param.svm_type.is_regression else len(set(self.problem.targets))
         work = ITERATIONS * max(1, k - 1) * (of_matrices + k / 2 * n**3 / 3)
         if work > MUCH_WORK:
@@ -109,11 +109,11 @@ class FeatureMap:
 
     @property
     def predicts(self) -> bool:
-        """Whether models predict with the factor, by its pivots."""
+        """Whether models predict by the pivots of the factor."""
         return self.solver.predict_with == "factor"
 
     def own_rows(self, asking: Token) -> FeatureRows | None:
-        """Rows of the data, or of their second-order map; None if these have more features than there are rows."""
+        """Rows of the data, or of their second-order map; None if these have more features than rows."""
         param = self.param
         if param.lacks_features:
             raise ParameterError(
@@ -133,7 +133,7 @@ class FeatureMap:
         return rows if is_linear else second_order_rows(rows, param.gamma, param.coef0, asking)
 
     def factor_rows(self, observer: Observer, asking: Token) -> FeatureRows:
-        """Rows of the low-rank factor that is asked for, else of the full one."""
+        """Rows of the low-rank factor asked for, else of the full one."""
         from libsvmx._kernels.approximation import Approximation
 
         solver, m = self.solver, len(self.problem)
@@ -160,11 +160,11 @@ class FeatureMap:
         require(8 * (2 * entries + squares + vectors), f"solver {self.solver.name} with {n} features", advice)
 
     def threads(self) -> int:
-        """How many may work on features."""
+        """Number of threads that may work on features."""
         return threads_that_fit(thread_count(self.param.threads))
 
     def of(self, problem: Problem, asking: Token = NOBODY) -> FeatureRows:
-        """The features of the rows of ``problem``, which are among those of the whole."""
+        """The features of the rows of ``problem``, a subset of the whole."""
         members = self.numbers_of(problem)
         if len(members) == self.rows.m and np.array_equal(members, np.arange(len(members))):
             return self.rows
@@ -178,7 +178,7 @@ class FeatureMap:
         betas: Buffer,
         reports: Reports,
     ) -> Model:
-        """The model that predicts with the factor: functions f(x) = sum_p k(x, p) coef_p - rho over its pivots p.
+        """The model that predicts by the factor: functions f(x) = sum_p k(x, p) coef_p - rho over its pivots p.
 
         ``classes``, ``betas``: as of assemble_classifier, of ``problem``.
         """
@@ -193,7 +193,7 @@ class FeatureMap:
 
     @one_blas_thread()
     def single_model(self, problem: Problem, beta: Buffer, report: SolveReport) -> Model:
-        """``model`` of regression."""
+        """``model`` for a regression."""
         pivots, numbers, columns = self.pivots()
         return Model(
             self.param,
@@ -207,7 +207,7 @@ class FeatureMap:
         )
 
     def coef_of_pivots(self, rows: NDArray[np.int64], beta: Buffer) -> FloatArray:
-        """With F = K(rows, pivots) T and w = F'beta, the features of x are k(x, pivots) T, so coef = T w."""
+        """coef = T w: with F = K(rows, pivots) T and w = F'beta, the features of x are k(x, pivots) T."""
         low_rank = self.low_rank
         if low_rank is None or low_rank.transform is None:
             raise ParameterError("there is no factor to predict with: choose a low_rank approximation")
@@ -215,17 +215,17 @@ class FeatureMap:
         return coef
 
     def pivots(self) -> tuple[CsrMatrix, IntArray, int]:
-        """The pivots as vectors, their numbers, counted from 1, and the columns of the data."""
+        """The pivots as vectors, their numbers from 1, and the columns of the data."""
         assert self.low_rank is not None
         vectors = vectors_of(self.problem, self.low_rank.pivots, self.param)
         return vectors, self.low_rank.pivots + 1, columns_of(self.problem.matrix, self.param)
 
     def numbers_of(self, problem: Problem) -> NDArray[np.int64]:
-        """The rows of ``problem`` among those of the whole."""
+        """Positions of the rows of ``problem`` in the whole."""
         return np.asarray(take_int32(self.number, problem.rows)).astype(np.int64)
 
     def solve(self, dual: DualProblem, problem: Problem, control: Control, observer: Observer) -> DualSolution:
-        """Solve ``dual``, which is over the rows of ``problem``."""
+        """Solve ``dual`` over the rows of ``problem``."""
         threads = self.threads()
         rows = self.of(problem, Leeway(control))
         return self.solver.solve_features(dual, rows, control, threads, observer.iterated)
@@ -234,7 +234,7 @@ class FeatureMap:
 def factor_of(
     problem: Problem, param: Parameter, settings: Approximation, asking: Token, transform: bool = True
 ) -> LowRank:
-    """A low-rank factor of the kernel matrix of a problem's rows; arguments as of ``factorize``.
+    """A low-rank factor of the kernel matrix of a problem's rows; arguments as in ``factorize``.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def factor_of(
 
 
 def check_size(n: int, param: Parameter) -> None:
-    """Raise ParameterError for more features than the solver takes."""
+    """Raise ParameterError for more features than the solver allows."""
     if n > param.policy.most_features:
         raise ParameterError(
             f"{n} features are too many for solver {CRSVM.name}, whose matrix of the normal equations would take "

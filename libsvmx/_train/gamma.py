@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Kernels whose argument, |u - v|_1 or (u - v)^2 / (u + v), grows as the features do; others grow as their squares.
 GROWING_AS_FEATURES = (KernelType.LAPLACIAN, KernelType.CHI2)
-VALUES_OF_BLOCK = 2**17  # a megabyte: what is in double at a time
+VALUES_OF_BLOCK = 2**17  # a megabyte of doubles at a time
 
 
 def default_gamma(param: Parameter, max_index: int) -> Parameter:
@@ -34,7 +34,8 @@ def feature_factors(param: Parameter) -> FloatArray:
 
 
 def gamma_of(gamma: str | float, X: Any) -> float:
-    """A number, or of all values of X, as scikit-learn has it: "auto" is 1 / columns, "scale" 1 / (columns * variance).
+    """A number, or a value by scikit-learn's rules: "auto" is 1 / columns, "scale" 1 / (columns * variance of all
+    values).
 
     Weights of rows do not count. ``X``: an ndarray of float64 or float32 in C order, or a compressed matrix of SciPy;
     for "auto", whatever has a shape.
@@ -48,7 +49,8 @@ def gamma_of(gamma: str | float, X: Any) -> float:
 
 
 def variance_of(X: Any) -> float:
-    """Of all values, each sum as in scikit-learn, for its bits; of a sparse matrix it may be rounded to less than 0."""
+    """Variance of all values, summed as in scikit-learn for equal bits; for a sparse matrix rounding may make it
+    negative."""
     if hasattr(X, "tocsr"):
         if X.format == "csr" and X.has_canonical_format and adds_value_by_value():
             variance = variance_of_values(X)
@@ -64,12 +66,12 @@ def variance_of(X: Any) -> float:
 
 
 def with_values(X: Any, data: FloatArray) -> Any:
-    """A compressed matrix of SciPy with other values at the same places, of which there is no copy."""
+    """A compressed matrix of SciPy with other values and the same structure, without a copy of that."""
     return type(X)((data, X.indices, X.indptr), shape=X.shape)
 
 
 def variance_of_values(X: Any) -> float | None:
-    """The same of a compressed matrix of SciPy whose squares are not 0, some values at a time; else None."""
+    """The variance of a compressed matrix without zero squares, some values at a time; else None."""
     data, n, per_value = X.data, len(X.data), 1.0 / (X.shape[0] * X.shape[1])
 
     def values(begin: int, end: int) -> FloatArray:
@@ -88,10 +90,10 @@ def variance_of_values(X: Any) -> float | None:
 
 
 def adds_value_by_value() -> bool:
-    """Whether SciPy adds up a sparse matrix as the array of its values; older ones add the sums of rows."""
+    """Whether SciPy sums a sparse matrix as the array of its values; older versions add sums of rows."""
     from scipy.sparse import csr_matrix
 
-    return float(csr_matrix([[1e16, 1.0], [-1e16, 1.0]]).sum()) == 1.0  # by rows 0, as 1 is lost in each of them
+    return float(csr_matrix([[1e16, 1.0], [-1e16, 1.0]]).sum()) == 1.0  # by rows it is 0, as 1 is lost in each
 
 
 def variance_in_double(X: Any) -> float:
@@ -111,7 +113,7 @@ def variance_in_double(X: Any) -> float:
 
 
 def pairwise_sum(terms: Callable[[int, int], FloatArray], begin: int, end: int) -> Any:
-    """The sum of terms(begin, end), from halves that are added as NumPy adds them, so that it has NumPy's bits."""
+    """The sum of terms(begin, end), by NumPy's pairwise summation and so with its bits."""
     if end - begin <= VALUES_OF_BLOCK:
         return terms(begin, end).sum()
     middle = begin + (end - begin) // 16 * 8
@@ -119,7 +121,7 @@ def pairwise_sum(terms: Callable[[int, int], FloatArray], begin: int, end: int) 
 
 
 def buffered_sum(terms: Callable[[int, int], FloatArray], begin: int, end: int) -> Any:
-    """The same with the bits of NumPy before 2.3, which adds one buffer after another."""
+    """The sum with the bits of NumPy before 2.3, which adds one buffer after another."""
     from numpy import getbufsize
 
     size = getbufsize()

@@ -1,4 +1,4 @@
-"""Weights of kernels in a sum, by which it is as much like the labels as can be.
+"""Weights of kernels in a sum that maximize its alignment with the labels.
 
 With centred kernel matrices K_c = (I - 11'/n) K (I - 11'/n) of n rows, Y_c the same of the matrix that is 1 where two
 labels are equal, or of y y' of targets, the alignment of K is <K_c, Y_c> / (|K_c| |Y_c|) in Frobenius' inner product.
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
     from libsvmx._typing import FloatArray
 
-# Rows whose values are there at a time, of all kernels.
+# Rows of all kernels whose values are held at a time.
 ROWS_AT_ONCE = 256
-# An eigenvalue of M, of matrices of length 1, that is rounding.
+# Eigenvalues of M, of matrices of length 1, up to this one are rounding.
 ROUNDING = 1e-12
 
 
 def alignment_weights(kernels: Sequence[Any], X: Any, y: Any, *, regression: bool = False) -> FloatArray:
-    """Weights of kernels for a ``Sum`` that has the largest centred alignment with the labels or targets of some rows.
+    """Weights of kernels for the ``Sum`` with the largest centred alignment with the labels or targets of some rows.
 
     Parameters
     ----------
@@ -91,10 +91,10 @@ def alignment_weights(kernels: Sequence[Any], X: Any, y: Any, *, regression: boo
         block = slice(begin, min(begin + ROWS_AT_ONCE, n))
         some = range(block.start, block.stop)
         K = [values_of(part.rows, chosen_rows(own, some), own) for part, own in zip(parts, rows, strict=True)]
-        # centring does not see what the first row and column add: of values far from 0 it would leave rounding
+        # subtracting the first row and column does not change centred values, and avoids rounding of large ones
         first = first or [values[0] for values in K]
         K = [values - at - (values[:, :1] - at[0]) for values, at in zip(K, first, strict=True)]
-        if begin == 0:  # squares of large values overflow, those of small ones vanish
+        if begin == 0:  # squares of large values overflow, those of small ones underflow
             scale = np.array([np.exp2(-max(np.frexp(np.abs(values).max())[1], -1000)) for values in K])
         K = [values * factor for values, factor in zip(K, scale, strict=True)]
         for k, values in enumerate(K):
@@ -138,7 +138,7 @@ def centred_targets(y: Any, n: int, regression: bool) -> FloatArray:
 
 
 def nonnegative_minimum(M: FloatArray, a: FloatArray) -> FloatArray:
-    """The least of v'Mv - 2 v'a over v >= 0, M positive semidefinite with a in its range: of |A v - b|^2, M = A'A."""
+    """Minimize v'Mv - 2 v'a over v >= 0, with M positive semidefinite and a in its range: |A v - b|^2 with M = A'A."""
     from scipy.optimize import nnls
 
     lengths = np.sqrt(np.maximum(M.diagonal(), 0.0))

@@ -1,4 +1,4 @@
-"""Models with fewer support vectors, and how far their decision values may be from those before."""
+"""Models with fewer support vectors, and a bound on the change of their decision values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # Of a vector in a model file.
 DIGITS = 8
-# Whose rounding is bounded for rows of any length, and LINEAR; of LAPLACIAN and CHI2 it grows with |x|.
+# Kernels with bounded rounding for rows of any length, and LINEAR; that of LAPLACIAN and CHI2 grows with |x|.
 KERNELS = (
     KernelType.RBF,
     KernelType.POLY,
@@ -134,7 +134,7 @@ def compress(
     same = Compression(model, np.zeros(len(model.offsets)), model.n_sv)
     if max_sv is not None and model.n_sv <= max_sv:
         return same
-    with np.errstate(over="ignore", invalid="ignore"):  # told below
+    with np.errstate(over="ignore", invalid="ignore"):  # errors are raised below
         found = collapsed(model, max_sv) if kernel == KernelType.LINEAR else fewer(model, max_sv, tol, most)
     if not np.isfinite(found.bounds).all():
         raise DataError(TOO_LARGE)
@@ -178,14 +178,14 @@ def spec_of(param: Parameter) -> KernelSpec:
 def with_vectors(
     model: Model, vectors: CsrMatrix, coef: FloatArray, sizes: tuple[int, ...] | None, row_numbers: Any
 ) -> Model:
-    """``model`` with other vectors. It is no solve's any more, hence no reports."""
+    """``model`` with other vectors, without reports, which would be about the old ones."""
     flat = np.ascontiguousarray(coef).reshape(-1).data
     return replace(model, vectors=vectors, coef=flat, class_sv=sizes, row_numbers=row_numbers, reports=())
 
 
-@one_blas_thread()  # of more threads, sums would depend on how many there are
+@one_blas_thread()  # sums depend on the number of threads of BLAS
 def fewer(model: Model, max_sv: int | None, tol: float | None, threads: int) -> Compression:
-    """Some of the vectors: until there are ``max_sv``, or all bounds are at most ``tol``."""
+    """Selected vectors: ``max_sv``, or until all bounds are at most ``tol``."""
     n = model.n_sv
     room = n if max_sv is None else max_sv
     selection = Selection(model, room, tol, threads)
@@ -202,7 +202,8 @@ def fewer(model: Model, max_sv: int | None, tol: float | None, threads: int) -> 
 
 
 class Selection:
-    """Selection(model, room, tol, threads): at most ``room`` vectors of a model, for all of its functions at once.
+    """Selection(model, room, tol, threads): selects up to ``room`` vectors of a model, for all of its functions at
+    once.
 
     A vector counts for the functions that its class takes part in, and for those of them alone whose bound is above
     ``tol``, for all if it is None.
@@ -230,12 +231,12 @@ class Selection:
             for own, beta in zip(self.members, by_function(model.sv_coef, model.class_sv), strict=True)
         ]
         self.kept, self.count = np.zeros(n, dtype=bool), 0
-        self.gains = np.zeros((max(model.nr_class - 1, 1), n))  # as coefficients stand in sv_coef
+        self.gains = np.zeros((max(model.nr_class - 1, 1), n))  # in the layout of sv_coef
         for f in range(len(self.members)):
             self.put_gains(f)
 
     def put_gains(self, f: int) -> None:
-        """What each vector would bring function f nearer, 0 if it is near enough."""
+        """The gain of each vector for function f; 0 if f is within ``tol``."""
         own, tol = self.pursuits[f], self.tol
         near = tol is not None and own.square <= tol * tol and self.bound(f) <= tol
         gains, begin = np.zeros(len(own.beta)) if near else own.gains(), 0
@@ -245,7 +246,8 @@ class Selection:
             begin += len(target)
 
     def best(self) -> int | None:
-        """The vector that brings all functions nearest; None if they are near enough, or all is spanned."""
+        """The vector with the largest gain over all functions; None if all are within ``tol``, or no vector adds
+        anything."""
         total = self.gains.sum(axis=0)
         place = int(np.argmax(total)) if len(total) else 0
         return place if len(total) and total[place] > 0 else None

@@ -1,4 +1,4 @@
-"""Which feature has moved a decision value how far: Shapley values, exact."""
+"""Exact Shapley values: the contribution of each feature to a decision value."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
     from libsvmx.api.arrays import Fitted
 
-# Dense numbers for each feature besides those of rows: scratch of all threads.
+# Dense numbers for each feature in addition to those of rows: scratch memory of all threads.
 OF_FEATURE = 1600
-# Numbers of nodes: each is up to a half more than the one before, so that few are computed for rows of any length.
+# Numbers of quadrature nodes, each up to a half more than the one before, so that few are computed.
 FEWEST_NODES, GROWTH = 4, 1.25
-# Of Newton's method: three or four steps are usual.
+# Iterations of Newton's method; three or four are usual.
 MOST_STEPS, SMALL_STEP = 10, 1e-15
 
 
@@ -123,7 +123,7 @@ def explain(model: Model | Fitted, X: Any, background: Any, *, threads: int = 0)
     memory.require(8.0 * whole * (dense_rows + OF_FEATURE), f"explaining {whole} features", "; give fewer rows")
     rows, usual = dense(tests, begin, whole), dense(others, begin, whole)
     values = np.zeros((len(rows), whole, len(base)))
-    with np.errstate(over="ignore", invalid="ignore"):  # told below
+    with np.errstate(over="ignore", invalid="ignore"):  # errors are raised below
         if kernel_type == KernelType.LINEAR:
             put_linear(values, model, rows, usual, begin)
         else:
@@ -137,21 +137,21 @@ def explain(model: Model | Fitted, X: Any, background: Any, *, threads: int = 0)
 
 
 def put_linear(values: FloatArray, model: Model, rows: FloatArray, background: FloatArray, first: int) -> None:
-    """Those of a linear model into ``values``, shape (n, d, n_functions)."""
+    """Shapley values of a linear model into ``values``, shape (n, d, n_functions)."""
     weights, w, at = np.zeros(values.shape[1:]), model.w, model.vectors.first_index - first
     end = min(at + w.shape[1], len(weights))  # further columns of the training rows have no weight
     weights[at:end] = w.T[: end - at]
     mean = background.mean(axis=0)
-    for x, own in zip(rows, values, strict=True):  # one by one: Ctrl-C is heard between
+    for x, own in zip(rows, values, strict=True):  # row by row, with signals handled in between
         np.multiply((x - mean)[:, None], weights, out=own)
 
 
 def put_expansion(
     values: FloatArray, model: Model, rows: FloatArray, background: FloatArray, first: int, threads: int
 ) -> None:
-    """Those of a model of an RBF or Laplacian kernel into ``values``, shape (n, d, n_functions)."""
+    """Shapley values of an RBF or Laplacian model into ``values``, shape (n, d, n_functions)."""
     coef = by_function(model.sv_coef, model.class_sv)
-    longest = min(values.shape[1], most_nonzeros(rows) + most_nonzeros(background))  # features that differ, at most
+    longest = min(values.shape[1], most_nonzeros(rows) + most_nonzeros(background))  # bound on features that differ
     rules = [rule(n) for n in sizes(longest)]
     param = model.param
     laplacian = param.kernel_type == KernelType.LAPLACIAN
@@ -165,12 +165,12 @@ def put_expansion(
 
 
 def most_nonzeros(rows: FloatArray) -> int:
-    """The most nonzeros of a row."""
+    """The maximum number of nonzeros of a row."""
     return max((int(np.count_nonzero(row)) for row in rows), default=0)
 
 
 def sizes(n_factors: int) -> list[int]:
-    """Numbers of nodes, ascending; the last one is exact for products of so many factors."""
+    """Numbers of nodes, ascending; the last one is exact for products of ``n_factors`` factors."""
     found = [FEWEST_NODES]
     while 2 * found[-1] < n_factors:
         found.append(int(found[-1] * GROWTH) + 1)
@@ -179,7 +179,7 @@ def sizes(n_factors: int) -> list[int]:
 
 @lru_cache(maxsize=64)
 def rule(n: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights of Gauss and Legendre over [0, 1], shape (n,) each, n > 1.
+    """Gauss-Legendre nodes and weights over [0, 1], shape (n,) each, n > 1.
 
     Roots of the Legendre polynomial P_n by Newton's method, half of them, the others by symmetry. A call of SciPy's
     roots_legendre for 4,000 nodes takes 2 s, in which it could not be interrupted.
@@ -199,7 +199,7 @@ def rule(n: int) -> tuple[FloatArray, FloatArray]:
 
 
 def last_of(matrix: CsrMatrix) -> int:
-    """The largest feature, also of columns that are all zeros."""
+    """The largest feature, including columns of zeros."""
     return max(matrix.first_index + matrix.n_columns - 1, matrix.max_index)
 
 

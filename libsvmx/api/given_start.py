@@ -1,4 +1,4 @@
-"""A training that starts from the coefficients that its caller gives.
+"""Training from coefficients given by the caller.
 
 Coefficients are those of a model: beta of the rows, shape (classes - 1, rows), where pair (i, j) of classes, i < j,
 has those of class i in row j - 1, >= 0, and those of class j in row i, <= 0; regression and one-class have one row.
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.integer[Any]]
 
-UNKNOWN: dict[str, Any] = {}  # of which kernel K beta would be: of none, so that it is not used
+UNKNOWN: dict[str, Any] = {}  # kernel of K beta: unknown, so K beta is not used
 
 
 def warm_start_of(start: Any, problem: Problem, param: Parameter) -> WarmStart:
-    """Where a training of ``problem`` starts.
+    """The start of a training of ``problem``.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def table_of(model: Model, problem: Problem, counting: Problem, param: Parameter
         k = wrong[0]
         raise DataError(f"it is of class {labels[owners[k]]:g} in the model of start", int(row_of[k]))
     for k, of_vector in enumerate(model.sv_coef):
-        other = k + (k >= owners)  # the class that each coefficient is against
+        other = k + (k >= owners)  # the other class of each coefficient's pair
         mine, theirs = number[owners], number[other]
         sign = np.where((owners < other) == (mine < theirs), 1.0, -1.0)
         table[theirs - (mine < theirs), row_of] = sign * of_vector
@@ -141,6 +141,6 @@ def on_sums(beta: FloatArray, n_first: int, members: Rows, problem: Problem, par
     sums = coefficient_sums(param, float(weights[members].sum()))
     for part, total in zip((beta[:n_first], beta[n_first:]), sums, strict=True):
         if part.any():
-            part /= np.abs(part).max()  # sums of what is near the ends of the range would not be there
+            part /= np.abs(part).max()  # avoid overflow and underflow of the sums
             part *= total / part.sum()
     return beta

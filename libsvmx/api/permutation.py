@@ -1,4 +1,4 @@
-"""Whether rows tell anything about labels or targets: the permutation test of a cross-validation."""
+"""Permutation test of a cross-validation: do the features predict the labels or targets?"""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PermutationTest:
 
     @property
     def n_as_good(self) -> int:
-        """A score that is no number counts as one, and an error that is equal but for rounding."""
+        """Number of scores at least as good, including nan, and errors equal up to rounding."""
         equal = TIE * abs(self.score)
         worse = self.scores > self.score + equal if self.scoring in (ERROR, PINBALL) else self.scores < self.score
         return int(len(self.scores) - np.count_nonzero(worse))
@@ -66,11 +66,11 @@ class PermutationTest:
 
     @property
     def standard_error(self) -> float:
-        """Of ``p_value``."""
+        """Standard error of ``p_value``."""
         return sqrt(self.p_value * (1 - self.p_value) / len(self.scores))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Where the share of all permutations that are at least as good is, with that confidence.
+        """Confidence interval of the share of all permutations that score at least as well.
 
         Clopper & Pearson, *The use of confidence or fiducial limits illustrated in the case of the binomial*,
         Biometrika 26, 1934: quantiles of beta distributions. Raises ParameterError unless 0 < level < 1.
@@ -177,7 +177,7 @@ def permutation_test(
 
 
 def score_of(found: Predicted, scoring: str, tau: float | None) -> float:
-    """The score of predictions; ``tau`` of quantile regression."""
+    """The score of predictions; ``tau``: for quantile regression."""
     if scoring == BALANCED:
         return balanced_accuracy(found.predictions, found.targets)
     sums = Scores(tau)

@@ -274,7 +274,7 @@ def _leave_one_out(found: LeftOneOut, problem: Problem, param: Parameter) -> Lea
 
 
 def _fields(found: CrossValidated | LeftOneOut, problem: Problem, param: Parameter) -> dict[str, Any]:
-    """The fields that a Validation has."""
+    """The fields of a Validation."""
     n, repeats = len(problem), len(found.predicted) // len(problem)
     rows = (n,) if repeats == 1 else (repeats, n)
     return {
@@ -287,7 +287,7 @@ def _fields(found: CrossValidated | LeftOneOut, problem: Problem, param: Paramet
 
 
 def _by_repeat(found: CrossValidated | LeftOneOut, problem: Problem, param: Parameter) -> dict[str, FloatArray]:
-    """The figures of each repeat; of leave-one-out there is one."""
+    """The scores of each repeat; leave-one-out has one."""
     scores = scores_of_repeats(found.predicted, problem.targets, param.quantile)
     whole = ~np.isnan(np.asarray(found.predicted)).reshape(len(scores), -1).any(axis=1)
     return {

@@ -1,5 +1,5 @@
-"""Warnings of a call of the Python interface, whatever it solved: that it ends before the tolerance, and what makes its
-result mean little."""
+"""Warnings of calls of the Python interface: solves that ended before the tolerance, and data that make results
+doubtful."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ WHAT_TO_DO = {
 
 
 class EarlyStops(Forwarding):
-    """Tells the observer of the caller, and remembers which solves ended early, and what is odd about the data."""
+    """Passes everything to the caller's observer, and records solves that ended early, and remarks on the data."""
 
     def __init__(self, observer: Observer):
         super().__init__(observer)
         self.found: set[Remark] = set()
-        self.of_rows: dict[str, None] = {}  # each once, in their order
+        self.of_rows: dict[str, None] = {}  # each once, in order
         self.offset = ""
 
     def remark(self, kind: Remark, detail: str = "") -> None:
