@@ -1,4 +1,4 @@
-"""A training by LIBSVM and by libsvmx with the same option string: the same words, file and predictions."""
+"""The same training by LIBSVM and by libsvmx: equal transcript, model file and predictions."""
 
 import pytest
 
@@ -27,7 +27,7 @@ WHOLE = ("svm_type", "kernel_type", "degree", "shrinking", "probability")
 
 
 def parameter(options, **more):
-    """A Parameter of an option string, read independently of the command line parser, and of keywords."""
+    """A Parameter from an option string, parsed independently of the commands, and keywords."""
     words, values, weights = options.split(), {}, []
     for option, value in zip(words[::2], words[1::2], strict=True):
         if option.startswith("-w"):
@@ -39,7 +39,7 @@ def parameter(options, **more):
 
 
 def compare(arguments, options, folder):
-    """Train both on a real set, see compare_on."""
+    """Train both on a real set, as ``compare_on``."""
     matrix, targets = data.load(*arguments)
     compare_on(data.precomputed(matrix) if "-t 4" in options else matrix, targets, options, folder)
 
@@ -72,7 +72,7 @@ def compare_on(matrix, targets, options, folder, **more):
 
 
 def compare_folds(matrix, targets, options, n_folds, **more):
-    """The same of a cross-validation: words and predictions."""
+    """``compare_on`` for a cross-validation: transcript and predictions."""
     oracle, parts = Oracle(matrix, targets, options), []
     expected, report = oracle.cross_validate(n_folds), TrainingReport(parts.append)
     found = libsvmx.cross_validate(matrix, targets, n_folds, parameter(options, **more), observer=report)

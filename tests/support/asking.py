@@ -1,17 +1,17 @@
-"""Whom work asks whether to stop, and what it has told of."""
+"""A token that records checks for a stop and the work reported."""
 
 from libsvmx._core.stopping import FLOPS, Stopped, Token
 from libsvmx.enums import SolveStatus
 
-# No piece of work is longer, in elements: some tens of milliseconds.
+# Maximum size of a piece of work, in elements: some tens of milliseconds.
 LONGEST = 1 << 27
 
 
 class Asked(Token):
-    """Asked(stop_at=None, error=None): a Token that stops from its ``stop_at``-th question on, or raises ``error``.
+    """Asked(stop_at=None, error=None): a Token that stops from its ``stop_at``-th check on, or raises ``error``.
 
-    ``told``: the amounts of work. ``after``: questions after the first answer to stop; functions may ask on in other
-    threads or on their way out, but with no more work.
+    ``told``: the amounts of work. ``after``: checks after the first stop; other threads and clean-up may check again,
+    but without more work.
     """
 
     def __init__(self, stop_at=None, error=None):
@@ -34,6 +34,6 @@ class Asked(Token):
         self.stop_at = 0
 
     def check(self, flops):
-        """All of the work has been told of, some ``flops``, and nowhere much at once."""
+        """All of the work is reported, ``flops`` in total, in small amounts."""
         assert max(self.told) <= LONGEST
         assert sum(self.told) >= 0.9 * flops / FLOPS

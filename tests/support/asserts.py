@@ -1,4 +1,4 @@
-"""Whether asserts are rewritten: not before ``rewrite`` is called, which conftest does where few files are tested.
+"""Rewriting of asserts by pytest: only after ``rewrite`` is called, which conftest does for runs of few files.
 
 Importing this takes pytest's hook out of the way before hypothesis is imported, all of which it would rewrite, too.
 """

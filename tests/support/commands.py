@@ -1,4 +1,4 @@
-"""The commands as processes and in this process, each in a folder of its own."""
+"""The commands as processes and in this process, each in its own folder."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Problems for the solver of explicit features, whose solutions must be feasible, optimal, and honest about it."""
+"""Problems for solver crsvm, whose solutions must be feasible, optimal, and correctly reported."""
 
 import numpy as np
 import pytest
@@ -37,14 +37,14 @@ class Case:
         return solution
 
     def scores(self, alpha):
-        """(V, objective), in more digits than the solver has."""
+        """(V, objective) in higher precision than the solver's."""
         return self.judge.scores(self.y * alpha), self.judge.objective(self.y * alpha)
 
     def gap(self, alpha):
         return self.judge.gap(self.y * alpha)
 
     def shortfall(self, alpha):
-        """Primal less dual objective, at the level that suits alpha best; and the dual objective."""
+        """Primal minus dual objective, at the best level for alpha; and the dual objective."""
         return self.judge.duality_gap(self.y * alpha), self.judge.objective(self.y * alpha)
 
     def check_feasible(self, solution):

@@ -1,4 +1,4 @@
-"""--solver crsvm as a command has it: options, and what it prints."""
+"""The options and the output of --solver crsvm."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Programs in Markdown: the blocks of a document, what they must be marked with, and a clone in which to run them."""
+"""Programs in Markdown: the blocks of a document, their marks, and a clone in which to run them."""
 
 import os
 import re
@@ -22,11 +22,11 @@ NEEDS = {
     "docs/practice.md": "pandas",
 }
 
-# What runs a block, given its text; with -c Python imports as at its prompt.
+# The interpreter of a block, given its text; with -c Python imports as at its prompt.
 RUNNERS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": ["python", "-c"]}
 OUTPUT, TEXT = "output", "text"
 
-# The first line of a block may tell the reader why the tests do not run it, or that it takes long.
+# The first line of a block may say why the tests do not run it, or that it takes long.
 NOT_RUN = re.compile(r"# not run by the tests: (.+)")
 SLOW = "# takes minutes"
 
@@ -44,12 +44,12 @@ class Block:
         return f"{self.document}:{self.line}"
 
     def not_run(self):
-        """The reason that the block itself gives for not being run, or None."""
+        """The reason in the block for not running it, or None."""
         found = NOT_RUN.fullmatch(self.text.partition("\n")[0])
         return found and found[1]
 
     def is_directive(self):
-        """What Sphinx reads and no program, such as the contents of the site."""
+        """Whether the block is markup of Sphinx, such as the contents of the site."""
         return self.kind.startswith("{")
 
     def is_slow(self):
@@ -80,7 +80,7 @@ def promised():
 
 
 def shows(printed, shown):
-    """Whether a block that shows output shows this: "…" stands for any text in a line, a line "..." for any lines."""
+    """Whether output matches a block: "…" stands for any text in a line, a line "..." for any lines."""
     lines = []
     for line in shown.splitlines(True):
         part = "(?:.*\n)*" if line.strip() == "..." else ".*".join(map(re.escape, line.split("…")))
@@ -89,7 +89,7 @@ def shows(printed, shown):
 
 
 def make_clone(folder):
-    """A copy of what is kept under version control, as far as documents speak of it, with an index of its own."""
+    """A copy of the files under version control that documents mention, with its own index."""
     for name in (".gitignore", "README.md", "CONTRIBUTING.md", "meson.build", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
     for name in ("data", "docs", "libsvmx", "packaging", "tools"):
@@ -100,25 +100,26 @@ def make_clone(folder):
 
 
 def git(folder, *arguments):
-    """What git prints in a folder, whatever repository the tests are started from, as by a hook of it."""
+    """The output of git in a folder, even if the tests run in a hook of another repository."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return subprocess.run(["git", *arguments], cwd=folder, env=env, check=True, capture_output=True, text=True).stdout
 
 
 def left_behind(folder):
-    """What git finds changed or new in a clone, and does not ignore."""
+    """Changed and new files of a clone that git does not ignore."""
     return git(folder, "diff", "--stat") + git(folder, "ls-files", "-o", "--exclude-standard")
 
 
 def environment():
-    """That of a reader who has installed the package: `python` is the interpreter of the tests, without its -P."""
+    """The environment of a reader who has installed the package: `python` is the interpreter of the tests, without
+    -P."""
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONSAFEPATH", "PYTEST_CURRENT_TEST")}
     here = [sysconfig.get_path("scripts"), str(Path(sys.executable).parent)]
     return {**env, "PATH": os.pathsep.join([*here, env.get("PATH", os.defpath)])}
 
 
 def run(block, folder):
-    """What a block prints; it must succeed."""
+    """The output of a block, which must succeed."""
     done = subprocess.run(
         [*RUNNERS[block.kind], block.text],
         cwd=folder,

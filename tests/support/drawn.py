@@ -1,4 +1,4 @@
-"""What LIBSVM draws with the C library's rand(): folds, and permutations as of a permutation test."""
+"""LIBSVM's draws by the C library's rand(): folds, and permutations of a permutation test."""
 
 import ctypes
 
@@ -8,13 +8,13 @@ _libc = ctypes.CDLL(None)
 
 
 class Rand:
-    """rand() of the C library after srand(seed); of the whole process, so one at a time."""
+    """rand() of the C library after srand(seed); it is global, so one at a time."""
 
     def __init__(self, seed=1):
         _libc.srand(seed)
 
     def shuffled(self, items):
-        """Fisher-Yates as LIBSVM walks it."""
+        """Fisher-Yates in LIBSVM's order."""
         items = np.array(items)
         for i in range(len(items)):
             j = i + _libc.rand() % (len(items) - i)
@@ -22,12 +22,12 @@ class Rand:
         return items
 
     def plain_folds(self, n, k):
-        """The rows of each fold, in the order in which they are drawn."""
+        """The rows of each fold, in the order drawn."""
         order = self.shuffled(np.arange(n))
         return [order[f * n // k : (f + 1) * n // k] for f in range(k)]
 
     def stratified_folds(self, y, k):
-        """The same, of each class as many as of another fold. Classes come as their first rows do, but +1 before -1."""
+        """Stratified folds. Classes are ordered by first row, but +1 before -1."""
         labels = list(dict.fromkeys(y.tolist()))
         if labels == [-1.0, 1.0]:
             labels.reverse()
@@ -35,5 +35,5 @@ class Rand:
         return [np.concatenate([own[f * len(own) // k : (f + 1) * len(own) // k] for own in rows]) for f in range(k)]
 
     def folds(self, y, k, stratified):
-        """LIBSVM's, as of svm_cross_validation."""
+        """The folds of svm_cross_validation."""
         return self.stratified_folds(y, k) if stratified and k < len(y) else self.plain_folds(len(y), k)

@@ -1,4 +1,4 @@
-"""Exact optima, judged by NumPy from the rows themselves, and a twin that says what rows a state should have."""
+"""Exact optima, checked by NumPy from the rows, and a Twin that knows the rows a state should have."""
 
 import numpy as np
 import pytest
@@ -16,12 +16,12 @@ from .optima import Judged, judged
 
 
 def judge(model, X, y, both=None):
-    """The dual problems of a model of rows X, y: list of Judged; ``both`` as of ``optima.judged``."""
+    """The dual problems of a model of rows X, y: list of Judged; ``both`` as in ``optima.judged``."""
     return judged(model, kernel_values(model.param, X, X), y, both=both)
 
 
 class Twin:
-    """A state beside plain arrays of the rows it should have."""
+    """A state with plain arrays of the rows it should have."""
 
     def __init__(self, X, y, **options):
         self.X, self.y, self.options = np.asarray(X, dtype=float), np.asarray(y, dtype=float), options
@@ -29,7 +29,7 @@ class Twin:
         self.state = libsvmx.train(self.X, self.y, keep_state=True, **options)
 
     def update(self, X=None, y=None, remove=()):
-        """The same on both sides."""
+        """Change both sides."""
         remove = np.asarray(remove, dtype=int)
         X = np.zeros((0, self.X.shape[1])) if X is None else np.asarray(X, dtype=float)
         y = np.zeros(0) if y is None else np.asarray(y, dtype=float)
@@ -54,7 +54,7 @@ class Twin:
         return judge(self.state.model, self.X, self.y, both)
 
     def check(self, relative=1e-9):
-        """The state has these rows, and their optimum."""
+        """The state has these rows and their optimum."""
         state = self.state
         assert state.ids.tolist() == self.ids.tolist()
         assert state.targets.tolist() == self.y.tolist()
@@ -68,11 +68,11 @@ class Twin:
         if judged:
             worst = max(relative * part.scale + 16 * part.noise for part in judged)
             assert state.gap <= worst
-            # loosely: what counts as its own gap may be smaller than that from nothing
+            # loosely: its own gap may be smaller than that of a cold start
             assert max(part.gap(part.beta) for part in judged) <= state.gap + worst or state.gap == -np.inf
 
     def check_against_fresh(self, relative=1e-6):
-        """As a training of these rows from nothing: order of classes, objective, decision values."""
+        """Equal to a cold start on these rows: order of classes, objective, decision values."""
         fresh = libsvmx.train(self.X, self.y, keep_state=True, **self.options)
         assert list(self.state.model.labels if self.state.model.labels is not None else []) == list(
             fresh.model.labels if fresh.model.labels is not None else []
@@ -88,7 +88,7 @@ class Twin:
 
 
 def fingerprint(state):
-    """All that an error must leave as it was."""
+    """Everything that an error must leave unchanged."""
     binaries = {}
     for pair, binary in state.binaries.items():
         at = binary.state
@@ -100,7 +100,7 @@ def fingerprint(state):
 
 
 def unchanged(state, error, call, match=None):
-    """``call`` raises, and leaves no trace."""
+    """``call`` raises without any other effect."""
     before = fingerprint(state)
     with pytest.raises(error, match=match) as caught:
         call()
@@ -110,7 +110,7 @@ def unchanged(state, error, call, match=None):
 
 
 class PathTwin:
-    """A Path over rows of X, with any linear term and bounds, beside what NumPy has of it."""
+    """A Path over rows of X, with any linear term and bounds, and NumPy's copy of it."""
 
     def __init__(self, X, param, per_row=1, budget_bytes=1e8, groups=1):
         self.X, self.param, self.per_row, self.totals = np.asarray(X, dtype=float), param, per_row, (0.0,) * groups
@@ -152,7 +152,7 @@ class PathTwin:
         self.path.state.discard()
 
     def bind(self):
-        """The kernel in the order of the rows as they are now: a path may need rows that were not kept."""
+        """The kernel in the present order of the rows, some of which a path may have to compute again."""
         self.append(np.zeros(0, dtype=int), (), (), ())
 
     def rescale(self, ratio):
@@ -181,7 +181,7 @@ class PathTwin:
         return judged
 
     def snapshot(self):
-        """All that a rollback has to bring back."""
+        """Everything that a rollback must restore."""
         state = self.path.state
         return (
             bytes(state.coefficients),
@@ -195,8 +195,8 @@ class PathTwin:
 
 
 class Problems:
-    """Random linear terms and bounds: of C-SVC, of regression, of one-class, of nu-SVR (tube), or none of these, with
-    one sum or two."""
+    """Random linear terms and bounds: of C-SVC, regression, one-class, nu-SVR (tube), or none of these, with one sum or
+    two."""
 
     def __init__(self, seed, kind, n, C=1.0, source="normal"):
         rng = self.rng = np.random.default_rng(seed)
@@ -237,7 +237,7 @@ class Problems:
         return tuple(values[np.asarray(rows, dtype=int)] for values in self.all)
 
     def totals(self, rows):
-        """Sums that these rows can have: of one-class, and of two groups, shares of all that they can have."""
+        """Feasible sums: of one-class, and of two groups."""
         _, low, high = self.boxes(rows)
         if self.groups > 1:
             return self.shares[0] * high.sum(), self.shares[1] * low.sum()
@@ -253,7 +253,7 @@ def blobs(seed, n, k=2, d=3):
 
 
 def noisy_quadrants(n, seed=3):
-    """Rows of which a fifth has any label, so that a large C takes long."""
+    """Rows with a fifth of random labels, so that a large C takes long."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2)).round(2)
     noise = np.sign(rng.normal(size=n))
@@ -261,7 +261,7 @@ def noisy_quadrants(n, seed=3):
 
 
 def shaped(X, source, rng):
-    """The 120 rows of ``blobs`` with others among them that depend on them, as ``source`` says, or all alike."""
+    """The 120 rows of ``blobs`` with dependent rows among them, by ``source``."""
     if source == "grid":
         return X.round()
     if source == "thrice":
@@ -274,7 +274,7 @@ def shaped(X, source, rng):
 
 
 def come_and_go(twin, X, y, sizes, rng):
-    """Updates of a twin, each checked: ``count`` of the 120 rows X, y join, that ``share`` of its own leaves."""
+    """Updates of a twin, each checked: ``count`` of the 120 rows X, y are added, ``share`` of its own removed."""
     for count, share in sizes:
         come = rng.integers(0, 120, count)
         gone = rng.permutation(twin.ids)[: int(share * len(twin.ids)) if count else int(share * (len(twin.ids) - 1))]

@@ -1,4 +1,4 @@
-"""Which examples hypothesis draws for a property, and how many: all with ``--exhaustive``, else a share.
+"""The number of hypothesis's examples for a property: all with ``--exhaustive``, else a share.
 
 They are the same in every run, so that a find belongs to a change, unless LIBSVMX_FUZZ_SEED asks for others; then those
 that failed are tried again first, as hypothesis does.
@@ -17,7 +17,7 @@ settings.load_profile("libsvmx")
 
 
 def examples(n, **options):
-    """Settings of a property for which ``n`` examples are many; no example has a time limit."""
+    """Settings of a property with at most ``n`` examples; no example has a time limit."""
     if not exhaustive:
         n = max(n // SHARE, min(n, FEWEST))
     return settings(max_examples=n, deadline=None, **options)

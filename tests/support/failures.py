@@ -1,16 +1,16 @@
-"""What a failed assert was about where pytest did not rewrite it: the values of the names in its statement."""
+"""Values of the names in a failed assert that pytest has not rewritten."""
 
 import ast
 import types
 from pathlib import Path
 
 TESTS = str(Path(__file__).parents[1])
-LONGEST = 1000  # characters of a value; of a longer one the middle is left out
+LONGEST = 1000  # characters of a value, else its middle is left out
 NO_VALUES = types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type
 
 
 def values_in(traceback):
-    """Lines "name = value" of the statement that failed: the innermost one in a file of the tests."""
+    """Lines "name = value" for the failed statement: the innermost one in a file of the tests."""
     place = None
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename.startswith(TESTS):
@@ -26,7 +26,7 @@ def values_in(traceback):
 
 
 def names_at(source, line):
-    """The names that the innermost statement at a line reads, in their order."""
+    """The names that the innermost statement at a line reads, in order."""
     statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
     here = [node for node in statements if node.lineno <= line <= node.end_lineno]
     statement = max(here, key=lambda node: (node.lineno, -node.end_lineno))

@@ -1,4 +1,4 @@
-"""Calls of the system that go wrong, here and in commands, which may be killed, too: what they leave behind."""
+"""Failing system calls, here and in commands, which may also be killed, and the files left then."""
 
 import json
 import os
@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parents[1] / "faults"
 COMPILER = (sysconfig.get_config_var("CC") or "cc").split()[0]
 HEART = DATA / "heart_scale"
 OLD = b"OLD\n"
-# Python's objects come from malloc, which a shim can refuse, and count in the size of the process.
+# Python's objects come from malloc, which a shim can let fail, and count as size of the process.
 OBJECTS_FROM_MALLOC = getattr(sys, "_is_gil_enabled", lambda: True)()
 objects_from_malloc = pytest.mark.skipif(not OBJECTS_FROM_MALLOC, reason="free-threaded Python has its own allocator")
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
@@ -44,8 +44,8 @@ def system_call(name, does):
 
 
 def failing(name, number, after=0, times=inf):
-    """``system_call`` that fails by the error of that number so many times, names its files as the true one does, and
-    succeeds ``after`` times before."""
+    """``system_call`` succeeds ``after`` times, then fails with this error number ``times`` times, naming files as the
+    true one does."""
     calls = count()
 
     def does(true, *arguments, **more):
@@ -59,7 +59,7 @@ def failing(name, number, after=0, times=inf):
 
 @contextmanager
 def largest_file(n_bytes):
-    """No file that this process writes may be longer: a disk that is full in the middle of one."""
+    """No file of this process may be longer: a disk that gets full during a write."""
     resource = pytest.importorskip("resource", reason="not on Windows")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
@@ -74,7 +74,7 @@ STACK = 1 << 28  # bytes
 
 @contextmanager
 def few_threads(given):
-    """The system gives this process so many threads more: there are no addresses for the stack of another one."""
+    """This process can start only this many more threads: there are no addresses for another stack."""
     if not sys.platform.startswith("linux"):
         pytest.skip("limits of address space that are kept")
     import resource
@@ -90,7 +90,7 @@ def few_threads(given):
 
 
 def built_shim(folder):
-    """The library of shim.c; skips where there can be none."""
+    """The library of shim.c; skips without a compiler."""
     if not sys.platform.startswith("linux") or shutil.which(COMPILER) is None:
         pytest.skip("the shim needs Linux and a C compiler")
     built = folder / "shim.so"
@@ -107,7 +107,8 @@ def built_shim(folder):
 
 @dataclass(frozen=True)
 class Done:
-    """How a command ended: its exit code, or minus the signal that killed it; ``calls`` of the kind there were."""
+    """The end of a command: its exit code, or minus the signal that killed it; ``calls``: number of calls of this
+    kind."""
 
     code: int
     out: str
@@ -143,7 +144,7 @@ class Server:
 
     def start(self):
         environment = {**os.environ, "LD_PRELOAD": str(self.library), "OPENBLAS_NUM_THREADS": "1"}
-        # -B: byte code of modules is none of the files in question
+        # -B: byte code of modules must not appear among the files
         self.process = subprocess.Popen(
             [sys.executable, "-B", FOLDER / "server.py"],
             stdin=subprocess.PIPE,
@@ -155,7 +156,7 @@ class Server:
 
     def stop(self):
         if self.process is not None:
-            os.killpg(self.process.pid, signal.SIGKILL)  # a child that hangs, too
+            os.killpg(self.process.pid, signal.SIGKILL)  # also a hanging child
             self.process.communicate()
             self.process = None
 
@@ -215,7 +216,7 @@ COMMANDS = {
 
 
 def make_ground(folder, server):
-    """What commands start from."""
+    """The files before a command."""
     lines = HEART.read_bytes().splitlines(keepends=True)
     for name, part in (("heart", lines), ("first", lines[:200]), ("more", lines[200:]), ("few", lines[:40])):
         (folder / name).write_bytes(b"".join(part))
@@ -262,7 +263,7 @@ class Case:
             (self.folder / name).write_bytes((self.ground / source).read_bytes() if source else OLD)
 
     def contents(self):
-        """Outputs; of a grid what they say."""
+        """The outputs; for a grid their meaning."""
         found = {}
         for name in self.command.outputs:
             content = (self.folder / name).read_bytes() if (self.folder / name).exists() else b""
@@ -270,13 +271,13 @@ class Case:
         return found
 
     def run(self, number, act, **settings):
-        """The command with one call that goes wrong, and ``n_new``."""
+        """Run the command with one failing call; returns it and ``n_new``."""
         self.prepare()
         done = self.server.run(self.command.words, self.folder, kind=self.kind, call=number, act=act, **settings)
         return done, self.n_new(done)
 
     def n_new(self, done):
-        """How many outputs are new, each old or new as a whole, and the new ones first."""
+        """Number of new outputs; each is old or new as a whole, and the new ones come first."""
         assert "Traceback" not in done.err, done.err
         found, outputs = self.contents(), self.command.outputs
         if self.kind == "memory" and self.command.rounded and done.code == 0:
@@ -289,13 +290,13 @@ class Case:
         return sum(is_new)
 
     def words(self):
-        """The command, or what goes on with its work if there is something to go on from."""
+        """Run the command, or the one that resumes its work."""
         again = self.command.again
         begun = again and (self.folder / again[1]).exists() and (self.folder / again[1]).read_bytes() not in (b"", OLD)
         return again[0] if begun else self.command.words
 
     def again(self):
-        """The same command, or what goes on with its work, does what it would have done."""
+        """Repeating or resuming the command gives the result of an undisturbed run."""
         done = self.server.run(self.words(), self.folder)
         assert done.code == 0, done
         assert self.contents() == self.new
@@ -311,7 +312,7 @@ def numbers(content):
 
 
 def meaning(name, content):
-    """What an output of a grid says, without times and the order of points; another file as it is."""
+    """The content of a grid's output without times and order of points; other files as they are."""
     if not content.endswith(b"\n") or content == OLD:
         return content
     if name == "table":

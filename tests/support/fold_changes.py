@@ -1,4 +1,4 @@
-"""Small random problems of every formulation, changes from fold to fold, and NumPy oracles of both."""
+"""Small random problems of every formulation, changes from fold to fold, and NumPy's results for both."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ class Case:
         self.judge = Judge.of(self.dual, self.K)
 
     def folds(self, k):
-        """The rows in k random folds, which may be of different sizes."""
+        """The rows in k random folds, perhaps of different sizes."""
         cuts = np.sort(self.rng.choice(np.arange(1, self.n), k - 1, replace=False))
         return [np.sort(fold) for fold in np.split(self.rng.permutation(self.n), cuts)]
 
@@ -59,7 +59,7 @@ class Case:
         return np.flatnonzero(np.isin(self.index, rows))
 
     def scores(self, beta):
-        """V from nothing."""
+        """V, computed from beta."""
         return self.judge.scores(beta)
 
     def objective(self, beta):
@@ -76,12 +76,12 @@ class Case:
         return build_dual(self.param, filled("d", self.targets), *self.costs, filled("d", weights))
 
     def gap(self, beta, left_out):
-        """The largest violation of optimality by a pair, over the variables that take part."""
+        """The largest violation of optimality by a pair of variables of the fold."""
         lower, upper = self.box(left_out)
         return replace(self.judge, lower=lower, upper=upper).gap(beta)
 
     def optimum(self, left_out, eps=1e-3):
-        """(beta, V, solution) over all variables, by the cold solver over the rows that take part alone."""
+        """(beta, V, solution) over all variables, by a cold start over the rows of the fold."""
         present = np.setdiff1d(np.arange(self.n), left_out)
         part = build_dual(self.param, filled("d", self.targets[present]), *self.costs)
         kernel = Kernel(self.kernel.matrix, filled("i", present), self.kernel.kind, 0, 0.7, 0.0)
@@ -103,7 +103,7 @@ class Case:
 
 
 def proposed(change, name):
-    """beta as a seeder proposes it, not feasible yet."""
+    """beta proposed by a seeder, not feasible yet."""
     return start_of(change, name, proposed=True)[0]
 
 
@@ -135,24 +135,24 @@ def box_of(change):
 
 
 def groups_of(change):
-    """Which variables count in each sum."""
+    """The variables of each sum."""
     return [np.asarray(change.group) == g for g in range(len(change.sums))]
 
 
 def sums_of(change, beta):
-    """What the constraints fix, at beta."""
+    """The values of the sums at beta."""
     return np.array([np.asarray(beta)[own].sum() for own in groups_of(change)])
 
 
 def extremes(change):
-    """Least and largest values of the sums within the boxes."""
+    """Minimum and maximum of the sums within the boxes."""
     lower, upper = box_of(change)
     own = groups_of(change)
     return np.array([lower[g].sum() for g in own]), np.array([upper[g].sum() for g in own])
 
 
 def shifted(beta, lower, upper, missing):
-    """beta + theta, clipped, such that its sum grows by ``missing`` or as far as it can; theta by bisection."""
+    """beta + theta, clipped, with its sum increased by ``missing`` or as far as possible; theta by bisection."""
     least, most = (lower - beta).sum(), (upper - beta).sum()
     if missing <= least:
         return lower

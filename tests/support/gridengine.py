@@ -1,4 +1,4 @@
-"""An engine for grid searches whose rate tells where a point started from, so that a wrong start shows in the table."""
+"""An engine for grid searches whose rates depend on the start of each point, so that wrong starts show in the table."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ SMALL = ["-log2c", "-1,3,2", "-log2g", "-5,-1,2", "-png", "null"]
 
 
 def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=None, hand_on=None):
-    """The warm start is the chain of parameters from its start on; as many rows are right as its hash says."""
+    """The warm start is the chain of parameters since its start; the number of correct rows is its hash."""
     gamma = struct.pack("d", param.gamma)
     warm_start = [*(start or ()), {(0, 0): OptimumAtC(param.C, gamma, gamma)}]
     for link in warm_start if hand_on else ():
@@ -32,13 +32,13 @@ def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=Non
 
 
 def use(patch, engine):
-    """All searches of this process have this engine, those of commands, too."""
+    """Use this engine for all searches of this process, also those of commands."""
     patch.setattr(grid_search, "cross_validate", engine)
 
 
 def install(seconds, **fields):
-    """``chained``, slowed down, is the engine of this process for good, and its searches have a policy of these fields;
-    auto is always seeded."""
+    """Use ``chained``, slowed down, for the rest of this process, with a policy of these fields; auto is always
+    seeded."""
 
     def engine(*arguments, **options):
         time.sleep(seconds)

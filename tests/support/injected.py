@@ -1,8 +1,8 @@
-"""Faults put into the package at a given point: memory that is out, Ctrl-C, an error."""
+"""Faults injected at a given point of the package: no memory, Ctrl-C, an error."""
 
 
 def put_around(monkeypatch, owner, name, changed):
-    """``owner.name`` is ``changed(known, *arguments)`` from now on, where ``known`` is what it was."""
+    """Replace ``owner.name`` by ``changed(known, *arguments)``, where ``known`` is the original."""
     known = getattr(owner, name)
     monkeypatch.setattr(owner, name, lambda *arguments, **options: changed(known, *arguments, **options))
 
@@ -20,7 +20,7 @@ def failing_once(monkeypatch, owner, name, error):
 
 
 def interrupted_after(monkeypatch, owner, name):
-    """Ctrl-C comes as a call has done its work."""
+    """Ctrl-C comes after a call."""
 
     def changed(known, *arguments, **options):
         known(*arguments, **options)

@@ -1,18 +1,18 @@
-"""Whether the installed package, which the tests import, is what the source folder would build."""
+"""Compares the installed package, which the tests import, with the source folder."""
 
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "libsvmx"
 COMPILED = ("*.pyx", "*.pxd", "*.c", "*.h")
-OPTIONAL = "clibrary"  # the folder that a build option adds
+OPTIONAL = "clibrary"  # the folder of a build option
 
 
 def differing(package, source=SOURCE):
-    """Source files that are not those of the installed ``package``, a folder: Python files and stubs by content, and
-    what is compiled if it is newer than the compiled modules."""
+    """Source files that differ from the installed ``package``, a folder: Python files and stubs by content, compiled
+    ones if they are newer than the compiled modules."""
     package, found = Path(package), []
     if package == source:
-        return found  # an editable install, which builds what has changed on import
+        return found  # an editable install, which rebuilds on import
     for path in [*source.rglob("*.py"), *source.rglob("*.pyi")]:
         installed = package / path.relative_to(source)
         if path.parent.name == OPTIONAL and not installed.parent.exists():

@@ -1,4 +1,4 @@
-"""Ctrl-C: pressed by another thread, or at any place of a call where CPython may let a signal in.
+"""Ctrl-C: by another thread, or at any point of a call where CPython handles signals.
 
 CPython looks for signals where a function begins, where a call has returned and where a loop turns (RESUME, CALL,
 JUMP_BACKWARD). What is raised there is raised by that instruction, so nothing can come between a call and what is done
@@ -24,10 +24,10 @@ FIRST, NEXT = 0.2, 10.0  # seconds
 
 @contextmanager
 def ctrl_c():
-    """The block goes on until a KeyboardInterrupt ends it.
+    """The block runs until a KeyboardInterrupt ends it.
 
-    It is pressed again and again: Python drops what is raised while it ends an object that nobody has. A file may be
-    open when it comes, before its ``with`` has begun; Python closes it then, but warns."""
+    Ctrl-C is repeated: Python drops exceptions in finalizers. A file that it finds open before its ``with`` has begun
+    is closed by Python, with a warning."""
     over = threading.Event()
 
     def press():
@@ -49,11 +49,11 @@ def ctrl_c():
 
 # ---- at every bytecode, and at every question --------------------------------------------------------
 
-SPREAD = 8  # points that a quick run tries anywhere
+SPREAD = 8  # number of points that a quick run tries anywhere
 
 
 class Failure(Exception):
-    """What an observer or a signal handler may raise."""
+    """An exception of an observer or a signal handler."""
 
 
 def fail():
@@ -66,7 +66,8 @@ def press():
 
 
 class Point(NamedTuple):
-    """``differs``: since the one before a call or an assignment may have changed what outlives the call."""
+    """``differs``: a call or an assignment since the previous point may have changed an object that outlives the
+    call."""
 
     file: str
     function: str
@@ -87,7 +88,7 @@ class Points:
 
     def __enter__(self):
         self.before = sys.gettrace(), sys.getprofile(), sys.unraisablehook
-        sys.unraisablehook = lambda given: None  # what is raised while an object ends is dropped
+        sys.unraisablehook = lambda given: None  # exceptions in finalizers are dropped
         sys.setprofile(self.profiled)
         sys.settrace(self.traced)
         return self
@@ -104,7 +105,7 @@ class Points:
                 self.act()
 
     def traced(self, frame, event, arg):
-        """Of a function that begins."""
+        """Called when a function begins."""
         if not is_own(frame.f_code.co_filename):
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
@@ -126,14 +127,14 @@ class Points:
         return step
 
     def profiled(self, frame, event, arg):
-        """Of a function in C that returns."""
+        """Called when a C function returns."""
         if event == "c_return" and is_own(frame.f_code.co_filename):
             self.point(frame)
 
 
 @cache
 def is_own(file):
-    """Whether code is of libsvmx, or works its contexts."""
+    """Whether code is of libsvmx, or of its context managers."""
     return f"{os.sep}libsvmx{os.sep}" in file or os.path.basename(file) == "contextlib.py"
 
 
@@ -159,7 +160,7 @@ def places_of(code):
 def points_of(make, call, exhaustive, functions):
     """Which points of ``call(make())`` are to be tried: with LIBSVMX_INTERRUPTS=all every one; with ``exhaustive``
     those that may differ from the one before; else one on each line of these ``functions``, and some anywhere."""
-    call(make())  # what is imported and looked up once is no part of it
+    call(make())  # without imports and look-ups of a first call
     points, made = Points(), make()
     with points:
         call(made)
@@ -176,7 +177,7 @@ def points_of(make, call, exhaustive, functions):
 
 
 def interrupted(call, at, act=fail):
-    """``call`` with ``act`` at one of its points; returns whether that was raised, not dropped."""
+    """``call`` with ``act`` at one of its points; returns whether its exception was raised, not dropped."""
     points = Points(at, act)
     try:
         with points:
@@ -187,7 +188,7 @@ def interrupted(call, at, act=fail):
 
 
 class Asked(Observer):
-    """Asked(at=0, act=fail): counts what it is asked and told, and calls ``act`` at one of these."""
+    """Asked(at=0, act=fail): counts checks and reports, and calls ``act`` at one of them."""
 
     def __init__(self, at=0, act=fail):
         self.at, self.act, self.count = at, act, 0

@@ -1,4 +1,4 @@
-"""The judge of all solvers: what NumPy says, from the data, of an answer to the dual problem.
+"""The judge of all solvers: NumPy's check of a solution of the dual problem, from the data.
 
     min 1/2 beta'K beta - linear'beta    s.t.  lower <= beta <= upper,  the sum of beta over group g is total_g
 
@@ -21,7 +21,7 @@ ULP, FLOAT_ULP = 2.0**-52, 2.0**-23
 
 
 def kernel_values(param, X, Z):
-    """K(X, Z) of a Parameter in double; of the precomputed kernel, X and Z hold rows whose products it is."""
+    """K(X, Z) of a Parameter in double; for the precomputed kernel, X and Z have rows whose products it is."""
     dots = X @ Z.T
     if param.kernel_type in (KernelType.LINEAR, KernelType.PRECOMPUTED):
         return dots
@@ -80,7 +80,7 @@ OF_PAIRS = {
 
 
 class Factor:
-    """X X' of explicit features, with more digits than a solver has."""
+    """X X' of explicit features, in higher precision than a solver's."""
 
     def __init__(self, X):
         self.X = np.asarray(X, dtype=np.longdouble)

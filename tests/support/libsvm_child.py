@@ -1,4 +1,4 @@
-"""LIBSVM in a child of this process: over wild files it may crash."""
+"""LIBSVM in a child process: wild files may crash it."""
 
 import os
 import re
@@ -12,7 +12,7 @@ NOT_FINITE = re.compile(rb"(?<![A-Za-z_])-?(nan|inf)(?![A-Za-z_])")
 
 
 def of_libsvm(work):
-    """What ``work()``, bytes, gives in a child. None if LIBSVM crashes or gives up, or writes what is not finite."""
+    """The bytes of ``work()`` in a child. None if LIBSVM crashes or gives up, or writes values that are not finite."""
     out, into = os.pipe()
     child = os.fork()
     if child == 0:

@@ -79,7 +79,7 @@ def greedy(K, rank, tolerance=0.0):
 
 
 def check(found, K, matrix, arguments, slack=1e-9, policy=USUAL):
-    """What holds for every method."""
+    """Properties of every method."""
     F, scale = found.factor, K.trace()
     m, r = F.shape
     assert F.dtype == np.float64 and F.flags.c_contiguous and np.isfinite(F).all()

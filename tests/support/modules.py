@@ -43,8 +43,8 @@ def show(model, name="model"):
 """
 
 
-# Imports take longer than most scripts. So they are done once, and each script has a fork of that process: it begins
-# with what a process of its own begins with, the state of rand() included.
+# Imports take longer than most scripts, so they are done once, and each script runs in a fork of that process, which
+# has the state of a fresh one, rand() included.
 SERVER = """
 import json, os, sys, traceback
 ready = compile({prologue!r}, "prologue", "exec")
@@ -71,7 +71,7 @@ for line in sys.stdin:
 
 @cache
 def server(module: str) -> subprocess.Popen[str]:
-    """A process that has imported a module, with the name of a folder and a script in each line for it."""
+    """A process that has imported a module, and reads the name of a folder and a script in each line."""
     started = subprocess.Popen(
         [sys.executable, "-u", "-c", SERVER.format(prologue=PROLOGUE.replace("{module}", module)), str(HEART)],
         env={**os.environ, "OMP_NUM_THREADS": "1"},  # sums of the oracle depend on the number of threads
@@ -84,7 +84,7 @@ def server(module: str) -> subprocess.Popen[str]:
 
 
 def run(module: str, script: str, folder: Path) -> str:
-    """Standard output of the script in a process of its own, whose rand() stream is therefore fresh."""
+    """Standard output of the script in its own process, with a fresh rand() stream."""
     folder.mkdir(exist_ok=True)
     process = server(module)
     assert process.stdin and process.stdout

@@ -1,4 +1,4 @@
-"""The dual problems behind a model, and what NumPy says of its coefficients: from a kernel matrix in double alone.
+"""The dual problems behind a model, and NumPy's check of its coefficients by a kernel matrix in double.
 
 Of a model only public properties are looked at: ``param``, ``sv_coef``, ``sv_indices``, ``rho``, ``labels``.
 """
@@ -11,7 +11,7 @@ from libsvmx import SvmType
 
 from .judge import FLOAT_ULP, ULP, Judge
 
-# Of a box: a coefficient so near a bound is there.
+# Relative to the box: a coefficient this near a bound is at it.
 SHARP = 1e-11
 
 
@@ -28,7 +28,7 @@ class Judged(Judge):
         self.scale = np.abs(linear).max() if linear.any() else max(np.abs(K).max(), self.noise, *np.abs(levels))
 
     def check(self, relative=1e-9):
-        """Feasible, optimal, and levels where LIBSVM has them: of an exact optimum."""
+        """An exact optimum: feasible, optimal, and with LIBSVM's levels."""
         self.check_in_box()
         self.check_sums()
         allowed = relative * self.scale + 16 * self.noise
@@ -103,7 +103,7 @@ def judged(model, K, y, weight=None, both=None):
         return [Judged(K, linear, *box, (0.0,), both, (-model.rho[0],))]
     if param.svm_type == SvmType.NU_SVR:
         group, total = np.repeat([0, 1], n), param.nu * C.sum() / 2
-        # how far the levels are apart is not in the model, but what lies between them is
+        # the model has rho, between the two levels, but not their distance
         asked = Judge(K, np.concatenate([y, y]), *box, group, width=SHARP)
         free, V = asked.free(both) & (group == 1), asked.scores(both)
         level = V[free].mean() if free.any() else np.mean(asked.intervals(both)[1])
@@ -140,7 +140,7 @@ def decision_values(model, cross):
 
 
 def coefficients(model, n):
-    """Of all n training rows in each decision function, shape (functions, n)."""
+    """Coefficients of all n training rows in each decision function, shape (functions, n)."""
     rows = np.asarray(model.sv_indices) - 1
     if model.labels is None:
         beta = np.zeros((1, n))
@@ -156,7 +156,7 @@ def coefficients(model, n):
 
 
 def wins(values, labels):
-    """How many pairs each class wins, shape (rows, classes)."""
+    """Number of pairs won by each class, shape (rows, classes)."""
     won = np.zeros((len(values), len(labels)))
     for column, (i, j) in zip(values.T, combinations(range(len(labels)), 2), strict=True):
         won[:, i] += column > 0
@@ -165,7 +165,7 @@ def wins(values, labels):
 
 
 def votes(values, labels):
-    """The class of each row by LIBSVM's vote: the first of those that win most pairs."""
+    """The class of each row by LIBSVM's vote: of those with most pairs the first."""
     return np.asarray(labels)[wins(values, labels).argmax(axis=1)]
 
 
@@ -177,7 +177,7 @@ def predictions(model, values):
 
 
 def by_labels(model, values, labels):
-    """Decision values of a model in the order of all ``labels``: its classes may be in another order, and be fewer.
+    """Decision values of a model in the order of all ``labels``, which may differ from its own, and be more.
 
     Pairs of a class that the model lacks are nan; without labels values stay as they are.
     """

@@ -8,13 +8,13 @@ import pytest
 
 
 class Optional:
-    """Stands for a module until one of its names is asked for, and then hands over what the module has."""
+    """Stands for a module until one of its names is used."""
 
     def __init__(self, name):
         self._module_name = name
 
     def __getattr__(self, name):
-        if name.startswith("_"):  # of each name in a file pytest asks whether it is a test or a fixture
+        if name.startswith("_"):  # pytest asks each name in a file whether it is a test or a fixture
             raise AttributeError(name)
         return getattr(importlib.import_module(self._module_name), name)
 

@@ -14,12 +14,12 @@ _libc = ctypes.CDLL(None)
 
 
 def reset_rand(seed=1):
-    """As at the start of a process."""
+    """Reset rand() to its state at the start of a process."""
     _libc.srand(seed)
 
 
 class Oracle:
-    """LIBSVM over one data set, with one option string; ``transcript`` is what it printed."""
+    """LIBSVM on one data set, with one option string; ``transcript``: what it printed."""
 
     def __init__(self, matrix, targets, options):
         self.param = svm_parameter(options)
@@ -45,7 +45,7 @@ class Oracle:
             self.transcript = "".join(parts)
 
     def complaint(self):
-        """What svm_check_parameter says, or None."""
+        """The message of svm_check_parameter, or None."""
         return libsvm.svm_check_parameter(self.problem, self.param)
 
     def train(self):
@@ -63,7 +63,7 @@ class Oracle:
         return list(target)
 
     def cross_validate_repeatedly(self, n_folds, repeats):
-        """Predictions of so many calls in one process, each of which draws on where the one before has ended."""
+        """Predictions of several calls in one process, which share one sequence of random numbers."""
         target = (ctypes.c_double * self.problem.l)()
 
         def calls():

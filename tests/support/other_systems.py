@@ -1,4 +1,4 @@
-"""C programs for other systems, compiled and run here, where there is a compiler for them, and what runs them."""
+"""C programs for other systems, compiled and run here if there is a compiler."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import pytest
 CORE = Path(__file__).parents[2] / "libsvmx" / "_core"
 LOOPS = CORE / "loops"
 
-# Compiler, what runs its programs, its options, and those that AVX needs besides (meson.build), or None without AVX.
+# Compiler, runner, options, and further ones for AVX (meson.build), or None without AVX.
 SYSTEMS = {
     "windows": ("x86_64-w64-mingw32-gcc", ["wine"], [], ["-Wa,-muse-unaligned-vector-move"]),
     "musl": ("musl-gcc", [], ["-static"], []),
@@ -33,7 +33,7 @@ def tools_of(system):
 
 
 def output_of(system, folder, *arguments):
-    """What the program prints that is compiled so; a warning is an error, and so is an exit code."""
+    """The output of a compiled program; warnings and exit codes are errors."""
     compiler, runner, options, _ = tools_of(system)
     program = folder / "program.exe"
     subprocess.run([compiler, *WARNINGS, "-I", CORE, "-I", LOOPS, *arguments, *options, "-o", program], check=True)
@@ -44,7 +44,7 @@ def output_of(system, folder, *arguments):
 
 
 def output_with_loops(system, folder, *arguments):
-    """The same of a program with the hot loops of all CPU targets."""
+    """``run`` for a program with the hot loops of all CPU targets."""
     compiler, _, _, of_avx = tools_of(system)
     objects = []
     for target, options in (BASELINE if of_avx is None else BASELINE | AVX).items():

@@ -1,11 +1,11 @@
-"""Paths of a state that go wrong, or are given up, where a test says so: they take the places of its own."""
+"""Paths of a state that are lost or given up on purpose, in place of its own."""
 
 from libsvmx._solvers.path.path import PathLong, PathLost
 from support.exact import Twin
 
 
 class Followed:
-    """Followed(path): does what the path does; ``given_up`` tells why its updates ended early."""
+    """Followed(path): passes on to the path; ``given_up`` records why updates ended early."""
 
     def __init__(self, path):
         self.path, self.given_up = path, []
@@ -22,7 +22,8 @@ class Followed:
 
 
 class Short(Followed):
-    """Every path that has a breakpoint is longer than a training: by one rows join and leave, ``trained`` times."""
+    """Every path with a breakpoint counts as longer than a training: rows are added and removed by ``trained``
+    trainings."""
 
     trained = 0
 
@@ -35,7 +36,7 @@ class Short(Followed):
 
 
 class Lost(Followed):
-    """Whatever is followed is lost at its end."""
+    """Every path is lost at its end."""
 
     def update(self, *arguments):
         super().update(*arguments)
@@ -47,7 +48,7 @@ class Lost(Followed):
 
 
 def follow_by(kind, state):
-    """The binary problems of a state have paths of this ``kind``; those of pairs of classes that are new have not."""
+    """Give the binary problems of a state paths of this ``kind``; those of new pairs of classes have their own."""
     for binary in state.binaries.values():
         if not isinstance(binary.path, kind):
             binary.path = kind(binary.path)
