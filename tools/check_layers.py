@@ -53,7 +53,7 @@ FOR_TYPES = re.compile(r"^([ \t]*)if TYPE_CHECKING:.*\n(?:(?:\1[ \t]+\S.*)?\n)*"
 
 
 def problems(root=ROOT, layers=LAYERS):
-    """Lines about imports that are relative, that point up, or that close a circle, in each package below ``root``."""
+    """Lines about relative imports, imports that point up, and circles, in each package below ``root``."""
     for package, chapters in layers.items():
         folder = root.joinpath(package)
         level = {name: k for k, names in enumerate(chapters) for name in names.split()}
@@ -79,26 +79,26 @@ def problems(root=ROOT, layers=LAYERS):
 
 
 def chapter_of(name, level):
-    """The chapter that a module is in, None if there is none."""
+    """The chapter of a module, None without one."""
     return max((c for c in level if name == c or name.startswith(f"{c}/")), key=len, default=None)
 
 
 def targets(text, package, folder):
-    """Modules of ``package`` that a source imports, as paths below its ``folder``."""
+    """Modules of ``package`` imported by a source, as paths below its ``folder``."""
     for origin, names, plain in IMPORT.findall(text):
         module = origin or plain
         if module != package and not module.startswith(f"{package}."):
             continue
         parts = module[len(package) + 1 :].split(".") if module != package else []
         imported = [name.split(" as ")[0].strip() for name in names.strip("()").split(",") if name.strip(" ()\n")]
-        # "from package import module" leads to the module, not to the package
+        # "from package import module" imports the module
         modules = [[*parts, n] for n in imported if any(folder.joinpath(*parts, n + e).exists() for e in SOURCES)]
         for found in modules or ([parts] if parts else []):
             yield "/".join(found)
 
 
 def circles(graph):
-    """Lines about modules that import each other in a circle."""
+    """Lines about circles of imports."""
     done, open_path = set(), []
 
     def visit(name):

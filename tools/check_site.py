@@ -14,7 +14,7 @@ LINKS = {"a": "href", "link": "href", "img": "src", "script": "src", "source": "
 
 
 class Page(HTMLParser):
-    """The links of a page, and the anchors that others may lead to."""
+    """The links and the anchors of a page."""
 
     def __init__(self, text):
         super().__init__()
@@ -29,7 +29,7 @@ class Page(HTMLParser):
 
 
 def problems(folder):
-    """Lines about links that lead nowhere, page by page."""
+    """Lines about broken links, page by page."""
     folder = Path(folder).resolve()
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
     if not pages:
@@ -38,7 +38,7 @@ def problems(folder):
         for link in page.links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
-                continue  # to another site
+                continue  # an external link
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             if target.is_dir():
                 target /= "index.html"

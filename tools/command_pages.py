@@ -68,7 +68,7 @@ def lowered(text):
 
 
 def man(page, found):
-    """A page in man(7)'s macros."""
+    """A page in macros of man(7)."""
     lines = [f'.\\" {MADE}', f'.TH {page.name.upper()} 1 "" libsvmx "User Commands"']
     lines += [".SH NAME", f"{roff(page.name)} \\- {roff(lowered(page.summary))}", ".SH SYNOPSIS", ".nf"]
     lines += [roff(line) for line in page.synopsis]
@@ -92,7 +92,7 @@ TEXT_OF_COMMON = "Print the usage, or the version."
 
 
 def roff(text):
-    """A text that groff shows as it is."""
+    """Text escaped for groff."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("…", "...").replace('"', "\\(dq")
     return f"\\&{text}" if text.startswith((".", "'")) else text
 
@@ -101,12 +101,12 @@ def roff(text):
 
 
 def written(option):
-    """An option as it is typed: of -wL, which has a label in it, the beginning."""
+    """An option as typed; of -wL, with its label, the beginning."""
     return "-w" if option.name == "-wL" else option.name
 
 
 def quoted(text):
-    """For all three shells."""
+    """Completions for all three shells."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
@@ -117,7 +117,7 @@ def brief(text, most=60):
 
 
 def said(option):
-    """What an option is, in a few words; of one whose text is its default or its values alone, what they are called."""
+    """A short description of an option; without one, the name of its value."""
     if not option.text:
         return option.name.lstrip("-")
     return brief(option.text) if option.text[0].isalpha() else option.value
@@ -137,22 +137,22 @@ def bash(page, found):
     cases += [f"{files}) return ;;"] if files else []
     lines = [f"# Completion of {page.name} for bash, {MADE}", f"{name}() {{"]
     lines += ["    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}", "    COMPREPLY=()"]
-    # bash takes the = of --option=value for a word of its own
+    # bash splits --option=value at the =
     lines += ["    [[ $word != = ]] || word=", "    [[ $before != = ]] || before=${COMP_WORDS[COMP_CWORD - 2]}"]
     lines += ["    case $before in", *(f"        {case}" for case in cases), "    esac"] if cases else []
     lines += ["    if [[ $word == -* ]]; then"]
     lines += [f"        {replies(' '.join(written(o) for o in options))}", "    fi", "}"]
-    lines += [f"complete -o default -F {name} {page.name}"]  # files where there is nothing else
+    lines += [f"complete -o default -F {name} {page.name}"]  # file names by default
     return "\n".join(lines) + "\n"
 
 
 def replies(words):
-    """What offers those of some words that go on from what is typed."""
+    """A command that completes from some words."""
     return f'mapfile -t COMPREPLY < <(compgen -W {quoted(words)} -- "$word")'
 
 
 def zsh(page, found):
-    """For a folder of fpath; its name there is _svmx-..."""
+    """For a folder of fpath, as _svmx-...."""
     lines = [f"#compdef {page.name}", f"# Completion of {page.name} for zsh, {MADE}", "_arguments -S \\"]
     for option in page.options(found):
         spec = f"*{written(option)}[{colons(said(option))}]"
@@ -194,12 +194,12 @@ def fish(page, found):
 
 
 def fish_quoted(*pairs):
-    """Values with what they are, a line each; tabs and newlines count only outside of quotes."""
+    """Values with descriptions, a line each; tabs and newlines count only outside of quotes."""
     inside = ([part.replace("\\", "\\\\").replace("'", "\\'") for part in pair if part] for pair in pairs)
     return "\\n".join("\\t".join(f"'{part}'" for part in parts) for parts in inside)
 
 
-# ---- all of them ---------------------------------------------------------------------------------
+# ---- all pages -----------------------------------------------------------------------------------
 
 
 def files():
@@ -216,7 +216,7 @@ def files():
 
 
 def stale():
-    """Those whose file says something else."""
+    """Paths of files that differ from the pages."""
     return [path for path, text in files().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
 
 

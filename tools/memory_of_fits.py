@@ -43,7 +43,7 @@ def resident():
 
 
 def grown(name, rows, parameters, fit, fits):
-    """MB of the process after half of the fits and at the end, and objects that the second half has added."""
+    """Growth in MB, and in objects, over the second half of the fits."""
     made = getattr(libsvmx, name)(**parameters, **({"nu": 0.2} if name == "NuSVC" else {}))
     targets = X[:, 0] if name in ("SVR", "NuSVR") else Y
     before = objects = 0

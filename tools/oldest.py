@@ -18,12 +18,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BOUND = re.compile(r"([\w.-]+)(?:\[[\w,]+\])?>=([\d.]+)")
 EXTRAS = ("grid", "dask", "plot", "sklearn", "test")
-# Old versions beside new ones hear that they use what is deprecated.
+# Old versions warn of deprecated features of each other.
 MIXED = ("-W", "ignore::DeprecationWarning")
 
 
 def oldest(requirements):
-    """Pins, name==version, of the lower bounds in a list of requirements."""
+    """Pins, name==version, of the lower bounds in requirements."""
     return [f"{bound[1]}=={bound[2]}" for bound in map(BOUND.fullmatch, requirements) if bound]
 
 

@@ -1,4 +1,4 @@
-"""Write the C header with the 128-bit powers of five that decimal numbers are converted with.
+"""Write the C header of 128-bit powers of five for the conversion of decimal numbers.
 
 Row q holds the 128 leading bits of 5^q, as two 64-bit halves: D. Lemire, "Number parsing at a gigabyte per second",
 2021, section 5. They are cut off, except where the reciprocal 5^-q fits 64 bits (q >= -27): there they are rounded

@@ -1,4 +1,4 @@
-"""What the commands print and write over several hundred trainings, to hold two versions against each other.
+"""Output and files of the commands over several hundred trainings, for comparing two versions.
 
 Usage: python tools/snapshot.py FOLDER        about two minutes
 
@@ -37,7 +37,7 @@ SEEDERS = ("auto", "sir", "mir", "ato", "avg", "top", "near", "path")
 
 
 def products(*parts):
-    """Every choice of one of each, as one text."""
+    """All combinations of one item of each, as text."""
     return [" ".join(choice) for choice in itertools.product(*parts)]
 
 
@@ -69,7 +69,7 @@ def trainings():
 
 
 def validations():
-    """(options, set) of each call of svmx-train that tells a rate."""
+    """(options, set) of each call of svmx-train that validates."""
     yield from itertools.product(products(["-v 5", "-v 10 -c 20"], KERNELS[::2]), TWO[:1] + MANY)
     yield from itertools.product(["-v 4 -s 1 -n 0.2", "-v 3 -b 1", "-v 5 -s 2", "-v 6 -w1 3"], TWO[:1] + MANY[:1])
     yield from itertools.product(["-s 3 -v 5", "-s 4 -v 5"], TARGETS)
@@ -106,7 +106,7 @@ OTHERS = (
 
 
 def put_data(folder):
-    """The sets, each whole and in two parts, and a precomputed kernel, in ``folder``."""
+    """The sets in ``folder``, each whole and in two parts, and a precomputed kernel."""
     for name, (file, rows) in SETS.items():
         content = (DATA / file).read_bytes()
         lines = (lzma.decompress(content) if file.endswith(".xz") else content).splitlines(keepends=True)
@@ -135,7 +135,7 @@ def run(words):
 
 
 def write(folder, number, words, *files):
-    """One record: the command line, its output, and the files it has written, which are removed."""
+    """One record: the command line, its output, and the files written, which are removed."""
     record = [run(words)]
     with Path(folder, "commands").open("a") as commands:
         commands.write(f"{number:04d} {words}\n")
@@ -148,7 +148,7 @@ def write(folder, number, words, *files):
 
 
 def main(folder):
-    """Write all records; prints how many there are."""
+    """Write all records; prints their number."""
     folder = Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     os.environ["OMP_NUM_THREADS"] = "1"

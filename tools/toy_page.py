@@ -1,4 +1,4 @@
-"""svmx-toy in Chromium without a window: its picture for the docs, and how long a frame takes while a row is dragged.
+"""svmx-toy in headless Chromium: its picture for the docs, and the time of a frame while a row is dragged.
 
 Usage: python tools/toy_page.py --screenshot docs/figures/toy.png [--dark] [--width N --height N]
        python tools/toy_page.py --frames 300
@@ -23,22 +23,22 @@ SWITCHES = (
     "--disable-component-update --disable-sync --hide-scrollbars"
 )
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-PHONE = 600  # pixels: a screen that is narrower is one
-LOOKS = 0.02  # seconds between looks at a page that works
+PHONE = 600  # pixels: narrower screens are phones
+LOOKS = 0.02  # seconds between checks of a busy page
 AT_REST = """
 return document.getElementById('plane').getAttribute('aria-busy') === null && svmxToy.drawn().head !== null
 """
 
 
 def browser_programs():
-    """Paths of Chromium and of ChromeDriver; None for what is not there."""
+    """Paths of Chromium and of ChromeDriver; None if missing."""
     return next(filter(None, map(shutil.which, PROGRAMS)), None), shutil.which("chromedriver")
 
 
 @contextlib.contextmanager
 def served(*words, before="pass"):
-    """The address of a page, without rows unless ``words`` say otherwise, by a process of its own; ``before`` is a
-    statement run there first."""
+    """The address of a page of a new process, without rows unless ``words`` say otherwise; ``before``: a statement run
+    there first."""
     program = f"from libsvmx.cli.toy import entry\n{before}\nentry()"
     words = list(map(str, words)) or ["--example", "none"]
     command = [sys.executable, "-c", program, "--no-browser", *words]
@@ -51,7 +51,7 @@ def served(*words, before="pass"):
 
 @contextlib.contextmanager
 def browser(width=1280, height=800, dark=False, folder=None):
-    """A browser with an empty profile; what it downloads goes into ``folder``."""
+    """A browser with an empty profile; downloads go to ``folder``."""
     from selenium import webdriver
 
     program, driver = browser_programs()
@@ -81,7 +81,7 @@ def rest(page):
 
 
 def choose(page, control, value):
-    """Give a select or a field of the page a value, as a hand does, and wait for the answer."""
+    """Set a select or a field of the page like a user, and wait for the answer."""
     page.execute_script(
         "const [id, value] = arguments, control = document.getElementById(id);"
         "control.value = value; control.dispatchEvent(new Event('change'))",
@@ -92,7 +92,7 @@ def choose(page, control, value):
 
 
 def pixel_of(page, key):
-    """Where a row is, in pixels from the middle of the plane, which is where selenium counts from."""
+    """Position of a row in pixels from the middle of the plane, selenium's origin."""
     x, y = page.execute_script(
         "const { rows } = svmxToy.drawn().head, at = rows.key.indexOf(arguments[0]);"
         "const plane = document.getElementById('plane'), [x, y] = svmxToy.pixel(rows.x[at], rows.y[at]);"
@@ -103,7 +103,7 @@ def pixel_of(page, key):
 
 
 def drag(page, key, steps):
-    """Press on a row, move the pointer by these steps of pixels, and let it go."""
+    """Press on a row, move the pointer by these steps in pixels, and release."""
     from selenium.webdriver import ActionChains
 
     x, y = pixel_of(page, key)
@@ -128,7 +128,7 @@ def screenshot(path, width, height, dark):
 
 
 def frames(count, out):
-    """Drag a row of each example around, and print what the frames took."""
+    """Drag a row of each example around, and print the times of the frames."""
     for example in ("moons", "blobs", "sine"):
         with served() as address, browser() as page:
             page.get(address)
@@ -140,7 +140,7 @@ def frames(count, out):
             turns = 2 * np.pi * np.arange(count) / 60
             steps = np.round(np.column_stack([14 * np.cos(turns), 14 * np.sin(turns)])).astype(int)
             drag(page, key, steps.tolist())
-            time.sleep(0.2)  # the last frame is seen
+            time.sleep(0.2)  # until the last frame is shown
             found = page.execute_script("return svmxToy.frames")
             n_sv = page.execute_script("return svmxToy.drawn().head.model.n_sv")
         table = {name: np.array([frame[name] for frame in found]) for name in found[0]}

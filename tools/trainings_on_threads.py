@@ -1,4 +1,5 @@
-"""Trainings and predictions on several threads, of libsvmx and of Python, for tools/tsan.sh: the same as on one thread.
+"""Trainings and predictions on several threads, of libsvmx and of Python, for tools/tsan.sh: equal to those on one
+thread.
 
 Exit code 1 for a difference. Races are told by the sanitizer.
 """
@@ -24,7 +25,7 @@ KINDS = [
     {"svm_type": 3, "C": 2, "folds": 12},
     {"C": 10, "cache_size": 20, "probability": True},  # kernel values by pairs of classes
     {"C": 10, "cache_size": 20, "folds": 6},
-    # solves side by side: folds that are in no queue, those of a star, rows left out, points of a grid
+    # solves side by side: folds without a queue, of a star, rows left out, points of a grid
     {"C": 10, "cache_size": 10, "folds": 6, "rows": 2000},
     {"C": 10, "cache_size": 10, "probability": True, "rows": 2000},
     {"svm_type": 3, "C": 2, "cache_size": 10, "folds": 5, "rows": 2000},
@@ -33,7 +34,7 @@ KINDS = [
     {"C": 10, "left_out": "path", "rows": 400},
     {"grid": "auto", "rows": 600},
     {"grid": "none", "rows": 600},
-    # one training whose passes and updates are cut up, with all its rows kept and with few
+    # one training with its passes and updates split, with all rows kept and with few
     {"C": 10, "cache_size": 100, "wide": 6000},
     {"C": 10, "cache_size": 2, "wide": 6000},
     {"svm_type": 3, "C": 2, "cache_size": 2, "wide": 3000},
@@ -41,14 +42,14 @@ KINDS = [
 
 
 def data(n=2000, k=4):
-    """Rows of four classes, so many that a solver shares its kernel rows among threads."""
+    """Rows of four classes, enough for a solver to compute kernel rows by several threads."""
     random = np.random.default_rng(1)
     X = random.standard_normal((n, k))
     return X, (X[:, 0] + 0.3 * random.standard_normal(n) > 0).astype(float) + 2 * (X[:, 1] > 0)
 
 
 def work(X, y, options, threads):
-    """All that a training and a prediction give, or the folds of a cross-validation, as bytes."""
+    """The results of a training and a prediction, or the folds of a cross-validation, as bytes."""
     options = dict(options)
     if "wide" in options:  # expensive rows of three classes, which the pairs of a class share
         X, _ = data(options.pop("wide"), 60)

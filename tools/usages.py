@@ -1,4 +1,4 @@
-"""Usages of the commands as tables: what each can be told, read from the text that --help prints.
+"""Usages of the commands as tables, parsed from the text of --help.
 
     page(name) -> Page        command, synopsis, paragraphs, sections of options
 
@@ -31,7 +31,7 @@ FORMULATIONS = {
     "quantile": "quantile regression",
 }
 
-# Values with what they are, by option and what the usage calls its value.
+# Values with descriptions, by option and name of the value in the usage.
 VALUES = {
     ("-s", "type"): list(FORMULATIONS.items()),
     ("-t", "kernel"): [(kind.option, kind.keyword) for kind in KernelType],
@@ -39,13 +39,13 @@ VALUES = {
     ("--seeder", "METHOD"): [(name, SEEDERS[name].help if name in SEEDERS else "") for name in CHOICES],
     ("--seeder-scheme", "SCHEME"): [(name, "") for name in SCHEMES],
 }
-# Where a usage leaves options to that of svmx-train: words of it, and which sections these are.
+# Words of a usage that refer to svmx-train's options, and the sections meant.
 OF_TRAIN = {"[svmx-train options]": re.compile(""), "its options, as in svmx-train": re.compile("--solver ")}
 
 
 @dataclass
 class Option:
-    """One way to write an option: ``-s``, ``type``, and what it does. No name: an entry that is no option."""
+    """One form of an option: ``-s``, ``type``, and its description. No name: an entry that is no option."""
 
     name: str
     value: str
@@ -53,7 +53,7 @@ class Option:
 
     @property
     def values(self):
-        """Pairs of a value and what it is; empty where they are not told."""
+        """Pairs of a value and its description; empty if the usage has none."""
         if (self.name, self.value) in VALUES:
             return VALUES[self.name, self.value]
         known = option_settings(solver_classes()).get(self.name)
@@ -72,7 +72,7 @@ class Option:
 
 @dataclass
 class Entry:
-    """What a usage has on one line: the options on the left, as written, and what they do."""
+    """An entry: the options on the left, as written, and their description."""
 
     left: str
     text: str
@@ -107,7 +107,7 @@ class Page:
     sections: list
 
     def options(self, others=()):
-        """All options; ``others``: pages, of which svmx-train's has those that this usage leaves to it."""
+        """All options; ``others``: pages, for the options that this usage leaves to svmx-train."""
         found = {option.name: option for s in self.sections for e in s.entries for option in e.options}
         titles = [pattern for words, pattern in OF_TRAIN.items() if words in self.usage]
         for page in others if titles else ():
@@ -120,11 +120,11 @@ class Page:
 
 
 class Grammar(Exception):
-    """What a command gives to ``options.parse``."""
+    """The arguments of a command's call of ``options.parse``."""
 
 
 def accepted(name):
-    """The options that a command takes: letters as -x, and long names."""
+    """The options that a command accepts: letters as -x, and long names."""
     import_module(commands()[name])
 
     def tell(argv, letters, flags, names, switches, *rest):
@@ -146,18 +146,18 @@ def accepted(name):
 
 
 def short(name):
-    """An option as LIBSVM's grammar knows it: only the letter counts."""
+    """An option in LIBSVM's grammar: only the letter counts."""
     return name if name.startswith("--") else name[:2]
 
 
 def commands():
-    """Names of the commands, with the modules that they are."""
+    """Names and modules of the commands."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
     return {name: f"libsvmx.cli.{place.partition(':')[2]}" for name, place in scripts.items()}
 
 
 def pages():
-    """Of all commands."""
+    """Pages of all commands."""
     return [page(name, module) for name, module in commands().items()]
 
 

@@ -1,4 +1,4 @@
-"""Where pictures are drawn, and in which colours."""
+"""Axes and colours of pictures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from libsvmx._core.packages import need
 
-# Of Okabe & Ito, *Color universal design*, 2008, the darkest first; a class or curve has one, and a marker.
+# Okabe & Ito, *Color universal design*, 2008, the darkest first; a class or curve has one, and a marker.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 EMPHASIS = "#D55E00"
@@ -14,7 +14,7 @@ BEST = {"marker": "*", "color": "white", "markeredgecolor": "black", "markersize
 
 
 def axes_of(ax: Any) -> Any:
-    """``ax``, or that of a new figure of pyplot where it is None.
+    """``ax``, or that of a new figure of pyplot if it is None.
 
     Raises
     ------
@@ -32,12 +32,12 @@ def axes_of(ax: Any) -> Any:
 
 
 def look_of(k: int) -> dict[str, str]:
-    """Colour and marker of class or curve k; after eight, those of the first again."""
+    """Colour and marker of class or curve k; the first ones again after eight."""
     return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
 
 
 def pale(colour: str, share: float) -> tuple[float, ...]:
-    """A colour mixed with white, of which it is this share."""
+    """A colour mixed with white in this proportion."""
     from matplotlib.colors import to_rgb
 
     return tuple(1 - share * (1 - part) for part in to_rgb(colour))

@@ -1,4 +1,4 @@
-"""Policies that force a way to a result, and how a command gets one."""
+"""Policies that force a mechanism, and how a command gets one."""
 
 from math import inf
 
@@ -7,15 +7,15 @@ from libsvmx._train.policy import KernelPolicy
 
 __all__ = ["ALWAYS_SHARED", "BY_CLASSES", "IN_TURN", "NEVER_SHARED", "KernelPolicy", "of_commands"]
 
-# No solve stands in a queue.
+# No queue.
 IN_TURN = KernelPolicy(queue=False)
-# In a queue kernel values stand by pairs of classes; solves of two classes, and of regressions, are in none.
+# Kernel values by pairs of classes in a queue; none for two classes, and for regressions.
 BY_CLASSES = KernelPolicy(max_gram_bytes=0)
-# However much kernel values cost.
+# Rows shared never, or always, whatever their cost.
 NEVER_SHARED = KernelPolicy(queue=False, small_bytes=-1, expensive_ns=inf)
 ALWAYS_SHARED = KernelPolicy(queue=False, small_bytes=inf)
 
 
 def of_commands(monkeypatch, **fields):
-    """Commands, which take no policy, have one with these fields."""
+    """Give commands, which take no policy, one with these fields."""
     monkeypatch.setattr(policy, "USUAL", KernelPolicy(**fields))

@@ -1,4 +1,4 @@
-"""One dual problem of any formulation and kernel, posed for a solver, and what NumPy has to say about an answer.
+"""One dual problem of any formulation and kernel for a solver, and NumPy's check of the solution.
 
     V = linear - K beta,  beta = y alpha          optimal to eps  <=>  max_{I_up} V - min_{I_low} V <= eps
 
@@ -21,7 +21,7 @@ from . import data
 from .judge import FLOAT_ULP, ULP, Judge, kernel_values
 from .labels import alpha_of, costs_of, labelled, labels_of
 
-# Shifts of V by kernel rows round it so often, at the most.
+# Maximum number of kernel rows added to V, each with rounding.
 SHIFTS = 4096
 
 ENGINES = [Chunked, IRWLS]
@@ -51,7 +51,7 @@ class Posed:
         self.take(build_dual(param, filled("d", self.targets), param.C * weights[0], param.C * weights[1]), values)
 
     def take(self, dual, values=None):
-        """The problem becomes ``dual``, over the same rows."""
+        """Replace the problem by ``dual`` over the same rows."""
         self.dual = dual
         self.y, self.C, self.start = labels_of(dual), costs_of(dual), alpha_of(dual, dual)
         self.linear, self.index = np.asarray(dual.linear), np.asarray(dual.row)
@@ -69,7 +69,7 @@ class Posed:
         return Judge(self.K if K is None else K, self.linear, lower, upper, np.asarray(self.dual.group))
 
     def changed(self, C=None, start=None, V=None):
-        """The DualProblem with other bounds or another start, whose scores may be given."""
+        """The DualProblem with other bounds or another start, optionally with scores."""
         C, start = self.C if C is None else C, self.start if start is None else start
         return labelled(self.y, self.linear, C, start, self.index, self.dual.groups == 2, V)
 
@@ -83,7 +83,7 @@ class Posed:
         return chunked.solve(problem or self.dual, self.kernel, budget, control, threads, engine(**settings))
 
     def cold(self, eps, problem=None, **options):
-        """By pair steps over all variables."""
+        """Solve by pair steps over all variables."""
         return smo.solve(problem or self.dual, self.kernel, 1e8, Control(eps, **options))
 
     def scores(self, alpha, K=None):
@@ -97,7 +97,7 @@ class Posed:
         return self.judge(C, K).gap(self.y * alpha)
 
     def noise(self, alpha, ulp=ULP):
-        """Of V, if its terms have so much rounding."""
+        """Rounding error of V, given that of its terms."""
         terms = np.abs(self.K) @ (np.abs(alpha) + np.abs(self.start)) + np.abs(self.linear)
         return ulp * terms.max(initial=0.0)
 
@@ -123,7 +123,7 @@ class Posed:
             assert solution.rho == pytest.approx(-V[free].mean(), abs=slack + ULP)
 
     def check_near(self, solution, optimum, eps, K=None):
-        """The objective is that of ``optimum`` but for what convexity lets the gap explain: gap |dbeta| / 2."""
+        """The objective equals that of ``optimum`` up to what convexity allows for the gap: gap |dbeta| / 2."""
         alpha, best = self.alpha(solution), self.alpha(optimum)
         distance = np.abs(alpha - best).sum() / 2
         allowed = eps * distance + SHIFTS * (self.noise(alpha) + self.noise(best)) * (1 + alpha.sum() + best.sum())
@@ -131,7 +131,7 @@ class Posed:
 
 
 def classes(seed, n, d=3, spread=1.0):
-    """(X, y): two overlapping classes, both there."""
+    """(X, y): two overlapping classes, neither empty."""
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     y[:2] = 1.0, -1.0
@@ -139,7 +139,7 @@ def classes(seed, n, d=3, spread=1.0):
 
 
 def posed(kind, X, targets, **options):
-    """Posed, with nu that is feasible and targets that suit the formulation."""
+    """Posed, with a feasible nu and targets for the formulation."""
     from libsvmx._train.parameter import Parameter
     from libsvmx.enums import SvmType
 

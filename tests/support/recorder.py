@@ -1,4 +1,4 @@
-"""An observer that keeps what it is told."""
+"""An observer that records what it is told."""
 
 from libsvmx import Observer
 

@@ -1,4 +1,4 @@
-"""Where tests that draw their cases begin: LIBSVMX_FUZZ_SEED in place of 1, so that other runs see other cases."""
+"""The seed of tests that draw their cases: LIBSVMX_FUZZ_SEED, or 1."""
 
 import os
 

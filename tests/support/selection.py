@@ -11,7 +11,7 @@ import pytest
 
 
 def quick_first(values, n=1, names=1):
-    """Values of a parametrize, of which all but the first ``n`` are exhaustive: they repeat what those test, longer.
+    """Values of a parametrize; all but the first ``n`` are exhaustive: they repeat the same test, longer.
 
     With several names each of the values is a tuple.
     """
@@ -20,7 +20,7 @@ def quick_first(values, n=1, names=1):
 
 
 def parameters_of(family):
-    """The parameters of a test, of whose cases this is the list: names that one parametrize gives are one parameter."""
+    """The parameters of a test with these cases: names given by one parametrize are one parameter."""
     marks = [mark.args[0] for mark in family[0].iter_markers("parametrize")]
     together = [tuple(n.strip() for n in (m.split(",") if isinstance(m, str) else m)) for m in marks]
     named = {name for names in together for name in names}
@@ -68,7 +68,7 @@ def parts_of(combos, strength):
 
 
 def representatives(items):
-    """(those that run always, those that run with --exhaustive only); conftest says how they are chosen."""
+    """(cases that always run, cases only with --exhaustive); conftest says how they are chosen."""
     families, kept = defaultdict(list), set()
     for item in items:
         if item.get_closest_marker("exhaustive") is None:

@@ -1,4 +1,4 @@
-"""State files taken apart, and put together again with a right checksum, whatever they hold."""
+"""State files taken apart, changed, and written with a correct checksum."""
 
 import hashlib
 import io
@@ -29,7 +29,7 @@ def opened(content):
 
 
 def closed(description, arrays):
-    """A state file of these, of any type."""
+    """A state file with these, of any type."""
     members = [(DESCRIPTION, json.dumps(description).encode())]
     for name, values in arrays.items():
         file = io.BytesIO()

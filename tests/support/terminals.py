@@ -1,4 +1,4 @@
-"""A command on a terminal of its own: what goes there, and what is on the screen then."""
+"""A command on its own terminal: its output, and the screen."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ AT_ONCE = "from libsvmx.cli import progress; progress.WAIT = progress.BETWEEN = 
 
 
 def on_terminal(command, *args, streams=("stdout", "stderr"), before=AT_ONCE, columns=COLUMNS, env=None):
-    """(what has ended, text that went to the terminal) of a process whose ``streams`` are one terminal."""
+    """(the finished process, text on the terminal) for a process whose ``streams`` are one terminal."""
     main, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
     seen = []
@@ -49,7 +49,7 @@ def on_terminal(command, *args, streams=("stdout", "stderr"), before=AT_ONCE, co
 
 
 class Screen:
-    """Screen(columns): a terminal that knows what the progress line uses, and refuses anything else.
+    """Screen(columns): a terminal with the sequences of the progress line; refuses all others.
 
     ``lines`` are all that it has shown, those that have scrolled away included; ``most`` its rows.
     """
@@ -106,5 +106,5 @@ class Screen:
 
     @property
     def text(self):
-        """What is left, without empty lines at the end."""
+        """The screen without empty lines at the end."""
         return "\n".join(self.lines).rstrip("\n") + "\n"

@@ -1,14 +1,14 @@
-"""How many threads a call starts."""
+"""The number of threads that a call starts."""
 
 import sys
 import threading
 
 
 def started_by(call, *args, **options):
-    """The result, and how many threads of Python's have begun to run meanwhile."""
+    """The result, and the number of Python threads started meanwhile."""
     begun, before = [], threading.getprofile()
 
-    def note(frame, event, what):  # called in a new thread, as the first thing that it does
+    def note(frame, event, what):  # called first in each new thread
         sys.setprofile(before)
         begun.append(threading.get_ident())
 

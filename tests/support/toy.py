@@ -1,4 +1,4 @@
-"""Sessions of svmx-toy to begin with."""
+"""Sessions of svmx-toy."""
 
 from libsvmx.toy.picture import View
 from libsvmx.toy.session import Session

@@ -9,7 +9,7 @@ SMALL = {"working_set": 8}  # of chunked and irwls: many rounds
 
 
 def options_of(kind, solver="smo", **more):
-    """Parameters of a training whose optimum is sharp."""
+    """Parameters of a training to a small tolerance."""
     known = {"svm_type": kind, "gamma": 0.3, "nu": 0.25, "C": 2.0, "p": 0.2, "eps": TIGHT, "solver": solver}
     if solver in ("chunked", "irwls"):
         known.update(SMALL)
@@ -32,7 +32,7 @@ def targets_of(kind, labels, values):
 
 
 def repeated(w, *arrays):
-    """Each row as often as its weight says, in place of the row."""
+    """Each row repeated by its weight."""
     times = np.repeat(np.arange(len(w)), w.astype(int))
     return [array[times] for array in arrays]
 

@@ -1,4 +1,4 @@
-"""Files, option lines and Python arguments that are right, nearly right or wild: structure first, then mutations."""
+"""Files, option lines and Python arguments that are valid, nearly valid or wild: structure first, then mutations."""
 
 import bz2
 import gzip
@@ -52,7 +52,7 @@ UNKNOWN = ("-z", "--foo", "-wx", "-w", "-", "--rank-error", "--tolerance")
 
 
 class Wild:
-    """Wild(seed): the same things again for the same seed."""
+    """Wild(seed): a reproducible sequence of cases."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -67,7 +67,7 @@ class Wild:
         return r.choice(NUMBERS)
 
     def data(self):
-        """A data file of up to 13 rows, each token right in most cases."""
+        """A data file of up to 13 rows, with most tokens valid."""
         r, lines = self.random, []
         wild = r.random() < 0.5
         for _ in range(r.randrange(14)):
@@ -80,7 +80,7 @@ class Wild:
         return (r.choice(["\n", "\n", "\r\n"]).join(lines) + r.choice(["\n", "", "\n\n"])).encode()
 
     def precomputed(self, n=12):
-        """A right data file of kernel values."""
+        """A valid data file of kernel values."""
         X = self.array.standard_normal((n, 3))
         rows = (" ".join(f"{j}:{v:.6g}" for j, v in enumerate(row, 1)) for row in X @ X.T)
         return "".join(
@@ -88,7 +88,7 @@ class Wild:
         ).encode()
 
     def mutated(self, content, times=0):
-        """The same after so many changes of bytes, words, numbers and lines; by default one to eight."""
+        """``content`` after ``times`` changes of bytes, words, numbers and lines; by default one to eight."""
         r, found = self.random, bytearray(content)
         for _ in range(times or r.choice([1, 1, 1, 2, 3, 8])):
             begin = r.randrange(len(found) + 1)
@@ -119,7 +119,7 @@ class Wild:
         return bytes(found)
 
     def enlarged(self, content):
-        """The same with some numbers that have a point so large that sums and products of them overflow."""
+        """``content`` with some numbers so large that sums and products overflow."""
         r, found = self.random, bytearray(content)
         for _ in range(r.choice([1, 1, 2, 4])):
             places = list(re.finditer(rb"(?<=[ :\t])[-+]?[0-9]*\.[-+0-9.eE]+", bytes(found)))
@@ -131,7 +131,8 @@ class Wild:
         return bytes(found)
 
     def archive(self, content):
-        """(a compressed file, whether it is whole): of up to four streams, cut, damaged, or with something behind."""
+        """(a compressed file, whether it is complete): up to four streams, cut, damaged, or with something after
+        them."""
         r = self.random
         parts = streams(self, content, [gzip.compress, lzma.compress, bz2.compress])
         found = bytearray(b"".join(parts))
@@ -153,7 +154,7 @@ class Wild:
         return bytes(found), kind == "whole"
 
     def state(self, content):
-        """A state file that is damaged, or says something else under a right checksum."""
+        """A state file, damaged, or changed with a correct checksum."""
         r = self.random
         if r.random() < 0.25:
             return self.mutated(content)

@@ -1,4 +1,4 @@
-"""Files of all formats that are right, or wrong in one thing that somebody who knows the format would change.
+"""Files of all formats that are valid, or wrong in one thing that somebody who knows the format could change.
 
 What is right is spelled in many ways, and what is wrong is still so near that it reaches what lies behind the parser.
 """
@@ -18,7 +18,7 @@ TYPES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
 
 
 def spelled(wild, value):
-    """A number in one of the ways that C and libsvmx read."""
+    """A number in one of the forms that C and libsvmx read."""
     r = wild.random
     ways = [repr(value), f"{value:.6g}", f"{value:.17g}", f"{value:e}", f"{value:E}", f"{value:+.8g}", f"{value:.3f}"]
     ways += [f"{value:.4f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.0f}."]
@@ -88,7 +88,7 @@ def model_bytes(header, rows):
 
 
 def near_model(wild):
-    """A model that was changed in one thing: of the header, of its counts, of a vector, or of bytes; or not at all."""
+    """A model with one change: of the header, counts, a vector, or bytes; or unchanged."""
     r = wild.random
     header, rows = right_model(wild)
     if r.random() < 0.4:
@@ -184,12 +184,12 @@ def near_results(wild, content):
 
 
 def signed(content):
-    """What ends in the SHA-256 of what stands before it."""
+    """Appends the SHA-256 of the content."""
     return content + hashlib.sha256(content).digest()
 
 
 def near_start(wild, content):
-    """(a column's start, whether it must be refused): damaged, or something else under a right checksum."""
+    """(a column's start file, whether it must be refused): damaged, or changed with a correct checksum."""
     r = wild.random
     if r.random() < 0.4:
         changed = wild.mutated(content, 1)
@@ -217,7 +217,7 @@ def near_start(wild, content):
 
 
 def streams(wild, content, packs):
-    """The same content in one to four streams of one kind, some of them empty, as pbzip2 and cat make them."""
+    """The content in one to four streams of one format, some of them empty, as pbzip2 and cat make them."""
     r = wild.random
     pack, cuts = r.choice(packs), sorted(r.randrange(len(content) + 1) for _ in range(r.randrange(4)))
     ends = [0, *cuts, len(content)]

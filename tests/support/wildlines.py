@@ -1,4 +1,4 @@
-"""Option lines of every command: right ones, and such with a word that is missing, repeated, odd or out of place.
+"""Option lines of every command: valid ones, and ones with a word missing, repeated, odd or out of place.
 
 The files d and e hold data, t and m training data and their model, s a state, r ranges; o1, o2, o3 are outputs.
 """
@@ -50,7 +50,7 @@ FIXED = {  # so that a case ends soon and leaves the folder's other files alone
     "svmx-grid": ("-png", "null", "-out", "o3"),
     "svmx-train": ("--max-iter", "2000"),
 }
-LINES = tuple(name for name in FILES if name != "svmx-easy")  # its grid is that of easy.py, for minutes
+LINES = tuple(name for name in FILES if name != "svmx-easy")  # svmx-easy searches easy.py's grid for minutes
 
 
 def line_of(wild, command):
