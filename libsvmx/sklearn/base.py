@@ -11,26 +11,22 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
-from libsvmx._core.arrays import give_back
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx._core.records import replace
 from libsvmx._solvers.solver import Solver
 from libsvmx._train.folds import Rand
 from libsvmx._train.gamma import gamma_of
-from libsvmx._train.limits import limited
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import MAX_THREADS, Parameter, is_several
 from libsvmx._train.problem import Problem
-from libsvmx._train.validation.calibration import calibrated
 from libsvmx._train.warm_start import WarmStart
 from libsvmx.api.arrays import scaled
-from libsvmx.api.kernels import KernelRows, raising
+from libsvmx.api.kernels import KernelRows
 from libsvmx.api.own_kernel import Named, as_kernel
-from libsvmx.api.warned import offset_warned
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.transcript import REMARKS
@@ -39,12 +35,11 @@ from libsvmx.sklearn.files import KERNEL_NAMES, LibsvmFiles
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.input_checks import check_parameters, test_data, training_data
 from libsvmx.sklearn.pickling import Pickled
-from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import matrix_of, weights_of
-from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart, observed
+from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart
+from libsvmx.sklearn.together import fit_together
 from libsvmx.sklearn.training import (
     TrainingData,
-    check_exact,
     fingerprint,
     refined,
     train,
@@ -61,8 +56,6 @@ except ImportError:
 
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
@@ -193,28 +186,8 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any, keep: bool, exact: bool) -> None:
         """``_fit``, of an estimator that nobody uses yet."""
-        self._forget()
         try:
-            # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
-            seed = check_random_state(getattr(self, "random_state", None)).randint(np.iinfo("i").max)
-            data = self._training_data(X, y, sample_weight, self._may_borrow(keep, exact))
-            param = self._parameter()
-            if exact:
-                check_exact(param, self.kernel, "refine=True" if self.refine else "partial_fit")
-            with (
-                self._watched("fit") as shown,
-                observed(self, shown, self._n_solves) as told,
-                offset_warned(told) as heard,
-            ):
-                observer = limited(heard, param.time_limit)
-                with raising(data.problem.matrix.source, observer):
-                    model = self._train(data.problem, param, Rand(seed), observer)
-                    if self._by_cv:
-                        model = calibrated(model, data.problem, param, Rand(seed), observer)
-                self._be_trained(model, data, keep, exact, observer)
-            size = data.problem.matrix.nnz
-            del data
-            give_back(size)
+            fit_together(self, [self], X, [("", y)], sample_weight, keep, exact)
         except BaseException as error:
             name_classes(error, self.__dict__.get("classes_"))
             raise
@@ -365,10 +338,6 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
 
     def _check_targets(self, targets: FloatArray, weights: FloatArray | None, order: IntArray | None) -> None:
         """Raise ParameterError for targets that cannot be trained on; ``weights`` are to come in ``order``."""
-
-    def _watched(self, what: str) -> AbstractContextManager[Observer]:
-        """Who is told of what happens in a call."""
-        return watched(self.verbose, self.callback, f"{type(self).__name__} {what}", self._n_solves)
 
     @property
     def _n_solves(self) -> int:

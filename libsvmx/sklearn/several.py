@@ -17,7 +17,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx.exceptions import warn_caller
 from libsvmx.sklearn.base import BaseSVM, TakesKernel
-from libsvmx.sklearn.classifiers import SVC, gives_probabilities
+from libsvmx.sklearn.classifiers import SVC, NuSVC, gives_probabilities
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.input_checks import check_parameters, keep_parameters
 from libsvmx.sklearn.pickling import Pickled
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 
 
 class Several(CallbackSupportMixin, Pickled, TakesKernel):
-    """What OneVsRestSVC and MultiOutputSVR share. Their parameters are parameters of ``_kind``."""
-
-    _kind: ClassVar[type[BaseSVM]]
+    """What OneVsRestSVC and MultiOutputSVR share. Their parameters are those of ``estimators_``."""
 
     estimators_: list[Any]
     shape_fit_: tuple[int, ...]
@@ -81,28 +79,31 @@ class Several(CallbackSupportMixin, Pickled, TakesKernel):
         """``fit``, of an estimator that nobody uses yet."""
         raise NotImplementedError
 
-    def _one(self) -> Any:
-        """An unfitted one of ``_kind`` with the parameters that both have."""
+    def _one(self, kind: type[BaseSVM]) -> Any:
+        """An unfitted one of ``kind`` with the parameters that both have."""
         own = self.get_params(deep=False)
-        return self._kind(**{name: own[name] for name in signature(self._kind).parameters if name in own})
+        return kind(**{name: own[name] for name in signature(kind).parameters if name in own})
 
 
 class OneVsRestSVC(ClassifierMixin, Several):
-    """C-support vector classification of each class against the rest, or of several labels at once.
+    """Classification of each class against the rest, or of several labels at once, by ``SVC`` or ``NuSVC``.
 
     Results equal those of ``OneVsRestClassifier(SVC())`` bit for bit; all trainings share kernel values.
 
     Parameters
     ----------
     C : float, default=1.0
-        Cost, > 0; inf is a hard margin.
+        Cost, > 0; inf is a hard margin. Ignored with ``nu``.
+    nu : float or None, default=None
+        Train each ``NuSVC(nu=nu)`` in place of an ``SVC``. It must be at most 2 a / n for each class or label, where a
+        of n rows are in it, or the others if they are fewer. Each is the one fitted alone to ``tol``, not bit for bit.
     kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter
         As in ``SVC``.
     probability : bool or 'cv', default=False
         Whether to fit Platt's sigmoids of each class against the rest, for ``predict_proba``, by either way of ``SVC``.
     class_weight : dict, 'balanced' or None, default=None
         'balanced': for each class and its rest; a dict has the factor of C for each class, or, with several labels, for
-        0 and 1, that is, rows without and with the label.
+        0 and 1, that is, rows without and with the label. Not with ``nu``.
     random_state, solver, n_jobs, callback
         As in ``SVC``.
     max_time : float or None, default=None
@@ -114,7 +115,7 @@ class OneVsRestSVC(ClassifierMixin, Several):
         Class labels in sorted order; 0, 1, … for several labels.
     multilabel_ : bool
         Whether ``y`` has a column for each label.
-    estimators_ : list of SVC
+    estimators_ : list of SVC or NuSVC
         Fitted estimators, one for each class against the rest, with classes 0 and 1; a single one for two classes.
     n_iter_ : array of int
         Iterations of each of ``estimators_``.
@@ -134,13 +135,13 @@ class OneVsRestSVC(ClassifierMixin, Several):
     array([[1, 1]])
     """
 
-    _kind = SVC
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         name: SVC._parameter_constraints[name]
         for name in SVC._parameter_constraints
         if name not in ("decision_function_shape", "break_ties", "warm_start", "refine", "keep_rows")
-    }
+    } | {"nu": [*NuSVC._parameter_constraints["nu"], None]}
 
+    nu: float | None
     probability: Any
     class_weight: Any
     classes_: Any
@@ -150,6 +151,7 @@ class OneVsRestSVC(ClassifierMixin, Several):
         self,
         *,
         C: float = 1.0,
+        nu: float | None = None,
         kernel: Any = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
@@ -183,6 +185,8 @@ class OneVsRestSVC(ClassifierMixin, Several):
         weights, chosen = weights_of(sample_weight, y)
         counting = y if chosen is None else y[chosen]
         weight_of = self.class_weight
+        if self.nu is not None and weight_of is not None:
+            raise ValueError("class_weight is a factor of C, which training with nu does not have")
         if self.multilabel_:
             if not np.isin(y, (0, 1)).all():
                 raise ValueError(f"a table of labels has to be of 0 and 1, not of {np.unique(y).tolist()}")
@@ -205,7 +209,10 @@ class OneVsRestSVC(ClassifierMixin, Several):
             if len(column) and column.min() == column.max():
                 constants[j] = ConstantLabel(2 * int(column[0]) - 1)
                 warn_caller(f"{names[j]} is of {'all rows' if column[0] else 'no row'}: so it will be predicted")
-        fitted = {j: self._one().set_params(class_weight=weight_of) for j in range(len(names)) if j not in constants}
+        kind = SVC if self.nu is None else NuSVC
+        fitted = {
+            j: self._one(kind).set_params(class_weight=weight_of) for j in range(len(names)) if j not in constants
+        }
         if not fitted:
             raise ValueError("no label differs between rows: the number of classes is less than two")
         fit_together(self, list(fitted.values()), X, [(names[j], marks[:, j]) for j in fitted], weights)
@@ -279,7 +286,7 @@ class OneVsRestSVC(ClassifierMixin, Several):
         """
         now = at_once(self)
         check_is_fitted(now)
-        if any(isinstance(one, SVC) and not one._fitted.model.has_probability for one in now.estimators_):
+        if any(isinstance(one, BaseSVM) and not one._fitted.model.has_probability for one in now.estimators_):
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False, nor when the fit was ended early"
             )
@@ -331,7 +338,6 @@ class MultiOutputSVR(RegressorMixin, Several):
     array([[7., 3.]])
     """
 
-    _kind = SVR
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         name: SVR._parameter_constraints[name]
         for name in SVR._parameter_constraints
@@ -369,7 +375,7 @@ class MultiOutputSVR(RegressorMixin, Several):
         check_consistent_length(X, y)
         self._is_column = y.ndim == 1
         columns = [(f"target {j}", column) for j, column in enumerate(y.reshape(len(y), -1).T)]
-        self.estimators_ = [self._one() for _ in columns]
+        self.estimators_ = [self._one(SVR) for _ in columns]
         fit_together(self, self.estimators_, X, columns, sample_weight)
         self.n_iter_ = np.array([one.n_iter_ for one in self.estimators_])
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
     from libsvmx._typing import FloatArray
     from libsvmx.sklearn.base import BaseSVM
     from libsvmx.sklearn.fitted import FittedModel
@@ -40,7 +41,7 @@ def fit_together(
     keep: bool = False,
     exact: bool = False,
 ) -> None:
-    """Fit each of ``ones`` as ``fit`` does; ``whole`` has then what all of them share.
+    """Fit each of ``ones``; ``whole``, which may be the only one of them, has then what all of them share.
 
     Parameters
     ----------
@@ -56,6 +57,7 @@ def fit_together(
     first = ones[0]
     for one in ones:
         one._forget()
+    # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
     seed = check_random_state(getattr(first, "random_state", None)).randint(np.iinfo("i").max)
     data = [first._training_data(X, columns[0][1], sample_weight, first._may_borrow(keep, exact))]
     for one, (_, y) in zip(ones[1:], columns[1:], strict=True):
@@ -64,28 +66,31 @@ def fit_together(
     take_shared(whole, first)
     params = [one._parameter() for one in ones]
     if exact:
-        check_exact(params[0], first.kernel, "refine=True")
-    trainings = [
-        Training(own.problem, param, name) for own, param, (name, _) in zip(data, params, columns, strict=True)
-    ]
+        check_exact(params[0], first.kernel, "refine=True" if first.refine else "partial_fit")
     total = sum(one._n_solves for one in ones)
-    what = f"{type(whole).__name__} fit"
     with (
-        watched(first.verbose, first.callback, what, total) as shown,
+        watched(first.verbose, first.callback, f"{type(whole).__name__} fit", total) as shown,
         observed(whole, shown, total) as told,
         offset_warned(told) as heard,
     ):
         observer = limited(heard, params[0].time_limit)
         with raising(data[0].problem.matrix.source, observer):
-            models = list(models_of(first, trainings, Rand(seed), observer))
-        for one, model, own, param in zip(ones, models, data, params, strict=True):
-            if one._by_cv:
-                model = calibrated(model, own.problem, param, Rand(seed), observer)
+            if whole is first:
+                models = [first._train(data[0].problem, params[0], Rand(seed), observer)]
+            else:
+                models = list(models_of(first, data, params, [name for name, _ in columns], Rand(seed), observer))
+            models = [
+                calibrated(model, own.problem, param, Rand(seed), observer) if one._by_cv else model
+                for one, model, own, param in zip(ones, models, data, params, strict=True)
+            ]
+        for one, model, own in zip(ones, models, data, strict=True):
             one._be_trained(model, own, keep, exact, observer)
     whole.shape_fit_ = first.shape_fit_
     whole.fit_status_ = max(one.fit_status_ for one in ones)
     whole.optimality_ = max(one.optimality_ for one in ones)
-    give_back(data[0].problem.matrix.nnz)
+    size = data[0].problem.matrix.nnz
+    del data, own
+    give_back(size)
 
 
 def with_targets(one: BaseSVM, y: Any, data: TrainingData) -> TrainingData:
@@ -111,10 +116,21 @@ def take_shared(one: Any, first: BaseSVM) -> None:
             vars(one).pop(name, None)
 
 
-def models_of(first: BaseSVM, trainings: Sequence[Training], rand: Rand, observer: Observer) -> Iterator[Model]:
-    """The models of the trainings, one after the other."""
+def models_of(
+    first: BaseSVM,
+    data: Sequence[TrainingData],
+    params: Sequence[Parameter],
+    names: Sequence[str],
+    rand: Rand,
+    observer: Observer,
+) -> Iterator[Model]:
+    """The models of the trainings, called ``names`` in errors, one after the other."""
     if first.max_iter == 0:
-        return (train_without_steps(own.problem, own.param, rand.copy(), observer) for own in trainings)
+        return (
+            train_without_steps(own.problem, param, rand.copy(), observer)
+            for own, param in zip(data, params, strict=True)
+        )
+    trainings = [Training(own.problem, param, name) for own, param, name in zip(data, params, names, strict=True)]
     problem = trainings[0].problem
     rows = np.asarray(problem.rows)
     order = np.argsort(rows)

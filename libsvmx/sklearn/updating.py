@@ -183,7 +183,8 @@ class Updating:
         """
 
         def left_out(now: Any, kept: KeptRows) -> Any:
-            with now._watched("leave-one-out") as observer:
+            name = f"{type(now).__name__} leave-one-out"
+            with watched(now.verbose, now.callback, name, now._n_solves) as observer:
                 return now._shaped(now._values_left_out(kept, limited(observer, now.max_time or 0.0)))
 
         return self._in_turn("", left_out)

@@ -10,7 +10,7 @@ from support.optional import optional
 from support.policies import KernelPolicy
 
 import libsvmx
-from libsvmx import SVC, SVR, MultiOutputSVR, OneVsRestSVC
+from libsvmx import SVC, SVR, MultiOutputSVR, NuSVC, OneVsRestSVC
 
 base = optional("sklearn.base")
 exceptions = optional("sklearn.exceptions")
@@ -60,6 +60,28 @@ def test_each_class_is_a_fit_of_its_own(options, weights, form):
         first_two = np.sort(values, axis=1)[:, -2:]
         told = first_two[:, 0] < first_two[:, 1]  # among equal values scikit-learn 1.7 takes the last, 1.9 the first
         np.testing.assert_array_equal(found.predict(form(X))[told], wrapped.predict(form(X))[told])
+
+
+@pytest.mark.parametrize("y", [Y, MARKS], ids=["classes", "labels"])
+@pytest.mark.parametrize("options", [{}, {"solver": "chunked"}, {"cache_size": 0.01}], ids=str)
+def test_each_class_by_its_own_nu(y, options):
+    found = OneVsRestSVC(nu=0.15, tol=1e-4, probability=True, **options).fit(X, y)
+    wrapped = multiclass.OneVsRestClassifier(NuSVC(nu=0.15, tol=1e-4, **options)).fit(X, y)
+    np.testing.assert_allclose(found.decision_function(X), wrapped.decision_function(X), atol=1e-2)
+    assert all(type(one) is NuSVC for one in found.estimators_)
+    assert found.predict_proba(X).shape == found.decision_function(X).shape
+
+
+def test_nu_that_a_class_is_too_small_for():
+    smallest = np.unique(Y)[np.argmin(np.unique(Y, return_counts=True)[1])]
+    few = np.where(smallest == Y, "few", "many").astype(object)
+    few[Y[smallest != Y][0] == Y] = "other"
+    with pytest.raises(ValueError, match=r"class few: nu = 0\.5 is infeasible: .* allows at most 0\.\d+"):
+        OneVsRestSVC(nu=0.5).fit(X, few)
+    with pytest.raises(ValueError, match=r"label 2: nu = 0\.9 is infeasible"):
+        OneVsRestSVC(nu=0.9).fit(X, np.column_stack([np.arange(200) % 2, np.arange(200) % 2, np.arange(200) % 9 == 0]))
+    with pytest.raises(ValueError, match="class_weight is a factor of C, which training with nu does not have"):
+        OneVsRestSVC(nu=0.1, class_weight="balanced").fit(X, Y)
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", lambda A, B: A @ B.T])
