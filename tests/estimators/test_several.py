@@ -13,10 +13,12 @@ import libsvmx
 from libsvmx import SVC, SVR, MultiOutputSVR, NuSVC, OneVsRestSVC
 
 base = optional("sklearn.base")
+datasets = optional("sklearn.datasets")
 exceptions = optional("sklearn.exceptions")
 multiclass = optional("sklearn.multiclass")
 multioutput = optional("sklearn.multioutput")
 model_selection = optional("sklearn.model_selection")
+svm = optional("sklearn.svm")
 
 X, Y = dense_rows("vowel.scale.xz", 200)
 Y = Y.astype(int)
@@ -60,6 +62,21 @@ def test_each_class_is_a_fit_of_its_own(options, weights, form):
         first_two = np.sort(values, axis=1)[:, -2:]
         told = first_two[:, 0] < first_two[:, 1]  # among equal values scikit-learn 1.7 takes the last, 1.9 the first
         np.testing.assert_array_equal(found.predict(form(X))[told], wrapped.predict(form(X))[told])
+
+
+@pytest.mark.parametrize("options", [{}, {"C": 10, "gamma": 0.02}, {"kernel": "linear", "C": 0.1}], ids=str)
+def test_properties_of_digits(options):
+    """Real rows, each with several labels: even, prime, at least 5, with a loop."""
+    rows, digits = datasets.load_digits(return_X_y=True)
+    features, digits = rows[:300] / 16, digits[:300]
+    labels = np.column_stack([digits % 2 == 0, np.isin(digits, (2, 3, 5, 7)), digits >= 5, np.isin(digits, (0, 6, 8, 9))])
+    labels = labels.astype(int)
+    found = OneVsRestSVC(**options).fit(features, labels)
+    for wrapped in (multiclass.OneVsRestClassifier(SVC(**options)), multioutput.MultiOutputClassifier(SVC(**options))):
+        assert_equal_fits(found.estimators_, wrapped.fit(features, labels).estimators_)
+        np.testing.assert_array_equal(found.predict(features), wrapped.predict(features))
+    theirs = multioutput.MultiOutputClassifier(svm.SVC(**options)).fit(features, labels)
+    np.testing.assert_array_equal(found.predict(features), theirs.predict(features))
 
 
 @pytest.mark.parametrize("y", [Y, MARKS], ids=["classes", "labels"])
