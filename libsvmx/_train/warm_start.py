@@ -51,6 +51,16 @@ class KnownOptima(NamedTuple):
     C: float
     optima: dict[NumberOfDual, KnownOptimum]
 
+    def parts(self) -> dict[str, Any]:
+        """All of it as arrays, numbers and text, of no class of this package."""
+        kernel = {name: int(value) if name == "kernel_type" else value for name, value in self.kernel.items()}
+        return {"kernel": kernel, "C": self.C, "optima": [(*number, *arrays) for number, arrays in self.optima.items()]}
+
+    @classmethod
+    def of_parts(cls, parts: dict[str, Any]) -> KnownOptima:
+        optima = {(first, second): KnownOptimum(*arrays) for first, second, *arrays in parts["optima"]}
+        return cls(parts["kernel"], parts["C"], optima)
+
 
 class WarmStart:
     """WarmStart(param, known=None): where the dual problems of a training start, and what is kept of it.

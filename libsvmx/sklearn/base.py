@@ -23,7 +23,7 @@ from libsvmx._train.gamma import gamma_of
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import MAX_THREADS, Parameter, is_several
 from libsvmx._train.problem import Problem
-from libsvmx._train.warm_start import WarmStart
+from libsvmx._train.warm_start import KnownOptima, WarmStart
 from libsvmx.api.arrays import scaled
 from libsvmx.api.kernels import KernelRows
 from libsvmx.api.own_kernel import Named, as_kernel
@@ -359,9 +359,11 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         before, known = self.__dict__.get("_known", (b"", None))
         param.solver.require("may_be_seeded")
         mark = fingerprint(problem, param)
+        if isinstance(known, dict):  # a tuple in pickles of earlier versions
+            known = KnownOptima.of_parts(known)
         warm = WarmStart(param, known if mark == before else None)
         model = train(problem, param, rand, observer, warm)
-        self._known = mark, warm.found
+        self._known = mark, warm.found.parts()
         return model
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:

@@ -18,6 +18,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.updating.from_model import state_at
 from libsvmx._train.updating.precomputed import tests_of
 from libsvmx._train.updating.state import check_kept
+from libsvmx.api.arrays import csr_of_parts, parts_of_csr
 from libsvmx.api.state import State
 from libsvmx.io.statefile import state_bytes, state_of_bytes
 
@@ -34,7 +35,10 @@ FIXED = ("kernel", "degree", "gamma", "coef0", "epsilon", "class_weight")
 
 
 class KeptRows:
-    """KeptRows(problem, labels, sparse, given): pickles as plain arrays, its state as the bytes of a state file.
+    """KeptRows(problem, labels, sparse, given, saved=None)
+
+    Pickles as plain arrays, its state as the bytes of a state file.
+    ``problem`` may be given as the arrays, and the state as the bytes ``saved``, that it is pickled as.
 
     An estimator takes another one by one assignment, when rows have joined or left (``at``). They share the state.
 
@@ -48,10 +52,17 @@ class KeptRows:
 
     __slots__ = ("given", "kept", "labels", "lock", "saved", "sparse", "standing")
 
-    def __init__(self, problem: Problem | None, labels: Any, sparse: bool, given: dict[str, Any]) -> None:
-        self.kept, self.labels, self.sparse, self.given = problem, labels, sparse, given
+    def __init__(
+        self, problem: Any, labels: Any, sparse: bool, given: dict[str, Any], saved: bytes | None = None
+    ) -> None:
+        if isinstance(problem, tuple):
+            matrix, targets, weights = problem
+            weights = None if weights is None else weights.data
+            problem = Problem(csr_of_parts(matrix), targets.data, sample_weight=weights)
+        self.kept: Problem | None = problem
+        self.labels, self.sparse, self.given = labels, sparse, given
         self.standing: tuple[State, Version] | None = None
-        self.saved: bytes | None = None  # a state that has not been needed since it was unpickled
+        self.saved = saved  # a state that has not been needed since it was unpickled
         self.lock = RLock()
 
     @classmethod
@@ -78,8 +89,9 @@ class KeptRows:
         rows = None
         if self.kept is not None:
             weights = self.kept.sample_weight
-            rows = self.kept.matrix, bytes(self.kept.targets), None if weights is None else bytes(weights)
-        return _unpickled, (rows, self.labels, self.sparse, self.given, saved)
+            weights = None if weights is None else np.asarray(weights)
+            rows = parts_of_csr(self.kept.matrix), np.asarray(self.kept.targets), weights
+        return type(self), (rows, self.labels, self.sparse, self.given, saved)
 
     @property
     def state(self) -> State | None:
@@ -190,12 +202,11 @@ def _kind(labels: Any) -> str:
 
 
 def _unpickled(rows: Any, labels: Any, sparse: bool, given: dict[str, Any], saved: bytes | None) -> KeptRows:
+    """What pickles of earlier versions call."""
     problem = None
     if rows is not None:
         matrix, targets, weights = rows
         doubles = [None if raw is None else memoryview(raw).cast("d") for raw in (targets, weights)]
         assert doubles[0] is not None
         problem = Problem(matrix, doubles[0], sample_weight=doubles[1])
-    made = KeptRows(problem, labels, sparse, given)
-    made.saved = saved
-    return made
+    return KeptRows(problem, labels, sparse, given, saved)

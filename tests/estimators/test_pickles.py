@@ -16,6 +16,7 @@ NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 
 
 X, Y = sparse_rows("heart_scale", 100)
+WEIGHTS = np.arange(X.shape[0]) % 3 + 1.0
 
 
 def modules_in(raw):
@@ -46,13 +47,18 @@ def test_nothing_of_scikit_learns_is_inside(name):
         assert again.get_params() == model.get_params()
 
 
+def trusted_of(kind):
+    own = f"{kind.__module__}.{kind.__name__}"
+    return [own] if "Linear" in own else [own, "libsvmx.sklearn.fitted.FittedModel"]
+
+
 @pytest.mark.parametrize("name", [*NAMES, "QuantileSVR", "LinearSVC", "LinearSVR"])
 def test_skops_needs_two_classes_of_ours(name):
     io = pytest.importorskip("skops.io")
     kind = getattr(libsvmx, name)
     model = kind().fit(X.toarray(), Y)
     raw = io.dumps(model)
-    classes = [f"{kind.__module__}.{name}", *([] if "Linear" in name else ["libsvmx.sklearn.fitted.FittedModel"])]
+    classes = trusted_of(kind)
     assert sorted(io.get_untrusted_types(data=raw)) == sorted(classes)
     again = io.loads(raw, trusted=classes)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -76,6 +82,23 @@ def test_skops_keeps_all_of_a_model(name, options):
     if hasattr(model, "predict_proba"):
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert again.to_model().reports == model.to_model().reports
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_skops_keeps_rows_and_starts(name):
+    io = pytest.importorskip("skops.io")
+    kind = getattr(libsvmx, name)
+    model = kind(gamma=0.1, warm_start=True, keep_rows=True).fit(X.toarray(), Y, WEIGHTS)
+    if name != "NuSVR":
+        kept = kind(gamma=0.1).partial_fit(X.toarray(), Y)
+        again = io.loads(io.dumps(kept), trusted=["libsvmx.sklearn.kept.KeptRows", *trusted_of(kind)])
+        values, expected = (
+            getattr(one.unlearn([3]), "predict" if name == "SVR" else "decision_function")(X) for one in (again, kept)
+        )
+        np.testing.assert_allclose(values, expected, atol=1e-9)
+    again = io.loads(io.dumps(model), trusted=["libsvmx.sklearn.kept.KeptRows", *trusted_of(kind)])
+    np.testing.assert_array_equal(again.loo_decision_function(), model.loo_decision_function())
+    assert np.max(again.fit(X.toarray(), Y, WEIGHTS).n_iter_) == 0
 
 
 @pytest.mark.parametrize("gamma", [0.1, np.linspace(0.0, 0.2, X.shape[1])], ids=["one", "each"])
