@@ -32,7 +32,7 @@ from libsvmx._solvers.linear.row_passes import ChosenRows, Losses
 from libsvmx._train.parameter import MAX_THREADS
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import DataError, ParameterError, warn_caller
-from libsvmx.sklearn.input_checks import training_data
+from libsvmx.sklearn.input_checks import keep_parameters, training_data
 from libsvmx.sklearn.rows import weights_of
 from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart, told_of_each
 
@@ -324,20 +324,7 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
         n_jobs: int | None = None,
         max_time: float | None = None,
     ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.max_time = max_time
+        keep_parameters(self, locals())
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
         refused = ""
@@ -448,18 +435,7 @@ class LinearSVR(RegressorMixin, BaseLinear, LinearModel):
         n_jobs: int | None = None,
         max_time: float | None = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.max_time = max_time
+        keep_parameters(self, locals())
 
     def _training(self, rows: Any, y: Any, chosen: Any, weights: FloatArray | None) -> LinearTraining:
         target = np.asarray(y, dtype=np.float64)[chosen]
