@@ -5,6 +5,7 @@ from copy import copy
 
 import numpy as np
 import pytest
+from support.data import dense_rows
 from support.optional import optional
 
 import libsvmx
@@ -17,6 +18,8 @@ RNG = np.random.default_rng(3)
 X = RNG.normal(size=(80, 3))
 Y = X[:, 0] + (0.5 + 0.5 * np.abs(X[:, 1])) * RNG.normal(size=80)
 TAUS = [0.9, 0.1, 0.5]
+SETS = ["mpg", "pyrim", "abalone_scale.xz", "heart_scale", "iris.scale", "wine.scale", "glass.scale", "vowel.scale.xz"]
+SETS += ["breast-cancer.xz", "ionosphere_scale.xz"]
 
 
 def test_one_tau_is_the_training():
@@ -26,6 +29,27 @@ def test_one_tau_is_the_training():
     assert np.array_equal(fitted.predict(X), libsvmx.predict(model, X))
     assert np.array_equal(libsvmx.predict(fitted, X), fitted.predict(X))
     assert fitted.score(X, Y) == pytest.approx(metrics.d2_pinball_score(Y, fitted.predict(X), alpha=0.8))
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_no_objective_is_smaller(name):
+    """By more than 1e-6 of it: no value of the dual problem is above its optimum, none of the primal one below it."""
+    features, target = dense_rows(name, 150)
+    if name not in ("mpg", "pyrim", "abalone_scale.xz"):  # sets of classes: the last feature by the others
+        features, target = features[:, :-1], features[:, -1]
+    features, target = ((part - part.mean(axis=0)) / np.maximum(part.std(axis=0), 1e-9) for part in (features, target))
+    K = np.exp(-0.2 * np.square(features[:, None] - features).sum(axis=2))
+    for tau in (0.05, 0.5, 0.9):
+        fitted = libsvmx.QuantileSVR(tau=tau, C=2.0, gamma=0.2, refine=True).fit(features, target)
+        beta = np.zeros(len(target))
+        beta[fitted.support_] = fitted.dual_coef_[0]
+        assert abs(beta.sum()) < 1e-9
+        assert beta.min() >= -2.0 * (1 - tau) and beta.max() <= 2.0 * tau
+        residual = target - K @ beta - fitted.intercept_
+        half_square = 0.5 * beta @ K @ beta
+        primal = half_square + 2.0 * np.maximum(tau * residual, (tau - 1) * residual).sum()
+        assert primal > 1.0
+        assert 0 <= primal - (target @ beta - half_square) + 1e-12 < 1e-6 * primal
 
 
 @pytest.mark.parametrize("form", [list, tuple, np.array])
