@@ -14,19 +14,19 @@ import re
 import statistics
 import sys
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "figures" / "bench"
-PAGES = ("README.md", "docs/index.md", "docs/performance.md", "docs/ownkernels.md")
+PAGES = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
 BLOCK = re.compile(r"(<!-- measured: (\S+) -->)(.*?)(<!-- end -->)", re.S)
 MEGABYTE = 1 << 20
 # packages, as the pages call them, and the runs in which they take part
 PROGRAMS = {
     "libsvmx": ("libsvmx", ""),
     "libsvm-official": ("LIBSVM", r"\b(libsvm|LIBSVM)\b"),
-    "scikit-learn": ("scikit-learn", r"\b(sklearn|scikit-learn|GridSearchCV)\b"),
+    "scikit-learn": ("scikit-learn", r"\b(sklearn|scikit-learn|GridSearchCV|MAPIE)\b"),
 }
 LONGEST = 8  # a list that is kept of a FILE
 LONGEST_TEXT = 100
@@ -97,7 +97,7 @@ def results(job, part=""):
     for file in sorted((file for file in files if file["job"] == job), key=lambda file: file["machine"]["date"]):
         for raw in file["results"]:
             case = raw["case"]
-            new, key = Result(raw, file["machine"]), (case["part"], case["name"], case["folds"])
+            new, key = Result(raw, file["machine"]), (case["part"], case["name"], case.get("folds"))
             if not new.ways or part not in ("", case["part"]):
                 continue
             old = found.get(key)
@@ -144,7 +144,16 @@ def equality(result):
 
 
 def times_faster(result):
-    return result.ratio("libsvm", "libsvmx")
+    return result.ratio("libsvm", "libsvmx", "cpu")
+
+
+def rows_by_features(result):
+    return f"{result.raw['n_rows']:,} x {result.raw['n_columns']:,}"
+
+
+def columns_of(ways, key="seconds"):
+    """A column of medians for each way; ``ways``: their headings."""
+    return {heading: lambda one, way=way: digits(one.median(way, key)) for way, heading in ways.items()}
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -163,7 +172,7 @@ def table(job, found, columns, rows=None):
 def measured_on(job, found):
     """The command, and of each machine what it is, versions of what took part, the day and its load; the JSON says
     more."""
-    ways = "; ".join(way for result in found for way in result.ways)
+    ways = "; ".join(name for result in found for way in result.ways for name in (way, *result.runs(way)[-1]))
     took_part = {name: called for name, (called, runs) in PROGRAMS.items() if re.search(runs, ways)}
     loads = {}
     for result in found:
@@ -183,13 +192,8 @@ def trainings():
         {
             "case": lambda one: TRAININGS[one.name],
             "rows": lambda one: f"{one.raw['n_rows']:,}",
-            "LIBSVM s": lambda one: digits(one.median("libsvm")),
-            "libsvmx s": lambda one: digits(one.median("libsvmx")),
+            **columns_of({"libsvm": "LIBSVM s", "libsvmx": "libsvmx s"}, "cpu"),
             "ratio": lambda one: f"**{digits(times_faster(one), 2)}**",
-            "all threads s": lambda one: digits(one.median("libsvmx-all")),
-            "oneDAL s": lambda one: digits(
-                min(filter(None, (one.median(way) for way in ("sklearnex", "sklearnex-dense"))), default=None)
-            ),
             "model": equality,
         },
     )
@@ -202,8 +206,7 @@ def few_trainings():
         {
             "training": lambda one: TRAININGS[one.name],
             "rows": lambda one: f"{one.raw['n_rows']:,}",
-            "LIBSVM s": lambda one: digits(one.median("libsvm")),
-            "libsvmx s": lambda one: digits(one.median("libsvmx")),
+            **columns_of({"libsvm": "LIBSVM s", "libsvmx": "libsvmx s"}, "cpu"),
             "times as fast": lambda one: digits(times_faster(one), 2),
         },
     )
@@ -245,7 +248,7 @@ def searches():
         named("selection", SEARCHES),
         {
             "data": lambda one: SEARCHES[one.name],
-            "rows x features": lambda one: f"{one.raw['n_rows']:,} x {one.raw['n_columns']:,}",
+            "rows x features": rows_by_features,
             "`SVCCV` CPU s": ours("SVCCV, sigest", "cpu"),
             "by the clock": ours("SVCCV, sigest", "seconds"),
             "CPU s, twice gamma": ours("SVCCV, 2 sigest", "cpu"),
@@ -289,12 +292,6 @@ def threads():
     columns |= {f"{n} thread{'s' * (n != '1')} s": lambda one, n=n: digits(one.median(n)) for n in counts}
     columns["gain, most threads"] = gain
     return table("commands --part threads", found, columns)
-
-
-def targets():
-    columns = {"case": lambda one: f"{one.name} `{one.raw['case']['options']}`"}
-    columns |= {f"{name} s": lambda one, name=name: digits(one.median(name)) for name in ("avx512", "avx2", "baseline")}
-    return table("commands --part targets", results("commands", "targets"), columns)
 
 
 def predicting():
@@ -366,6 +363,107 @@ def kernels():
     return table("kernels", found, columns, [(one, form) for one in found for form in forms])
 
 
+def slow_case():
+    """Of millions of iterations over few variables: seconds of LIBSVM and of libsvmx."""
+    (one,) = named("training", ["housing-nu-svr-linear"])
+    return f"{digits(one.median('libsvm', 'cpu'))} s in LIBSVM and {digits(one.median('libsvmx', 'cpu'))} s here"
+
+
+def functions(part, **called):
+    """A call of libsvmx, the same by refits of its own, and scikit-learn's; ``called``: other headings of them."""
+    found = results("functions", part)
+    columns = {
+        "set": lambda one: f"{one.raw['case']['data']} `{one.raw['case']['options']}`",
+        "rows x features": rows_by_features,
+    }
+    headings = {"libsvmx": "libsvmx s", "refits": "refits s", "scikit-learn": "scikit-learn s", **called}
+    return table(f"functions --part {part}", found, columns | columns_of(headings))
+
+
+def estimators():
+    """Milliseconds of scikit-learn and of libsvmx."""
+
+    def both(call):
+        ways = [f"{way}, 1" for way in ("sklearn", "libsvmx")]
+        return lambda one: " / ".join(digits(1e3 * one.median(way, call), 2) for way in ways)
+
+    columns = {"set": lambda one: f"{one.name} `{one.raw['case']['options']}`", "rows x features": rows_by_features}
+    calls = ("fit", "predict", "predict_proba")
+    return table("estimators", results("estimators", "calls"), columns | {f"`{call}`": both(call) for call in calls})
+
+
+def intervals():
+    called = {"jackknife": "jackknife+", "cv": "CV+, 10 folds"}
+    columns = {
+        "set": lambda one: one.name,
+        "rows x features": rows_by_features,
+        "intervals": lambda one: called[one.raw["case"]["part"]],
+        **columns_of({"libsvmx": "libsvmx s", "MAPIE": "MAPIE s"}),
+        "ratio": lambda one: digits(one.ratio("MAPIE", "libsvmx"), 2),
+    }
+    return table("intervals", results("intervals"), columns)
+
+
+def free_of_all(one):
+    """Support vectors inside their box, of all."""
+    told = next(iter(one.told["judged"].values()))
+    return f"{told['n_sv'] - told['n_bounded']:,} of {told['n_sv']:,}"
+
+
+def large_costs():
+    """Working sets where SMO takes many steps."""
+
+    def told(one):
+        options = re.sub(r"[\d.]+$", lambda number: f"{float(number[0]):.3g}", one.raw["case"]["options"])
+        return f"{one.raw['case']['data']} `{options.removeprefix('-s 0 -t 2 ').replace('.0 ', ' ')}`"
+
+    columns = {
+        "data": told,
+        "rows x features": rows_by_features,
+        "free SV of all": free_of_all,
+        **columns_of({"smo": "`smo` s", "chunked": "`chunked` s", "irwls": "`irwls` s", "LIBSVM": "LIBSVM s"}),
+    }
+    return table("chunked --part targets", results("chunked", "targets"), columns)
+
+
+def interior_point():
+    columns = {
+        "data": lambda one: one.name,
+        "rows x features": rows_by_features,
+        **columns_of({"crsvm": "`crsvm` s", "LIBSVM": "LIBSVM s"}),
+        "iterations of `crsvm`": lambda one: str(one.last("crsvm", "iterations")),
+    }
+    return table("interior --part linear", results("interior", "linear"), columns)
+
+
+def updating():
+    """A window that slides over a stream, a row for each C and gamma."""
+    (one,) = results("updating", "stream")
+    columns = {"setting": lambda way: way, "updates": lambda way: f"{one.last(way, 'updates'):,}"}
+    columns |= {
+        heading: lambda way, key=key: digits(one.last(way, key))
+        for key, heading in {"path": "paths s", "cold": "cold starts s", "libsvm": "LIBSVM s"}.items()
+    }
+    return table("updating --case elec2", [one], columns, one.ways)
+
+
+def distributed():
+    def last(one, key):
+        return one.last(one.name, key)
+
+    columns = {
+        "rows x features": lambda one: " x ".join(f"{int(n):,}" for n in one.name.split("x")),
+        "blocks": lambda one: str(last(one, "blocks")),
+        "iterations": lambda one: str(last(one, "iterations")),
+        "s per iteration": lambda one: digits(last(one, "seconds") / last(one, "iterations"), 2),
+        "kB per iteration: to workers, from workers": lambda one: ", ".join(
+            digits(last(one, key) / last(one, "iterations") / 1e3) for key in ("sent_bytes", "received_bytes")
+        ),
+        "GB: each worker, client": lambda one: ", ".join(digits(most, 2) for most in last(one, "most_gigabytes")),
+    }
+    return table("distributed --part cost", results("distributed", "cost"), columns)
+
+
 def rows_apart():
     """By how many rows at most the scores of a search differ from scikit-learn's."""
     return str(max(one.told["rows_apart"] for one in results("selection", "checked")))
@@ -382,13 +480,28 @@ BLOCKS = {
     "small-mean": small_mean,
     "small-range": small_range,
     "threads": threads,
-    "targets": targets,
     "predicting": predicting,
     "reading": reading,
     "seeding": seeding,
     "grid": grid,
     "kernels": kernels,
     "rows-apart": rows_apart,
+    "slow-case": slow_case,
+    "path": partial(
+        functions,
+        "path",
+        **{"libsvmx": "`c_path` s", "refits": "`grid_search` s", "scikit-learn": "`GridSearchCV` s"},
+    ),
+    **{
+        part: partial(functions, part)
+        for part in ("permutation", "many", "influence", "labels", "elimination", "linear")
+    },
+    "estimators": estimators,
+    "intervals": intervals,
+    "large-costs": large_costs,
+    "interior-point": interior_point,
+    "updating": updating,
+    "distributed": distributed,
 }
 
 
