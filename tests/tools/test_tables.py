@@ -120,6 +120,8 @@ def test_models_are_equal_only_if_all_are_known():
     given = [("x", "x", "x"), ("x", "y", "x"), ("x", "x", "y"), ("x", "y", None), ("x", "x", None), (None, None, None)]
     found = [tables.equality(result(libsvmx=a, **{"libsvmx-all": b}, libsvm=c)) for a, b, c in given]
     assert found == ["equal", "**differ**", "**differ**", "**differ**", "", ""]
+    assert tables.equality(result(libsvmx="x", libsvm="x")) == "equal"
+    assert tables.equality(result(libsvmx="x")) == ""
 
 
 def test_versions_are_of_what_took_part():
