@@ -136,8 +136,8 @@ def megabytes(result, way, key="training_bytes"):
 
 
 def equality(result):
-    """Of all models, those of all threads where they were trained; nothing where one of them is not known and the others
-    do not differ."""
+    """Of all models, that of all threads only if there is one; nothing where one is not known and the others do not
+    differ."""
     ways = ["libsvmx", "libsvm", *(["libsvmx-all"] if result.runs("libsvmx-all") else [])]
     models = {result.last(way, "model_hash") for way in ways}
     if len(models - {None}) > 1:
