@@ -288,33 +288,12 @@ cdef double width_of_rho(const Dual *dual, const double *beta, const double *V) 
     return max(0.0, -gap_of(&found))
 
 
-cdef Dual with_box(DualProblem problem, box) except *:
-    """``problem`` with another box (lower, upper), for compiled loops, read-only."""
-    cdef const double[::1] linear = problem.linear, lower = box[0], upper = box[1]
-    cdef Dual dual = Dual(problem.size, NULL, NULL, NULL, NULL, NULL, NULL)
-    if problem.size:
-        dual.linear, dual.lower, dual.upper = <double *>&linear[0], <double *>&lower[0], <double *>&upper[0]
-    return dual
-
-
-def growth_factor(DualProblem problem, box, kept_beta, kept_scores, double growth):
-    """``growth_of`` with the new ``box`` (lower, upper)."""
+def growth_factor(DualProblem problem, kept_beta, kept_scores, double growth):
+    """``growth_of`` for Python."""
+    cdef const double[::1] linear = problem.linear, lower = problem.lower, upper = problem.upper
     cdef const double[::1] beta = kept_beta, V = kept_scores
-    cdef Dual dual = with_box(problem, box)
-    return growth_of(&dual, problem.groups, &beta[0], &V[0], growth) if problem.size else 1.0
-
-
-def scaled_start(DualProblem problem, box, kept_beta, kept_scores, double growth):
-    """A start in ``box`` (lower, upper) from an optimum in a box that was 1 / ``growth`` as large.
-
-    Returns
-    -------
-    beta, scores : buffers of float64, shape (problem.size,)
-    """
-    cdef const double[::1] beta = kept_beta, V = kept_scores
-    cdef Dual dual = with_box(problem, box)
-    start_, scores_ = zeros("d", problem.size), zeros("d", problem.size)
-    cdef double[::1] start = start_, scores = scores_
-    if problem.size:
-        grow(&dual, problem.groups, &beta[0], &V[0], growth, &start[0], &scores[0])
-    return start_, scores_
+    cdef Dual dual
+    if problem.size == 0:
+        return 1.0
+    dual = Dual(problem.size, <double *>&linear[0], <double *>&lower[0], <double *>&upper[0], NULL, NULL, NULL)
+    return growth_of(&dual, problem.groups, &beta[0], &V[0], growth)

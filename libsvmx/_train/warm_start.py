@@ -1,4 +1,5 @@
 """Training that starts from the optimum of an earlier one over the same rows: alpha seeding for another C, gamma, ….
+Folds of a grid search that start from those at a smaller C are such trainings, too.
 
 What is kept of a dual problem is beta and K beta. The start is beta, drawn out where C has grown (``growth_factor``),
 cut to the new box where C has fallen, and projected on the sums that the formulation fixes. Its scores are those of a
@@ -86,7 +87,8 @@ class WarmStart:
         if known is None or len(known.beta) != dual.size or not np.isfinite(np.asarray(dual.upper)).all():
             return dual
         try:
-            return self.started(known, dual, kernel, control)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is read from a file may be any numbers
+                return self.started(known, dual, kernel, control)
         except Stopped:  # the solve will end at once, too
             return dual
 
@@ -98,7 +100,7 @@ class WarmStart:
         factor = ratio if dual.groups > 1 else 1.0
         if same_kernel and ratio > 1.0:
             V = (linear - known.K_beta).data
-            factor = growth_factor(dual, (dual.lower, dual.upper), known.beta.data, V, ratio)
+            factor = growth_factor(dual, known.beta.data, V, ratio)
         beta = on_bounds(factor * known.beta, lower, upper)
         start, sums = beta.copy().data, sums_of(dual)
         if not adjust(FoldChange(kernel, dual, sums, beta.data, linear.data, dual), start):
@@ -108,9 +110,12 @@ class WarmStart:
         if same_kernel:
             places += [(on_bounds(f * known.beta, lower, upper), linear - f * known.K_beta) for f in (factor, ratio)]
         origin, scores = min(places, key=lambda place: np.count_nonzero(place[0] != np.asarray(start)))
+        if not np.isfinite(scores).all():
+            return dual
+        if np.array_equal(origin, start):
+            return dual.changed(beta=start, scores=scores.data)
         change = FoldChange(kernel, dual, sums, origin.data, scores.data, dual, control)
-        V = moved_scores(change, start)
-        return dual.changed(beta=start, scores=V)
+        return dual.changed(beta=start, scores=moved_scores(change, start))
 
     def keep(self, number: NumberOfDual, dual: DualProblem, solution: DualSolution) -> None:
         """Keep where a dual problem has ended."""

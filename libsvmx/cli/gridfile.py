@@ -20,16 +20,18 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import sha256
 from math import inf, isfinite
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._train.validation.cross_validation import FoldWarmStarts
 from libsvmx._train.validation.grid import Key, Outcome, Point
 from libsvmx._typing import Buffer
 from libsvmx.cli.gridstart import read_start, start_bytes
 from libsvmx.exceptions import FormatError, SvmxError
 from libsvmx.io.files import STANDARD_OUTPUT
 from libsvmx.io.outputs import atomic_write, lock, name_of_output
+
+if TYPE_CHECKING:
+    from libsvmx._train.warm_start import KnownOptima
 
 RUN = "# svmx-grid "
 NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)"
@@ -308,7 +310,7 @@ class States:
         with suppress(OSError):
             os.makedirs(self.folder, exist_ok=True)
             with atomic_write(self._path(g)) as file:
-                file.write(start_bytes(self.run, outcome.key, cast(FoldWarmStarts, outcome.warm_start)))
+                file.write(start_bytes(self.run, outcome.key, cast("list[KnownOptima]", outcome.warm_start)))
             self.unsaved[g] = 0.0
 
     def clear(self) -> None:

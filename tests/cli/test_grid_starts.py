@@ -5,11 +5,10 @@ import os
 import pickle
 import random
 import shutil
-import struct
-from dataclasses import replace
 from hashlib import sha256
 from math import isfinite
 
+import numpy as np
 import pytest
 from support import gridengine
 from support.gridengine import HEART, SMALL, result_lines, rows
@@ -88,22 +87,34 @@ def test_a_start_of_other_sizes_under_a_right_checksum_is_not_believed(interrupt
     path = max((interrupted.path / "starts").iterdir(), key=lambda one: one.stat().st_mtime)
     run = json.loads(path.read_bytes().split(b"\n")[1])["run"]
     key, folds = read_start(path.read_bytes(), run)
-    for change in ({"beta": b""}, {"scores": b"\0" * 8}, {"beta": folds[0][0, 1].beta[:-3]}):
-        short = [{pair: replace(warm, **change) for pair, warm in fold.items()} for fold in folds]
-        path.write_bytes(start_bytes(run, key, short))
+    beta = folds[0].optima[0, 1].beta
+    for change in (
+        {"beta": beta[:0]},
+        {"K_beta": np.zeros(1)},
+        {"beta": beta[:-3]},
+        {"beta": beta[:-3], "K_beta": beta[:-3]},
+    ):
+        path.write_bytes(start_bytes(run, key, changed(folds, change)))
         assert resumed(interrupted)[0] == expected
     path.write_bytes(start_bytes(run, key, folds[:-2]))
     assert resumed(interrupted)[0] == expected
 
 
-@pytest.mark.parametrize("part", range(5))
+def changed(folds, change):
+    """All optima with other arrays."""
+    return [
+        fold._replace(optima={pair: known._replace(**change) for pair, known in fold.optima.items()}) for fold in folds
+    ]
+
+
+@pytest.mark.parametrize("part", [0, 1, 2, "C"])
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), None, "x", [], 2**70, -8], ids=str)
 def test_a_start_that_is_described_by_no_numbers(interrupted, part, value):
     """Under a right checksum: it is refused by a ValueError, which is what the search expects, or it says the same."""
     path = max((interrupted.path / "starts").iterdir(), key=lambda one: one.stat().st_mtime)
     first, text, arrays = path.read_bytes()[:-32].split(b"\n", 2)
     described = json.loads(text)
-    described["folds"][0][0][part] = value
+    (described if part == "C" else described["folds"][0][0])[part] = value
     text = json.dumps(described).encode()
     content = b"%s %d\n%s\n%s" % (first.rsplit(b" ", 1)[0], len(text) + 1, text, arrays)
     content += sha256(content).digest()
@@ -156,15 +167,9 @@ def test_a_start_that_no_solve_has_found(interrupted, value):
     run = json.loads(path.read_bytes().split(b"\n")[1])["run"]
     key, folds = read_start(path.read_bytes(), run)
     gamma = str(float(key[1]))
-    for field in ("beta", "scores"):
-        wrong = [
-            {
-                pair: replace(warm, **{field: struct.pack("d", value) * (len(warm.beta) // 8)})
-                for pair, warm in f.items()
-            }
-            for f in folds
-        ]
-        path.write_bytes(start_bytes(run, key, wrong))
+    for field in ("beta", "K_beta"):
+        wrong = np.full(len(folds[0].optima[0, 1].beta), value)
+        path.write_bytes(start_bytes(run, key, changed(folds, {field: wrong})))
         found, said = resumed(interrupted)
         expected = rates(interrupted, "expected")
         assert ("the column is computed again" in said) is not isfinite(value)

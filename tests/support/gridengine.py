@@ -2,15 +2,16 @@
 
 import csv
 import io
-import struct
 import time
 from hashlib import sha256
+
+import numpy as np
 
 from libsvmx._core.buffers import filled
 from libsvmx._train import policy
 from libsvmx._train.validation import grid_search
-from libsvmx._train.validation.dual_folds import OptimumAtC
 from libsvmx._train.validation.scheme import Seeding
+from libsvmx._train.warm_start import KnownOptima, KnownOptimum
 from support.data import DATA
 
 SEEDED = Seeding("sir")
@@ -20,8 +21,8 @@ SMALL = ["-log2c", "-1,3,2", "-log2g", "-5,-1,2", "-png", "null"]
 
 def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=None, hand_on=None):
     """The warm start is the chain of parameters since its start; the number of correct rows is its hash."""
-    gamma = struct.pack("d", param.gamma)
-    warm_start = [*(start or ()), {(0, 0): OptimumAtC(param.C, gamma, gamma)}]
+    known = KnownOptimum(*np.array([[param.C], [param.gamma]]))
+    warm_start = [*(start or ()), KnownOptima({}, 1.0, {(0, 0): known})]
     for link in warm_start if hand_on else ():
         hand_on(link)
     n = len(problem)

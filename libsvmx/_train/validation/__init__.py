@@ -13,7 +13,7 @@
     given_folds       predicted_folds: folds that are given, by the path of LIBSVM: many trainings
     fold_values       values of all rows by the models of folds         calibration   sigmoids of probability="cv"
 
-One fold: cross_validate -> folds.solve(rest, held_out) -> for each dual: held_out closes the boxes of its rows;
-DualFolds finds beta and V, by a seeder (_solvers/seeding) or from a smaller C; the solver goes on from there; recover
-makes coefficients and the report -> folds.predict reads the decision values of the held-out rows off V.
+One fold: cross_validate -> folds.solve(rest, held_out) -> for each dual: the rows held out have weight 0; DualFolds
+finds beta and V, by a seeder (_solvers/seeding) or from another C; the solver goes on from there; recover makes
+coefficients and the report -> folds.predict reads the decision values of the held-out rows off V.
 """

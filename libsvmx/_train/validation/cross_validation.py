@@ -27,7 +27,7 @@ from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
 from libsvmx._train.side_by_side import HandedOn
 from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
-from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, by_pairs
+from libsvmx._train.validation.problem_folds import ProblemFolds, by_pairs
 from libsvmx._train.validation.scheme import Seeding, chain_length, check_seedable, scheme_in_queue, star_from
 from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds, seeded_inner_folds
 from libsvmx._train.zero_weights import counting_part, nothing_counts
@@ -45,14 +45,12 @@ if TYPE_CHECKING:
     from libsvmx._train.queue.pairs_at_once import KnownOptima
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
+    from libsvmx._train.warm_start import KnownOptima as FoldOptima
     from libsvmx._train.zero_weights import CountingPart
     from libsvmx._typing import Buffer
 
     Labels = Sequence[int] | None
     Predictions = tuple[Buffer, Buffer, Buffer | None, Labels]
-
-# What each fold leaves for a larger C.
-FoldWarmStarts = list[WarmStarts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +67,7 @@ class CrossValidated:
     folds : tuple of FoldReport                          those of the first repeat, and then of the next
     seeding : Seeding
     full : FoldReport            the training over all rows that a star begins with, else None
-    warm_starts : FoldWarmStarts what the same folds may start from at a larger C, if that was wanted
+    warm_starts : list of KnownOptima    of each fold, for the same one at a larger C, if that was wanted
     """
 
     predicted: Buffer
@@ -79,7 +77,7 @@ class CrossValidated:
     folds: tuple[FoldReport, ...]
     seeding: Seeding
     full: FoldReport | None = None
-    warm_starts: FoldWarmStarts | None = None
+    warm_starts: list[FoldOptima] | None = None
 
     @property
     def solves(self) -> tuple[FoldReport, ...]:
@@ -96,9 +94,9 @@ def cross_validate(
     seeding: Seeding,
     with_values: bool = True,
     kernels: KernelProvider | None = None,
-    warm_starts: FoldWarmStarts | HandedOn | None = None,
+    warm_starts: list[FoldOptima] | HandedOn | None = None,
     for_larger_C: bool = False,
-    hand_on: Callable[[WarmStarts], None] | None = None,
+    hand_on: Callable[[FoldOptima], None] | None = None,
     repeats: int = 1,
 ) -> CrossValidated:
     """Predict every row by a model trained without its fold.
@@ -108,7 +106,7 @@ def cross_validate(
     rand : Rand              draws the folds, as LIBSVM does, and what inner folds there are
     with_values : bool       decision values are wanted, not only predictions
     kernels : KernelProvider        of these rows, if there were or will be other solves over them
-    warm_starts : FoldWarmStarts    of a smaller C: seeded folds start from them
+    warm_starts : list of KnownOptima    of each fold at a smaller C: seeded folds start from them
     for_larger_C : bool             ``warm_starts`` are wanted
     hand_on : callable              is given each of them as its fold is solved
     repeats : int                   folds are drawn so many times; a row is predicted once in each
@@ -133,7 +131,7 @@ def cross_validate(
     if isinstance(warm_starts, list) and len(warm_starts) != n:
         warm_starts = None  # they are of other folds
     warm_starts = warm_starts or None
-    left: FoldWarmStarts | None = None
+    left: list[FoldOptima] | None = None
     try:
         kernels = kernels or shared_kernels(problem, param, drawn[0].order)
         linked = warm_starts is not None or for_larger_C
@@ -199,20 +197,24 @@ def seeded(
     whole: ProblemFolds,
     threads: int,
     seeding: Seeding,
-    warm_starts: FoldWarmStarts | HandedOn | None,
+    warm_starts: list[FoldOptima] | HandedOn | None,
     for_larger_C: bool,
-    hand_on: Callable[[WarmStarts], None] | None,
+    hand_on: Callable[[FoldOptima], None] | None,
     with_values: bool,
-) -> FoldWarmStarts | None:
+) -> list[FoldOptima] | None:
     """Folds from what is known. Returns what they leave for a larger C, if that is wanted. Raises Stopped.
 
     ``whole`` is of ``part``, if there is one; its model predicts the other rows.
     """
-    problem, left = results.problem, FoldWarmStarts()
+    problem = results.problem
+    left: list[FoldOptima] = []
+    linked = warm_starts is not None or for_larger_C
+    if linked:
+        from libsvmx._train.warm_start import WarmStart  # NumPy, which other folds go without
 
     def seeded_fold(
         problem_folds: ProblemFolds, f: int, observer: Observer
-    ) -> tuple[list[Predictions], FoldReport, WarmStarts]:
+    ) -> tuple[list[Predictions], FoldReport, FoldOptima | None]:
         rest, held_out = results.each[f].rest, results.each[f].held_out
         rows, others = held_out, None
         if part:
@@ -220,7 +222,8 @@ def seeded(
             held_out, rows, others = part.split(held_out)
             if not len(rest):
                 raise nothing_counts(problem.sample_weight)
-        report = problem_folds.solve(rest, held_out, seeding, warm_starts[f] if warm_starts else {})
+        warm = WarmStart(problem_folds.param, warm_starts[f] if warm_starts else None) if linked else None
+        report = problem_folds.solve(rest, held_out, seeding, warm)
         predictions: list[Predictions] = [
             (rows, *problem_folds.predict(rest, held_out, with_values), problem_folds.labels)
         ]
@@ -229,15 +232,16 @@ def seeded(
             values = prediction.decision_values(model, out.matrix, out.rows, partial(ask, observer))
             predicted = prediction.labels_of(model.param, model.class_labels or (), values, len(out))
             predictions.append((others, predicted, values, model.class_labels))
-        return predictions, report, problem_folds.for_larger_C() if for_larger_C else {}
+        return predictions, report, warm.found if warm else None
 
     for predictions, report, of_fold in whole.each(seeded_fold, len(results.each), threads, results.observer):
         for predicted in reversed(predictions):
             results.put(*predicted)
         results.count(report)
-        left.append(of_fold)
-        if hand_on is not None and for_larger_C:
-            hand_on(of_fold)
+        if of_fold is not None and for_larger_C:
+            left.append(of_fold)
+            if hand_on is not None:
+                hand_on(of_fold)
     return left if for_larger_C else None
 
 
@@ -372,7 +376,7 @@ class Results:
                 found[begin + row] = f
         return found
 
-    def result(self, seeding: Seeding, warm_starts: FoldWarmStarts | None = None) -> CrossValidated:
+    def result(self, seeding: Seeding, warm_starts: list[FoldOptima] | None = None) -> CrossValidated:
         """All of it."""
         return CrossValidated(
             predicted=self.predicted,

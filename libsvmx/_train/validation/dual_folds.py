@@ -4,7 +4,8 @@ A fold is the full problem in which the rows held out have weight 0. So one kern
 all rows, and the decision values of the rows held out are there when a fold is solved.
 
 It starts from the optimum over all rows or of the fold before, by a seeder (_solvers/seeding); from its own optimum at
-a smaller C; or from nothing. Along the exact path (_solvers/path) the rows held out leave the optimum over all rows.
+another C (_train/warm_start.py); or from nothing. Along the exact path (_solvers/path) the rows held out leave the
+optimum over all rows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
-from libsvmx._problem.dual import scaled_start
 from libsvmx._solvers.seeding.ato_path import StartBudget, most_in_star
 from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
 from libsvmx._solvers.seeding.seeders import start_of
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from libsvmx._train.warm_start import NumberOfDual, WarmStart
     from libsvmx._typing import Buffer
 
-OF_ROUNDING = 1e-9  # relative to a bound: what may be beyond it
 # Values that a kernel value of a row that a solver asks for is counted as, one of the blocks of rows of a start as one:
 # measured on a4a, german, abalone and cpusmall.
 WORK_OF_A_VALUE = 4.0
@@ -54,17 +53,9 @@ SHORT_LINE = 3e4
 FEW_LEAVING = 1
 
 
-@dataclass(frozen=True, slots=True)
-class OptimumAtC:
-    """A fold's optimum at ``C``, for a larger one, that can be pickled: beta and V as bytes of float64."""
-
-    C: float
-    beta: bytes
-    scores: bytes
-
-
 class Start(NamedTuple):
-    """A feasible beta, V there, and what made it: 'none', 'C', or a seeder, of which ``change`` tells."""
+    """A feasible beta, V there, and what made it: 'none', 'C' for the fold's optimum at another C, or a seeder, of
+    which ``change`` tells."""
 
     beta: Buffer
     scores: Buffer
@@ -177,8 +168,10 @@ class DualFolds:
         self.work_from_nothing = self._work_of(solution, dual.beta, 0)
         return self.full
 
-    def solve(self, left_out: Buffer, seeding: Seeding, warm: OptimumAtC | None = None) -> SolvedFold:
-        """The fold without the rows ``left_out``; ``warm``: its optimum at a smaller C, to start from.
+    def solve(
+        self, left_out: Buffer, seeding: Seeding, warm: WarmStart | None = None, number: NumberOfDual = (0, 0)
+    ) -> SolvedFold:
+        """The fold without the rows ``left_out``. What ``warm`` knows of it, at another C, comes before ``seeding``.
 
         Raises
         ------
@@ -195,17 +188,22 @@ class DualFolds:
         fold = build_dual(self.param, self.targets, *self.costs, weights)
         sums = coefficient_sums(self.param, sum(weights))
         solution, seeder, seeding_seconds = None, "path", 0.0
-        if warm is None and self._takes_path(seeding, len(left_out)):
+        start = self._linked(fold, warm, number, control) if warm else None
+        if start is None and self._takes_path(seeding, len(left_out)):
             solution = self._along_path(left_out, sums)
         if solution is None:
-            start = self._start(fold, sums, len(left_out), seeding, warm, known, control)
+            if start is None and known is not None and seeding.seeder != "none":
+                start = self._from_optimum(fold, sums, len(left_out), seeding, known, control)
+            start = start or self._from_nothing(fold, control)
             fold, seeder = fold.changed(beta=start.beta, scores=start.scores), start.seeder
             seeding_seconds, start_values = machine.perf_counter() - began, self.kernel.values_computed - values
             solution = solve(self.param, fold, self.kernel, self.budget_bytes, control)
             if control.stopped:
                 raise Stopped(control.stopped)
-            if seeding.scheme == "chain" and warm is None:
+            if seeding.scheme == "chain" and seeder != "C":
                 self._note(start, start_values, self._work_of(solution, start.beta, len(left_out)))
+        if warm:
+            warm.keep(number, fold, solution)
         self.last = self._solved(fold, solution, seeder, began, seeding_seconds, values)
         return self.last
 
@@ -255,23 +253,10 @@ class DualFolds:
 
     # ---- what a fold starts from ---------------------------------------------------------------
 
-    def _start(
-        self,
-        fold: DualProblem,
-        sums: tuple[float, ...],
-        n_left_out: int,
-        seeding: Seeding,
-        warm: OptimumAtC | None,
-        known: SolvedFold | None,
-        control: Control,
-    ) -> Start:
-        """Where the solver starts; from nothing where a seeder finds nothing feasible, or had better not be asked."""
-        start = None
-        if warm is not None:
-            start = self._from_smaller_C(fold, warm)
-        elif known is not None and seeding.seeder != "none":
-            start = self._from_optimum(fold, sums, n_left_out, seeding, known, control)
-        return start or self._from_nothing(fold, control)
+    def _linked(self, fold: DualProblem, warm: WarmStart, number: NumberOfDual, control: Control) -> Start | None:
+        """From what is known of the fold itself, if it is."""
+        begun = warm.begin(number, fold, self.kernel, control)
+        return None if begun is fold else Start(begun.beta, begun.scores, "C")
 
     def _from_nothing(self, fold: DualProblem, control: Control) -> Start:
         """LIBSVM's start."""
@@ -330,27 +315,6 @@ class DualFolds:
     def every_row(self) -> Targets:
         """All rows of the kernel, to move the scores of all variables."""
         return self.kernel.targets(ramp(self.kernel.n))
-
-    # ---- from C to C ---------------------------------------------------------------------------
-
-    def for_larger_C(self) -> OptimumAtC:
-        """What the last fold leaves for the same fold at a larger C."""
-        assert self.last is not None
-        return OptimumAtC(self.param.C, bytes(self.last.beta), bytes(self.last.scores))
-
-    def _from_smaller_C(self, fold: DualProblem, warm: OptimumAtC) -> Start | None:
-        """The same fold's optimum at a smaller C, drawn out in proportion: feasible, and V needs no kernel row.
-
-        None if it is not one of as many variables, or not within its box: it may be read from a file.
-        """
-        if not len(warm.beta) == len(warm.scores) == 8 * fold.size:
-            return None
-        beta, scores = (memoryview(raw).cast("d") for raw in (warm.beta, warm.scores))
-        growth = self.param.C / warm.C if self.param.svm_type.has_cost else 1.0
-        factor = growth * (1 - OF_ROUNDING)
-        if not all(low <= factor * b <= high for b, low, high in zip(beta, fold.lower, fold.upper, strict=True)):
-            return None
-        return Start(*scaled_start(fold, (fold.lower, fold.upper), beta, scores, growth), "C")
 
     # ---- the exact path ------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._train.validation.problem_folds import WarmStarts
+    from libsvmx._train.warm_start import KnownOptima
     from libsvmx._typing import Buffer
 
 # Points within so many rows of the best rate are confirmed.
@@ -85,9 +85,9 @@ def cross_validate(
     rand: Rand,
     observer: Observer,
     seeding: Seeding,
-    warm_start: cross_validation.FoldWarmStarts | HandedOn | None,
+    warm_start: list[KnownOptima] | HandedOn | None,
     kernels: KernelProvider | None = None,
-    hand_on: Callable[[WarmStarts], None] | None = None,
+    hand_on: Callable[[KnownOptima], None] | None = None,
 ) -> Evaluation:
     """The engine of all searches but those of tests. ``kernels``: of all points of this gamma; ``hand_on`` is given the
     warm start of each fold for the next point as it comes."""

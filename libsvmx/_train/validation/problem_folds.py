@@ -17,7 +17,7 @@ from libsvmx._train.limits import ask
 from libsvmx._train.parameter import class_costs
 from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.training import pair_problem, shared_kernels
-from libsvmx._train.validation.dual_folds import DualFolds, OptimumAtC, optimum_may_stand
+from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 
 if TYPE_CHECKING:
@@ -31,12 +31,11 @@ if TYPE_CHECKING:
     from libsvmx._train.problem import Problem
     from libsvmx._train.validation.dual_folds import SolvedFold
     from libsvmx._train.validation.scheme import Seeding
+    from libsvmx._train.warm_start import WarmStart
     from libsvmx._typing import Buffer
 
     Result = TypeVar("Result")
 
-# Optima of one fold by pair of classes; of a single dual as that of ``SINGLE``.
-WarmStarts = dict[tuple[int, int], OptimumAtC]
 SINGLE = (0, 0)
 
 
@@ -118,23 +117,16 @@ class ProblemFolds:
         """The optimum over all rows."""
         return joined([dual.train_full() for dual in self.duals.values()])
 
-    def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, warm: WarmStarts) -> FoldReport:
-        """The fold without ``held_out``; ``rest`` are the other rows in the order of the folds, ``warm`` the fold's
-        optima at a smaller C, if there are any."""
+    def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, warm: WarmStart | None = None) -> FoldReport:
+        """The fold without ``held_out``; ``rest`` are the other rows in the order of the folds, ``warm`` knows of the
+        fold's optima at another C."""
         self.solved_pairs = list(self.duals)
         if self.labels:
             present = folds.classes_among(rest, self.class_of, len(self.labels))
             self.solved_pairs = [(i, j) for i, j in self.duals if i in present and j in present]
         return joined(
-            [
-                self.duals[pair].solve(self.rows_of(held_out, pair), seeding, warm.get(pair))
-                for pair in self.solved_pairs
-            ]
+            [self.duals[pair].solve(self.rows_of(held_out, pair), seeding, warm, pair) for pair in self.solved_pairs]
         )
-
-    def for_larger_C(self) -> WarmStarts:
-        """What the last fold leaves for the same fold at a larger C."""
-        return {pair: self.duals[pair].for_larger_C() for pair in self.solved_pairs}
 
     def rows_of(self, rows: Buffer, pair: tuple[int, int]) -> Buffer:
         """Which rows of a dual are among ``rows``, in the order of these."""
