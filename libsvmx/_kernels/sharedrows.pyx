@@ -131,11 +131,17 @@ cdef struct Square:
 cdef void _mirror_block(void *context, int64_t part) noexcept nogil:
     """Mirror SVMX_SOURCES rows."""
     cdef Square *square = <Square *>context
-    cdef Py_ssize_t i, j, begin = square.first + part * SVMX_SOURCES, n = square.n, end = min(begin + SVMX_SOURCES, n)
-    cdef float *values = square.values
+    cdef Py_ssize_t i, j, begin = square.first + part * SVMX_SOURCES, n = square.n, end = begin + SVMX_SOURCES
+    cdef const float *lower
+    cdef float *upper
     for j in range(begin + 1, n):
-        for i in range(begin, min(end, j)):
-            values[i * n + j] = values[j * n + i]
+        lower, upper = square.values + j * n + begin, square.values + begin * n + j
+        if j >= end:  # a constant number of them takes half the time
+            for i in range(SVMX_SOURCES):
+                upper[i * n] = lower[i]
+        else:
+            for i in range(j - begin):
+                upper[i * n] = lower[i]
 
 
 # ---- Rows that are shared ----------------------------------------------------------------------------
