@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled
@@ -91,7 +91,7 @@ def assemble_classifier(
         assemble_coefficients(betas, positions, start, k),
         reports.rhos if isinstance(reports, SolveReports) else filled("d", (report.rho for report in reports)),
         tuple(labels),
-        tuple(sum(used[start[c] : start[c + 1]]) for c in range(k)),
+        tuple(used.count(1, begin, end) for begin, end in pairwise(start)),
         row_numbers=counted_from_one(rows),
         columns=columns_of(problem.matrix, param),
         reports=reports,

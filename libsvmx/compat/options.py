@@ -123,6 +123,7 @@ class svm_parameter(Handle):
     }
     _integers = frozenset({"svm_type", "kernel_type", "degree", "shrinking", "probability", "nr_weight", "nr_fold"})
     _floats = frozenset({"gamma", "coef0", "cache_size", "eps", "C", "nu", "p"})
+    _counting = tuple(sorted(_integers - {"nr_fold"} | _floats))
 
     svm_type: int
     kernel_type: int
@@ -204,6 +205,14 @@ class svm_parameter(Handle):
 
     def to_parameter(self) -> Parameter:
         """A checked Parameter with the same values. ValueError for invalid ones."""
+        held, n = self._attributes, self.nr_weight
+        given = (*map(held.get, self._counting), *self.weight_label[:n], None, *self.weight[:n])
+        if held.get("_given") != given:
+            held["_checked"], held["_given"] = self._as_parameter(), given
+        checked: Parameter = held["_checked"]
+        return checked
+
+    def _as_parameter(self) -> Parameter:
         for name in ("shrinking", "probability"):
             if getattr(self, name) not in (0, 1):
                 raise ParameterError(f"{name} must be 0 or 1, not {getattr(self, name)}")
