@@ -140,8 +140,9 @@ for x in (X, sparse.csr_matrix(X), sparse.csr_matrix(np.column_stack((X, 0 * X))
     model = svm_train(problem, param)
     print(param.gamma, type(param.gamma), param.C, param.svm_type == svm_forms.C_SVC, param.kernel_type)
     show(model)
-    param.weight[0] = 0.01
-    show(svm_train(problem, param))
+    for factor in (0.01, 0.1):
+        param.weight[0] = factor
+        show(svm_train(problem, param))
     show(svm_train(problem, "-t 0"))
     show(svm_train(problem))
     print(svm_train(problem, "-v 3 -q"))
