@@ -777,7 +777,7 @@ def first_asymmetry(CsrMatrix matrix, rows):
 
 
 def square_of_offsets(CsrMatrix matrix, rows, double ranges):
-    """|x|^2 in the features that are farther from 0 than ``ranges`` times their range, each where it is farthest.
+    """|x|^2 in the features that are farther from 0 than ``ranges`` >= 1 times their range, each where it is farthest.
 
     Such a feature is stored in every row, so those of the first one (of ``rows``, buffer of int32) are all there can
     be.
@@ -788,6 +788,7 @@ def square_of_offsets(CsrMatrix matrix, rows, double ranges):
     cdef Py_ssize_t i, c, n_candidates = matrix.ptr[chosen[0] + 1] - matrix.ptr[chosen[0]] if chosen.shape[0] else 0
     cdef int64_t k, begin, end
     cdef double x, size, square = 0.0
+    cdef bint far
     lows_, highs_ = zeros("d", n_candidates), zeros("d", n_candidates)
     cdef double[::1] low = lows_, high = highs_
     if n_candidates == 0:
@@ -797,12 +798,15 @@ def square_of_offsets(CsrMatrix matrix, rows, double ranges):
         low[c] = high[c] = matrix.at(matrix.ptr[chosen[0]] + c)
     for i in range(1, chosen.shape[0]):
         begin, end = matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]
-        feature, k = matrix.features(chosen[i]), begin
+        feature, k, far = matrix.features(chosen[i]), begin, False
         for c in range(n_candidates):
             while k < end and feature[k - begin] < first[c]:
                 k += 1
             x = matrix.at(k) if k < end and feature[k - begin] == first[c] else 0.0
             low[c], high[c] = min(low[c], x), max(high[c], x)
+            far |= max(fabs(low[c]), fabs(high[c])) >= ranges * (high[c] - low[c])
+        if not far:  # nor will be: the range grows by as much as the distance from 0, or more
+            return 0.0
     for c in range(n_candidates):
         size = max(fabs(low[c]), fabs(high[c]))
         if size >= ranges * (high[c] - low[c]):

@@ -47,7 +47,7 @@ def train(problem: svm_problem, param: Parameter, print_func: Any) -> svm_model:
     """Train with the process-wide rand() stream; ValueError for invalid data or parameters."""
     report = _observer(print_func)
     if not param.probability:  # draws nothing, so threads need not wait for each other
-        return _with_rows(problem, train_problem(problem.to_problem(), param, Rand(), report))
+        return _with_rows(problem, train_problem(problem.to_problem(), param, _rand, report))
     with _rand_lock:
         return _with_rows(problem, train_problem(problem.to_problem(), param, _rand, report))
 
