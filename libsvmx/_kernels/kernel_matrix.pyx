@@ -45,9 +45,9 @@ cdef Py_ssize_t PARTS_PER_THREAD = 2
 # in double or float; layout of a target, and per nonzero.
 cdef double VALUE_NS = 0.65, BITS_NS = 0.1, ONE_NS = 0.01, QUOTIENT_NS = 1.0, FLOAT_QUOTIENT_NS = 0.2
 cdef double TARGET_NS = 10.0, NONZERO_NS = 1.5
-# A value of a kernel in Python, alone and in a block (half of the prefetched rows must be used), and gathered from kept
-# rows, which all solves share.
-cdef double PYTHON_NS = 100.0, PYTHON_BLOCK_NS = 50.0, GATHER_NS = 0.5
+# A value of a kernel in Python, where a call costs more than the values of a row, alone and in a block (a quarter of the
+# prefetched rows must be used), and gathered from kept rows, which all solves share.
+cdef double PYTHON_NS = 100.0, PYTHON_BLOCK_NS = 30.0, GATHER_NS = 0.5
 cdef double[::1] NO_DOUBLES = zeros("d", 0)
 cdef float[::1] NO_FLOATS = zeros("f", 0)
 
