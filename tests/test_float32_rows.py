@@ -161,6 +161,26 @@ def test_a_training_takes_half_as_much_again_at_most():
         assert X.nbytes < peak < 1.5 * X.nbytes, setting
 
 
+@pytest.mark.parametrize("share", [0.1, 0.8, 1.0])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian"])
+def test_vectors_stay_in_float(kernel, share):
+    """A model takes four bytes a value; four more for the index of each where there are zeros."""
+    X, y = rows_and_targets(310, 3500, 2, share)
+    X[3, -1] = 1.0  # no zero
+    rows = csr_matrix(X) if share < 0.5 else X
+    setting = {"kernel_type": kernel, "gamma": 1e-4}
+    expected, wide = libsvmx.train(rows.astype(np.float64), y, **setting), X.astype(np.float64)
+    tracemalloc.start()
+    try:
+        model = libsvmx.train(rows, y, **setting)
+        size = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert size < (1.1 if share == 1 else 2.2 * share) * X[model.sv_indices - 1].nbytes
+    for tests in (wide[:1], wide[:40]):
+        assert np.array_equal(libsvmx.decision_values(model, tests), libsvmx.decision_values(expected, tests))
+
+
 def test_rows_in_float_behave_as_others():
     X, y = rows_and_targets(*SHAPES[1])
     rows, sparse = borrowed(X), from_dense(X)

@@ -53,7 +53,6 @@ cdef class CsrMatrix:
     cdef int hold_source(self, source) except -1
     cdef demand(self, const int32_t *rows, int count, const double **at, bint keep)
     cdef int demand_one(self, int32_t row) noexcept nogil
-    cdef take_regular(self, const int32_t[::1] chosen, indptr)
 
     cdef inline const int32_t *features(self, Py_ssize_t i) noexcept nogil:
         """Of the entries of row i, which begin at ptr[i]."""

@@ -318,72 +318,67 @@ cdef class CsrMatrix:
         return dense if dtype is None else dense.astype(dtype, copy=False)
 
     def take(self, rows):
-        """The given rows, copied, in the given order, with all columns, in double. ``rows``: buffer of int32."""
+        """The given rows, copied, in the given order, with all columns. ``rows``: buffer of int32.
+
+        Values keep their type, those of a table become double. A regular matrix loses its zeros, unless they are kernel
+        values; rows without any stay regular.
+        """
         cdef const int32_t[::1] chosen = rows
         cdef Py_ssize_t i, n = chosen.shape[0]
-        cdef int64_t begin, size, k, at = 0
+        cdef int64_t begin, end, k, at = 0
+        cdef bint sparing = self.regular and self.first_index != 0, alike
+        cdef int32_t[::1] index
+        cdef double[::1] doubles
+        cdef float[::1] floats
+        cdef const int32_t *feature
+        cdef double x
         indptr = zeros("q", n + 1)
         cdef int64_t[::1] ptr = indptr
         for i in range(n):
             if not 0 <= chosen[i] < self.n_rows:
                 raise IndexError(f"row {chosen[i]} of {self.n_rows}")
-            ptr[i + 1] = ptr[i] + self.ptr[chosen[i] + 1] - self.ptr[chosen[i]]
-        if self.regular:
-            return self.take_regular(chosen, indptr)
-        indices, values = zeros("i", ptr[n]), zeros("d", ptr[n])
-        cdef int32_t[::1] index = indices
-        cdef double[::1] value = values
+            begin, end = self.ptr[chosen[i]], self.ptr[chosen[i] + 1]
+            ptr[i + 1] = ptr[i] + end - begin
+            for k in range(begin, end if sparing else begin):
+                ptr[i + 1] -= self.at(k) == 0.0
+        alike = self.regular and n > 0 and ptr[n] == n * self._indices.shape[0]
+        indices = self._indices if alike else zeros("i", ptr[n])
+        values = zeros("d" if self.in_float == NULL else "f", ptr[n])
+        if not alike:
+            index = indices
+        if self.in_float == NULL:
+            doubles = values
+        else:
+            floats = values
         for i in range(n):
-            begin = self.ptr[chosen[i]]
-            size = self.ptr[chosen[i] + 1] - begin
-            if size:
-                memcpy(&index[at], self.feature + begin, size * sizeof(int32_t))
+            begin, end = self.ptr[chosen[i]], self.ptr[chosen[i] + 1]
+            feature = self.features(chosen[i])
+            if not alike and ptr[i + 1] - at == end - begin > 0:
+                memcpy(&index[at], feature, (end - begin) * sizeof(int32_t))
+            if ptr[i + 1] - at == end - begin > 0 and not self.is_table:
                 if self.in_float == NULL:
-                    memcpy(&value[at], self.value + begin, size * sizeof(double))
+                    memcpy(&doubles[at], self.value + begin, (end - begin) * sizeof(double))
                 else:
-                    for k in range(size):
-                        value[at + k] = self.in_float[begin + k]
-            at += size
-        return CsrMatrix(indptr, indices, values, copy=False, n_columns=self.n_columns, first_index=self.first_index)
-
-    cdef take_regular(self, const int32_t[::1] chosen, indptr):
-        """Of a regular matrix; without zeros, as everywhere else, unless those are kernel values."""
-        cdef int64_t[::1] ptr = indptr
-        cdef Py_ssize_t i, n = chosen.shape[0]
-        cdef int64_t j, begin, at = 0, size = self._indices.shape[0]
-        cdef double x
-        cdef int32_t[::1] index
-        cdef double[::1] value
-        if self.first_index == 0:
-            values = zeros("d", n * size)
-            value = values
-            for i in range(n):
-                if self.is_table:
-                    for j in range(size):
-                        value[i * size + j] = self.at(self.ptr[chosen[i]] + j)
-                elif size:
-                    memcpy(&value[i * size], self.value + self.ptr[chosen[i]], size * sizeof(double))
-            return CsrMatrix(indptr, self._indices, values, copy=False, n_columns=self.n_columns,
-                             first_index=0, regular=True)
-        for i in range(n):
-            begin = self.ptr[chosen[i]]
-            for j in range(size):
-                at += self.at(begin + j) != 0.0
-            ptr[i + 1] = at
-        indices, values = zeros("i", at), zeros("d", at)
-        index, value, at = indices, values, 0
-        for i in range(n):
-            begin = self.ptr[chosen[i]]
-            for j in range(size):
-                x = self.at(begin + j)
-                if x != 0.0:
-                    if at >= ptr[i + 1]:
-                        raise ValueError("X was changed while it was read")
-                    index[at], value[at] = self.feature[j], x
-                    at += 1
+                    memcpy(&floats[at], self.in_float + begin, (end - begin) * sizeof(float))
+                at += end - begin
+                continue
+            for k in range(begin, end):
+                x = self.at(k)
+                if x == 0.0 and sparing:
+                    continue
+                if at >= ptr[i + 1]:
+                    raise ValueError(CHANGED)
+                if not alike:
+                    index[at] = feature[k - begin]
+                if self.in_float == NULL:
+                    doubles[at] = x
+                else:
+                    floats[at] = <float>x
+                at += 1
             if at != ptr[i + 1]:
-                raise ValueError("X was changed while it was read")
-        return CsrMatrix(indptr, indices, values, copy=False, n_columns=self.n_columns, first_index=self.first_index)
+                raise ValueError(CHANGED)
+        return CsrMatrix(indptr, indices, values, copy=False, n_columns=self.n_columns, first_index=self.first_index,
+                         regular=alike)
 
     def row(self, Py_ssize_t i):
         """Row i as a list of (index, value) pairs."""

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 cimport libsvmx._core.dispatch  # for svmx_loops
+from libsvmx._core.numbers cimport svmx_numbers
 
 cdef extern from "loops.h" nogil:
     enum: SVMX_TESTS
@@ -12,7 +13,8 @@ cdef extern from "loops.h" nogil:
     ctypedef struct svmx_vectors:
         const int64_t *ptr
         const int32_t *index
-        const double *value
+        svmx_numbers value
+        int regular
 
     void svmx_panel_distances "svmx_loops.panel_distances"(
             const svmx_vectors *vectors, int64_t begin, int64_t end, int64_t n_slots, const int32_t *slot_feature,

@@ -106,16 +106,13 @@ cdef class CrossKernel:
     def __cinit__(self, CsrMatrix vectors, int kind, int degree, double gamma, double coef0, bint approximate=False):
         cdef Py_ssize_t v
         cdef int64_t k
+        cdef double x
         self.vectors = vectors
         set_formula(&self.formula, kind, degree, gamma, coef0)
         cdef const svmx_kernel_function *function = self.formula.function
         self.given, self.of_distance = function.argument == SVMX_GIVEN, function.argument == SVMX_DISTANCE
         self.product = function.product
         self.of_squares = function.argument not in (SVMX_GIVEN, SVMX_PRODUCT)
-        if vectors.regular and not self.given:
-            raise ValueError("support vectors have features of their own")
-        if vectors.in_float != NULL:
-            self.vectors = vectors = vectors.take(ramp(vectors.n_rows))  # which has them in double
         self.approximate = approximate and function.about != NULL and function.about_error(1, &self.formula, 0.0) < HUGE_VAL
         self.slot_of, self.table = zeros("i", 0), zeros("d", 0)
         self.slot_feature, self.panel_memory, self.squares_memory = zeros("i", 0), zeros("d", 0), zeros("d", 0)
@@ -124,8 +121,9 @@ cdef class CrossKernel:
         for v in range(vectors.n_rows):
             self.longest = max(self.longest, vectors.ptr[v + 1] - vectors.ptr[v])
             for k in range(vectors.ptr[v], vectors.ptr[v + 1]):
-                self.square_z[v] += svmx_meeting(self.product, vectors.value[k], vectors.value[k])
-                self.whole = self.whole and vectors.value[k] == floor(vectors.value[k])
+                x = vectors.at(k)
+                self.square_z[v] += svmx_meeting(self.product, x, x)
+                self.whole = self.whole and x == floor(x)
             self.largest_square = max(self.largest_square, self.square_z[v])
 
     def prepare(self, CsrMatrix tests, rows):
@@ -142,7 +140,7 @@ cdef class CrossKernel:
         self.numbered, self.tests = compacted(self.vectors, tests)
         tests = self.tests
         self.entries.ptr, self.entries.index = self.numbered.ptr, self.numbered.feature
-        self.entries.value = self.numbered.value
+        self.entries.value, self.entries.regular = self.numbered.values_from(0), self.numbered.regular
         for i in range(chosen.shape[0]):
             square = 0.0
             longest = max(longest, tests.ptr[chosen[i] + 1] - tests.ptr[chosen[i]])
@@ -396,7 +394,7 @@ cdef class CrossRow:
         """Products that give distances, or dots; made when they are needed first."""
         cdef Products chosen = self.for_distances if distances else self.for_dots
         if chosen is None:
-            chosen = products_of(self.numbered, ramp(self.numbered.n_rows), distances, False, self.kernel.product)
+            chosen = products_of(self.numbered, ramp(self.numbered.n_rows), distances, False, self.kernel.product, True)
             if distances:
                 self.for_distances = chosen
             else:

@@ -63,24 +63,25 @@ cdef Py_ssize_t FEATURES_AT_ONCE = 32
 cdef int64_t LARGEST_TILE = 1 << 16
 
 
-def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=False, int product=SVMX_DOT):
+def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=False, int product=SVMX_DOT, bint any_row=False):
     """The source that suits the density of the targets ``rows`` (buffer of int32) of ``matrix``.
 
     ``distances``: one that has them. ``integers``: rows are multiplied with each other alone, and are what
-    ``Kernel.integers`` says. ``product``: one of those of kernel_functions.h.
+    ``Kernel.integers`` says. ``product``: one of those of kernel_functions.h. ``any_row``: others than rows of ``matrix``
+    may come, in double.
     """
     cdef Products products = Products(matrix, rows)
     if product != SVMX_DOT:
         if products.nnz >= DENSE_FROM * products.n * products.width:
-            return PanelMeetings(matrix, rows, product)
-        return PostingMeetings(matrix, rows, product)
+            return PanelMeetings(matrix, rows, product, any_row)
+        return PostingMeetings(matrix, rows, product, any_row)
     if (integers and LEAST_INTEGERS <= products.width <= MOST_INTEGERS
             and products.nnz >= INTEGERS_FROM * products.n * products.width):
         return IntegerProducts(matrix, rows)
     if products.nnz >= DENSE_FROM * products.n * products.width:
-        return PanelProducts(matrix, rows)
+        return PanelProducts(matrix, rows, product, any_row)
     values = None if distances else values_of_columns(products)
-    return PostingProducts(matrix, rows) if values is None else ColumnProducts(matrix, rows, values)
+    return PostingProducts(matrix, rows, product, any_row) if values is None else ColumnProducts(matrix, rows, values)
 
 
 cdef values_of_columns(Products products):
@@ -284,17 +285,17 @@ cdef int lay_panels(Products products, number[::1] panels) except -1:
 cdef class PanelProducts(Products):
     """Dense data: panels of 16 targets, feature-major, so that a feature of the row meets 16 targets at once.
 
-    ``dots`` of rows in double, and ``distances``, are over a matrix that is in double, too.
+    ``dots`` of rows in double, and ``distances``, are over panels in double: of a matrix in double, or for ``any_row``.
     """
 
-    def __cinit__(self, CsrMatrix matrix, rows, *_):
+    def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT, bint any_row=False):
         cdef Py_ssize_t size = (self.n + SVMX_PANEL - 1) // SVMX_PANEL * SVMX_PANEL * self.width
         self.full = matrix.regular or self.nnz >= FULL_FROM * self.n * self.width
         self.value_ns = OF_PANEL * self.mean_nonzeros()
         self.block_ns = OF_FULL_BLOCK * self.width if self.full else OF_SPARSE_BLOCK * self.mean_nonzeros()
         if matrix.regular:
             self.blocks = self.nnz >= BLOCK_FROM * self.n and self.width <= BLOCK_WIDTH
-        if matrix.in_float != NULL and size >= FLOATS_FROM:
+        if matrix.in_float != NULL and size >= FLOATS_FROM and not any_row:
             self.in_float = zeros("f", size)
             self.panels.in_float = &self.in_float[0]
             lay_panels(self, self.in_float)
@@ -375,7 +376,7 @@ cdef class PostingProducts(Products):
     that the table of (tile, feature) would outgrow the data.
     """
 
-    def __cinit__(self, CsrMatrix matrix, rows, *_):
+    def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT, bint any_row=False):
         cdef const int32_t[::1] chosen = self.rows
         cdef Py_ssize_t i
         cdef int64_t k, cell, n_tiles
@@ -397,7 +398,7 @@ cdef class PostingProducts(Products):
         self.value_ns = OF_MEETING * meetings / max(pairs, 1.0)
         self.block_ns = OF_SPARSE_BLOCK * self.mean_nonzeros()
         self.place = zeros("H", max(self.nnz, 1))
-        if matrix.in_float != NULL:
+        if matrix.in_float != NULL and not any_row:
             self.in_float = zeros("f", max(self.nnz, 1))
             self.values.in_float = &self.in_float[0]
         else:
@@ -410,10 +411,10 @@ cdef class PostingProducts(Products):
             for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
                 self.column[cell + feature[k]] -= 1
                 self.place[self.column[cell + feature[k]]] = <uint16_t>(i % self.tile)
-                if matrix.in_float != NULL:
+                if self.values.in_float != NULL:
                     self.in_float[self.column[cell + feature[k]]] = matrix.in_float[k]
                 else:
-                    self.in_double[self.column[cell + feature[k]]] = matrix.value[k]
+                    self.in_double[self.column[cell + feature[k]]] = matrix.at(k)
 
     cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil:
@@ -462,7 +463,7 @@ cdef class ColumnProducts(Products):
 cdef class PanelMeetings(PanelProducts):
     """Panels of another product."""
 
-    def __cinit__(self, CsrMatrix matrix, rows, int product):
+    def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT, bint any_row=False):
         self.product, self.blocks = product, False
         self.value_ns = (OF_PANEL_MINIMUM if product == SVMX_MINIMA else OF_PANEL_HARMONIC) * self.mean_nonzeros()
 
@@ -476,7 +477,7 @@ cdef class PanelMeetings(PanelProducts):
 cdef class PostingMeetings(PostingProducts):
     """Postings of another product."""
 
-    def __cinit__(self, CsrMatrix matrix, rows, int product):
+    def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT, bint any_row=False):
         self.product, self.blocks = product, False
         self.value_ns *= OF_SPARSE_MINIMUM if product == SVMX_MINIMA else OF_SPARSE_HARMONIC
 

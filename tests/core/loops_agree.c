@@ -583,8 +583,8 @@ TRY(add_float_rows)
     add_doubles(D[2], n + 1);
 }
 
-/* Vectors of support with ascending features. */
-static svmx_vectors drawn_vectors(int count)
+/* Vectors of support with ascending features, values as of ``numbers``. */
+static svmx_vectors drawn_vectors(int count, int in_float)
 {
     int64_t p = 0;
     for (int v = 0; v < count; ++v) {
@@ -592,7 +592,7 @@ static svmx_vectors drawn_vectors(int count)
         p += draw_ascending(I[0] + p, v == 2 ? 0 : 2 * FEATURES);
     }
     L[0][count] = p;
-    const svmx_vectors vectors = {L[0], I[0], D[0]};
+    const svmx_vectors vectors = {L[0], I[0], numbers(0, in_float), 0};
     return vectors;
 }
 
@@ -600,7 +600,7 @@ TRY(panel_distances)
 {
     UNUSED;
     const int count = (int)(n % 40);
-    const svmx_vectors vectors = drawn_vectors(count);
+    const svmx_vectors vectors = drawn_vectors(count, count % 2);
     const int64_t slots = draw_ascending(I[1] + 1, 2 * FEATURES);
     I[1][0] = -1, I[1][slots + 1] = INT32_MAX;
     double *panel = svmx_aligned(D[1]), *squares = svmx_aligned(D[2]), *out = svmx_aligned(D[3]);
@@ -615,7 +615,7 @@ TRY(panel_products)
 {
     UNUSED;
     const int count = (int)(n % 40);
-    const svmx_vectors vectors = drawn_vectors(count);
+    const svmx_vectors vectors = drawn_vectors(count, count % 2);
     double *panel = svmx_aligned(D[1]), *out = svmx_aligned(D[3]);
     memset(panel, 0, SVMX_TESTS * sizeof(double));
     draw_places(I[1], 2 * FEATURES, FEATURES);
@@ -632,8 +632,8 @@ TRY(test_meetings)
     double *panel = svmx_aligned(D[1]), *out = svmx_aligned(D[3]);
     draw_places(I[1], 2 * FEATURES, FEATURES);
     for (int product = SVMX_MINIMA; product <= SVMX_HARMONIC; ++product) {
-        const svmx_vectors vectors = drawn_vectors(count);
         make_positive(0, product), make_positive(1, product), make_positive(2, product);
+        const svmx_vectors vectors = drawn_vectors(count, count % 2);
         memset(panel, 0, SVMX_TESTS * sizeof(double));
         t->test_meetings(product, &vectors, 0, count, I[1], panel, out);
         add_doubles(out, count * SVMX_TESTS + 1);

@@ -28,32 +28,35 @@ typedef double svmx_pack;
 #endif
 #define SVMX_PACKS (SVMX_TESTS / SVMX_PACK)
 
-/* out[v - begin][r] = squared distance in LIBSVM's prediction form, the sum of (x_f - z_f)^2 over the features of
- * either, ascending.
- * slot_feature: (n_slots + 2,) feature of each slot, INT32_MAX behind the last;
- * squares: the panel's, for features that the vector lacks. */
-void SVMX_LOOP(panel_distances)(const svmx_vectors *vectors, int64_t begin, int64_t end, int64_t n_slots,
-                                const int32_t *slot_feature, const double *SVMX_RESTRICT panel,
-                                const double *SVMX_RESTRICT squares, double *SVMX_RESTRICT out)
+/* Of the entries of vector v. */
+SVMX_INLINE const int32_t *svmx_features_of(const svmx_vectors *vectors, int64_t v)
+{
+    return vectors->index + (vectors->regular ? 0 : vectors->ptr[v]);
+}
+
+SVMX_INLINE void svmx_distances_of(const svmx_vectors *vectors, int64_t begin, int64_t end, int64_t n_slots,
+                                   const int32_t *slot_feature, const double *SVMX_RESTRICT panel,
+                                   const double *SVMX_RESTRICT squares, double *SVMX_RESTRICT out, const int in_float)
 {
     for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
-        const int64_t last = vectors->ptr[v + 1];
+        const int64_t first = vectors->ptr[v], n = vectors->ptr[v + 1] - first;
+        const int32_t *index = svmx_features_of(vectors, v);
         svmx_pack sum[SVMX_PACKS];
         int64_t s = 1;
         for (int r = 0; r < SVMX_PACKS; ++r)
             sum[r] = (svmx_pack){0.0};
-        for (int64_t k = vectors->ptr[v];; ++k) {
-            const int32_t f = k < last ? vectors->index[k] : INT32_MAX;
+        for (int64_t k = 0;; ++k) {
+            const int32_t f = k < n ? index[k] : INT32_MAX;
             for (; slot_feature[s] < f; ++s) {
                 const svmx_pack *square = (const svmx_pack *)(squares + s * SVMX_TESTS);
                 for (int r = 0; r < SVMX_PACKS; ++r)
                     sum[r] += square[r];
             }
-            if (k == last)
+            if (k == n)
                 break;
             const int64_t met = s <= n_slots && slot_feature[s] == f;
             const svmx_pack *x = (const svmx_pack *)(panel + (met ? s : 0) * SVMX_TESTS);
-            const double z = vectors->value[k];
+            const double z = svmx_number(vectors->value, first + k, in_float);
             for (int r = 0; r < SVMX_PACKS; ++r)
                 sum[r] += (x[r] - z) * (x[r] - z);
             s += met;
@@ -63,21 +66,32 @@ void SVMX_LOOP(panel_distances)(const svmx_vectors *vectors, int64_t begin, int6
     }
 }
 
-/* out[v - begin][r] = dot product, features ascending; or, where square_z is not NULL, |x|^2 + |z|^2 - 2 <x, z>, which
- * rounding may put below 0: square_z: of each vector, square_x: (32,), of each row.
- * slot_of: by feature, 0 for those outside the panel: its zeros add +-0, which changes no bit. */
-void SVMX_LOOP(panel_products)(const svmx_vectors *vectors, int64_t begin, int64_t end,
-                               const int32_t *slot_of, const double *SVMX_RESTRICT panel,
-                               const double *square_z, const double *SVMX_RESTRICT square_x,
-                               double *SVMX_RESTRICT out)
+/* out[v - begin][r] = squared distance in LIBSVM's prediction form, the sum of (x_f - z_f)^2 over the features of
+ * either, ascending.
+ * slot_feature: (n_slots + 2,) feature of each slot, INT32_MAX behind the last;
+ * squares: the panel's, for features that the vector lacks. */
+void SVMX_LOOP(panel_distances)(const svmx_vectors *vectors, int64_t begin, int64_t end, int64_t n_slots,
+                                const int32_t *slot_feature, const double *panel, const double *squares, double *out)
+{
+    if (vectors->value.in_float)
+        svmx_distances_of(vectors, begin, end, n_slots, slot_feature, panel, squares, out, 1);
+    else
+        svmx_distances_of(vectors, begin, end, n_slots, slot_feature, panel, squares, out, 0);
+}
+
+SVMX_INLINE void svmx_products_of(const svmx_vectors *vectors, int64_t begin, int64_t end, const int32_t *slot_of,
+                                  const double *SVMX_RESTRICT panel, const double *square_z,
+                                  const double *SVMX_RESTRICT square_x, double *SVMX_RESTRICT out, const int in_float)
 {
     for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
+        const int64_t first = vectors->ptr[v], n = vectors->ptr[v + 1] - first;
+        const int32_t *index = svmx_features_of(vectors, v);
         double low[SVMX_HALF], high[SVMX_HALF];
         for (int r = 0; r < SVMX_HALF; ++r)
             low[r] = high[r] = 0.0;
-        for (int64_t k = vectors->ptr[v]; k < vectors->ptr[v + 1]; ++k) {
-            const double *x = panel + (int64_t)slot_of[vectors->index[k]] * SVMX_TESTS;
-            const double z = vectors->value[k];
+        for (int64_t k = 0; k < n; ++k) {
+            const double *x = panel + (int64_t)slot_of[index[k]] * SVMX_TESTS;
+            const double z = svmx_number(vectors->value, first + k, in_float);
             for (int r = 0; r < SVMX_HALF; ++r)
                 low[r] += x[r] * z;
             for (int r = 0; r < SVMX_HALF; ++r)
@@ -96,17 +110,31 @@ void SVMX_LOOP(panel_products)(const svmx_vectors *vectors, int64_t begin, int64
     }
 }
 
+/* out[v - begin][r] = dot product, features ascending; or, where square_z is not NULL, |x|^2 + |z|^2 - 2 <x, z>, which
+ * rounding may put below 0: square_z: of each vector, square_x: (32,), of each row.
+ * slot_of: by feature, 0 for those outside the panel: its zeros add +-0, which changes no bit. */
+void SVMX_LOOP(panel_products)(const svmx_vectors *vectors, int64_t begin, int64_t end, const int32_t *slot_of,
+                               const double *panel, const double *square_z, const double *square_x, double *out)
+{
+    if (vectors->value.in_float)
+        svmx_products_of(vectors, begin, end, slot_of, panel, square_z, square_x, out, 1);
+    else
+        svmx_products_of(vectors, begin, end, slot_of, panel, square_z, square_x, out, 0);
+}
+
 SVMX_INLINE void svmx_meetings_of(const int product, const svmx_vectors *vectors, int64_t begin, int64_t end,
-                                     const int32_t *slot_of, const double *SVMX_RESTRICT panel,
-                                     double *SVMX_RESTRICT out)
+                                  const int32_t *slot_of, const double *SVMX_RESTRICT panel, double *SVMX_RESTRICT out,
+                                  const int in_float)
 {
     for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
+        const int64_t first = vectors->ptr[v], n = vectors->ptr[v + 1] - first;
+        const int32_t *index = svmx_features_of(vectors, v);
         double low[SVMX_HALF], high[SVMX_HALF];
         for (int r = 0; r < SVMX_HALF; ++r)
             low[r] = high[r] = 0.0;
-        for (int64_t k = vectors->ptr[v]; k < vectors->ptr[v + 1]; ++k) {
-            const double *x = panel + (int64_t)slot_of[vectors->index[k]] * SVMX_TESTS;
-            const double z = vectors->value[k];
+        for (int64_t k = 0; k < n; ++k) {
+            const double *x = panel + (int64_t)slot_of[index[k]] * SVMX_TESTS;
+            const double z = svmx_number(vectors->value, first + k, in_float);
             for (int r = 0; r < SVMX_HALF; ++r)
                 low[r] += svmx_meeting(product, x[r], z);
             for (int r = 0; r < SVMX_HALF; ++r)
@@ -123,10 +151,14 @@ SVMX_INLINE void svmx_meetings_of(const int product, const svmx_vectors *vectors
 void SVMX_LOOP(test_meetings)(int product, const svmx_vectors *vectors, int64_t begin, int64_t end,
                                      const int32_t *slot_of, const double *panel, double *out)
 {
-    if (product == SVMX_MINIMA)
-        svmx_meetings_of(SVMX_MINIMA, vectors, begin, end, slot_of, panel, out);
+    if (product == SVMX_MINIMA && vectors->value.in_float)
+        svmx_meetings_of(SVMX_MINIMA, vectors, begin, end, slot_of, panel, out, 1);
+    else if (product == SVMX_MINIMA)
+        svmx_meetings_of(SVMX_MINIMA, vectors, begin, end, slot_of, panel, out, 0);
+    else if (vectors->value.in_float)
+        svmx_meetings_of(SVMX_HARMONIC, vectors, begin, end, slot_of, panel, out, 1);
     else
-        svmx_meetings_of(SVMX_HARMONIC, vectors, begin, end, slot_of, panel, out);
+        svmx_meetings_of(SVMX_HARMONIC, vectors, begin, end, slot_of, panel, out, 0);
 }
 
 /* values: (n, 32), IN squared distances, which are integers, OUT the entries of the table at these. */

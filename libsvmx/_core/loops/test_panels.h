@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "numbers.h"
+
 /* Test rows per panel. */
 #define SVMX_TESTS 32
 /* Support vectors per block: its kernel values, 32 x 32 doubles, stay in the L1 cache. */
@@ -23,11 +25,13 @@ static inline double *svmx_aligned(double *p)
 }
 #define SVMX_LINE 8 /* doubles */
 
-/* Support vectors: entries ptr[v] <= k < ptr[v + 1] are those of vector v, index ascending. */
+/* Support vectors: entries ptr[v] <= k < ptr[v + 1] are those of vector v, index ascending. Where they are regular, all
+ * have the same features, and there are indices for one. */
 typedef struct {
     const int64_t *ptr;
     const int32_t *index;
-    const double *value;
+    svmx_numbers value;
+    int regular;
 } svmx_vectors;
 
 #define SVMX_TEST_PANEL_LOOPS(LOOP)                                                                                       \
