@@ -62,7 +62,7 @@ def variance_of(X: Any) -> float:
         as_there = X.format == "csr" and X.has_canonical_format and of_data.all()  # else the sum has another order
         squares = with_values(X, of_data) if as_there else X.multiply(X)
         return float(squares.mean() - X.mean() ** 2)
-    return variance_in_double(X) if X.dtype == "float32" else float(X.var())
+    return variance_in_double(X)
 
 
 def with_values(X: Any, data: FloatArray) -> Any:
