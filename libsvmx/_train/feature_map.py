@@ -150,7 +150,7 @@ class FeatureMap:
         return DenseRows(self.low_rank.factor)
 
     def check_memory(self, n: int, entries: int, advice: str) -> None:
-        """Raise TooLittleMemory if there is not enough for n features with so many entries.
+        """Raise TooLittleMemory if memory does not suffice for n features with this number of entries.
 
         They are copied for each pair of classes. The normal matrix is there as the sum, a term of it for each thread,
         and the factor. Of vectors over rows there are some tens.

@@ -1,13 +1,12 @@
-"""Text of LIBSVM data and model files into arrays, without an object per token.
+"""Parser of LIBSVM data and model files into arrays, without an object per token.
 
-The grammar is LIBSVM's: label, then index:value pairs separated by blanks, indices ascending,
-a blank allowed after the colon. Beyond it: comments, CRLF, a byte order mark. # begins a comment wherever it stands, with
-a blank before it or not: no number holds it.
-What LIBSVM reads wrongly without a word is refused with line and column.
+The grammar is LIBSVM's: label, then index:value pairs separated by blanks, indices ascending, a blank allowed after the
+colon; in addition comments (# anywhere), CRLF, and a byte order mark. Text that LIBSVM would silently misread is refused
+with line and column.
 
-    TextSlice                    lines, slices of whole lines for threads, tokens that are not plain and their faults
+    TextSlice                    lines, slices of whole lines for threads, unusual tokens and errors
     parse_data, parse_vectors    rows of data and model files, into arrays
-    scan.h, decimal.h            what is plain
+    scan.h, decimal.h            the usual tokens
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -25,13 +24,11 @@ from libsvmx._core.threads import for_each, thread_count
 from libsvmx.exceptions import FormatError
 
 
-# ---- Lines, slices and tokens that are not plain ---------------------------------------------------
-#
-# Lines of a text, slices of whole lines that several threads read at the same time, and tokens that are not plain.
-#
-# A text is counted, then read. The numbers of newlines and colons say where the rows and entries of each line go in the
-# arrays, so that slices are read in any order. ``scan.h`` walks over what almost all of every file consists of; whatever
-# stops it is looked at closely here: numbers, labels, coefficients and index:value pairs, or what is wrong.
+# ---- lines, slices and unusual tokens --------------------------------------------------------------
+
+# A text is counted, then read. The numbers of newlines and colons determine the places of rows and entries in the arrays,
+# so slices can be read in any order. ``scan.h`` reads the usual tokens, almost all of every file; where it stops, the code
+# here reads a number, label, coefficient or index:value pair, or finds the error.
 
 cdef bint next_line(Lines *lines) noexcept nogil:
     cdef const char *newline
@@ -71,16 +68,16 @@ cdef object fault_error(str path, int fault, Lines *lines, const char *at):
 
 
 cdef class TextSlice:
-    """Whole lines of the text, and what came of reading them. The text must outlive it.
+    """Whole lines of the text, and the result of reading them. The text must outlive it.
 
     Attributes
     ----------
-    lines : Lines              those to read; then the last one read, which is the one with the fault
+    lines : Lines              to read; afterwards the last one read, that with the error
     text_end : char *          end of the whole text
     most_rows, most_entries    upper bounds; exact for files without blank lines and comments
-    row, entry : int           where its rows and entries start in the arrays
-    rows, entries : int        how many were read
-    fault, at                  the first fault and its place
+    row, entry : int           first place of its rows and entries in the arrays
+    rows, entries : int        numbers read
+    fault, at                  the first error and its place
     """
 
     def count(self):
@@ -89,9 +86,9 @@ cdef class TextSlice:
 
 
 cdef const char *border(const char *target, const char *end) noexcept nogil:
-    """First start of a line at or behind ``target`` + 1 where the line before it is not blank, else the end.
+    """First start of a line from ``target`` + 1 on after a line that is not blank, else the end.
 
-    Blank lines are allowed at the end of a file only; so cut, a slice need not know the one before it.
+    Blank lines are allowed at the end of a file only; with such cuts a slice is independent of the one before.
     """
     cdef Lines lines
     cdef const char *p
@@ -111,9 +108,9 @@ cdef const char *border(const char *target, const char *end) noexcept nogil:
 
 
 cdef list slices_of(const char *begin, const char *end, int64_t line, int threads, Py_ssize_t slice_bytes):
-    """The text [begin, end), counted, in slices that have their place in the arrays; at least one.
+    """The text [begin, end), counted, as slices with their places in the arrays; at least one, with one thread exactly one.
 
-    ``line``: lines before it. With one thread there is one slice.
+    ``line``: number of lines before it.
     """
     cdef TextSlice part
     cdef const char *stop
@@ -167,7 +164,7 @@ CAUSES = {
 
 
 cdef int slow_number(const char *start, const char *token_end, double *value, const char **stop) except -1 nogil:
-    """Any number that Python knows, correctly rounded, and why it is none; also hexadecimal floats."""
+    """Any number that Python accepts, correctly rounded, and hexadecimal floats; or the error."""
     cdef char *end = NULL
     cdef const char *p = start
     if p[0] == c"+" or p[0] == c"-":
@@ -201,7 +198,7 @@ cdef int slow_number(const char *start, const char *token_end, double *value, co
 
 
 cdef int number(const char *start, const char *token_end, double *value) except -1 nogil:
-    """The number that is the whole token [start, token_end), or a fault."""
+    """The number of the whole token [start, token_end), or an error."""
     cdef const char *stop
     cdef int fault
     if svmx_plain_number(start, token_end, token_end, value) != NULL:
@@ -219,7 +216,7 @@ cdef const char *token_end_from(const char *p, const char *end) noexcept nogil:
 
 
 cdef int feature(const char **at, const char *end, int64_t last, int32_t *index, double *value) except -1 nogil:
-    """One index:value pair at *at, which is moved behind it, or left on the fault."""
+    """One index:value pair at *at, which is moved behind it, or to the error."""
     cdef const char *p = at[0]
     cdef const char *stop
     cdef int64_t i = 0
@@ -271,7 +268,7 @@ cdef int label(const char **at, const char *end, double *value) except -1 nogil:
 
 
 cdef int not_finite(const char **at, const char *end, double *value) except -1 nogil:
-    """A label that is nan or infinite, as C reads it."""
+    """A nan or infinite label, by C's rules."""
     cdef const char *stop = token_end_from(at[0], end)
     with gil:
         token = (<bytes>at[0][:stop - at[0]]).decode("ascii")
@@ -291,18 +288,7 @@ cdef int coefficient(const char **at, const char *end, double *value) except -1 
     return fault
 
 
-# ---- Rows of data and model files ------------------------------------------------------------------
-#
-# Text of LIBSVM data and model files into arrays, without an object per token.
-#
-# The grammar is LIBSVM's: label, then index:value pairs separated by blanks, indices ascending,
-# a blank allowed after the colon. Beyond it: comments, CRLF, a byte order mark. # begins a comment wherever it stands, with
-# a blank before it or not: no number holds it.
-# What LIBSVM reads wrongly without a word is refused with line and column.
-#
-#     textparse    rows of data and model files, into arrays       <- parse_data, parse_vectors
-#     textslices   lines, slices of whole lines for threads, tokens that are not plain and their faults
-#     scan.h, decimal.h: what is plain
+# ---- rows of data and model files ------------------------------------------------------------------
 
 # Of a slice: several to a thread, as their times differ, but each a millisecond, long against what a thread costs.
 cdef enum:
@@ -312,15 +298,15 @@ cdef Py_ssize_t PARALLEL_SLICES = 4
 
 
 cdef class Rows:
-    """The pairs of all rows. TextSlices write to disjoint parts, so they may be read at the same time.
+    """The pairs of all rows. TextSlices write to disjoint parts, so threads may read them.
 
     Parameters
     ----------
     slices : list of TextSlice
-    n_rows : int            upper bound: where lines are blank, memory is asked for and never touched
+    n_rows : int            upper bound: memory for blank lines is allocated, but not touched
     comments : bool         whether # begins a comment
 
-    ``told``, if it is not None, is called now and then by the thread that has made this: bytes that are read, of all.
+    ``told``, if not None, is called from time to time by the thread that made this: bytes read, bytes in all.
     """
 
     cdef object told
@@ -346,7 +332,7 @@ cdef class Rows:
         self.indptr[0] = 0
 
     def read(self, TextSlice part):
-        """Read the lines of a slice up to the first fault. Signals are let in."""
+        """Read the lines of a slice up to the first error. Handles signals."""
         cdef int fault = OK
         cdef const char *asked = NULL
         with nogil:
@@ -373,7 +359,7 @@ cdef class Rows:
         return OK
 
     cdef int pairs(self, TextSlice part, int64_t row) except -1 nogil:
-        """The rest of the line: index:value pairs. Ends the row, or moves part.at to the fault."""
+        """The rest of the line: index:value pairs. Ends the row, or moves part.at to the error."""
         cdef const char *stop = part.lines.stop
         cdef int64_t last = -1, n = part.entry + part.entries
         cdef int fault
@@ -418,7 +404,7 @@ cdef class Rows:
         return OK
 
     cdef int64_t close_gaps(self):
-        """Move the rows together where a slice holds fewer than was counted. Returns their number."""
+        """Close gaps after slices with fewer rows than counted. Returns the number of rows."""
         cdef TextSlice part
         cdef int64_t row = 0, entry = 0, i
         for part in self.slices:
@@ -434,7 +420,7 @@ cdef class Rows:
         return row
 
     cdef int move_rows(self, int64_t to, int64_t begin, int64_t n) except -1:
-        """What else belongs to rows, n of them from ``begin`` on."""
+        """Further arrays of rows, n from ``begin`` on."""
         return 0
 
     cdef CsrMatrix matrix(self, int64_t n):
@@ -492,7 +478,7 @@ cdef class DataRows(Rows):
 
 
 cdef class VectorRows(Rows):
-    """Support vector lines of a model: coefficients, pairs. Line k of them is vector k, or blank behind the last."""
+    """Support vector lines of a model: coefficients, pairs. Line k is vector k, or blank after the last."""
 
     cdef object coef_
     cdef double[::1] coef
@@ -549,9 +535,9 @@ def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False, t
     path : str           for messages
     lenient : bool       skip blank lines and comment lines instead of refusing them
     unlabeled : bool     lines hold no label, only pairs; every target is 0
-    threads : int        at most so many, by default as ``thread_count`` says; nothing else depends on it
-    slice_bytes : int    what one of several threads reads at a time, and a whole line more
-    told : callable(int, int) or None      now and then: bytes that are read, of all
+    threads : int        maximum, by default ``thread_count``; the result does not depend on it
+    slice_bytes : int    read by one of several threads at a time, up to the end of a line
+    told : callable(int, int) or None      called from time to time: bytes read, bytes in all
     any_label : bool     labels may be nan and infinite, too
 
     Returns

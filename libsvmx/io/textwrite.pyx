@@ -1,4 +1,4 @@
-"""Numbers, rows and scaled features as text, as C's printf writes them, whatever the locale."""
+"""Numbers, rows and scaled features as text, like C's printf, but in any locale."""
 
 from cpython.bytearray cimport PyByteArray_Resize
 from cpython.mem cimport PyMem_Free
@@ -14,8 +14,6 @@ from libsvmx.exceptions import DataError
 
 
 # ---- Numbers and rows ------------------------------------------------------------------------------
-#
-# Text of data files, model files and predictions, number by number, as C's printf writes them, whatever the locale.
 
 cdef extern from "Python.h":
     char *PyOS_double_to_string(double value, char code, int precision, int flags, int *kind) except NULL
@@ -43,7 +41,7 @@ cdef int put_integer(char *out, int64_t value) noexcept nogil:
 
 
 cdef int put_digits(char *out, double value, int precision) except -1:
-    """%.<precision>g without a look at the locale; returns the length."""
+    """%.<precision>g, whatever the locale; returns the length."""
     cdef char *text = PyOS_double_to_string(value, c"g", precision, 0, NULL)
     cdef size_t length = strlen(text)
     memcpy(out, text, length)
@@ -70,9 +68,9 @@ cdef int put_6(char *out, double value) except -1:
 
     For 1e-4 <= |v| < 1e6, let k be such that 1e5 <= |v| 10^k < 1e6. The power is an exact double
     (k <= 9), so the product is off by at most half a unit in its last place, 2^-34 below 2^20.
-    Where its fraction is farther than that from one half, the nearest integer is that of the
-    exact product and its digits are the answer. The rest (ties, near ties, a carry to 1e6, other
-    magnitudes) goes the slow way.
+    If its fraction is farther than that from one half, the nearest integer is that of the exact
+    product, and its digits are the result. All else (ties, near ties, a carry to 1e6, other
+    magnitudes) is done by the slow way.
     """
     cdef double size = fabs(value), product, fraction
     cdef int k = 0, length = 0, digits = 6, before, i
@@ -151,7 +149,7 @@ cdef class Text:
         self.size = 0
 
     cdef char *reserve(self, Py_ssize_t n) except NULL:
-        """Room for n more bytes; add to ``size`` what was written."""
+        """Make room for n more bytes; the caller adds the bytes written to ``size``."""
         if self.size + n > len(self.content):
             PyByteArray_Resize(self.content, self.size + max(n, self.size))  # what is not used yet is not touched
         return <char *>self.content + self.size
@@ -176,13 +174,13 @@ cdef class Text:
         return bytes(self.view())
 
     cdef view(self):
-        """The same without a copy."""
+        """The bytes without a copy."""
         return memoryview(self.content)[:self.size]
 
 
 def vectors_text(bytes head, CsrMatrix vectors, coef, bint precomputed):
-    """``head``, and after it the support vector lines of a model file: coefficients by %.17g, values by %.8g, each followed
-    by a blank. A buffer of bytes.
+    """``head`` and the support vector lines of a model file: coefficients by %.17g, values by %.8g, each followed by a
+    blank. A buffer of bytes.
 
     ``coef``: buffer of float64, shape (n_coef * n_rows,), row k holds coefficient k of all vectors.
     """
@@ -214,7 +212,7 @@ def vectors_text(bytes head, CsrMatrix vectors, coef, bint precomputed):
 
 
 def data_text(CsrMatrix matrix, targets):
-    """Lines of a data file, every number by %.17g so that reading gives the same doubles."""
+    """Lines of a data file, with numbers by %.17g, which keeps doubles exactly."""
     cdef const double[::1] y = targets
     cdef Py_ssize_t i
     cdef int64_t e
@@ -253,10 +251,9 @@ def numbers_text(values, Py_ssize_t per_line, int precision):
 #            upper                                                    v == high
 #            lower + (upper - lower) * (v - low) / (high - low)       otherwise
 #
-# evaluated in this order, so that the digits are LIBSVM's. An entry that a row leaves out is a
-# zero: it takes part in low and high, and s(0) is written where it is not zero. Index 0 is the
-# exception, as in LIBSVM: features count from 1, so a row without index 0 lacks nothing. Features
-# whose low equals high carry no information and are left out.
+# evaluated in this order, as in LIBSVM. A missing entry of a row is a zero: it counts for low and
+# high, and s(0) is written if it is not zero. Index 0 is the exception, as in LIBSVM: features
+# count from 1, so a missing index 0 is no zero. Features with low = high are left out.
 #
 # Nothing here has the size of the largest index: arrays have one element per *distinct* feature.
 
@@ -267,7 +264,7 @@ cdef enum:
 # ---------------------------------------------------------------- features and their ranges
 
 def feature_ranges(CsrMatrix matrix):
-    """Smallest and largest value of every feature that has an entry, zeros left out included.
+    """Minimum and maximum of every feature with an entry, missing zeros included.
 
     Returns
     -------
@@ -363,9 +360,9 @@ cdef class RowScaler:
 
     Notes
     -----
-    ``_zeros`` holds the texts "index:s(0) " of all features one after the other, feature p at
-    [_zero_at[p], _zero_at[p+1]), empty where s(0) = 0. What a row leaves out between two entries
-    is therefore one copy. ``_prefix`` holds "index:" in the same way.
+    ``_zeros`` holds the texts "index:s(0) " of all features in turn, feature p at [_zero_at[p],
+    _zero_at[p+1]), empty if s(0) = 0, so the features missing between two entries of a row are one
+    copy. ``_prefix`` holds "index:" in the same way.
     """
 
     cdef const int32_t[::1] _index
@@ -427,7 +424,7 @@ cdef class RowScaler:
 
         Returns
         -------
-        end : int            first row that is not included, ``n_rows`` at the end
+        end : int            first row not included, ``n_rows`` at the end
         text : bytearray
 
         Raises
@@ -485,7 +482,7 @@ cdef class RowScaler:
         return length + 1
 
     cdef inline Py_ssize_t _put_zeros(self, char *out, Py_ssize_t begin, Py_ssize_t end) noexcept:
-        """Features begin..end-1 of a row that leaves them out."""
+        """Features begin..end-1, missing in a row."""
         cdef Py_ssize_t size = self._zero_at[end] - self._zero_at[begin]
         if size:
             memcpy(out, <char *>self._zeros + self._zero_at[begin], size)

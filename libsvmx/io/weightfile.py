@@ -20,7 +20,7 @@ NOT_ONE = "a line must be one weight, not {}"
 
 
 def read_weights(path: str, n_rows: int, *, lenient: bool = False) -> Buffer | None:
-    """The weights of so many rows: plain, gzip, xz or bzip2; ``-`` is standard input.
+    """The weights of n rows, from a file: plain, gzip, xz or bzip2; ``-`` is standard input.
 
     Parameters
     ----------

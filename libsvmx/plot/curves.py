@@ -204,7 +204,7 @@ def calibration(outcomes: Any, probabilities: Any, *, n_bins: int = 10, ax: Any 
 
 
 def _wilson(shares: FloatArray, counts: Ids) -> tuple[FloatArray, FloatArray]:
-    """The ends of Wilson's score interval of shares of so many rows (JASA 22, 1927)."""
+    """The ends of Wilson's score interval of shares of n rows each (JASA 22, 1927)."""
     square = NORMAL_QUANTILE**2
     middle = (shares + square / (2 * counts)) / (1 + square / counts)
     half = np.sqrt(shares * (1 - shares) * square / counts + (square / (2 * counts)) ** 2) / (1 + square / counts)

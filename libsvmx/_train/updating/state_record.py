@@ -162,7 +162,7 @@ def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRe
         kernel = transaction.kernel_of(ids)
         path.state.append(kernel, ids.data, linear, lower, upper, transaction.control())
         try:
-            # K beta from nothing: no drift is taken over, and the scores in the file show that these are the rows
+            # K beta is computed again, which removes drift; the scores in the file show that the rows are right
             path.approach(beta.data, totals, transaction.control())
             largest = float(np.abs(record.K_beta).max(initial=np.finfo(float).tiny))
             most = len(beta) * float(np.abs(beta).max(initial=0.0)) * float(np.abs(kernel.diagonal).max(initial=0.0))
