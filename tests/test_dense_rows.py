@@ -89,6 +89,15 @@ def test_an_array_is_borrowed_and_given_back():
     assert model_text(model) == before
 
 
+def test_an_estimator_has_its_vectors_once():
+    X, y = table(np.random.default_rng(7), 60, 4), np.arange(60) % 3
+    machine = libsvmx.SVC().fit(X, y)
+    assert np.array_equal(machine.support_vectors_, X[machine.support_])
+    assert np.shares_memory(machine.support_vectors_, np.asarray(machine.to_model().vectors.values))
+    assert not np.shares_memory(machine.support_vectors_, X)
+    assert not machine.support_vectors_.flags.writeable
+
+
 def test_a_state_keeps_rows_of_its_own():
     X, y = table(np.random.default_rng(4), 40, 3), np.arange(40) % 2
     state, other = (libsvmx.train(X, y, gamma=0.5, keep_state=True) for _ in range(2))

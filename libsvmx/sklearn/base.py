@@ -35,7 +35,7 @@ from libsvmx.sklearn.files import KERNEL_NAMES, LibsvmFiles
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.input_checks import check_parameters, test_data, training_data
 from libsvmx.sklearn.pickling import Pickled
-from libsvmx.sklearn.rows import matrix_of, weights_of
+from libsvmx.sklearn.rows import matrix_of, vectors_of, weights_of
 from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart
 from libsvmx.sklearn.together import fit_together
 from libsvmx.sklearn.training import (
@@ -212,7 +212,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         support = np.asarray(model.row_numbers) - 1
         self.support_ = support if data.chosen is None else data.chosen[support]
         none = np.empty((0, 0))
-        self._read_off(model, none if self._is_kernel else data.rows[self.support_].astype(np.float64, copy=False))
+        self._read_off(model, none if self._is_kernel else vectors_of(model, data.rows, self.support_))
         self._tell_end(model)
         fitted = FittedModel(model, None if data.training_rows is None else data.training_rows.rows)
         if keep:

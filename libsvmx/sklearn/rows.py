@@ -14,6 +14,7 @@ from libsvmx.api.arrays import borrowed, from_dense, from_scipy, kernel_table
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._train.model import Model
     from libsvmx._typing import FloatArray, IntArray
 
 
@@ -34,6 +35,13 @@ def matrix_of(X: Any, is_kernel: bool, borrow: bool = False) -> CsrMatrix:
     if is_kernel:
         return kernel_table(in_shape(X).toarray() if issparse(X) else X if borrow else X.copy())
     return (borrowed(X) if borrow else None) or (from_scipy if issparse(X) else from_dense)(X)
+
+
+def vectors_of(model: Model, rows: Any, support: IntArray) -> Any:
+    """The support vectors of rows, in double: dense ones as the model has them, where it has double without a copy."""
+    if model.vectors.regular:
+        return np.asarray(model.vectors.values).reshape(len(support), -1)
+    return rows[support].astype(np.float64, copy=False)
 
 
 def weights_of(sample_weight: Any, X: Any) -> tuple[FloatArray | None, IntArray | None]:
