@@ -4,7 +4,7 @@
     regressors.py     SVR, NuSVR
     quantiles.py      QuantileSVR
     several.py        OneVsRestSVC, MultiOutputSVR
-      together.py     estimators that are fitted to the same rows at once; QuantileSVR's of several tau, too
+      together.py     the fit of one estimator, or of several over the same rows; QuantileSVR's of several tau, too
     outliers.py       OneClassSVM
       base.py         what they share: training, attributes, predictions; open it first
       input_checks.py  scikit-learn's validation, cut short where it has nothing to find
