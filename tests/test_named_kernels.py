@@ -182,8 +182,20 @@ def test_exported_c_predicts_the_same(kind, form, tmp_path):
     size = np.abs(model.sv_coef).sum() * max(1.0, np.abs(expected).max())
     values = Program(tmp_path / "model.c", model).decision_values(X[N:])
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-13 * size)
-    with pytest.raises(ParameterError, match="format 'onnx' has LIBSVM's kernels alone"):
-        libsvmx.export(model, tmp_path / "model.onnx", "onnx")
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_exported_onnx_predicts_the_same(kind, tmp_path):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    X = rows_of(kind, "sparse").copy()
+    X[N] = 0.0  # a row of zeros
+    model = libsvmx.train(X[:N], targets(X[:N]), kernel_type=kind, gamma=0.1)
+    libsvmx.export(model, tmp_path / "model.onnx", n_features=X.shape[1])
+    expected = libsvmx.decision_values(model, X[N:])
+    values = runtime.InferenceSession(tmp_path / "model.onnx").run(None, {"x": X[N:]})[1]
+    size = np.abs(model.sv_coef).sum() * max(1.0, np.abs(expected).max())
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-13 * size)
 
 
 @pytest.mark.parametrize("form", ["dense", "0 and 1"])

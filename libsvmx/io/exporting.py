@@ -52,10 +52,6 @@ def export_model(
     if model.param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("a model of a precomputed kernel has no vectors, and cannot be exported")
     model.param.require_one_gamma("an exported model")
-    if format == "onnx" and not model.param.kernel_type.is_libsvms:
-        raise ParameterError(
-            f"format 'onnx' has LIBSVM's kernels alone, not {model.param.kernel_type.keyword}; export to C or JSON"
-        )
     least = model.n_features
     if least > MOST_FEATURES:
         raise DataError(f"the model has {least} features, a row of numbers may have {MOST_FEATURES}")

@@ -24,10 +24,17 @@ from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
+    from libsvmx._train.parameter import Parameter
     from libsvmx._typing import FloatArray
 
 # ReduceSum takes its axes as an input from operator set 13 on; this file format came with set 14 of ONNX 1.10.
 OPSET, IR_VERSION = 13, 7
+BY_FEATURE = (KernelType.LAPLACIAN, KernelType.INTERSECTION, KernelType.CHI2, KernelType.ADDITIVE_CHI2)
+OF_SQUARES = (
+    *(KernelType.RBF, KernelType.COSINE, KernelType.TANIMOTO, KernelType.RATIONAL_QUADRATIC),
+    *(KernelType.MATERN32, KernelType.MATERN52),
+)
+TINY = 1e-30  # instead of the sum of two zeros
 LARGEST = 2**31 - 2**20  # bytes: what protobuf can hold, with room for names
 
 
@@ -99,19 +106,62 @@ def onnx_bytes(model: Model, n_features: int, dtype: str) -> bytes:
 def kernel(graph: Graph, model: Model, Z: FloatArray) -> str:
     """Kernel values of the rows x and the vectors Z."""
     p = model.param
+    if p.kernel_type in BY_FEATURE:
+        return kernel_by_feature(graph, p, Z)
     dots = graph.node("MatMul", "x", graph.constant(Z.T))
     if p.kernel_type == KernelType.LINEAR:
         return dots
-    if p.kernel_type == KernelType.RBF:
-        squares = graph.node("ReduceSum", graph.node("Mul", "x", "x"), graph.constant([1], "int64"), keepdims=1)
-        both = graph.node("Add", squares, graph.constant((Z * Z).sum(axis=1)))
-        distance = graph.node("Sub", both, graph.node("Mul", dots, graph.constant(2.0)))
-        least = graph.node("Max", distance, graph.constant(0.0))  # rounding does not make a distance negative
-        return graph.node("Exp", graph.node("Mul", least, graph.constant(-p.gamma)))
+    if p.kernel_type in OF_SQUARES:
+        return kernel_of_squares(graph, p, Z, dots)
     inner = graph.node("Add", graph.node("Mul", dots, graph.constant(p.gamma)), graph.constant(p.coef0))
     if p.kernel_type == KernelType.SIGMOID:
         return graph.node("Tanh", inner)
     return graph.node("Pow", inner, graph.constant(float(p.degree)))
+
+
+def kernel_of_squares(graph: Graph, p: Parameter, Z: FloatArray, dots: str) -> str:
+    """A kernel of u'v and the squares of u and v."""
+    one, zero, squared = graph.constant(1.0), graph.constant(0.0), (Z * Z).sum(axis=1)
+    squares = graph.node("ReduceSum", graph.node("Mul", "x", "x"), graph.constant([1], "int64"), keepdims=1)
+    if p.kernel_type == KernelType.COSINE:
+        lengths = graph.node("Mul", graph.node("Sqrt", squares), graph.constant(np.sqrt(squared)))
+        return graph.node("Where", graph.node("Equal", lengths, zero), zero, graph.node("Div", dots, lengths))
+    both = graph.node("Add", squares, graph.constant(squared))
+    if p.kernel_type == KernelType.TANIMOTO:
+        rest = graph.node("Sub", both, dots)
+        return graph.node("Where", graph.node("Equal", rest, zero), one, graph.node("Div", dots, rest))
+    distance = graph.node("Sub", both, graph.node("Mul", dots, graph.constant(2.0)))
+    least = graph.node("Max", distance, zero)  # rounding does not make a distance negative
+    if p.kernel_type == KernelType.RBF:
+        return graph.node("Exp", graph.node("Mul", least, graph.constant(-p.gamma)))
+    if p.kernel_type == KernelType.RATIONAL_QUADRATIC:
+        return graph.node("Div", one, graph.node("Add", one, graph.node("Mul", least, graph.constant(p.gamma))))
+    is_32 = p.kernel_type == KernelType.MATERN32
+    s = graph.node("Sqrt", graph.node("Mul", least, graph.constant((6 if is_32 else 10) * p.gamma)))
+    sum_ = graph.node("Add", one, s)
+    if not is_32:
+        sum_ = graph.node("Add", sum_, graph.node("Mul", graph.node("Mul", s, s), graph.constant(1 / 3)))
+    return graph.node("Mul", sum_, graph.node("Exp", graph.node("Neg", s)))
+
+
+def kernel_by_feature(graph: Graph, p: Parameter, Z: FloatArray) -> str:
+    """A kernel of a sum over features, each compared with each: n times as many numbers as Z has."""
+    u, v = graph.node("Unsqueeze", "x", graph.constant([1], "int64")), graph.constant(Z)
+
+    def summed(values: str) -> str:
+        return graph.node("ReduceSum", values, graph.constant([2], "int64"), keepdims=0)
+
+    if p.kernel_type == KernelType.INTERSECTION:
+        return summed(graph.node("Min", u, v))
+    apart = graph.node("Sub", u, v)
+    if p.kernel_type == KernelType.LAPLACIAN:
+        distance = summed(graph.node("Abs", apart))
+    else:
+        total = graph.node("Max", graph.node("Add", u, v), graph.constant(TINY))  # 0 / 0 is 0
+        distance = summed(graph.node("Mul", apart, graph.node("Div", apart, total)))
+    if p.kernel_type == KernelType.ADDITIVE_CHI2:
+        return graph.node("Neg", distance)
+    return graph.node("Exp", graph.node("Mul", distance, graph.constant(-p.gamma)))
 
 
 def prediction(graph: Graph, model: Model, values: str) -> tuple[str, int]:
