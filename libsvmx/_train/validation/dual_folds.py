@@ -108,6 +108,7 @@ class DualFolds:
     Attributes
     ----------
     problem : DualProblem             over all rows
+    weights : buffer of float64       of the rows, 1 where there are none; ``weight``, their sum
     full, last : SolvedFold or None   the optimum over all rows, and the last fold; None at first
     budget : StartBudget or None      of a chain, once there is one
     work_from_nothing : float         values that a solve from nothing works on; inf while there was none
@@ -126,6 +127,8 @@ class DualFolds:
     ) -> None:
         self.kernel, self.budget_bytes, self.param, self.targets = kernel, budget_bytes, param, targets
         self.costs, self.observer, self.sample_weight = (Cp, Cn), observer, sample_weight
+        self.weights = filled("d", sample_weight or repeat(1.0, len(targets)))
+        self.weight = sum(self.weights)
         self.problem = build_dual(param, targets, Cp, Cn, sample_weight)
         self.full: SolvedFold | None = None
         self.last: SolvedFold | None = None
@@ -182,11 +185,13 @@ class DualFolds:
             known = None
         began, values = machine.perf_counter(), self.kernel.values_computed
         control = self._control(known.scale if known else 1.0)
-        weights = filled("d", self.sample_weight or repeat(1.0, len(self.targets)))
+        weights, gone = zeros("d", len(self.targets)), 0.0
+        weights[:] = self.weights
         for row in left_out:
+            gone += weights[row]
             weights[row] = 0.0
         fold = build_dual(self.param, self.targets, *self.costs, weights)
-        sums = coefficient_sums(self.param, sum(weights))
+        sums = coefficient_sums(self.param, self.weight - gone)
         solution, seeder, seeding_seconds = None, "path", 0.0
         start = self._linked(fold, warm, number, control) if warm else None
         if start is None and self._takes_path(seeding, len(left_out)):
