@@ -69,7 +69,9 @@ def test_properties_of_digits(options):
     """Real rows, each with several labels: even, prime, at least 5, with a loop."""
     rows, digits = datasets.load_digits(return_X_y=True)
     features, digits = rows[:300] / 16, digits[:300]
-    labels = np.column_stack([digits % 2 == 0, np.isin(digits, (2, 3, 5, 7)), digits >= 5, np.isin(digits, (0, 6, 8, 9))])
+    labels = np.column_stack(
+        [digits % 2 == 0, np.isin(digits, (2, 3, 5, 7)), digits >= 5, np.isin(digits, (0, 6, 8, 9))]
+    )
     labels = labels.astype(int)
     found = OneVsRestSVC(**options).fit(features, labels)
     for wrapped in (multiclass.OneVsRestClassifier(SVC(**options)), multioutput.MultiOutputClassifier(SVC(**options))):
