@@ -1,12 +1,12 @@
-"""SVMRFE and SVMRFECV: features are left out one after the other, those first whose loss changes the margin least.
+"""SVMRFE and SVMRFECV: recursive feature elimination by the change of the margin.
 
-Guyon, Weston, Barnhill & Vapnik, Gene selection for cancer classification using support vector machines, Machine
-Learning 46, 2002: a feature of a linear kernel counts for w_f^2. Rakotomamonjy, Variable selection using SVM-based
-criteria, JMLR 3, 2003: of any kernel for what |w|^2 = beta' K beta changes by without it, at the same beta, half of
-which is w_f^2 / 2 for a linear one.
+Importance of feature f: w_f^2 with a linear kernel (Guyon, Weston, Barnhill & Vapnik, Gene selection for cancer
+classification using support vector machines, Machine Learning 46, 2002); else the change of |w|^2 = beta' K beta
+without f at the same beta, which for a linear kernel is the same (Rakotomamonjy, Variable selection using SVM-based
+criteria, JMLR 3, 2003).
 
-The kernel matrix without a feature is the one before, less that feature's part of it, and training starts from the
-coefficients that it had.
+A removed feature is subtracted from the inner products (RBF: squared distances) of the rows, so no kernel matrix is
+computed anew, and each training starts from the last coefficients.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
 
 FORMULATIONS = (SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.QUANTILE_SVR)
-# Of the largest importance: what is nearer to another one is equal, but for rounding.
+# Importances that differ by less than this share of the largest are tied: rounding.
 EQUAL = 1e-10
 
 
 class Trainings:
-    """Trainings(seconds): what the trainings on the way of one call share: its time, 0 without limit, and how they end.
+    """Trainings(seconds): the time limit of one call, 0 for none, and how its trainings ended.
 
     Attributes
     ----------
-    observer : Observer       of all of them
+    observer : Observer       of all trainings
     """
 
     def __init__(self, seconds: float) -> None:
@@ -66,7 +66,7 @@ class Trainings:
         self.early: SolveStatus | None = None
 
     def check(self, model: Model) -> None:
-        """Look how a training ended. Raises StoppedEarly."""
+        """Record how a training ended. Raises StoppedEarly."""
         for status in model.statuses:
             if status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
                 raise StoppedEarly(status, "too few features have been left out; there is no result")
@@ -74,12 +74,12 @@ class Trainings:
                 self.early = status
 
     def time_left(self) -> float | None:
-        """``max_time`` of an estimator that is trained at the end."""
+        """``max_time`` for the final estimator."""
         deadline = self.observer.limits.deadline if self.observer.limits else 0.0
         return max(deadline - machine.monotonic(), 1e-9) if deadline else None
 
     def warn(self) -> None:
-        """Tell the caller if a training ended before its tolerance was reached."""
+        """Warn if a training ended before its tolerance was reached."""
         if self.early is not None:
             warn_caller(
                 f"Solver terminated early in trainings on the way: {self.early}. Features may have been left out in "
@@ -89,7 +89,7 @@ class Trainings:
 
 
 class Step(NamedTuple):
-    """One training on the way: the features, the kernel values of all rows, and the model."""
+    """One training: the features, the kernel values of all rows, and the model."""
 
     features: IntArray
     K: FloatArray
@@ -171,7 +171,7 @@ class SVMRFE(RFE):
         return self
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """``fit``, of an estimator that nobody uses yet."""
+        """``fit`` on a copy that no other thread uses."""
         rows, y = self._checked(X, y)
         n, wanted = rows.shape[1], self.n_features_to_select
         if wanted is None:
@@ -182,7 +182,7 @@ class SVMRFE(RFE):
         self._select(rows, y, sample_weight, left, self._begun())
 
     def _checked(self, X: Any, y: Any) -> tuple[FloatArray, Any]:
-        """Rows as an array, and targets. Raises ValueError."""
+        """Validated rows, as an array, and targets. Raises ValueError."""
         one = self.estimator
         known = isinstance(one, BaseSVM) and one._svm_type in FORMULATIONS
         if not known or one.kernel not in ("linear", "rbf") or not hasattr(one, "to_model"):
@@ -196,11 +196,11 @@ class SVMRFE(RFE):
         return X.toarray() if issparse(X) else X, y
 
     def _begun(self) -> Trainings:
-        """The trainings on the way of one call, whose time begins now."""
+        """Start the clock of one call."""
         return Trainings(self.estimator.max_time or 0.0)
 
     def _select(self, X: FloatArray, y: Any, sample_weight: Any, wanted: int, trainings: Trainings) -> None:
-        """Be fitted, with ``wanted`` features left."""
+        """Eliminate down to ``wanted`` features, and set the fitted attributes."""
         ranking, left_out, self.ties_ = np.ones(X.shape[1], dtype=int), [], []
         for step, gone, ties in eliminated(self.estimator, X, y, sample_weight, self._step_of(X), wanted, trainings):
             left_out.append(step.features[gone])
@@ -216,12 +216,12 @@ class SVMRFE(RFE):
         self.support_, self.ranking_, self.n_features_ = support, ranking, int(support.sum())
 
     def _step_of(self, X: FloatArray) -> int:
-        """How many features are left out at a time."""
+        """Number of features to leave out at a time."""
         return int(self.step) if self.step >= 1 else int(max(1, self.step * X.shape[1]))
 
 
 def least(counts: FloatArray, count: int) -> tuple[IntArray, IntArray]:
-    """Places of the ``count`` least values, of equal ones the first; and, if chance decided, of all that are equal."""
+    """Indices of the ``count`` smallest values, first of equals; and, if the choice was among ties, of all these."""
     last, following = np.partition(counts, (count - 1, count))[count - 1 : count + 1]
     less, same = np.flatnonzero(counts < last), np.flatnonzero(counts == last)
     near = EQUAL * counts.max()
@@ -241,14 +241,14 @@ def eliminated(
     among: Any = None,
     scored: Callable[[Step], None] | None = None,
 ) -> Iterator[tuple[Step, IntArray, IntArray]]:
-    """The trainings on the way to ``wanted`` features, with the places of those that are left out, and of ties.
+    """Yield each training down to ``wanted`` features, with the indices of the features left out next, and of ties.
 
-    Raises StoppedEarly once the time of the call is over.
+    Raises StoppedEarly at the time limit.
 
     Parameters
     ----------
-    among : ndarray of int, or None       the rows to train on; None: all
-    scored : function                     is told of each training, the last one, too, after which none is left out
+    among : ndarray of int, or None       rows to train on; None: all
+    scored : function                     called with each Step, including the last
     """
     own = clone(estimator)
     train = np.arange(len(y)) if among is None else among
@@ -276,7 +276,7 @@ def eliminated(
         warm = WarmStart(param, known)
         model = train_counting(problem, param, Rand(), trainings.observer, warm=warm)
         trainings.check(model)
-        known = KnownOptima({}, warm.found.C, warm.found.optima)  # of another kernel each time
+        known = KnownOptima({}, warm.found.C, warm.found.optima)  # no kernel parameters: the kernel changes each time
         now = Step(rest.features, K, model, own)
         if scored is not None:
             scored(now)
@@ -363,7 +363,7 @@ class SVMRFECV(SVMRFE):
         return self
 
     def _be_chosen(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        """``fit``, of an estimator that nobody uses yet."""
+        """``fit`` on a copy that no other thread uses."""
         rows, y = self._checked(X, y)
         trainings = self._begun()
         scorer, step = check_scoring(self.estimator, self.scoring), self._step_of(rows)

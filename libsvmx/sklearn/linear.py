@@ -1,8 +1,8 @@
-"""LinearSVC and LinearSVR: the problems of LIBLINEAR, in which the intercept is penalised.
+"""LinearSVC and LinearSVR: LIBLINEAR's problems, in which the intercept is penalised.
 
     min_w  1/2 |w|^2 + C sum_i weight_i loss(y_i, x_i'w),       x_i with a last feature, intercept_scaling
 
-One problem of a regression or of two classes, else one for each class against all others, over the same rows.
+One problem in regression and with two classes, else one for each class against the rest, on the same rows.
 """
 
 from __future__ import annotations
@@ -40,15 +40,14 @@ if TYPE_CHECKING:
     from libsvmx._solvers.linear.solver import LinearSolution
     from libsvmx._typing import FloatArray
 
-# The gap that is reached, as a share of the objective, for each unit of ``tol``: about where LIBLINEAR's rules stop,
-# where they are met.
+# Duality gap at the end, relative to the objective, is this times ``tol``: about that of LIBLINEAR when it converges.
 GAP_OF_TOL = 0.01
-# scikit-learn before 1.8 has balanced weights of classes that do not know of those of rows.
+# Before 1.8, scikit-learn's balanced class weights ignore those of rows.
 WEIGHTS_BALANCE = "sample_weight" in signature(compute_class_weight).parameters
 
 
 def feature_rows(X: Any) -> Any:
-    """Validated rows as the solver reads them: an array where it is, or SparseRows."""
+    """Validated rows for the solver: the array itself, or SparseRows."""
     if not issparse(X):
         return np.ascontiguousarray(X)
     if not X.has_canonical_format:
@@ -59,12 +58,12 @@ def feature_rows(X: Any) -> Any:
 
 
 class Function(NamedTuple):
-    """What one function is trained on.
+    """Targets and costs of one function.
 
     Attributes
     ----------
     target : array of shape (m,)      1 and -1, or targets
-    cost : array of shape (m,)        of each row, where C is 1
+    cost : array of shape (m,)        cost of each row at C = 1
     """
 
     target: FloatArray
@@ -72,13 +71,13 @@ class Function(NamedTuple):
 
 
 class LinearTraining:
-    """LinearTraining(estimator, rows, chosen, functions): the problems of an estimator over some of the rows.
+    """LinearTraining(estimator, rows, chosen, functions): the problems of an estimator on some of the rows.
 
     Parameters
     ----------
     rows
         As in ``feature_rows``.
-    chosen : array of int64, shape (m,)      rows that count
+    chosen : array of int64, shape (m,)      rows of positive weight
     functions : list of Function
     """
 
@@ -89,7 +88,7 @@ class LinearTraining:
         self.tol, self.max_iter = GAP_OF_TOL * estimator.tol, estimator.max_iter
 
     def losses(self, k: int, C: float) -> Losses:
-        """Those of a function."""
+        """Losses of function k."""
         target, cost = self.functions[k]
         bound = np.full(len(target), np.inf) if self.is_squared else C * cost
         smallest = C * cost.min(initial=np.inf)
@@ -101,7 +100,7 @@ class LinearTraining:
         return Losses(target, np.where(target > 0, 0.0, -bound), np.where(target > 0, bound, 0.0), ridge, 0.0)
 
     def solve(self, k: int, C: float, asking: Token, start: FloatArray | None = None) -> LinearSolution:
-        """One function; ``start``: beta that are feasible at this C. Raises ParameterError, DataError."""
+        """Train function k; ``start``: a feasible beta, shape (m,). Raises ParameterError, DataError."""
         losses = self.losses(k, C)
         if losses.primal(np.zeros(losses.m)) < np.inf:
             found = solver.solve(self.rows, losses, self.tol, self.max_iter, asking, start)
@@ -113,9 +112,9 @@ class LinearTraining:
 def one_against_rest(
     codes: Any, n_classes: int, class_weight: FloatArray, weights: FloatArray | None
 ) -> list[Function]:
-    """The functions of a classifier, of rows with these codes; of two classes one, positive for the second.
+    """The functions of a classifier for rows with these class codes; with two classes one, positive for the second.
 
-    As in LIBLINEAR: a weight of a class counts where it is the positive one, or where there are two.
+    As in LIBLINEAR, class weights apply to the positive class only, except with two classes.
     """
     found = []
     for k in range(n_classes) if n_classes > 2 else [1]:
@@ -126,7 +125,7 @@ def one_against_rest(
 
 
 class BaseLinear(CallbackSupportMixin, BaseEstimator):
-    """What LinearSVC and LinearSVR share."""
+    """Base class of LinearSVC and LinearSVR."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "tol": [Interval(Real, 0.0, None, closed="neither")],
@@ -184,7 +183,7 @@ class BaseLinear(CallbackSupportMixin, BaseEstimator):
         return self
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """``fit``, of an estimator that nobody uses yet."""
+        """``fit`` on a copy that no other thread uses."""
         X, y = training_data(self, X, y, float32=True)
         weights, counting = weights_of(sample_weight, X)
         chosen = np.arange(X.shape[0]) if counting is None else counting.astype(np.int64)
@@ -192,19 +191,19 @@ class BaseLinear(CallbackSupportMixin, BaseEstimator):
         asking = Token(self.max_time or 0.0)
         jobs = [(k, float(self.C), asking) for k in range(len(training.functions))]
         threads = min(int(effective_n_jobs(self.n_jobs)), MAX_THREADS)
-        with one_blas_thread():  # of more threads, sums would depend on how many there are
-            # each solve ends by itself, with a result, so who waits for them only lets them know
+        with one_blas_thread():  # sums would depend on the number of BLAS threads
+            # each solve checks the time itself and returns a result, so they are only awaited
             coming = in_order(training.solve, jobs, threads, Leeway(asking))
             solutions = list(told_of_each(self, "solve", coming, len(jobs)))
         self._show(solutions)
         self._tell_end(solutions)
 
     def _training(self, rows: Any, y: Any, chosen: Any, weights: FloatArray | None) -> LinearTraining:
-        """What to train: rows ``chosen``, those that count, and their weights. Raises ValueError."""
+        """The problems on the rows ``chosen``, those of positive weight. Raises ValueError."""
         raise NotImplementedError
 
     def _show(self, solutions: list[LinearSolution]) -> None:
-        """Have the coefficients of solutions."""
+        """Set coef_ and intercept_."""
         w = np.array([solution.w for solution in solutions])
         if self.fit_intercept:
             self.coef_, self.intercept_ = w[:, :-1].copy(), self.intercept_scaling * w[:, -1]
@@ -212,7 +211,7 @@ class BaseLinear(CallbackSupportMixin, BaseEstimator):
             self.coef_, self.intercept_ = w, 0.0
 
     def _tell_end(self, solutions: list[LinearSolution]) -> None:
-        """Set what tells of the solves, and warn if one was not ended by its gap."""
+        """Set the attributes on the solves, and warn if one missed its gap."""
         self.n_iter_ = max(solution.iterations for solution in solutions)
         self.objective_ = np.array([solution.objective for solution in solutions])
         self.dual_gap_ = np.array([solution.gap for solution in solutions])
@@ -299,9 +298,9 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
         "multi_class": [StrOptions({"ovr", "crammer_singer"})],
         "class_weight": [None, dict, StrOptions({"balanced"})],
     }
-    # scikit-learn's class, while this one is in its place: it trains what is refused here
+    # scikit-learn's class, while patched: trains what is refused here
     _theirs: ClassVar[Any] = None
-    # Whether it was so where this estimator, or what it was cloned from, was pickled: joblib's workers are not patched
+    # Whether it was patched when pickled, also before a clone: joblib's workers are not patched
     _was_patched = False
 
     classes_: Any
@@ -345,7 +344,7 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
         else:
             own, kind = self.get_params(deep=False), self._theirs or _classes.LinearSVC
             theirs = kind(**{name: own[name] for name in signature(kind).parameters})
-            for name in [name for name in vars(self) if name.endswith("_")]:  # of a fit before, which theirs has not
+            for name in [name for name in vars(self) if name.endswith("_")]:  # of an earlier fit by this class
                 del self.__dict__[name]
             self.__dict__.update(vars(theirs.fit(X, y, sample_weight)))
 
@@ -361,7 +360,7 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
 
     def _training(self, rows: Any, y: Any, chosen: Any, weights: FloatArray | None) -> LinearTraining:
         check_classification_targets(y)
-        classes, codes = np.unique(y[chosen], return_inverse=True)  # as in SVC, of the rows that count
+        classes, codes = np.unique(y[chosen], return_inverse=True)  # as in SVC, of the rows of positive weight
         if not len(codes):
             raise ParameterError("at least two classes are needed, but no row counts")
         if len(classes) < 2:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class BaseLinearSearch(BaseSearch):
-    """What LinearSVCCV and LinearSVRCV share."""
+    """Base class of LinearSVCCV and LinearSVRCV."""
 
     kernel = "linear"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -47,7 +47,7 @@ class BaseLinearSearch(BaseSearch):
 
     def _costs(self) -> list[float]:
         costs = super()._costs()
-        if not np.isfinite(costs).all():  # SVC and SVR have a hard margin, these have none
+        if not np.isfinite(costs).all():  # no hard margin, unlike SVC and SVR
             raise ValueError(f"Cs must be finite numbers, not {costs}")
         return costs
 
@@ -188,7 +188,7 @@ class LinearSVRCV(RegressorMixin, BaseLinearSearch):
 
 
 class LinearSearch:
-    """LinearSearch(estimator, X, y, sample_weight, costs, splits, scorer): the points of a search on given folds."""
+    """LinearSearch(estimator, X, y, sample_weight, costs, splits, scorer): scores each C on given folds."""
 
     def __init__(
         self,
@@ -210,9 +210,9 @@ class LinearSearch:
         self.unfinished = False
 
     def run(self, whole: BaseLinearSearch, threads: int) -> None:
-        """Score all points; folds are shared by the threads, and callbacks of ``whole`` told of each."""
+        """Score all points, fold by fold on threads, and notify the callbacks of ``whole`` after each."""
         asking, jobs = Token(), range(len(self.splits))
-        with one_blas_thread():  # of more threads, sums would depend on how many there are
+        with one_blas_thread():  # sums would depend on the number of BLAS threads
             coming = in_order(self.fold, [(f, asking) for f in jobs], threads, asking)
             for _ in told_of_each(whole, "search", coming, len(jobs)):
                 pass
@@ -220,7 +220,7 @@ class LinearSearch:
             warn_caller("Solver terminated early at some points of the search.", ConvergenceWarning)
 
     def fold(self, f: int, asking: Token) -> None:
-        """Score the points of one fold. Raises ValueError, IndexError."""
+        """Score all points of fold ``f``. Raises ValueError, IndexError."""
         train, test = (numbers_of(rows, len(self.y)) for rows in self.splits[f])
         estimator = clone(self.estimator)
         chosen = train[self.counts[train]]

@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
     from libsvmx.sklearn.search_folds import Scores
 
-# LIBSVM's guide: powers of 4 from these exponents of 2 on; 10 of them end at 2^13 and 2^3.
+# Default axes, as in LIBSVM's guide: powers of 4 from 2^-5 and 2^-15; ten of them end at 2^13 and 2^3.
 FIRST_C, FIRST_GAMMA, STEP = -5, -15, 2
 MAX_EXPONENT = 1023  # of a double
-# Newer versions of GridSearchCV give sample_weight to a scorer that takes it.
+# Newer versions of GridSearchCV pass sample_weight to scorers that accept it.
 WEIGHTS_SCORES = hasattr(GridSearchCV, "_check_scorers_accept_sample_weight")
 
 
 class BaseSearch(CallbackSupportMixin, TakesKernel):
-    """What the searches share. Their parameters are those of ``_kind``, and those of the search."""
+    """Base class of the searches. Their parameters are those of ``_kind``, and those of the search."""
 
     _kind: ClassVar[Any]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -100,7 +100,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
         return self
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        """``fit``, of a search that nobody uses yet."""
+        """``fit`` on a copy that no other thread uses."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
         if callable(self.kernel):
@@ -117,7 +117,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
         splits = list(cv.split(rows, y, groups))
         if not splits:
             raise ValueError(f"cv gives no folds: {self.cv!r}")
-        if isinstance(sample_weight, Real):  # as SVC takes it
+        if isinstance(sample_weight, Real):  # as SVC accepts it
             sample_weight = np.full(len(y), float(sample_weight))
         costs, gammas = self._costs(), self._gammas()
         scores = self._scores(estimator, rows, y, sample_weight, splits, scorer)
@@ -129,10 +129,10 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
     def _scores(
         self, estimator: Any, X: Any, y: Any, sample_weight: Any, splits: list[tuple[Any, Any]], scorer: Any
     ) -> Scores:
-        """The scores of all points, of which C changes last."""
+        """Scores of all points; C changes slowest."""
         searched, known = estimator, X
-        if callable(self.kernel) and not callable(self.scoring):  # which may look at rows
-            searched = copy(estimator).set_params(kernel="precomputed")  # each value is asked for once, not by fold
+        if callable(self.kernel) and not callable(self.scoring):  # a callable scorer may need the rows
+            searched = copy(estimator).set_params(kernel="precomputed")  # one call of the kernel for all folds
             known = KernelRows.of(self.kernel, X).all_values()
         search = FoldSearch(
             searched,
@@ -157,7 +157,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
     def _take(
         self, estimator: Any, points: list[dict[str, Any]], results: dict[str, Any], X: Any, y: Any, sample_weight: Any
     ) -> None:
-        """Set what the search has found, and train with the best point."""
+        """Set the results of the search, and train at the best point."""
         if callable(self.refit):
             best = self.refit(results)
             if not isinstance(best, Integral) or not 0 <= int(best) < len(points):
@@ -185,11 +185,11 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
             self.best_estimator_ = estimator
 
     def _estimator(self) -> Any:
-        """An unfitted one of ``_kind`` with all parameters that it knows."""
+        """An unfitted estimator of ``_kind``, with all parameters that it shares with the search."""
         own = self.get_params(deep=False)
         estimator = self._kind(**{name: own[name] for name in signature(self._kind).parameters if name in own})
         if hasattr(self, "random_state") and not isinstance(self.random_state, Integral):
-            # one for all points, and what is shared is moved on once
+            # one seed for all points; a shared RandomState advances once
             estimator.set_params(random_state=check_random_state(self.random_state).randint(np.iinfo("i").max))
         return estimator
 
@@ -208,7 +208,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
         return gammas
 
     def _best(self, X: Any) -> tuple[Any, Any]:
-        """The best estimator, and rows as it takes them. Raises NotFittedError, ValueError."""
+        """The best estimator, and test rows in its format. Raises NotFittedError, ValueError."""
         now = at_once(self)
         if "cv_results_" in vars(now) and "best_estimator_" not in vars(now):
             raise NotFittedError(
@@ -252,7 +252,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
 
 
 def _axis(name: str, given: Any, first: int) -> list[Any]:
-    """The values of an axis; of a number so many powers of 4 from 2^first on. Raises ValueError."""
+    """Values of an axis; a number n gives n powers of 4 from 2^first. Raises ValueError."""
     if isinstance(given, Integral):
         most = (MAX_EXPONENT - first) // STEP + 1
         if int(given) > most:
@@ -265,12 +265,12 @@ def _axis(name: str, given: Any, first: int) -> list[Any]:
 
 
 def weights_score(scorer: Any) -> bool:
-    """Whether scores, None: those of estimators, know of weights."""
+    """Whether GridSearchCV passes weights to this scorer; None: the estimator's ``score``."""
     return WEIGHTS_SCORES and (scorer is None or _takes_weights(scorer))
 
 
 def _takes_weights(scorer: Any) -> bool:
-    """Whether a scorer can be given weights."""
+    """Whether a scorer accepts weights."""
     if hasattr(scorer, "_accept_sample_weight"):
         return bool(scorer._accept_sample_weight())
     return "sample_weight" in signature(scorer).parameters

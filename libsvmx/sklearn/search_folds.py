@@ -1,9 +1,9 @@
-"""The points of a search on given folds: their scores, by columns of growing C, or training by training.
+"""Scores the points of a search on given folds.
 
 FoldSearch     data, folds and points of one search
-  .columns()        one gamma at a time: kernel rows are shared, each C starts from the one below it
-  .trainings()      what columns cannot do: each point of each fold trained by itself, as GridSearchCV has it
-  .confirm()        once more by themselves: folds of points that may be the best, with rows near the border
+  .columns()        one gamma at a time: kernel rows are shared, each C starts from the next smaller one
+  .trainings()      each point of each fold trained separately, as in GridSearchCV: for what columns do not support
+  .confirm()        retrains the candidates for the best point on folds with rows near the decision boundary
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ if TYPE_CHECKING:
     from libsvmx._train.validation.fold_column import ColumnFold
     from libsvmx._typing import FloatArray, IntArray
 
-# A row whose decision value is within so many times ``tol`` of the border may change sides with another training.
+# Two optima to ``tol`` may predict a row differently if its decision value is within BORDER x tol of 0.
 BORDER = 1.0
 
 
 class _Known:
-    """What stands for the model of an estimator: decision values that are known, of the rows a scorer asks for."""
+    """In place of an estimator's FittedModel: known decision values of the rows to score."""
 
     def __init__(self, table: FloatArray, labels: FloatArray) -> None:
         self.table, self.labels = table, labels
 
     def values(self, tests: Any, threads: int) -> FloatArray:
-        """Decision values, shape (n, number of functions)."""
+        """Decision values, shape (n, n_functions)."""
         return self.table
 
     def predictions(self, tests: Any, threads: int) -> FloatArray:
-        """Codes of the classes, or targets."""
+        """Class codes, or targets, shape (n,)."""
         return self.labels
 
 
 class _KnownSVC(SVC):
-    """For scorers: answers for the rows of its fold."""
+    """For scorers: answers for the test rows of its fold."""
 
     def _tests(self, X: Any) -> Any:
         return X
@@ -75,16 +75,16 @@ class _KnownSVR(SVR):
 
 @dataclass(frozen=True)
 class Fold:
-    """A fold: rows to train on, in the order of the training, and rows to score; what its scores need.
+    """Rows to train on, and rows to score with their targets and weights.
 
     Attributes
     ----------
-    train, test : array of int          as the splitter gave them, counted from the first row
-    rows : array of int32               those of ``train`` that count, sorted by class
+    train, test : array of int          indices from the splitter
+    rows : array of int32               those of ``train`` with positive weight, sorted by class
     classes : array of int              codes of the classes among ``rows``; empty in regression
-    class_weights : dict                by code
-    targets : array                     of ``test``: codes or numbers
-    weights : array or None             of ``test``, for scores
+    class_weights : dict                factor of C by code
+    targets : array                     class codes or targets of ``test``
+    weights : array or None             weights of ``test`` in scores
     """
 
     train: Any
@@ -97,13 +97,13 @@ class Fold:
 
     @property
     def given(self) -> FoldOfRows:
-        """What columns know of it."""
+        """The fold as a Column takes it."""
         return FoldOfRows(self.rows.data, self.test.astype(np.int32).data, self.class_weights)
 
 
 @dataclass
 class Scores:
-    """Scores, what they may be after another training, and seconds; arrays of shape (points, folds)."""
+    """Scores, their bounds after another training to ``tol``, and seconds; arrays of shape (points, folds)."""
 
     shape: tuple[int, int]
     score: Any = field(init=False)
@@ -129,11 +129,11 @@ class FoldSearch:
     costs : list of float           C
     gammas : list                   of floats, 'scale' and 'auto'; [None] where there is no gamma
     scorer : callable or None       None: accuracy, or R^2
-    score_weights : bool            whether scores know of weights
+    score_weights : bool            whether scores are weighted
     n_jobs : int                    threads
-    whole : estimator               whose callbacks are told
+    whole : estimator               the search, whose callbacks are notified
 
-    Points are counted as ParameterGrid has them: gamma changes first.
+    Points are numbered as in ParameterGrid: gamma changes fastest.
     """
 
     def __init__(
@@ -168,12 +168,12 @@ class FoldSearch:
         self.unfinished = False
 
     def fold(self, train: Any, test: Any) -> Fold:
-        """What is the same at all points of a fold.
+        """Make a Fold.
 
         Raises
         ------
-        ValueError      a weight of a class that is not one, rows to score without weight
-        IndexError      numbers of rows that there are not
+        ValueError      unknown class in class_weight, or no row to score has a weight
+        IndexError      row index out of range
         """
         train, test = (numbers_of(rows, len(self.y)) for rows in (train, test))
         rows = train if self.counts is None else train[self.counts[train]]
@@ -190,13 +190,13 @@ class FoldSearch:
 
     @property
     def has_columns(self) -> bool:
-        """Whether all trainings are of the kind that columns solve."""
+        """Whether columns support all trainings."""
         own = self.estimator
         response = getattr(self.scorer, "_response_method", "unknown")
         known = self.scorer is None or (response != "unknown" and response != "predict_proba")
         return (
             known
-            # an indefinite kernel has many optima, and which one is found depends on the start
+            # with an indefinite kernel the optimum depends on the start
             and (own.kernel in ("linear", "rbf") or (own.kernel == "poly" and own.coef0 >= 0))
             and all(map(isfinite, self.costs))
             and all(len(fold.classes) > 1 or not self.is_classifier for fold in self.folds)
@@ -218,17 +218,17 @@ class FoldSearch:
         self.each(lambda item: self.column(*item), list(numbers.items()))
 
     def gamma_of(self, g: int, fold: Fold) -> float:
-        """Gamma number ``g`` in a fold: 'scale' is of its training rows."""
+        """gamma number ``g``; 'scale' is computed from the training rows of the fold."""
         gamma = self.gammas[g]
         return 0.0 if gamma is None else gamma_of(gamma, self.X[fold.train] if gamma == "scale" else self.X)
 
     def column(self, gamma: float, which: list[tuple[int, int]]) -> None:
-        """Score the points of one gamma: those of ``which`` (number of gamma, fold)."""
+        """Score every C at one gamma, for each (index of gamma, fold) of ``which``."""
         threads = min(self.n_jobs, len(self.gammas))
         param = replace(self.param, gamma=gamma, cache_size=self.estimator.cache_size / threads)
         costs = [self.costs[c] for c in self.order]
         observer = Observer()
-        observer.limits = self.over  # once a solve of another thread has failed
+        observer.limits = self.over  # stop once a solve of another thread has failed
         column = Column(self.problem, param, costs, observer)
         given = [self.folds[f].given for _, f in which]
         for (g, f), found in zip(which, column.solve(given), strict=True):
@@ -244,11 +244,11 @@ class FoldSearch:
             self.scores.score[points, f], self.scores.least[points, f], self.scores.most[points, f] = parts
             self.scores.fit_time[points, f] = found.seconds
             self.scores.score_time[points, f] = (machine.perf_counter() - begun) / len(costs)
-            for at in np.flatnonzero(np.array(found.widths) > self.estimator.tol):  # any rho will do, so take SVC's
+            for at in np.flatnonzero(np.array(found.widths) > self.estimator.tol):  # rho is not unique: take SVC's
                 self.training(int(points[at]), f)
 
     def parameter(self) -> Parameter:
-        """That of all points, but for C and gamma."""
+        """Parameters of all points, except C and gamma."""
         own = clone(self.estimator).set_params(probability=False) if self.is_classifier else clone(self.estimator)
         own._gamma = 0.0
         own.class_weight_ = np.ones(0)
@@ -256,7 +256,7 @@ class FoldSearch:
         return param
 
     def by_scorer(self, answers: Answers, at: int, fold: Fold) -> float:
-        """What the scorer says of the answers at one C."""
+        """Score of the answers at C number ``at``, by the scorer."""
         known: Any = _KnownSVC if self.is_classifier else _KnownSVR
         estimator = known(**self.estimator.get_params())
         if self.is_classifier:
@@ -269,12 +269,12 @@ class FoldSearch:
     # ---- training by training -----------------------------------------------------------------------------
 
     def trainings(self) -> None:
-        """Score all points by a training of each fold."""
+        """Score all points, each by one training per fold."""
         n_points, n_folds = self.scores.shape
         self.each(lambda item: self.training(*item), [(p, f) for p in range(n_points) for f in range(n_folds)])
 
     def training(self, point: int, f: int) -> None:
-        """One point of one fold."""
+        """Train and score one point on fold ``f``."""
         if self.over.stopped:
             return
         fold = self.folds[f]
@@ -293,14 +293,14 @@ class FoldSearch:
         self.scores.score_time[point, f] = machine.perf_counter() - trained
 
     def score_of(self, estimator: Any, fold: Fold) -> float:
-        """The score of the rows to score."""
+        """Score on the test rows of the fold."""
         X, y = _safe_split(estimator, self.X, self.y, fold.test, fold.train)
         scorer: Callable[..., Any] = self.scorer or type(estimator).score
         score = scorer(estimator, X, y) if fold.weights is None else scorer(estimator, X, y, sample_weight=fold.weights)
         return float(score)
 
     def confirm(self) -> None:
-        """Train anew, along the path of SVC, what decides which point is the best, until that is not in doubt."""
+        """Retrain candidates along SVC's path until the best point is certain."""
         scores, settled = self.scores, (self.scores.least == self.scores.most).all(axis=1)
         while True:
             least, most = scores.least.mean(axis=1), scores.most.mean(axis=1)
@@ -316,7 +316,7 @@ class FoldSearch:
             settled[point] = True
 
     def accuracies_along_the_path(self, point: int, folds: list[Fold]) -> list[float]:
-        """The accuracies of the models that SVC trains."""
+        """Accuracies on ``folds`` of the models that SVC trains."""
         c, g = divmod(point, len(self.gammas))
         given = []
         for fold in folds:
@@ -329,7 +329,7 @@ class FoldSearch:
     # ---- threads --------------------------------------------------------------------------------------------
 
     def each(self, work: Callable[[Any], None], items: list[Any]) -> None:
-        """Do ``work`` on all items, on ``n_jobs`` threads."""
+        """Call ``work`` on all items, on ``n_jobs`` threads."""
         n = min(self.n_jobs, len(items))
         try:
             if n <= 1:
@@ -357,24 +357,24 @@ class FoldSearch:
 
 
 def numbers_of(rows: Any, n: int) -> IntArray:
-    """Rows of a split, as an index of NumPy: a mask, or numbers, which may count from the end. Raises IndexError."""
+    """Row indices >= 0 of a split, given as a mask or as indices, also negative ones. Raises IndexError."""
     given = np.asarray(rows)
     numbers: IntArray = np.arange(n)[given if given.size else given.astype(np.intp)]
     return numbers
 
 
 def check_some_count(weights: FloatArray | None) -> None:
-    """Raise ValueError where no row that a fold scores has a weight."""
+    """Raise ValueError if all weights of the rows to score are 0."""
     if weights is not None and weights.sum() == 0:
         raise ValueError("the rows to score in a fold have sample_weight 0")
 
 
 class Answers:
-    """Answers(found, fold, border): what a fold says of its rows to score, at each C.
+    """Answers(found, fold, border): decision values and predictions of a fold's test rows, at each C.
 
     Attributes
     ----------
-    values : array, shape (number of functions, number of C, n)
+    values : array, shape (n_functions, n_Cs, n)
     """
 
     def __init__(self, found: ColumnFold, fold: Fold, border: float) -> None:
@@ -385,8 +385,8 @@ class Answers:
             self.winners, self.near = self.decide(border)
 
     def decide(self, border: float) -> tuple[IntArray, IntArray]:
-        """Places of the predicted classes, the first of those with most votes; whether values within ``border`` of 0
-        could change that: arrays of shape (number of C, n)."""
+        """Index of the predicted class, the first with most votes, and whether values within ``border`` of 0 could
+        change it: arrays of shape (n_Cs, n)."""
         first, near = self.values > 0, np.abs(self.values) <= border
         if self.k == 2:
             return np.where(first[0], 0, 1), near[0]
@@ -406,17 +406,17 @@ class Answers:
         return winners, rivals.any(axis=0)
 
     def places(self, at: int) -> FloatArray:
-        """Predictions at one C, as places among the classes of the fold."""
+        """Predictions at one C, as indices among the classes of the fold."""
         places: FloatArray = self.winners[at].astype(np.float64)
         return places
 
     def table(self, at: int) -> FloatArray:
-        """Decision values at one C, shape (n, number of functions)."""
+        """Decision values at one C, shape (n, n_functions)."""
         table: FloatArray = np.ascontiguousarray(self.values[:, at].T)
         return table
 
     def accuracy(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The accuracy by C, and the least and the most it may be after another training."""
+        """Accuracy at each C, and its bounds after another training to ``tol``."""
         right, near = self.fold.classes[self.winners] == self.fold.targets, self.near
         score, least, most = (
             np.average(rows, axis=1, weights=self.fold.weights) for rows in (right, right & ~near, right | near)
@@ -424,7 +424,7 @@ class Answers:
         return score, least, most
 
     def r2(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The coefficient of determination by C; three times, since it is not a matter of single rows."""
+        """R^2 at each C, in place of its bounds, too: small changes of decision values hardly move it."""
         y, predicted = self.fold.targets, self.values[0]
         spread = ((y - y.mean()) ** 2).sum() if len(y) > 1 else 0.0
         if self.fold.weights is None and spread > 0:

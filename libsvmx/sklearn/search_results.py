@@ -1,4 +1,4 @@
-"""The table of a search, with the keys of GridSearchCV."""
+"""``cv_results_`` of a search, with the keys of GridSearchCV."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def results_of(points: list[dict[str, Any]], scores: Scores) -> dict[str, Any]:
-    """``cv_results_`` of points, parameters by name, in their order."""
+    """``cv_results_``; ``points``: parameters by name, in the order of the search."""
     results: dict[str, Any] = {}
     for key, seconds in (("fit_time", scores.fit_time), ("score_time", scores.score_time)):
         results[f"mean_{key}"], results[f"std_{key}"] = seconds.mean(axis=1), seconds.std(axis=1)
@@ -33,7 +33,7 @@ def results_of(points: list[dict[str, Any]], scores: Scores) -> dict[str, Any]:
 
 
 def ranks_of(mean: FloatArray) -> Any:
-    """1 for the highest score, equal scores share the smallest rank; what is nan is last."""
+    """Ranks: 1 for the highest score, equal scores share the smallest rank, nan is last."""
     if np.isnan(mean).all():
         return np.ones(len(mean), dtype=np.int32)
     known = np.where(np.isnan(mean), np.nanmin(mean) - 1, mean)

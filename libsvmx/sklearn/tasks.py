@@ -1,10 +1,8 @@
-"""A fit as the callbacks of scikit-learn, from 1.9 on, see it: a task, and others in it.
+"""A fit as a tree of tasks for scikit-learn's callbacks (``set_callbacks``, from version 1.9).
 
-    fit                 fitted_apart
-      solve             observed: a task for each dual problem; told_of_each: one for each function
-      search, refit     told_of_each: a task for each training, fold or gamma; refit_task
-
-Without ``set_callbacks``, and of older versions, nobody is told.
+fit                 fitted_apart
+  solve             observed: a task for each dual problem; told_of_each: one for each function
+  search, refit     told_of_each: a task for each training, fold or gamma; refit_task
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ __all__ = ["CallbackSupportMixin", "fitted_apart", "observed", "refit_task", "to
 def fitted_apart(
     estimator: Any, fit: Callable[[Any], None], X: Any, y: Any, sample_weight: Any, n_subtasks: int = 1
 ) -> None:
-    """``built_apart``, of which callbacks are told; at its end they are given the fitted estimator."""
+    """``built_apart`` that notifies callbacks of its begin and, with the fitted estimator, of its end."""
     given = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
 
     def build(made: Any) -> None:
@@ -53,13 +51,13 @@ def fitted_apart(
 
 
 def _subtask(estimator: Any, name: str, total: int) -> Any:
-    """A task of the fit at hand, of so many others; None if nobody is to be told."""
+    """A task of the current fit, with ``total`` subtasks; None without callbacks."""
     context = vars(estimator).get("_callback_fit_ctx")
     return None if context is None else context.subcontext(name, max_subtasks=total)
 
 
 def told_of_each(estimator: Any, name: str, results: Iterable[Any], total: int) -> Iterator[Any]:
-    """The ``results``, as they come: each is a task within the task ``name`` of the fit."""
+    """Pass ``results`` on, each as a subtask of the task ``name`` of the fit."""
     task = _subtask(estimator, name, total)
     if task is None:
         yield from results
@@ -76,7 +74,7 @@ def told_of_each(estimator: Any, name: str, results: Iterable[Any], total: int) 
 
 @contextmanager
 def observed(estimator: Any, observer: Observer, total: int) -> Iterator[Observer]:
-    """The observer of a training of ``total`` dual problems, who tells of each; a callback can end the training."""
+    """Observer that reports each of ``total`` dual problems to callbacks, which can end the training."""
     task = _subtask(estimator, "solve", total)
     if task is None:
         yield observer
@@ -99,19 +97,19 @@ def observed(estimator: Any, observer: Observer, total: int) -> Iterator[Observe
         return ends
 
     yield Watching(observer, tell, total)
-    if one is not None:  # the training was ended early
+    if one is not None:  # training ended early
         one.call_on_fit_task_end(estimator=estimator)
     task.call_on_fit_task_end(estimator=estimator)
 
 
 @contextmanager
 def refit_task(estimator: Any, best: Any) -> Iterator[None]:
-    """Within it, ``best`` is fitted, as a task of the search."""
+    """Context in which ``best`` is fitted, as a task of the search."""
     task = _subtask(estimator, "refit", 0)
     if task is None:
         yield
         return
     with task.propagate_callback_context(best):
-        task.call_on_fit_task_begin(estimator=estimator)  # who is told of by ``best`` is not told twice
+        task.call_on_fit_task_begin(estimator=estimator)  # callbacks that ``best`` notifies are not notified twice
         yield
     task.call_on_fit_task_end(estimator=estimator)
