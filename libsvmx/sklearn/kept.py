@@ -1,8 +1,8 @@
-"""The rows that an estimator keeps, and the state in which rows can join and leave them.
+"""The rows that an estimator keeps, and the state to which rows are added and from which they are removed.
 
-    KeptRows: rows, codes of their classes or targets, weights   ──follow──>   State (libsvmx._train.updating)
+    KeptRows: rows, class codes or targets, weights   ──follow──>   State (libsvmx._train.updating)
 
-Codes are given in the order in which classes come, and stay what they are; ``labels`` has the class of each.
+A class gets the next free code when its first row arrives, and keeps it; ``labels[code]`` is the class.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, Ids, IntArray
     from libsvmx.sklearn.training import TrainingData
 
-# parameters that a state depends on, beside C and nu, which it can follow
+# parameters that must not change: a state can follow C and nu only
 FIXED = ("kernel", "degree", "gamma", "coef0", "epsilon", "class_weight")
 
 
 class KeptRows:
     """KeptRows(problem, labels, sparse, given, saved=None)
 
-    Pickles as plain arrays, its state as the bytes of a state file.
-    ``problem`` may be given as the arrays, and the state as the bytes ``saved``, that it is pickled as.
+    Pickled as plain arrays, and the state as the bytes of a state file; ``problem`` and ``saved`` accept these.
 
-    An estimator takes another one by one assignment, when rows have joined or left (``at``). They share the state.
+    Immutable but for the state: a change of the rows gives the estimator a new object (``at``), in one assignment.
+    Old and new share the state.
 
     Attributes
     ----------
-    labels : ndarray or None       the class of each code; None without classes
-    sparse : bool                  whether the first rows were, and attributes are
-    given : dict                   parameters of the estimator that may not change
-    lock : RLock                   of whoever makes such a change
+    labels : ndarray or None       class of each code; None in regression
+    sparse : bool                  whether the first rows were sparse, and so the attributes
+    given : dict                   the estimator's parameters that must not change
+    lock : RLock                   held during a change
     """
 
     __slots__ = ("given", "kept", "labels", "lock", "saved", "sparse", "standing")
@@ -62,12 +62,12 @@ class KeptRows:
         self.kept: Problem | None = problem
         self.labels, self.sparse, self.given = labels, sparse, given
         self.standing: tuple[State, Version] | None = None
-        self.saved = saved  # a state that has not been needed since it was unpickled
+        self.saved = saved  # bytes of a state not yet read since unpickling
         self.lock = RLock()
 
     @classmethod
     def of_training(cls, data: TrainingData, labels: Any, sparse: bool, given: dict[str, Any]) -> KeptRows:
-        """All rows of a training in the order in which they were given; those that do not count have weight 0."""
+        """All rows of a training in the given order, including those of weight 0."""
         matrix, part = data.problem.matrix, data.problem
         n = matrix.n_rows
         counting = np.arange(n) if data.chosen is None else data.chosen
@@ -78,7 +78,7 @@ class KeptRows:
         return cls(Problem(matrix, targets.data, sample_weight=weighted), labels, sparse, given)
 
     def at(self, version: Version, labels: Any) -> KeptRows:
-        """Of another version of the state, and the labels that are known of by then."""
+        """The rows of another version of the state, with the labels known by then."""
         assert self.standing is not None
         other = KeptRows(None, labels, self.sparse, self.given)
         other.standing, other.lock = (self.standing[0], version), self.lock
@@ -95,7 +95,7 @@ class KeptRows:
 
     @property
     def state(self) -> State | None:
-        """The state, once one was made."""
+        """The state, if one was made."""
         if self.standing is None and self.saved is not None:
             with self.lock:
                 if self.standing is None:
@@ -106,24 +106,24 @@ class KeptRows:
 
     @property
     def version(self) -> Version | None:
-        """That of the state, once one was made, which these rows are."""
+        """The version of the state with these rows, if a state was made."""
         return None if self.state is None or self.standing is None else self.standing[1]
 
     @property
     def problem(self) -> Problem:
-        """All rows, with codes of classes or targets, and weights."""
+        """All rows, with class codes or targets, and weights."""
         found = self.kept if self.version is None else self.version.problem
         assert found is not None
         return found
 
     @property
     def tests(self) -> CsrMatrix:
-        """The rows of the state, as a model predicts rows."""
+        """The rows of the state as test rows of a model."""
         return self.problem.matrix if self.next_id is None else tests_of(self.problem)
 
     @property
     def next_id(self) -> int | None:
-        """How many rows were ever given, where they are of kernel values; else None."""
+        """Number of rows ever given, with a precomputed kernel; else None."""
         version = self.version
         if version is not None:
             return version.next_id if version.table is not None else None
@@ -131,17 +131,17 @@ class KeptRows:
 
     @property
     def ids(self) -> Ids:
-        """The number of each row, ascending: ndarray of int64."""
+        """Ids of the rows, ascending: ndarray of int64."""
         return np.arange(len(self.problem)) if self.version is None else self.version.ids.copy()
 
     @property
     def model(self) -> Model:
-        """The model of the state, with classes in sorted order, called 0, 1, …."""
+        """The model of the state, with sorted classes as labels 0, 1, …."""
         assert self.version is not None
         return self.version.model if self.labels is None else self.version.model_by_class(self.classes()[1])
 
     def make_state(self, model: Model, weights: tuple[tuple[int, float], ...], observer: Observer) -> State:
-        """The state of all rows, from a model trained on those that count, in the order of their classes.
+        """A state of all rows, from a model trained on those of positive weight, sorted by class.
 
         ``weights``: factors of C by code. Raises ParameterError, StoppedEarly.
         """
@@ -157,13 +157,13 @@ class KeptRows:
         return made
 
     def add_labels(self, labels: list[Any]) -> None:
-        """Give codes to classes that may come."""
+        """Give codes to classes without rows yet."""
         fresh = np.array([label for label in labels if label not in self.labels.tolist()])
         if len(fresh) and _kind(fresh) == _kind(self.labels):
             self.labels = self.codes(fresh)[1]
 
     def codes(self, y: Any) -> tuple[FloatArray, Any]:
-        """Codes of labels, shape of y, and the labels of all codes. Raises ValueError for labels of another kind."""
+        """Codes of the labels y, and the labels of all codes. Raises ValueError for labels of another kind."""
         if _kind(y) != _kind(self.labels):
             raise ValueError(f"labels are of type {y.dtype}, those before of type {self.labels.dtype}")
         known = self.labels.tolist()
@@ -173,7 +173,7 @@ class KeptRows:
         return np.array([code_of[label] for label in y.tolist()], dtype=np.float64), labels
 
     def classes(self, rows: Any = None) -> tuple[Any, list[int]]:
-        """The classes of rows that count, sorted, and their codes. ``rows``: a mask; None: all rows."""
+        """Sorted classes of the rows of positive weight, and their codes. ``rows``: a mask; None: all rows."""
         problem = self.problem
         counts = counting(problem)
         if rows is not None:
@@ -184,25 +184,25 @@ class KeptRows:
 
 
 def counting(problem: Problem) -> Any:
-    """Whether each row counts: ndarray of bool."""
+    """Mask of the rows of positive weight."""
     weights = problem.sample_weight
     return np.ones(len(problem), bool) if weights is None else np.asarray(weights) > 0
 
 
 def counting_order(problem: Problem, by_class: bool) -> IntArray:
-    """The rows that count, in the order in which estimators train on them."""
+    """Indices of the rows of positive weight, in training order."""
     rows = np.flatnonzero(counting(problem)).astype(np.int32)
     return rows[np.argsort(np.asarray(problem.targets)[rows], kind="stable")] if by_class else rows
 
 
 def _kind(labels: Any) -> str:
-    """Numbers, text (that of objects, too: labels are no other), or anything else: what can be sorted together."""
+    """Kind of labels that can be sorted together: numbers, text (also as objects), or other."""
     kind: str = labels.dtype.kind
     return "number" if kind in "iubf" else "text" if kind in "UO" else kind
 
 
 def _unpickled(rows: Any, labels: Any, sparse: bool, given: dict[str, Any], saved: bytes | None) -> KeptRows:
-    """What pickles of earlier versions call."""
+    """Called by pickles of earlier versions."""
     problem = None
     if rows is not None:
         matrix, targets, weights = rows

@@ -1,7 +1,7 @@
 """QuantileSVR: one curve, or one for each of several tau.
 
 Chernozhukov, Fernandez-Val & Galichon, Quantile and probability curves without crossing, Econometrica 78, 2010: sorting
-the predictions of a row, so that they ascend with tau, brings them no farther from the quantiles.
+the predictions of each row in ascending order of tau never increases their distance from the true quantiles.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def is_of_one(estimator: Any) -> None:
-    """Raise AttributeError for an estimator of several tau."""
+    """Raise AttributeError if tau is an array."""
     if not isinstance(estimator.tau, Real):
         raise AttributeError("there are several tau: call this of one of estimators_")
 

@@ -1,4 +1,4 @@
-"""Rows and weights of scikit-learn's kinds, as the lower layers take them."""
+"""Rows and weights in scikit-learn's formats, converted for the lower layers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
 
 
-# scikit-learn 1.9 refuses weights that are all 0; here they are told with those that are not positive
+# scikit-learn 1.9 refuses weights that are all 0; here all weights <= 0 have one error
 WITH_ZEROS = {"allow_all_zero_weights": True} if "allow_all_zero" in str(signature(_check_sample_weight)) else {}
 
 
 def joining_weights(sample_weight: Any, X: Any) -> FloatArray | None:
-    """Weights of rows that join, shape (n,), 0 of what does not count; None: each counts once. Raises ValueError."""
+    """Weights of added rows, shape (n,), negative ones set to 0; None: all are 1. Raises ValueError."""
     if sample_weight is None:
         return None
     weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, **WITH_ZEROS)
@@ -31,23 +31,23 @@ def joining_weights(sample_weight: Any, X: Any) -> FloatArray | None:
 
 
 def matrix_of(X: Any, is_kernel: bool, borrow: bool = False) -> CsrMatrix:
-    """Validated rows, or rows of kernel values. ``borrow``: they may be read where they are, see ``borrowed``."""
+    """Validated rows, or kernel values, as a CsrMatrix. ``borrow``: without a copy, as ``borrowed`` does."""
     if is_kernel:
         return kernel_table(in_shape(X).toarray() if issparse(X) else X if borrow else X.copy())
     return (borrowed(X) if borrow else None) or (from_scipy if issparse(X) else from_dense)(X)
 
 
 def vectors_of(model: Model, rows: Any, support: IntArray) -> Any:
-    """The support vectors of rows, in double: dense ones as the model has them, where it has double without a copy."""
+    """Support vectors, in double: the model's own array if it is dense and double, else chosen from ``rows``."""
     if model.vectors.regular:
         return np.asarray(model.vectors.values).reshape(len(support), -1)
     return rows[support].astype(np.float64, copy=False)
 
 
 def weights_of(sample_weight: Any, X: Any) -> tuple[FloatArray | None, IntArray | None]:
-    """Weights of the rows, shape (n,), and the numbers of those that count; None: each row counts, and counts once.
+    """Weights, shape (n,), None if all are 1, and the indices of rows of positive weight, None if that is all rows.
 
-    A row whose weight is not positive does not count, as in scikit-learn. Raises ValueError.
+    Other rows are left out, as in scikit-learn. Raises ValueError.
     """
     if sample_weight is None:
         return None, None

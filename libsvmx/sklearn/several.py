@@ -1,4 +1,4 @@
-"""OneVsRestSVC and MultiOutputSVR: several functions over the same rows, trained together."""
+"""OneVsRestSVC and MultiOutputSVR: several functions trained together on the same rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Several(CallbackSupportMixin, Pickled, TakesKernel):
-    """What OneVsRestSVC and MultiOutputSVR share. Their parameters are those of ``estimators_``."""
+    """Base class of OneVsRestSVC and MultiOutputSVR. Their parameters are those of ``estimators_``."""
 
     estimators_: list[Any]
     shape_fit_: tuple[int, ...]
@@ -76,11 +76,11 @@ class Several(CallbackSupportMixin, Pickled, TakesKernel):
         return self
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """``fit``, of an estimator that nobody uses yet."""
+        """``fit`` on a copy that no other thread uses."""
         raise NotImplementedError
 
     def _one(self, kind: type[BaseSVM]) -> Any:
-        """An unfitted one of ``kind`` with the parameters that both have."""
+        """An unfitted estimator of ``kind``, with all parameters that it shares with this one."""
         own = self.get_params(deep=False)
         return kind(**{name: own[name] for name in signature(kind).parameters if name in own})
 
@@ -220,7 +220,7 @@ class OneVsRestSVC(ClassifierMixin, Several):
         self.n_iter_ = np.array([int(fitted[j].n_iter_[0]) if j in fitted else 0 for j in range(len(names))])
 
     def _columns(self, X: Any, of: Callable[[FittedModel, CsrMatrix, int], FloatArray], scale: float) -> FloatArray:
-        """What the function of each label gives ``of`` rows; of constant labels -1 or 1 times ``scale``."""
+        """A column ``of(fitted, rows, threads)`` for each label; -1 or 1, times ``scale``, for constant labels."""
         check_is_fitted(self)
         trained = [j for j, one in enumerate(self.estimators_) if not isinstance(one, ConstantLabel)]
         found = predicted_together([self.estimators_[j] for j in trained], X, of)
@@ -230,7 +230,7 @@ class OneVsRestSVC(ClassifierMixin, Several):
         return columns
 
     def _decision_values(self, X: Any) -> FloatArray:
-        """A column for each of ``estimators_``, positive for the class."""
+        """Shape (n, len(estimators_)), positive for the class."""
         return self._columns(X, lambda fitted, tests, threads: -fitted.values(tests, threads), 1.0)
 
     def decision_function(self, X: Any) -> Any:
@@ -249,9 +249,9 @@ class OneVsRestSVC(ClassifierMixin, Several):
         return values.ravel() if values.shape[1] == 1 and not self.multilabel_ else values
 
     def predict(self, X: Any) -> Any:
-        """Predict the class whose decision value is largest, or all labels whose decision values are not negative.
+        """Predict the class with the largest decision value, or all labels whose decision values are not negative.
 
-        Of two classes, and of each label, it is what ``SVC.predict`` says: at 0 the second class, or the label.
+        Two classes, and each label, are predicted as by ``SVC.predict``: at 0 the second class, or the label.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class OneVsRestSVC(ClassifierMixin, Several):
 
     @available_if(gives_probabilities)
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes, with ``probability`` only: Platt's of each against the rest, to sum 1.
+        """Class probabilities: Platt's for each class against the rest, normalised; needs ``probability``.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class OneVsRestSVC(ClassifierMixin, Several):
 
 
 class ConstantLabel:
-    """ConstantLabel(sign): the function of a label that all training rows have, 1, or that none has, -1."""
+    """ConstantLabel(sign): predicts a label that all training rows have (1), or none (-1)."""
 
     def __init__(self, sign: int) -> None:
         self.sign = sign

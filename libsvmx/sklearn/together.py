@@ -1,4 +1,4 @@
-"""Estimators that are fitted to the same rows at once, each to targets of its own: they share kernel values."""
+"""Fits several estimators to different targets of the same rows, with shared kernel values."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ def fit_together(
     keep: bool = False,
     exact: bool = False,
 ) -> None:
-    """Fit each of ``ones``; ``whole``, which may be the only one of them, has then what all of them share.
+    """Fit each of ``ones``, and set the shared attributes of ``whole``, which may be the only one of them.
 
     Parameters
     ----------
-    whole : estimator         that shows progress
-    ones : sequence of estimators of the same parameters, but for ``tau``
-    columns : sequence of (str, array)      the targets of each, and its name in errors
+    whole : estimator         the one that shows progress
+    ones : sequence of estimators, with the same parameters except ``tau``
+    columns : sequence of (str, array)      name in errors, and targets, of each
     keep, exact : bool        as in ``_fit``
 
     Raises
     ------
-    ValueError                data or parameters that cannot be trained on
+    ValueError                invalid data or parameters
     """
     first = ones[0]
     for one in ones:
         one._forget()
-    # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
+    # always drawn, so that a shared RandomState advances as in scikit-learn
     seed = check_random_state(getattr(first, "random_state", None)).randint(np.iinfo("i").max)
     data = [first._training_data(X, columns[0][1], sample_weight, first._may_borrow(keep, exact))]
     for one, (_, y) in zip(ones[1:], columns[1:], strict=True):
@@ -94,7 +94,7 @@ def fit_together(
 
 
 def with_targets(one: BaseSVM, y: Any, data: TrainingData) -> TrainingData:
-    """The same rows for another estimator, with ``y`` of all rows."""
+    """``data`` with other targets; ``y``: for all rows."""
     known = data.problem
     rows = np.asarray(known.rows)
     order = np.argsort(rows)
@@ -108,7 +108,7 @@ def with_targets(one: BaseSVM, y: Any, data: TrainingData) -> TrainingData:
 
 
 def take_shared(one: Any, first: BaseSVM) -> None:
-    """What is known of the features after the rows of ``first`` have been looked at."""
+    """Copy the attributes of the features from ``first``."""
     for name in ("n_features_in_", "feature_names_in_", "_gamma"):
         if name in vars(first):
             setattr(one, name, getattr(first, name))
@@ -124,7 +124,7 @@ def models_of(
     rand: Rand,
     observer: Observer,
 ) -> Iterator[Model]:
-    """The models of the trainings, called ``names`` in errors, one after the other."""
+    """Yield the model of each training, in order; ``names`` are for errors."""
     if first.max_iter == 0:
         return (
             train_without_steps(own.problem, param, rand.copy(), observer)
@@ -142,10 +142,10 @@ def models_of(
 def predicted_together(
     ones: Sequence[BaseSVM], X: Any, predicted: Callable[[FittedModel, CsrMatrix, int], FloatArray]
 ) -> FloatArray:
-    """A column of each estimator's predictions of rows; they are looked at once."""
+    """Predictions, one column per estimator; rows are validated once."""
     tests, columns = None, []
     for one in ones:
-        if tests is None or callable(one.kernel):  # which is given the support vectors of each
+        if tests is None or callable(one.kernel):  # its values are those with the support vectors of each model
             tests = one._tests(X)
         columns.append(predicted(one._fitted, tests, one._threads).reshape(-1))
     return np.column_stack(columns)

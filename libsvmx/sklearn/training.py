@@ -1,4 +1,4 @@
-"""The training of an estimator: along the very path of scikit-learn's LIBSVM, from a known start, or to the optimum."""
+"""Training of an estimator: the steps of scikit-learn's LIBSVM, warm starts, refinement to the exact optimum."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from libsvmx.api.kernels import KernelRows
 
 
-# whose sums of alpha are fixed by nu
+# nu fixes their sums of alpha
 NU_FORMULATIONS = (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR)
 
 
 class TrainingData(NamedTuple):
-    """What an estimator is trained on.
+    """Training data of an estimator.
 
     Attributes
     ----------
-    problem : Problem                      the rows that count, in the order of the training
-    rows : array or sparse                 all rows as validated; of a callable or precomputed kernel its values
-    chosen : ndarray of int32, or None     which of ``rows`` the problem has, in its order; None: all as they are
-    training_rows : KernelRows or None     those of a callable kernel
-    shape : tuple of int                   of X
+    problem : Problem                      rows of positive weight, in training order
+    rows : array or sparse                 all validated rows, or kernel values
+    chosen : ndarray of int32, or None     indices in ``rows`` of the problem's rows; None: all, in order
+    training_rows : KernelRows or None     rows of a callable kernel
+    shape : tuple of int                   shape of X
     """
 
     problem: Problem
@@ -49,9 +49,9 @@ class TrainingData(NamedTuple):
 
 
 def train(problem: Problem, param: Parameter, rand: Rand, observer: Observer, warm: WarmStart | None = None) -> Model:
-    """As ``train_problem``, but the nu formulations add up nu row by row even where all weights are 1.
+    """``train_problem``, but the nu formulations sum nu row by row, as scikit-learn does, even if all weights are 1.
 
-    LIBSVM multiplies, and the last bits of nu l decide which of two rows is the next one. Raises as ``train_problem``.
+    LIBSVM computes nu l instead; the last bits decide ties between rows. Raises as ``train_problem``.
     """
     if problem.sample_weight is not None or param.svm_type not in NU_FORMULATIONS:
         return train_problem(problem, param, rand, observer, warm)
@@ -67,14 +67,14 @@ def train(problem: Problem, param: Parameter, rand: Rand, observer: Observer, wa
 
 
 def train_without_steps(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
-    """The model of LIBSVM's start, as scikit-learn's for ``max_iter=0``. Raises as ``train_problem``."""
+    """The model before the first step of LIBSVM: scikit-learn's ``max_iter=0``. Raises as ``train_problem``."""
     quick, call = Forwarding(observer), observer.limits
     quick.limits = Token(0.0, observer.should_stop, call.deadline if call else 0.0, steps=False)
     return train(problem, param, rand, quick)
 
 
 def ended(model: Model, status: SolveStatus, instead: SolveStatus) -> Model:
-    """The model, with ``status`` told of the solves that ended ``instead`` of it."""
+    """The model, with ``status`` in reports whose status is ``instead``."""
     return replace(model, reports=tuple(replace(r, status=status) if r.status == instead else r for r in model.reports))
 
 
@@ -82,7 +82,7 @@ def ended(model: Model, status: SolveStatus, instead: SolveStatus) -> Model:
 
 
 def check_exact(param: Parameter, kernel: Any, what: str) -> None:
-    """Raise ParameterError unless there is an exact path for these parameters and kernel; ``what`` needs one."""
+    """Raise ParameterError, which names ``what``, unless parameters and kernel allow an exact path."""
     if callable(kernel):
         raise ParameterError(
             f"{what} needs a kernel that libsvmx computes, 'linear', 'poly', 'rbf' or 'sigmoid', or one that is "
@@ -93,14 +93,14 @@ def check_exact(param: Parameter, kernel: Any, what: str) -> None:
 
 
 def refined(model: Model, problem: Problem, observer: Observer) -> Model:
-    """The model at the optimum of the kernel in double, where the exact path leads from a model of float.
+    """Move a model along the exact path to the optimum of the kernel in double.
 
-    Where time ran out before, the model as it was, and its reports say so. Iterations are those of the training.
+    At the time limit the model is returned unchanged but for its status. Iterations are those of the training.
     """
-    from libsvmx._train.updating.from_model import state_of_training  # NumPy and the path, only where it is taken
+    from libsvmx._train.updating.from_model import state_of_training  # lazy: loads NumPy and the path
     from libsvmx._train.updating.state import State
 
-    near = (SolveStatus.CONVERGED, SolveStatus.ROUNDING)  # what rounding has left is what this is for
+    near = (SolveStatus.CONVERGED, SolveStatus.ROUNDING)  # refinement removes the effects of rounding
     if any(status not in near for status in model.statuses):
         return model
     try:
@@ -111,7 +111,7 @@ def refined(model: Model, problem: Problem, observer: Observer) -> Model:
 
 
 def as_trained(exact: Model, model: Model) -> Model:
-    """The exact form of a model, with its iterations and probability estimates."""
+    """``exact`` with the iterations and probability estimates of ``model``."""
     pairs = zip(model.reports, exact.reports, strict=True)
     reports = tuple(replace(after, iterations=before.iterations) for before, after in pairs)
     return replace(exact, param=model.param, reports=reports, sigmoid_a=model.sigmoid_a, sigmoid_b=model.sigmoid_b)
@@ -121,7 +121,7 @@ def as_trained(exact: Model, model: Model) -> Model:
 
 
 def fingerprint(problem: Problem, param: Parameter) -> bytes:
-    """Equal for two trainings whose dual problems have the same variables: formulation, rows and classes agree."""
+    """Digest of formulation, rows and classes: equal if the dual problems have the same variables."""
     digest, matrix = blake2b(param.svm_type.name.encode(), digest_size=16), problem.matrix
     for part in (matrix.indptr, matrix.indices, matrix.values, problem.rows):
         digest.update(part)

@@ -1,4 +1,4 @@
-"""Rows that join and leave a fitted estimator along the exact path, and leave-one-out: a part of all estimators."""
+"""The mixin ``Updating``: adds and removes rows of a fitted estimator along the exact path; leave-one-out."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NO_ROWS = "the training rows are not kept: fit with keep_rows=True, or begin wit
 
 
 class OfferedIf:
-    """OfferedIf(check): of a method that is there unless ``check`` raises AttributeError, which callers then see."""
+    """OfferedIf(check): descriptor of a method that is hidden if ``check`` raises AttributeError."""
 
     def __init__(self, check: Callable[[Any], None]) -> None:
         self.check = check
@@ -66,13 +66,13 @@ class OfferedIf:
 
 
 def may_go_on(estimator: Any) -> None:
-    """Raise AttributeError for an estimator that has no rows for others to join."""
+    """Raise AttributeError for an estimator fitted without ``keep_rows``."""
     if "_fitted" in vars(estimator) and "_kept" not in vars(estimator):
         raise AttributeError(NO_ROWS)
 
 
 class Updating:
-    """What needs the training rows after ``fit``; of a BaseSVM.
+    """Mixin of BaseSVM: methods that need the training rows after ``fit``.
 
     The path is that of Karasuyama & Takeuchi, Multiple incremental decremental learning of support vector machines,
     NIPS 2009; see docs/update.md.
@@ -95,7 +95,7 @@ class Updating:
     n_features_in_: int
     _fitted: FittedModel
 
-    if TYPE_CHECKING:  # what else a BaseSVM has
+    if TYPE_CHECKING:  # members of BaseSVM
 
         def __getattr__(self, name: str) -> Any: ...
 
@@ -190,7 +190,7 @@ class Updating:
         return self._in_turn("", left_out)
 
     def _values_left_out(self, kept: KeptRows, observer: Observer) -> FloatArray:
-        """Decision values of ``loo_decision_function``, shape (n, number of functions)."""
+        """Decision values of ``loo_decision_function``, shape (n, n_functions)."""
         param = self._fitted.model.param
         if kept.state is not None or _is_exact(param):
             state = kept.state or self._make_state(kept, observer)
@@ -203,7 +203,7 @@ class Updating:
         problem = kept.problem
         values = np.array(self._fitted.values(problem.matrix, self._threads))
         counting = counting_order(problem, kept.labels is not None)
-        if len(counting) == 1:  # nothing is left without it
+        if len(counting) == 1:  # no row is left to train on
             values[counting] = np.nan
             return values
         param = replace(param, probability=False, time_limit=self.max_time or 0.0)
@@ -243,12 +243,11 @@ class Updating:
         leaving: list[int],
         weights: Any = None,
     ) -> None:
-        """Rows join and leave, all or none; ``labels`` of codes are then known. In turn.
+        """Add and remove rows, all or none; ``labels`` is then the class of each code.
 
         Raises
         ------
-        DataError, ParameterError, StoppedEarly      the estimator is as it was, but for another C or nu, which were
-            followed first
+        DataError, ParameterError, StoppedEarly      the estimator is unchanged, except that a new C or nu is applied
         """
         try:
             with watched(False, self.callback, "", 1) as told:
@@ -268,7 +267,7 @@ class Updating:
             raise
 
     def _in_turn(self, what: str, work: Callable[[Any, KeptRows], Found]) -> Found:
-        """``work(now, kept)`` while no other thread changes the rows: ``now`` is the estimator as it is, to read from.
+        """``work(now, kept)`` under the lock of the rows; ``now`` is a snapshot of the estimator.
 
         ``what`` as in ``_kept_rows``, whose errors are raised.
         """
@@ -277,14 +276,14 @@ class Updating:
             with lock:
                 now = at_once(self)
                 kept = now._kept_rows(what)
-                if kept.lock is not lock:  # another fit has come first
+                if kept.lock is not lock:  # refitted by another thread in between
                     continue
                 if kept.state is not None:
                     kept.state.come_to_rest()
                 return work(now, kept)
 
     def _kept_rows(self, what: str) -> KeptRows:
-        """Rows of a fitted estimator. ``what`` changes them. Raises NotFittedError, ValueError."""
+        """The kept rows; ``what``: the method that changes them, or "". Raises NotFittedError, ValueError."""
         check_is_fitted(self)
         if what:
             check_follows(self, what)
@@ -297,7 +296,7 @@ class Updating:
         return kept
 
     def _make_state(self, kept: KeptRows, observer: Observer) -> State:
-        """The state of the rows, from the model. Raises ParameterError, StoppedEarly."""
+        """Make a state from the rows and the model. Raises ParameterError, StoppedEarly."""
         given = getattr(self, "class_weight", None)
         weights: tuple[tuple[int, float], ...] = ()
         if given is not None and kept.labels is not None:
@@ -308,19 +307,19 @@ class Updating:
         return kept.make_state(self._fitted.model, weights, observer)
 
     def _keep(self, data: Any, sparse: bool) -> KeptRows:
-        """The rows of a training, and the labels that are known of."""
+        """KeptRows of a training."""
         labels = getattr(self, "classes_", None)
         given = {name: getattr(self, name) for name in FIXED if hasattr(self, name)}
-        if isinstance(given.get("class_weight"), dict):  # its owner may change it
+        if isinstance(given.get("class_weight"), dict):  # a copy: the caller may change it
             given["class_weight"] = dict(given["class_weight"])
         kept = KeptRows.of_training(data, labels, sparse, given)
         weights = given.get("class_weight")
-        if isinstance(weights, dict) and labels is not None:  # classes that are to come
+        if isinstance(weights, dict) and labels is not None:  # also classes without rows yet
             kept.add_labels(list(weights))
         return kept
 
     def _refine_kept(self, kept: KeptRows, observer: Observer) -> None:
-        """After ``fit``: to the exact optimum of the rows, if there is time."""
+        """After ``fit``: refine to the exact optimum, within the time limit."""
         try:
             self._make_state(kept, observer)
         except StoppedEarly as stop:
@@ -330,7 +329,7 @@ class Updating:
         self._show(kept, self._fitted.model)
 
     def _show(self, kept: KeptRows, trained: Model | None = None) -> None:
-        """Attributes and model of the state as it is; ``trained``: the model that it was made from just now."""
+        """Set attributes and model from the state; ``trained``: the model it was just made from."""
         model = kept.model
         if trained is not None:
             model = as_trained(model, trained)
@@ -341,7 +340,7 @@ class Updating:
         vectors = np.empty((0, 0))
         if kept.next_id is None:
             vectors = model.support_vectors if kept.sparse else model.support_vectors.toarray()
-        elif self.n_features_in_ != kept.next_id:  # columns are of rows, which have joined
+        elif self.n_features_in_ != kept.next_id:  # one column per row ever given
             self.n_features_in_ = kept.next_id
             vars(self).pop("feature_names_in_", None)
         self.row_ids_ = kept.ids
@@ -353,21 +352,21 @@ class Updating:
 
 
 class Shown:
-    """Shown(estimator, labels): the Keeper of the state of an estimator, with the attributes that it has of a version.
+    """Shown(estimator, labels): Keeper of a state that shows each version in the attributes of the estimator.
 
-    ``labels``: of the codes that are known of by then.
+    ``labels``: class of each code.
     """
 
     def __init__(self, estimator: Any, labels: Any) -> None:
         self.estimator, self.labels = estimator, labels
 
     def version(self) -> Version | None:
-        """That of the rows which the estimator shows."""
+        """The version that the estimator shows."""
         kept: KeptRows | None = vars(self.estimator).get("_kept")
         return None if kept is None else kept.version
 
     def keep(self, version: Version) -> None:
-        """Attributes, model and rows of the version, all by one assignment."""
+        """Set attributes, model and rows of the version in one assignment."""
 
         def show(made: Any) -> None:
             made._kept = made._kept.at(version, self.labels)
@@ -377,7 +376,7 @@ class Shown:
 
 
 def check_follows(estimator: Any, what: str) -> None:
-    """Raise ValueError for parameters with which rows cannot join or leave."""
+    """Raise ValueError if rows cannot be added or removed with these parameters."""
     if callable(estimator.kernel):
         raise ValueError(
             f"{what} needs a kernel that libsvmx computes, 'linear', 'poly', 'rbf' or 'sigmoid', or one that is "
@@ -395,10 +394,10 @@ def check_follows(estimator: Any, what: str) -> None:
 
 
 def _is_exact(param: Parameter) -> bool:
-    """Whether leave-one-out follows the exact path; a given kernel need not be symmetric."""
+    """Whether leave-one-out follows the exact path: not with a given kernel, which need not be symmetric."""
     return param.kernel_type != KernelType.PRECOMPUTED
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether a parameter is what it was."""
+    """Whether a parameter is unchanged."""
     return a is b or (type(a) is type(b) and bool(a == b)) or (isinstance(a, int | float) and a == b)
