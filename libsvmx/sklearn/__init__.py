@@ -4,26 +4,26 @@
     regressors.py     SVR, NuSVR
     quantiles.py      QuantileSVR
     several.py        OneVsRestSVC, MultiOutputSVR
-      together.py     the fit of one estimator, or of several over the same rows; QuantileSVR's of several tau, too
+      together.py     fits one estimator, or several on the same rows (also QuantileSVR with several tau)
     outliers.py       OneClassSVM
-      base.py         what they share: training, attributes, predictions; open it first
-      input_checks.py  scikit-learn's validation, cut short where it has nothing to find
-      rows.py         rows, weights and kernels of scikit-learn's kinds, as the lower layers take them
-      updating.py     rows that join and leave a fitted estimator, leave-one-out; kept.py: the rows it keeps
-      training.py     training along the very path of scikit-learn's LIBSVM, from a known start, to the optimum
+      base.py         base class: training, attributes, predictions; open it first
+      input_checks.py  scikit-learn's validation, with a shortcut for plain arrays
+      rows.py         converts scikit-learn's rows and weights for the lower layers
+      updating.py     adds and removes rows of a fitted estimator, leave-one-out; kept.py: the rows it keeps
+      training.py     follows scikit-learn's LIBSVM step by step, warm-starts, refines to the exact optimum
       progress.py     callbacks, bars, the transcript; tasks.py: scikit-learn's own callbacks
       files.py        model files of LIBSVM (class_order.py: their classes, sorted); pickling.py: pickles
-      fitted.py       the trained model of an estimator, with what predicts by it
-    linear.py         LinearSVC, LinearSVR: the problems of LIBLINEAR, by a solver of their own
+      fitted.py       the trained model of an estimator; predicts
+    linear.py         LinearSVC, LinearSVR: LIBLINEAR's problems, with their own solver
     linear_search.py    LinearSVCCV, LinearSVRCV
     search.py         SVCCV, SVRCV: C and gamma by cross-validation within one fit
-      search_folds.py     scores of the points, by columns of growing C or training by training
+      search_folds.py     scores of the points: one gamma at a time, or one training at a time
       search_results.py   cv_results_
-    elimination.py    SVMRFE, SVMRFECV: features left out one after the other
-    docstrings.py     what one estimator describes shown in others, too
-    patching.py       puts them in the place of scikit-learn's own; __main__.py does so for a script
+    elimination.py    SVMRFE, SVMRFECV: recursive feature elimination
+    docstrings.py     replaces "As in ``SVC``" by SVC's text
+    patching.py       replaces scikit-learn's own estimators; __main__.py does so for a script
 
-All of libsvmx that imports scikit-learn is here.
+No other folder imports scikit-learn.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ __all__ = [
 
 _estimators = {_name: globals()[_name] for _name in __all__ if hasattr(globals()[_name], "fit")}
 for _kind in _estimators.values():
-    # Only where it has a link to them does scikit-learn show descriptions of parameters in a notebook.
+    # scikit-learn shows parameter descriptions in a notebook only for classes with a documentation link.
     _kind._doc_link_module = "libsvmx"
     _kind._doc_link_template = "https://github.com/libsvmx/libsvmx/blob/main/docs/sklearn.md"
-    if _kind.__doc__:  # python -OO leaves them out
+    if _kind.__doc__:  # None with python -OO
         _kind.__doc__ = _whole(_kind.__doc__, _estimators)

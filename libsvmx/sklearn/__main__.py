@@ -1,4 +1,4 @@
-"""Run a script with libsvmx's estimators in the place of scikit-learn's.
+"""Run a script with libsvmx's estimators instead of scikit-learn's.
 
 Usage: python -m libsvmx.sklearn [--verbose] SCRIPT [ARGUMENT ...]
        python -m libsvmx.sklearn [--verbose] -m MODULE [ARGUMENT ...]
@@ -17,7 +17,7 @@ from libsvmx.sklearn.patching import patch_sklearn
 
 
 def main(arguments: list[str]) -> int:
-    """Exit code; errors of the script are its own."""
+    """Run; returns the exit code. Exceptions of the script pass through."""
     if arguments[:1] == ["--verbose"]:
         logging.basicConfig(format="%(name)s: %(message)s")
         logging.getLogger("libsvmx.sklearn").setLevel(logging.INFO)

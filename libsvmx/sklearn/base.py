@@ -1,4 +1,4 @@
-"""What the estimators share: validation, training by the lower layers, attributes, decision values."""
+"""Base class of the estimators: validation, training by the lower layers, attributes, decision values."""
 
 from __future__ import annotations
 
@@ -62,18 +62,18 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
 
 KERNELS = {name: kind for kind, name in KERNEL_NAMES.items()}
-# what a fit leaves, beside the names and the number of features
+# attributes set by a fit, besides the names and the number of features
 FITTED = (
     *("_fitted", "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "offset_", "n_iter_"),
     *("fit_status_", "optimality_", "shape_fit_", "classes_", "class_weight_", "row_ids_", "_kept", "estimators_"),
 )
-# Iterations of SMO: scikit-learn's -1 is no limit, LIBSVM's default is max(10^7, 100 l). That one ends a hard margin,
-# which need not have an optimum.
+# Iterations of SMO for scikit-learn's max_iter=-1. A hard margin, which need not have an optimum, keeps LIBSVM's
+# default, max(10^7, 100 l).
 NO_LIMIT = 2**63 - 1
 
 
 class TakesKernel(BaseEstimator):
-    """Who has a parameter ``kernel``, and so may be given kernel values in the place of rows."""
+    """An estimator with a parameter ``kernel``, which may be 'precomputed'."""
 
     kernel: Any
 
@@ -85,7 +85,7 @@ class TakesKernel(BaseEstimator):
 
 
 class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel):
-    """An estimator whose training is a dual problem for each pair of classes, or one."""
+    """An estimator trained by one dual problem, or one for each pair of classes."""
 
     _svm_type: ClassVar[SvmType]
     _takes_class_weight: ClassVar[bool] = False
@@ -108,7 +108,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         "callback": [callable, None],
     }
 
-    # parameters, most of them of every estimator
+    # parameters; most estimators have all of them
     C: float
     nu: float
     tau: Any
@@ -126,7 +126,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
     refine: bool
     keep_rows: bool
     callback: Any
-    # what a fit leaves
+    # attributes set by a fit
     support_: IntArray
     support_vectors_: Any
     n_support_: IntArray
@@ -147,10 +147,10 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         return "_fitted" in vars(self)
 
     def _validate_params(self) -> None:
-        """Called by ``fit``."""
+        """Check the parameters; called by ``fit``."""
         if type(self).__module__.startswith("libsvmx.sklearn."):
             check_parameters(self)
-        else:  # a subclass, whose defaults may be anything
+        else:  # a user's subclass may have other defaults
             super()._validate_params()
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -180,12 +180,12 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         return self._fit(X, y, sample_weight, keep=self.keep_rows, exact=self.refine)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, keep: bool, exact: bool) -> Any:
-        """Train; ``keep`` the rows; go on to the ``exact`` optimum. After an error all is as it was."""
+        """Train, ``keep`` the rows, refine to the ``exact`` optimum. An error leaves the estimator unchanged."""
         fitted_apart(self, lambda made: made._be_fitted(X, y, sample_weight, keep, exact), X, y, sample_weight)
         return self
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any, keep: bool, exact: bool) -> None:
-        """``_fit``, of an estimator that nobody uses yet."""
+        """``_fit`` on a copy that no other thread uses."""
         try:
             fit_together(self, [self], X, [("", y)], sample_weight, keep, exact)
         except BaseException as error:
@@ -193,13 +193,13 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
             raise
 
     def _may_borrow(self, keep: bool, exact: bool) -> bool:
-        """Whether a training may read rows where they are: they are not kept; nor predicted, or else they hold
-        kernel values, which are not looked up by what they are."""
+        """Whether training may use the caller's array without a copy: its rows are neither kept nor, unless they hold
+        kernel values, predicted (predictions look rows up by value, which another thread might change)."""
         predicted = exact or self.warm_start or getattr(self, "probability", False)
         return not keep and (self._is_kernel or not predicted)
 
     def _be_trained(self, model: Model, data: TrainingData, keep: bool, exact: bool, observer: Observer) -> None:
-        """Be fitted, by the model of a training, or the ``exact`` one that it leads to."""
+        """Set the fitted attributes from a trained model, refined first if ``exact``."""
         if exact and not keep:
             model = refined(model, data.problem, observer)
         self._show_training(model, data, keep)
@@ -207,7 +207,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
             self._refine_kept(self._kept, observer)
 
     def _show_training(self, model: Model, data: TrainingData, keep: bool) -> None:
-        """Be fitted: the attributes of a training, and its model."""
+        """Set the fitted attributes from a trained model."""
         self.shape_fit_ = data.shape
         support = np.asarray(model.row_numbers) - 1
         self.support_ = support if data.chosen is None else data.chosen[support]
@@ -235,13 +235,13 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         return at_once(self)._predictions(X)
 
     def _predictions(self, X: Any) -> Any:
-        """``predict``, of an estimator that no other thread changes."""
+        """``predict`` on a snapshot that no other thread changes."""
         tests = self._tests(X)
         return self._fitted.predictions(tests, self._threads)
 
     @property
     def coef_(self) -> Any:
-        """Weights of the features, shape (number of functions, n_features), of a linear kernel only."""
+        """Weights of the features, shape (n_functions, n_features); only with a linear kernel."""
         return at_once(self)._coef()
 
     def _coef(self) -> Any:
@@ -258,34 +258,34 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         return coef
 
     def _shaped(self, values: FloatArray) -> FloatArray:
-        """Decision values, shape (n, number of functions), as ``decision_function`` gives them."""
+        """Decision values, shape (n, n_functions), in the shape of ``decision_function``."""
         return values.ravel()
 
     def _coefficients_by_function(self) -> FloatArray:
-        """Coefficients of the support vectors in each decision function, shape (number of functions, n_sv)."""
+        """Coefficients of the support vectors in each decision function, shape (n_functions, n_sv)."""
         coef = self.dual_coef_
         dense: FloatArray = coef.toarray() if sparse.issparse(coef) else coef
         return dense
 
     @property
     def _is_kernel(self) -> bool:
-        """Whether rows hold kernel values."""
+        """Whether the kernel is precomputed."""
         return self._is_called or self.kernel == "precomputed"
 
     @property
     def _is_called(self) -> bool:
-        """Whether the kernel is one of the caller."""
+        """Whether the kernel is a callable."""
         return callable(self.kernel) and not isinstance(self.kernel, Named)
 
     def _gamma_of(self, rows: Any) -> Any:
-        """gamma of a training on these rows: a number, or one for each feature."""
+        """gamma for these training rows: a number, or one for each feature."""
         if isinstance(self.kernel, Named):
             return self.kernel.param.gammas or self.kernel.param.gamma
         return 0.0 if self._is_kernel else self.gamma if is_several(self.gamma) else gamma_of(self.gamma, rows)
 
     @property
     def _kernel_fields(self) -> dict[str, Any]:
-        """What a Parameter has of the kernel, once gamma is known."""
+        """Kernel fields of a Parameter; needs ``_gamma``."""
         own: Any = self.kernel.param if isinstance(self.kernel, Named) else self
         kind = KernelType.PRECOMPUTED if self._is_kernel else KERNELS[self.kernel] if own is self else own.kernel_type
         return {"kernel_type": kind, "degree": own.degree, "gamma": self._gamma, "coef0": own.coef0}
@@ -295,15 +295,14 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         return min(int(effective_n_jobs(self.n_jobs)), MAX_THREADS)
 
     def _forget(self) -> None:
-        """Be as before the first ``fit``."""
+        """Return to the state before the first ``fit``."""
         own = self.__dict__
         for name in FITTED:
             own.pop(name, None)
 
     def _training_data(self, X: Any, y: Any, sample_weight: Any, borrow: bool) -> TrainingData:
-        """What to train on, ``borrow`` as in ``matrix_of``; sets ``_gamma``, and what is known of features and classes.
-
-        Raises ValueError.
+        """Validated training data; ``borrow`` as in ``matrix_of``. Sets ``_gamma`` and attributes of features and
+        classes. Raises ValueError.
         """
         training_rows = None
         if self._is_called:
@@ -315,18 +314,18 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         self._gamma = self._gamma_of(rows)
         weights, chosen = weights_of(sample_weight, range(n) if rows is None else rows)
         if weights is not None and chosen is not None and (weights[chosen] == 1).all():
-            weights = None  # rows that do not count are as if they had not been given
+            weights = None  # rows of weight 0 are left out
         targets, order = self._targets(y if chosen is None else y[chosen], chosen is not None)
-        if rows is None:  # the costly part, once all else is known to be right
+        if rows is None:  # the costly part, after all other checks
             self._check_targets(targets, weights if weights is None or chosen is None else weights[chosen], order)
             training_rows = KernelRows.of(self.kernel, X)
-            # whoever keeps rows, or knows them again, needs all
+            # keeping rows, or comparing them with those of the last fit, needs all values
             matrix = training_rows.matrix(whole=not borrow or self.warm_start)
         else:
             matrix = matrix_of(rows, self._is_kernel, borrow)
             if is_several(self._gamma):
                 matrix = scaled(matrix, rows, Parameter(**self._kernel_fields))
-        if order is not None:  # as scikit-learn's LIBSVM, which sorts the classes
+        if order is not None:  # sorted by class, as in scikit-learn's LIBSVM
             chosen = order if chosen is None else chosen[order]
         problem = Problem(
             matrix,
@@ -337,11 +336,11 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         return TrainingData(problem, rows, chosen, training_rows, X.shape if hasattr(X, "shape") else (n,))
 
     def _check_targets(self, targets: FloatArray, weights: FloatArray | None, order: IntArray | None) -> None:
-        """Raise ParameterError for targets that cannot be trained on; ``weights`` are to come in ``order``."""
+        """Raise ParameterError for targets that cannot be trained on; ``order`` as in ``_targets``."""
 
     @property
     def _n_solves(self) -> int:
-        """Dual problems of a training."""
+        """Number of dual problems of a training."""
         return 1
 
     @property
@@ -350,7 +349,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         return isinstance(getattr(self, "probability", False), str)
 
     def _train(self, problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
-        """The model. Raises DataError, ParameterError."""
+        """Train. Raises DataError, ParameterError."""
         if self.max_iter == 0:
             return train_without_steps(problem, param, rand, observer)
         if not self.warm_start:
@@ -359,7 +358,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         before, known = self.__dict__.get("_known", (b"", None))
         param.solver.require("may_be_seeded")
         mark = fingerprint(problem, param)
-        if isinstance(known, dict):  # a tuple in pickles of earlier versions
+        if isinstance(known, dict):  # pickles of earlier versions hold a tuple
             known = KnownOptima.of_parts(known)
         warm = WarmStart(param, known if mark == before else None)
         model = train(problem, param, rand, observer, warm)
@@ -377,7 +376,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         return X, y
 
     def _tests(self, X: Any) -> CsrMatrix:
-        """Rows to predict. Raises NotFittedError, ValueError."""
+        """Validated test rows. Raises NotFittedError, ValueError."""
         if "_fitted" not in self.__dict__:
             check_is_fitted(self)
         fitted = self._fitted
@@ -390,11 +389,11 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         return scaled(matrix_of(X, self._is_kernel, borrow=self._is_kernel), X, fitted.model.param)
 
     def _targets(self, y: Any, some_left_out: bool) -> tuple[FloatArray, IntArray | None]:
-        """Targets of the rows that count, and the order in which they are trained on, None for their own."""
+        """Targets of the rows with positive weight, and the order to train on them; None: as given."""
         return np.array(y, dtype=np.float64), None
 
     def _parameter(self) -> Parameter:
-        """The parameters of the training. Raises ParameterError."""
+        """Parameters for the lower layers. Raises ParameterError."""
         own = {name: getattr(self, name) for name in ("C", "nu", "tau") if hasattr(self, name)}
         if hasattr(self, "epsilon"):
             own["p"] = self.epsilon
@@ -418,7 +417,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         return param
 
     def _read_off(self, model: Model, vectors: Any) -> None:
-        """Set scikit-learn's attributes of a model, whose support vectors are ``vectors``."""
+        """Set scikit-learn's attributes from a model with the support vectors ``vectors``."""
         coef = model.sv_coef.copy()
         self.intercept_ = -model.rho
         if self._svm_type.is_classification and model.nr_class == 2:  # LIBSVM's first class is the positive one
@@ -450,6 +449,6 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
 
 @cache
 def parameter_names(kind: Any) -> tuple[str, ...]:
-    """As scikit-learn finds them, once for each class: in a search they are asked for three times a fit."""
+    """Names of the parameters, cached by class: a search needs them three times per fit."""
     found: Any = super(BaseSVM, kind)
     return tuple(found._get_param_names())

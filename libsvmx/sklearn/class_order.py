@@ -1,4 +1,4 @@
-"""Classes by number: the sorted form of models whose classes come in another order, as those of LIBSVM's files."""
+"""Sort the classes of a model; in LIBSVM's files they come in the order of their first rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def name_classes(error: BaseException, classes: Any) -> None:
-    """Note at an error which classes its numbers are, where these are no labels; ``classes``: ndarray by number."""
+    """Add to an error which classes its codes 0, 1, … stand for; ``classes``: ndarray, indexed by code."""
     numbers = [int(number) for number in error.classes] if isinstance(error, SvmxError) else []
     if not numbers or classes is None or np.array_equal(classes, range(len(classes))):
         return
@@ -27,7 +27,7 @@ def name_classes(error: BaseException, classes: Any) -> None:
 
 
 def pairs_sorted(labels: Sequence[int]) -> tuple[Any, Any]:
-    """Where each pair of the sorted classes is among those of ``labels``, and 1, or -1 where it is the other way round.
+    """Index among the pairs of ``labels`` of each pair of sorted classes, and its sign: -1 if the pair is reversed.
 
     Two ndarrays, int and float64, of shape (number of pairs,).
     """
@@ -36,7 +36,7 @@ def pairs_sorted(labels: Sequence[int]) -> tuple[Any, Any]:
 
 
 def with_sorted_classes(model: Model) -> Model:
-    """The same decision functions, over classes in sorted order."""
+    """The same model, with its classes sorted."""
     labels, sizes = model.class_labels, model.class_sv
     if labels is None or sizes is None or list(labels) == sorted(labels):
         return model
@@ -47,13 +47,13 @@ def with_sorted_classes(model: Model) -> Model:
     coef = np.zeros_like(table)
     for a in range(len(old)):
         for b in range(len(old)):
-            if a != b:  # the vectors of a have their coefficients against b in row b - (a < b)
+            if a != b:  # coefficients of the vectors of class a against b: row b - (a < b)
                 sign = 1.0 if (old[a] < old[b]) == (a < b) else -1.0
                 row = table[old[b] - (old[a] < old[b]), groups[a]]
                 coef[b - (a < b), starts[a] : starts[a + 1]] = sign * row
     columns, signs = pairs_sorted(labels)
     sigmoid_a, sigmoid_b = model.sigmoid_a, model.sigmoid_b
-    if sigmoid_a is not None and sigmoid_b is not None:  # 1 - 1 / (1 + exp(A f + B)) at -f has the same A, and -B
+    if sigmoid_a is not None and sigmoid_b is not None:  # a reversed pair, 1 - 1 / (1 + exp(A f + B)) at -f: A, -B
         sigmoid_a, sigmoid_b = np.array(sigmoid_a)[columns].data, (np.array(sigmoid_b)[columns] * signs).data
     return replace(
         model,

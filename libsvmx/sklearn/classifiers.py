@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 
 def gives_probabilities(estimator: BaseClassifier) -> bool:
-    """Raises AttributeError, which hides the method, without ``probability``."""
+    """Raise AttributeError, which hides the method, if not fitted with ``probability``."""
     if not estimator.probability:
         raise AttributeError("predict_proba is not available when probability=False")
     return True
 
 
 class BaseClassifier(ClassifierMixin, BaseSVM):
-    """One against one over classes in sorted order, whose codes 0, 1, … are the labels of the model."""
+    """One against one over sorted classes; the labels of the model are their codes 0, 1, …."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVM._parameter_constraints,
@@ -76,7 +76,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         return at_once(self)._decision_values(X)
 
     def _decision_values(self, X: Any) -> Any:
-        """``decision_function``, of an estimator that no other thread changes."""
+        """``decision_function`` on a snapshot that no other thread changes."""
         tests = self._tests(X)
         return self._shaped(self._fitted.values(tests, self._threads))
 
@@ -109,7 +109,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
             return -values.ravel()
         if self.decision_function_shape == "ovo":
             return values
-        # pairs of a class of which nothing is left are nan, see ``leave_one_out``
+        # nan for pairs of a class without rows, see ``leave_one_out``
         shaped: FloatArray = np.asarray(one_against_rest(values.reshape(-1).data, len(values), k)).reshape(-1, k)
         return shaped
 
@@ -203,7 +203,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         self.classes_ = in_order[first]
         k = len(self.classes_)
         if 2 * k > len(y) or (y.dtype.kind == "f" and not are_whole(self.classes_)):
-            check_classification_targets(y)  # which takes longer than to train on few rows
+            check_classification_targets(y)  # takes longer than training on few rows
         if k < 2 and some_left_out:
             raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
         if k < 2:

@@ -1,4 +1,4 @@
-"""Docstrings of estimators made whole: what several of them have is described in one, and shown in all.
+"""Completes docstrings of estimators: a shared parameter is described in one, and copied into the others.
 
 kernel, degree          kernel : {'linear', …}, default='rbf'
     As in ``SVC``.          Kernel function; …
@@ -16,7 +16,7 @@ ELSEWHERE = re.compile(r"^([\w, ]+)\n    As in ``(\w+)``\.$", re.MULTILINE)
 
 
 def whole(text: str, kinds: dict[str, Any]) -> str:
-    """A docstring with the entries of those of ``kinds``, estimators by name, in place of references."""
+    """A docstring whose references to ``kinds``, estimators by name, are replaced by their entries."""
 
     def described(found: re.Match[str]) -> str:
         there = whole(kinds[found[2]].__doc__, kinds)
@@ -26,7 +26,7 @@ def whole(text: str, kinds: dict[str, Any]) -> str:
 
 
 def entry(text: str, name: str) -> str:
-    """What a docstring says of a parameter or an attribute."""
+    """The description of a parameter or an attribute in a docstring."""
     found = re.search(rf"^(?:\w+, )*{name}(?:, \w+)*((?: : .*)?(?:\n    .*)+)", text, re.MULTILINE)
     assert found, name
     return name + found[1]

@@ -1,4 +1,4 @@
-"""Estimators to and from model files of LIBSVM: ``LibsvmFiles``, a part of all estimators."""
+"""Conversion of estimators from and to LIBSVM's model files: the mixin ``LibsvmFiles``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ESTIMATORS = {
 
 
 class LibsvmFiles:
-    """Reading and writing LIBSVM's model files; of a BaseSVM.
+    """Mixin of BaseSVM that reads and writes LIBSVM's model files.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class LibsvmFiles:
     _svm_type: ClassVar[SvmType]
     _fitted: FittedModel
 
-    if TYPE_CHECKING:  # a BaseSVM has them
+    if TYPE_CHECKING:  # members of BaseSVM
         classes_: Any
         n_features_in_: int
         _gamma: Any
@@ -121,7 +121,7 @@ class LibsvmFiles:
         model = now._fitted.model
         if now._fitted.vectors is not None and callable(now.kernel):
             model = replace(model, own_kernel=KernelRows(as_kernel(now.kernel), now._fitted.vectors))
-        if model.row_numbers is not None:  # trained on the rows in the order of their classes
+        if model.row_numbers is not None:  # numbered in training order, sorted by class
             model = replace(model, row_numbers=(now.support_ + 1).astype(np.int32).data)
         if model.class_labels is None:
             return model
@@ -250,7 +250,7 @@ class WrongFormulation(ValueError):
 
 
 def whole_numbers(classes: Any) -> list[int]:
-    """The classes as labels of a model file. Raises ValueError."""
+    """The classes as integer labels of a model file. Raises ValueError."""
     kind, limit = classes.dtype.kind, 2**31
     if kind in "iub" or (kind == "f" and (classes == np.floor(classes)).all()):
         labels: list[int] = [int(label) for label in classes]
@@ -263,7 +263,7 @@ def whole_numbers(classes: Any) -> list[int]:
 
 
 def with_codes(model: Model, classes: Any) -> tuple[Any, Model]:
-    """The classes, sorted, and the model with their places as labels. Raises ValueError."""
+    """The sorted classes, and the model with their indices as labels. Raises ValueError."""
     labels = list(model.class_labels or ())
     if len(labels) < 2:
         raise ValueError("a model of one class has nothing to separate")

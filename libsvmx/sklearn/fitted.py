@@ -1,4 +1,4 @@
-"""The trained model of an estimator, with what predicts by it."""
+"""The trained model of an estimator; its predictions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def parts_of_model(model: Model) -> dict[str, Any]:
-    """A model as arrays, numbers and text, of no class of this package: skops lets nothing else pass unasked."""
+    """A model as arrays, numbers and text, which skops loads without a list of trusted types."""
     parts = {known.name: getattr(model, known.name) for known in fields(Model)}
     arrays = {name: np.asarray(parts[name]) for name in BUFFERS if parts[name] is not None}
     reports = [{known.name: getattr(report, known.name) for known in fields(report)} for report in model.reports]
@@ -40,7 +40,7 @@ def parts_of_model(model: Model) -> dict[str, Any]:
 
 
 def model_of_parts(parts: dict[str, Any]) -> Model:
-    """The model of ``parts_of_model``, checked as any other."""
+    """Inverse of ``parts_of_model``; checks the parts."""
     reports = [SolveReport(**{**report, "status": SolveStatus(report["status"])}) for report in parts["reports"]]
     param = changed(Parameter(), parts["param"])
     buffers = {name: parts[name].data for name in BUFFERS if parts[name] is not None}
@@ -50,13 +50,13 @@ def model_of_parts(parts: dict[str, Any]) -> Model:
 class FittedModel:
     """FittedModel(model, training_rows=None, vectors=None)
 
-    ``model`` may be given as the parts that it is pickled as. ``training_rows`` of a callable kernel, or the support
-    vectors among them, as the kernel has prepared them.
+    ``model`` may also be given as its ``parts_of_model``. With a callable kernel, ``training_rows`` or the support
+    ``vectors``, as prepared by the kernel.
 
     Attributes
     ----------
     model : Model             labels are codes 0, 1, … of the classes
-    vectors : object          the support vectors of a callable kernel, which is given them beside test rows
+    vectors : object          support vectors for the calls of a callable kernel
     """
 
     __slots__ = ("model", "order", "predicting", "vectors")
@@ -64,13 +64,13 @@ class FittedModel:
     def __init__(self, model: Any, training_rows: Any = None, vectors: Any = None) -> None:
         if isinstance(model, dict):
             model = model_of_parts(model)
-        if training_rows is not None:  # pickles of earlier versions have all of them
+        if training_rows is not None:  # pickles of earlier versions keep all rows
             vectors = chosen_rows(training_rows, np.asarray(model.vectors.values).astype(np.intp) - 1)
         self.model: Model = model
         self.predicting = model if vectors is None else of_columns(model)
         self.vectors: Any = vectors
         labels = model.class_labels or ()
-        # pairs of the sorted classes, of a model read from a file, whose votes count in the order of the file
+        # from sorted to stored pairs, for a model read from a file, whose votes count in the file's order
         self.order: tuple[Any, Any] | None = None if list(labels) == sorted(labels) else pairs_sorted(labels)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -78,7 +78,7 @@ class FittedModel:
 
     @property
     def takes_values(self) -> bool:
-        """Whether rows hold kernel values."""
+        """Whether test rows hold kernel values."""
         return self.model.param.kernel_type == KernelType.PRECOMPUTED
 
     @property
@@ -86,19 +86,19 @@ class FittedModel:
         return self.model.param.kernel_type == KernelType.LINEAR
 
     def values(self, tests: CsrMatrix, threads: int) -> FloatArray:
-        """Decision values, shape (n, number of functions), of pairs of sorted classes."""
+        """Decision values, shape (n, n_functions), for pairs of sorted classes."""
         values = self._values(tests, threads)
         table: FloatArray = np.asarray(values).reshape(tests.n_rows, -1)
         return table if self.order is None else table[:, self.order[0]] * self.order[1]
 
     def predictions(self, tests: CsrMatrix, threads: int) -> FloatArray:
-        """Code of the class, target, or +1 / -1 of one-class, shape (n,)."""
+        """Class code, target, or one-class's +1 / -1, shape (n,)."""
         with predictor_of(self.predicting, threads=threads) as predictor:
             labels: FloatArray = np.asarray(predictor.labels(tests, ramp(tests.n_rows)))
         return labels
 
     def probabilities(self, tests: CsrMatrix, threads: int) -> FloatArray:
-        """Probabilities of the sorted classes, shape (n, number of classes)."""
+        """Probabilities of the sorted classes, shape (n, n_classes)."""
         model, n = self.model, tests.n_rows
         values = self._values(tests, threads)
         estimates, _ = probability.class_probabilities(values, n, model.nr_class, model.sigmoid_a, model.sigmoid_b)
@@ -106,6 +106,6 @@ class FittedModel:
         return table if self.order is None else table.take(np.argsort(model.class_labels or ()), axis=1)
 
     def _values(self, tests: CsrMatrix, threads: int) -> Buffer:
-        """Decision values of the pairs as the model has them, row by row."""
+        """Decision values for the pairs in the order of the model, row by row."""
         with predictor_of(self.predicting, threads=threads) as predictor:
             return predictor.values(tests, ramp(tests.n_rows))

@@ -1,4 +1,4 @@
-"""scikit-learn's validation, cut short where it has nothing to find: of few rows it takes longer than the training."""
+"""scikit-learn's validation, skipped for plain finite arrays: for few rows it takes longer than the training."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from sklearn.utils.validation import check_X_y, validate_data
 
 from libsvmx.api.arrays import column_of_times, columns_of_text
 
-# What an array of kernel values is taken as: what it is, if it holds one of these.
+# validate_data's options for kernel values: float64 and float32 arrays are used without a copy.
 KERNEL_VALUES = {"dtype": [np.float64, np.float32], "order": None, "accept_sparse": "csr"}
 
 
 def is_plain(X: Any, kind: Any = np.float64) -> bool:
-    """Whether X is an array that scikit-learn would take as it is: rows of finite numbers, one after the other."""
+    """Whether X is an array that scikit-learn would return unchanged: finite, 2-D, in C order."""
     return type(X) is np.ndarray and X.dtype == kind and X.ndim == 2 and X.flags.c_contiguous and has_finite_sum(X)
 
 
 def is_plain_kernel(K: Any) -> bool:
-    """The same of kernel values, which may be of float64 or float32, and of any strides."""
+    """The same for kernel values, of float64 or float32 and with any strides."""
     known = type(K) in (np.ndarray, np.memmap) and K.ndim == 2 and K.dtype in (np.float64, np.float32)
     return known and has_finite_sum(K)
 
 
 def is_plain_csr(X: Any) -> bool:
-    """The same of a sparse matrix."""
+    """The same for a CSR matrix."""
     return issparse(X) and X.format == "csr" and X.dtype == np.float64 and X.ndim == 2 and has_finite_sum(X.data)
 
 
 def has_finite_sum(values: Any) -> bool:
-    """False for no values, and if one of them may not be finite."""
+    """False if there are no values, or one of them may not be finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         return values.size > 0 and isfinite(values.sum())
 
 
 def are_whole(values: Any) -> bool:
-    """Whether floats are finite whole numbers, as labels have to be."""
+    """Whether floats are finite integers, as labels must be."""
     with np.errstate(invalid="ignore"):
         return bool((np.abs(values) < 2**53).all() and (values == np.rint(values)).all())
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
-    """``validate_data``, which names columns of text. Raises ValueError, also for a column of dates, which scikit-learn
-    would take for numbers."""
+    """``validate_data`` with the names of text columns in its errors. Raises ValueError, also for dates, which
+    scikit-learn would convert to numbers."""
     column = column_of_times(X)
     if column is not None:
         raise ValueError(f"X must hold real numbers, but column {column!r} holds dates or times")
@@ -61,9 +61,9 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
 
 
 def training_data(estimator: Any, X: Any, y: Any, float32: bool = False, given: bool = False) -> tuple[Any, Any]:
-    """``validate_data`` of rows and targets; finite ``float32`` stays that, sparse or not. Raises ValueError.
+    """``validate_data`` for rows and targets. Raises ValueError.
 
-    ``given``: kernel values, of which an array stays as it is.
+    ``float32``: finite values of this type are not converted; ``given``: X is a kernel matrix, used without a copy.
     """
     stays = float32 and getattr(X, "dtype", None) == np.float32
     stays = stays and (issparse(X) or (type(X) is np.ndarray and has_finite_sum(X)))
@@ -80,16 +80,13 @@ def training_data(estimator: Any, X: Any, y: Any, float32: bool = False, given: 
 
 
 def more_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """As ``training_data``, of rows that join others: with as many features, of the same names. Raises ValueError."""
+    """``training_data`` for additional rows, with the same number and names of features. Raises ValueError."""
     X, y = validated(estimator, X, y, dtype=np.float64, order="C", accept_sparse="csr", reset=False)
     return X, y
 
 
 def more_values(estimator: Any, K: Any, y: Any, known: int) -> tuple[Any, Any]:
-    """As ``more_data``, of kernel values: a column for each of ``known`` rows, and for each that joins.
-
-    Raises ValueError.
-    """
+    """``more_data`` for kernel values, shape (n, known + n). Raises ValueError."""
     K, y = check_X_y(K, y, dtype=np.float64, order="C", estimator=estimator)
     if K.shape[1] != known + len(K):
         raise ValueError(
@@ -100,7 +97,7 @@ def more_values(estimator: Any, K: Any, y: Any, known: int) -> tuple[Any, Any]:
 
 
 def test_data(estimator: Any, X: Any, given: bool = False) -> Any:
-    """``validate_data`` of rows to predict, ``given`` as in ``training_data``. Raises ValueError."""
+    """``validate_data`` for test rows, ``given`` as in ``training_data``. Raises ValueError."""
     known = vars(estimator)
     plain = is_plain_kernel(X) if given else is_plain(X) or is_plain_csr(X)
     if plain and X.shape[1] == known["n_features_in_"] and "feature_names_in_" not in known:
@@ -111,19 +108,19 @@ def test_data(estimator: Any, X: Any, given: bool = False) -> Any:
 
 @cache
 def defaults_of(kind: type) -> dict[str, Any]:
-    """The parameters of an estimator and their defaults."""
+    """Default of each parameter."""
     return {name: each.default for name, each in signature(kind).parameters.items()}
 
 
 def keep_parameters(estimator: Any, given: dict[str, Any]) -> None:
-    """What ``__init__`` was given, its ``locals()``, as attributes of the same names."""
+    """Set the arguments of ``__init__``, its ``locals()``, as attributes."""
     for name, value in given.items():
         if name != "self":
             setattr(estimator, name, value)
 
 
 def check_parameters(estimator: Any) -> None:
-    """Check all parameters that are not the defaults of this package. Raises ValueError."""
+    """Check all parameters that differ from their defaults. Raises ValueError."""
     kind: Any = type(estimator)
     given = {
         name: value for name, default in defaults_of(kind).items() if (value := getattr(estimator, name)) is not default

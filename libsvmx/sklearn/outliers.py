@@ -136,7 +136,7 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         return now._fitted.values(tests, now._threads).ravel()
 
     def score_samples(self, X: Any) -> Any:
-        """The decision function before its offset.
+        """Decision values without the offset.
 
         Parameters
         ----------

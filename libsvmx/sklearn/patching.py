@@ -1,4 +1,4 @@
-"""libsvmx's estimators in the place of scikit-learn's, so that scripts need no change."""
+"""Replaces scikit-learn's estimators by libsvmx's, for scripts that import scikit-learn's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from libsvmx.sklearn.outliers import OneClassSVM
 from libsvmx.sklearn.regressors import SVR, NuSVR
 
 OURS: dict[str, Any] = {kind.__name__: kind for kind in (SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR)}
-# Where scikit-learn defines its classes: pickles name this module, and have to find what they were made of.
+# The module that defines scikit-learn's classes is not patched: pickles look their classes up there.
 DEFINING = "sklearn.svm._classes"
 
 logger: logging.Logger = logging.getLogger("libsvmx.sklearn")

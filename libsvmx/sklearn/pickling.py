@@ -1,4 +1,4 @@
-"""Pickles of estimators: nothing in them is scikit-learn's own, so they outlive its versions, and new parameters."""
+"""Pickles of estimators, without objects of scikit-learn: other versions of both packages can read them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sklearn import config_context
 
 from libsvmx.sklearn.input_checks import defaults_of
 
-ROUTING = "_metadata_request"  # an object of scikit-learn's, where set_fit_request and the like were called
+ROUTING = "_metadata_request"  # attribute of scikit-learn, set by set_fit_request and the like
 
 
 class Pickled:
-    """How a BaseSVM is pickled: models as LIBSVM's arrays, parameters as they are, requested metadata by name."""
+    """Mixin of BaseSVM: pickles models as LIBSVM's arrays, parameters unchanged, requested metadata by name."""
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
@@ -27,7 +27,7 @@ class Pickled:
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
         requests = state.pop(ROUTING, None) or {}
-        for name, default in known_parameters(type(self)).items():  # some may be newer than the pickle
+        for name, default in known_parameters(type(self)).items():  # parameters newer than the pickle
             state.setdefault(name, default)
         self.__dict__.update(state)
         with config_context(enable_metadata_routing=True):
@@ -35,7 +35,7 @@ class Pickled:
                 getattr(self, f"set_{method}_request")(**requested)
 
     def __copy__(self) -> Any:
-        """A copy that shares arrays, but no rows that join and leave."""
+        """A copy that shares arrays, but not the state: rows added to one are not added to the other."""
         copied = type(self).__new__(type(self))
         copied.__dict__.update(self.__dict__)
         if "_kept" in self.__dict__:
@@ -45,7 +45,7 @@ class Pickled:
         return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A copy in this process has requested metadata as they are; in scikit-learn 1.8 they know their estimator."""
+        """Copies requested metadata as objects, unlike pickling: in scikit-learn 1.8 they refer to their estimator."""
         copied = type(self).__new__(type(self))
         memo[id(self)] = copied
         copied.__dict__.update(deepcopy(self.__dict__, memo))
@@ -53,7 +53,7 @@ class Pickled:
 
 
 def known_parameters(kind: type) -> dict[str, Any]:
-    """The parameters of an estimator and of those that it is derived from, with their defaults."""
+    """Default of each parameter of a class and its bases."""
     found: dict[str, Any] = {}
     each: Any
     for each in kind.__mro__:

@@ -1,4 +1,4 @@
-"""What is told of a fit while it runs: to a callback, to a bar on the terminal, or as LIBSVM's transcript."""
+"""Progress of a fit: for a callback, as a progress bar, or as LIBSVM's transcript."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from libsvmx.io.transcript import TrainingReport
 if TYPE_CHECKING:
     from libsvmx._train.solve_report import SolveReport
 
-# Seconds between two calls of what is told, but for the last.
+# Minimum of seconds between two reports, except the last.
 PAUSE = 0.1
 
 
@@ -42,18 +42,18 @@ class Progress(NamedTuple):
 
 
 class Watching(Forwarding):
-    """Watching(observer, tell, total): passes everything on, and tells of the progress; what is true ends the fit."""
+    """Watching(observer, tell, total): forwards events, and calls ``tell(Progress)``, whose truth ends the fit."""
 
     def __init__(self, observer: Observer, tell: Callable[[Progress], Any], total: int) -> None:
         super().__init__(observer)
         self.tell, self.total = tell, total
         self.done = self.iterations = self.marks = 0
         self.began = machine.monotonic()
-        self.told = -PAUSE  # of no seconds yet
+        self.told = -PAUSE  # so that the first report is made at once
         self.stopped = False
 
     def report(self, at_once: bool) -> None:
-        """Tell, if that was not done just before."""
+        """Call ``tell`` if ``at_once``, or PAUSE has passed."""
         now = machine.monotonic() - self.began
         if at_once or now - self.told >= PAUSE:
             self.told = now
@@ -82,12 +82,12 @@ class Watching(Forwarding):
 
 @contextmanager
 def watched(verbose: Any, callback: Callable[[Progress], Any] | None, name: str, total: int) -> Iterator[Observer]:
-    """The observer of a call: what ``verbose`` shows, and ``callback`` is told.
+    """Observer that shows progress if ``verbose``, and reports to ``callback``.
 
     Parameters
     ----------
-    name : str       of what is done, for the bar
-    total : int      dual problems, as far as they are known
+    name : str       title of the bar
+    total : int      number of dual problems, or an estimate
     """
     bar = bar_of(name, total) if verbose else None
     observer = TrainingReport(sys.stdout.write) if verbose and bar is None else Observer()
@@ -111,18 +111,18 @@ class Bar:
         self.bar: Any = tqdm(total=total, desc=name, file=sys.stderr, leave=True)
 
     def show(self, progress: Progress) -> None:
-        """Draw it."""
+        """Redraw."""
         self.bar.total, self.bar.n = progress.total, progress.done
         text = f"{progress.iterations} iterations" if progress.iterations else ""
         self.bar.set_postfix_str(text + "." * min(progress.marks, 20), refresh=True)
 
     def close(self) -> None:
-        """Leave it as it is."""
+        """Close, leaving the bar on the terminal."""
         self.bar.close()
 
 
 def bar_of(name: str, total: int) -> Bar | None:
-    """A bar, where somebody looks on and tqdm is installed."""
+    """A bar, or None without tqdm or outside of a terminal or notebook."""
     if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         return None
     try:
