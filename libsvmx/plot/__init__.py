@@ -3,14 +3,13 @@
     boundary             a model of two features, or a regression over one     regions
     grid                 the rates of a grid search, also of svmx-grid         surface
     convergence          the gap, or the objective, step by step               curves
-    calibration          probabilities beside what has come of them            curves
+    calibration          estimated probabilities against observed shares       curves
     path                 the cross-validated error at every C                  curves
     COLOURS, MARKERS     of classes and curves, in their order                 axes
 
-Each draws into the ``ax`` of matplotlib that it is given, or into that of a new figure, and returns it. None shows the
-picture, saves it, or changes a setting of matplotlib: that is up to the caller. matplotlib is imported by the first
-call, not with this package. Colours are those of Okabe & Ito, which colour-blind readers can tell apart; classes and
-curves also have markers of their own.
+Each draws into a given matplotlib ``ax``, or into that of a new figure, and returns it; none shows or saves the picture
+or changes matplotlib's settings. matplotlib is imported at the first call. Colours are those of Okabe & Ito, which
+colour-blind readers can tell apart; classes and curves also differ in their markers.
 """
 
 from __future__ import annotations

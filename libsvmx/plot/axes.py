@@ -6,7 +6,7 @@ from typing import Any
 
 from libsvmx._core.packages import need
 
-# Okabe & Ito, *Color universal design*, 2008, the darkest first; a class or curve has one, and a marker.
+# Okabe & Ito, *Color universal design*, 2008, darkest first; one, with a marker, for each class or curve.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 EMPHASIS = "#D55E00"
@@ -14,12 +14,12 @@ BEST = {"marker": "*", "color": "white", "markeredgecolor": "black", "markersize
 
 
 def axes_of(ax: Any) -> Any:
-    """``ax``, or that of a new figure of pyplot if it is None.
+    """``ax``; if it is None, that of a new pyplot figure.
 
     Raises
     ------
     SvmxError      matplotlib is missing
-    TypeError      no axes, but a figure, say
+    TypeError      not Axes, such as a figure
     """
     need("matplotlib", "plot", "libsvmx.plot needs")
     if ax is None:
@@ -32,7 +32,7 @@ def axes_of(ax: Any) -> Any:
 
 
 def look_of(k: int) -> dict[str, str]:
-    """Colour and marker of class or curve k; the first ones again after eight."""
+    """Colour and marker of class or curve k; they repeat after eight."""
     return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
 
 

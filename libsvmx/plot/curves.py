@@ -1,4 +1,4 @@
-"""Curves: how a training converges, how far probabilities can be trusted, and the error along a path of C."""
+"""Curves: convergence of a training, calibration of probabilities, error along a path of C."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     Steps = Sequence[SolveReport] | Sequence[Iteration]
 
-# What a field of a step is on an axis, where its name does not say it all.
+# Axis labels of the fields whose names do not explain themselves.
 MEANINGS = {"gap": "KKT gap", "number": "iterations", "mu": "complementarity mu", "rows": "rows of the normal matrix"}
-POINTS_OF_PATH = 500  # at which a regression's error is computed, besides breakpoints
+POINTS_OF_PATH = 500  # where a regression's error is computed, besides breakpoints
 NORMAL_QUANTILE = 1.959964  # of 0.975
-FEW_ROWS = 10  # of a bin, whose share then says little
+FEW_ROWS = 10  # bins with fewer are drawn grey: their share means little
 FAINT = "0.7"
 HEIGHT_OF_COUNTS, GAP = 0.18, 0.06  # shares of the height of the axes
 
@@ -37,15 +37,15 @@ def convergence(
     eps: float | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw how trainings come near the optimum, a curve for each.
+    """Draw the convergence of trainings, a curve for each.
 
-    A step is a record of what a training had reached: a ``SolveReport``, for any solver that of a training with
-    ``max_iter``, or an ``Iteration`` of solver crsvm, which an observer is told.
+    A step is a ``SolveReport``, such as one for each of several values of ``max_iter``, or an ``Iteration`` of solver
+    crsvm, as reported to an observer.
 
     Parameters
     ----------
     steps : sequence of records, or mapping of names to such sequences
-        In their order; a name is that of a curve.
+        Steps in order; names label the curves.
     x, y : str
         Fields of the records; ``number`` and ``gap`` of an Iteration.
     eps : float
@@ -56,7 +56,7 @@ def convergence(
     Returns
     -------
     Axes
-        Iterations and gaps that are all positive have a logarithmic scale; with a legend where curves have names.
+        Logarithmic for iterations and gaps that are all positive; with a legend if curves have names.
 
     Raises
     ------
@@ -128,18 +128,18 @@ def _column(steps: list[Any], field: str, name: str) -> FloatArray:
 
 
 def calibration(outcomes: Any, probabilities: Any, *, n_bins: int = 10, ax: Any = None) -> Any:
-    """Draw a reliability curve: how often that came true which was given this probability.
+    """Draw a reliability curve: the observed share of an outcome over its estimated probability.
 
-    Probabilities are put into bins of equal width. A point is a bin: its mean probability, and the share of its rows
-    with this outcome, with a bar for the 95% interval of a share of so many rows (Wilson's). Good probabilities are
-    near the diagonal. The strip above shows how many rows a bin has; a bin of fewer than ten is grey, off the curve.
+    Probabilities are put into bins of equal width. Each bin is a point: its mean probability, and the share of its rows
+    with this outcome, with a bar for Wilson's 95% interval. Good probabilities are near the diagonal. The strip above
+    shows the number of rows in each bin; bins of fewer than ten are grey and not part of the curve.
 
     Parameters
     ----------
     outcomes : array of bool, shape (n,)
         Whether it came true: ``y == model.labels[0]``.
     probabilities : array of float, shape (n,), or mapping of names to such arrays
-        Estimates of it, ``predict_probability(model, X)[1][:, 0]``; a name is that of a curve.
+        Its estimated probabilities, ``predict_probability(model, X)[1][:, 0]``; names label the curves.
     n_bins : int
         1 or more.
     ax : matplotlib Axes
@@ -204,7 +204,7 @@ def calibration(outcomes: Any, probabilities: Any, *, n_bins: int = 10, ax: Any 
 
 
 def _wilson(shares: FloatArray, counts: Ids) -> tuple[FloatArray, FloatArray]:
-    """The ends of Wilson's score interval of shares of n rows each (JASA 22, 1927)."""
+    """Ends of Wilson's 95% score interval of shares of ``counts`` rows (JASA 22, 1927)."""
     square = NORMAL_QUANTILE**2
     middle = (shares + square / (2 * counts)) / (1 + square / counts)
     half = np.sqrt(shares * (1 - shares) * square / counts + (square / (2 * counts)) ** 2) / (1 + square / counts)
@@ -223,9 +223,9 @@ def _probabilities(given: Any, n: int) -> FloatArray:
 def path(cost_path: Any, *, ax: Any = None) -> Any:
     """Draw the cross-validated error over C: steps with classes, parabolas in regression.
 
-    With classes a band around the error is one standard error wide to either side; ``near_interval``, in which the
-    error is within one of the least, is shaded, and a star marks its middle. In regression a star marks ``best_C``.
-    Short strokes at the bottom are the breakpoints of the path over all rows.
+    With classes, a band shows one standard error to either side; ``near_interval``, where the error is within one
+    standard error of the least, is shaded, and a star marks its middle. In regression a star marks ``best_C``. Short
+    strokes at the bottom are the breakpoints of the path over all rows.
 
     Parameters
     ----------

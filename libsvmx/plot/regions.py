@@ -1,4 +1,4 @@
-"""A model over the plane of its two features, or a regression over its one."""
+"""Pictures of a model of two features, or of a regression over one feature."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, Ids
     from libsvmx.api.arrays import Fitted
 
-BORDER = 0.08  # around the rows, a share of what they span
+BORDER = 0.08  # margin around the rows, as a share of their range
 SHADES = 20  # of decision values, ten of each sign
-SHADED = 2.0  # margins from the boundary; what is farther is no darker
+SHADED = 2.0  # margins from the boundary; colours are constant beyond
 TINY = 2.0**-1022
-PART = 1 << 14  # points whose leads are computed at once
-PALE = 0.5  # of the colour of a class, the rest is white, where its side is shaded
+PART = 1 << 14  # points per call of ``leads``
+PALE = 0.5  # share of the class colour in its shaded region; the rest is white
 ROW = {"s": 22, "linewidths": 0.5, "edgecolors": "white", "zorder": 2}
 RING = {"s": 62, "facecolors": "none", "edgecolors": "black", "linewidths": 0.9, "zorder": 3}
 
 
 def boundary(model: Model | Fitted, X: Any = None, y: Any = None, *, resolution: int = 200, ax: Any = None) -> Any:
-    """Draw what a model says of every point, its rows, and rings around its support vectors.
+    """Draw the predictions of a model at every point, rows, and rings around its support vectors.
 
     ============================ ===================================================================================
     two classes                  shaded decision values; the boundary, 0, as a line, and the margins, -1 and 1, dashed
     more classes                 shaded classes, and lines between them
     one-class                    shaded decision values, and the boundary
     regression, two features     shaded predictions, with a colour bar
-    regression, one feature      the predictions as a line, and the tube, in which no error counts
+    regression, one feature      the predictions as a line, and the tube in which errors cost nothing
     ============================ ===================================================================================
 
     Parameters
     ----------
     model : Model
-        Of two features, of a regression also of one; any kernel but a precomputed one.
+        With two features, in regression also one; any kernel except a precomputed one.
     X
-        As in ``predict``. n rows to draw, such as those of the training. None: the support vectors alone say what part
-        of the plane is drawn.
+        n rows to draw, as in ``predict``, such as the training rows. None: the support vectors alone determine the part
+        of the plane that is drawn.
     y : array of float, shape (n,)
         Their labels or targets; regression over one feature draws rows only with them.
     resolution : int
-        Points along each axis at which the model is asked, 2 or more.
+        Number of points along each axis, 2 or more.
     ax : matplotlib Axes
         Axes to draw in; None: those of a new figure.
 
@@ -65,7 +65,7 @@ def boundary(model: Model | Fitted, X: Any = None, y: Any = None, *, resolution:
     ParameterError
         The model has other features or a precomputed kernel; y without X; resolution.
     DataError
-        Rows as in ``predict``; another number of labels, or one that is not finite; no row and no support vector.
+        As in ``predict``; a wrong number of labels, or one that is not finite; no row and no support vector.
     SvmxError
         matplotlib is missing.
 
@@ -119,7 +119,7 @@ def boundary(model: Model | Fitted, X: Any = None, y: Any = None, *, resolution:
 
 
 def _width(model: Model) -> int:
-    """Features of a model that can be drawn. Raises ParameterError."""
+    """Number of features. Raises ParameterError for a model that cannot be drawn."""
     kind = model.param.svm_type
     if model.param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("a model with a precomputed kernel has no features to draw it over")
@@ -141,31 +141,31 @@ def _rows(model: Model, X: Any, width: int) -> FloatArray:
 
 
 def _ends(points: FloatArray) -> list[tuple[float, float]]:
-    """From where to where each axis goes."""
+    """Limits of each axis."""
     low, high = points.min(axis=0), points.max(axis=0)
     more = np.where(high > low, BORDER * (high - low), 1.0)
     return list(zip((low - more).tolist(), (high + more).tolist(), strict=True))
 
 
 def _values(axes: Any, model: Model, across: FloatArray, up: FloatArray, values: FloatArray) -> None:
-    """Shaded decision values, and where they are 0, -1 and 1. The first class is where they are positive."""
+    """Draw shaded decision values, positive for the first class, and their contours at 0, -1 and 1."""
     from matplotlib.colors import LinearSegmentedColormap
 
     most = SHADED
-    if model.param.svm_type == SvmType.ONE_CLASS:  # they have no margin to measure with
+    if model.param.svm_type == SvmType.ONE_CLASS:  # no margins at -1 and 1: scale to the values
         most = 2 * float(values.max()) if values.max() > 0 else -float(values.min()) or 1.0
     colours: Any = [pale(COLOURS[1], PALE), "white", pale(COLOURS[0], PALE)]
     shades = LinearSegmentedColormap.from_list("", colours)
     axes.contourf(across, up, values, np.linspace(-most, most, SHADES + 1), cmap=shades, extend="both")
     margins = [-1.0, 1.0] if model.param.svm_type.is_classification else []
     for levels, line in (([0.0], {"linewidths": 1.5}), (margins, {"linewidths": 1.0, "linestyles": "dashed"})):
-        there = [level for level in levels if values.min() < level < values.max()]  # no other has a contour
+        there = [level for level in levels if values.min() < level < values.max()]  # contour() warns of others
         if there:
             axes.contour(across, up, values, there, colors="black", **line)
 
 
 def _classes(axes: Any, across: FloatArray, up: FloatArray, values: FloatArray) -> None:
-    """Shaded classes, and lines between them; ``values``: the leads of each class."""
+    """Draw shaded classes, and lines between them; ``values``: the leads of each class."""
     for k, own in enumerate(values):
         if own.max() > 0:
             axes.contourf(across, up, own, [0.0, own.max()], colors=[pale(look_of(k)["color"], PALE)])
@@ -174,7 +174,7 @@ def _classes(axes: Any, across: FloatArray, up: FloatArray, values: FloatArray) 
 
 
 def leads(values: FloatArray, k: int) -> FloatArray:
-    """For each of k classes what is positive where it is predicted, negative elsewhere, and continuous.
+    """For each of k classes, a continuous function that is positive exactly where the class is predicted.
 
     With f_ij = -f_ji, the decision value by which class i beats j, class i has r votes or more where the r-th largest
     of f_i1, …, f_ik is positive: call that s_i(r). It is predicted where for some r it has r votes or more, no class
@@ -183,7 +183,7 @@ def leads(values: FloatArray, k: int) -> FloatArray:
 
         max_r min( s_c(r), -s_j(r) of each j < c, -s_j(r + 1) of each j > c ),      r = 1, …, k - 1
 
-    which is 0 between two regions, where it is the decision value of their pair but for places where others decide.
+    which is 0 on the border of two regions, and near it mostly the decision value of their pair.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def leads(values: FloatArray, k: int) -> FloatArray:
 
 
 def _scatter(axes: Any, model: Model, rows: FloatArray, targets: FloatArray | None) -> None:
-    """Rows, each class in its colour and with its marker."""
+    """Draw rows, with colour and marker by class."""
     kind = model.param.svm_type
     if not len(rows):
         return
@@ -226,7 +226,7 @@ def _scatter(axes: Any, model: Model, rows: FloatArray, targets: FloatArray | No
 
 
 def _tube(axes: Any, model: Model, rows: FloatArray, targets: FloatArray | None, across: FloatArray) -> None:
-    """The predictions over one feature, and what is nearer to them than epsilon."""
+    """Draw the predictions over one feature, and the epsilon tube around them."""
     values, epsilon = predict(model, across[:, None]), tube_of(model)
     if epsilon is not None:
         axes.fill_between(
@@ -243,7 +243,7 @@ def _tube(axes: Any, model: Model, rows: FloatArray, targets: FloatArray | None,
 
 
 def _positions(model: Model, rows: FloatArray) -> Ids:
-    """Of the support vectors, if the rows are those of the training; without targets a model cannot place others."""
+    """Row indices of the support vectors if ``rows`` are the training rows, else empty: no known targets."""
     numbers = model.sv_indices
     if numbers is None or not len(numbers) or numbers.max() > len(rows):
         return np.zeros(0, dtype=np.int64)

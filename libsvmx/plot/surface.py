@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
     Place = tuple[float | None, float | None]  # log2 C and log2 gamma; None where an axis is not searched
 
-LEVELS = 12  # their distance grows with that from the best rate, where differences matter
+LEVELS = 12  # denser near the best rate
 
 
 def grid(search: GridSearch | Any, *, ax: Any = None) -> Any:
-    """Draw the rates of a grid search, or the mean scores of one of scikit-learn's, the best point marked by a star.
+    """Draw the rates of a grid search, or the mean scores of a scikit-learn search; a star marks the best point.
 
-    Over both axes they are filled contours of the rates at the points, which small dots show: bright is good. Contours
-    stand close where rates are near the best. Over a single axis they are a line.
+    Over both axes, filled contours: bright is good, levels are denser near the best rate, small dots are the points of
+    the grid. Over a single axis, a line.
 
     Parameters
     ----------
     search : GridSearch, or fitted SVCCV, SVRCV, GridSearchCV, …
-        Of ``libsvmx.grid_search``, or what has ``cv_results_`` over C, gamma or both, in a pipeline, too. Where points
-        differ in other parameters, the best of those at a place is drawn.
+        Result of ``libsvmx.grid_search``, or a search with ``cv_results_`` over C, gamma or both, also of a pipeline.
+        Among points that differ only in other parameters, the best is drawn.
     ax : matplotlib Axes
         Axes to draw in; None: those of a new figure.
 
     Returns
     -------
     Axes
-        The colour bar stands beside it, in axes of its own.
+        The colour bar has axes of its own.
 
     Raises
     ------
@@ -77,14 +77,14 @@ def grid(search: GridSearch | Any, *, ax: Any = None) -> Any:
 
 
 def what_rates_are(svm_type: SvmType) -> str:
-    """The name of the rates of a search of LIBSVM's."""
+    """Name of the rates of ``grid_search``."""
     if svm_type == SvmType.QUANTILE_SVR:
         return "pinball loss"
     return "mean squared error" if svm_type.is_regression else "accuracy, %"
 
 
 def scores_of(params: Sequence[dict[str, Any]], means: Sequence[float]) -> dict[Place, float]:
-    """The best of the mean scores at each place, in the order of the search. Raises ParameterError."""
+    """Best mean score at each (log2 C, log2 gamma), in the order of the search. Raises ParameterError."""
     found: dict[Place, float] = {}
     for point, mean in zip(params, means, strict=True):
         own = {name.rpartition("__")[2]: value for name, value in point.items()}
@@ -103,7 +103,7 @@ def scores_of(params: Sequence[dict[str, Any]], means: Sequence[float]) -> dict[
 def draw_rates(
     axes: Any, places: Sequence[Place], rates: Sequence[float], best: int, what: str, errors: bool = False
 ) -> None:
-    """The rate at each place into ``axes``, row ``best`` marked. ``what`` a rate is; ``errors``: less is better."""
+    """Draw the rates, with index ``best`` marked. ``what``: name of a rate; ``errors``: less is better."""
     cs = sorted({c for c, _ in places if c is not None})
     gs = sorted({g for _, g in places if g is not None})
     if len(cs) > 1 and len(gs) > 1:
@@ -121,7 +121,7 @@ def draw_rates(
 
 
 def levels(worst: float, best: float) -> list[float]:
-    """Ascending limits of the contours between two different rates."""
+    """Ascending contour levels between two different rates."""
     return sorted(best + (worst - best) * (k / LEVELS) ** 2 for k in range(LEVELS + 1))
 
 
