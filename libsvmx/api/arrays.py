@@ -1,6 +1,6 @@
-"""Arrays as the lower layers take them.
+"""Converts arrays, SciPy matrices and dicts to the types of the lower layers; predicts.
 
-Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left out, as in a data file.
+Column j (from 0) becomes LIBSVM's index j + 1; zeros are left out, as in a data file.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer, FloatArray, Ids
 
 MAX_INDEX = 2**31 - 1
-REAL_KINDS = "biufO"  # of dtypes; objects are asked one by one for their float
-VALUES_OF_BLOCK = 2**17  # a megabyte: rows that are converted at a time
-TILE = 256  # rows and columns that are compared with their transpose at a time: half a megabyte
-VALUES_OF_LOOK = 2**24  # a twentieth of a second: Ctrl-C is heard between
-# From this share of values that are not 0 on, sparse rows and panels take more than half as much again.
+REAL_KINDS = "biufO"  # kinds of dtypes; objects are converted one by one
+VALUES_OF_BLOCK = 2**17  # values converted at a time: a megabyte
+TILE = 256  # rows and columns compared with their transpose at a time: half a megabyte
+VALUES_OF_LOOK = 2**24  # values between two checks for Ctrl-C: a twentieth of a second
+# From this share of nonzeros on, sparse rows and panels take over 1.5 times as long as dense ones.
 SHARE_OF_VALUES = 1 / 3
 UNREAL = (complex, np.complexfloating, np.datetime64, np.timedelta64, str, bytes)
 
 
 def as_matrix(X: Any) -> CsrMatrix:
-    """X as sparse rows with LIBSVM's indices. CsrMatrix is taken as it is.
+    """X as sparse rows with LIBSVM's indices. A CsrMatrix is returned unchanged.
 
     Raises
     ------
@@ -61,21 +61,19 @@ def as_matrix(X: Any) -> CsrMatrix:
 
 
 def borrowed(X: Any) -> CsrMatrix | None:
-    """An array or a matrix of SciPy as the rows of a call, without a copy of values that are float64 or float32, in C
-    order; None for what is neither, or better as sparse rows. Numbers of an array that are all a float32, as those of
-    small whole types, are kept as that.
+    """An array or SciPy matrix as rows for one call, without a copy of float64 or float32 values in C order.
 
-    For nothing that outlives the call: a model has copies of its vectors. Where most values are 0, or all are 0 or 1,
-    sparse rows are smaller, and are worked on faster. Raises DataError for values that are not finite.
+    None for other types, and for arrays of mostly zeros or of only 0 and 1: sparse rows are smaller and faster.
+    Types that fit a float32, such as int16, become float32. Raises DataError for values that are not finite.
     """
-    if isinstance(X, CsrMatrix):  # with its explicit zeros
+    if isinstance(X, CsrMatrix):  # its explicit zeros are kept
         return X
     if hasattr(X, "tocsr"):
         return from_scipy(X, borrow=True)
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "biuf":
         return None
     n, columns = X.shape
-    if not (n and 0 < columns < MAX_INDEX) or not X[:, -1].any():  # of zeros alone: the largest index is less
+    if not (n and 0 < columns < MAX_INDEX) or not X[:, -1].any():  # the last column is 0: the largest index is less
         return None
     counts = zeros("q", n)
     for begin, block in blocks_of(X):
@@ -95,9 +93,9 @@ def is_of_ones(table: Any) -> bool:
 
 
 def from_dense(table: Any, at_once: int = 0) -> CsrMatrix:
-    """Rows of an array of real numbers, shape (n, columns), without their zeros; ``at_once`` as in ``blocks_of``.
+    """Sparse rows of an array of real numbers, shape (n, columns); ``at_once`` as in ``blocks_of``.
 
-    Takes 12 bytes for each value that is not 0, and a block of rows that have to be converted. Raises DataError.
+    Memory: 12 bytes per nonzero, and one converted block. Raises DataError.
     """
     n, columns = table.shape
     if columns > MAX_INDEX:
@@ -114,9 +112,9 @@ def from_dense(table: Any, at_once: int = 0) -> CsrMatrix:
 
 
 def blocks_of(table: Any, at_once: int = 0) -> Iterator[tuple[int, Any]]:
-    """The rows of an array with the number of the first, such that each has its values, of float, side by side.
+    """Yield (index of the first row, rows) of consecutive blocks, each row contiguous and in float.
 
-    ``at_once``: values of a block, if it has more rows than one; 0: as many as are worked on without a look at signals.
+    ``at_once``: most values of a block of several rows; 0: those processed between two checks for Ctrl-C.
     """
     n, columns = table.shape
     as_it_is = is_plain(table) and (columns <= 1 or table.strides[1] == table.itemsize)
@@ -127,37 +125,37 @@ def blocks_of(table: Any, at_once: int = 0) -> Iterator[tuple[int, Any]]:
 
 
 def packed(array: Any, dtype: Any = None) -> Any:
-    """An array in C order at addresses that suit its type, as compiled code takes them: the given one if it is that."""
+    """An aligned array in C order; the given one if it is that."""
     return np.require(array, dtype, ("C", "A"))
 
 
 def is_plain(array: Any) -> bool:
-    """Whether its values are double or float as C has them."""
+    """Whether its values are C's double or float: aligned, in native byte order."""
     return bool(array.dtype.kind == "f" and array.itemsize in (4, 8) and array.dtype.isnative and array.flags.aligned)
 
 
 def room_for(counts: Buffer) -> tuple[Buffer, Buffer]:
-    """Indices and values of a CsrMatrix, not yet filled. ``counts``, 0 and the entries of each row, become indptr."""
+    """Unfilled indices and values of a CsrMatrix; ``counts``, 0 and the entries of each row, becomes indptr."""
     indptr = np.asarray(counts)
     np.cumsum(indptr, out=indptr)
     return empty("i", int(indptr[-1])), empty("d", int(indptr[-1]))
 
 
 def numbers_of(given: Any, what: str) -> FloatArray:
-    """An array of float64, the given one where it is that already. Raises DataError as ``real_array`` does."""
+    """An array of float64; the given one if it is that. Raises DataError as ``real_array`` does."""
     numbers: FloatArray = np.require(real_array(given, what), np.float64, "A")
     return numbers
 
 
 def real_array(given: Any, what: str) -> Any:
-    """An array of real numbers, of any type but object; the given one where it is that already.
+    """An array of real numbers, of any type except object; the given one if it is that.
 
     Raises
     ------
-    DataError        not numbers, or numbers that have no equal among real ones: complex, dates, text
+    DataError        not real numbers: complex, dates, text, masked values
     """
     try:
-        # a masked array exists only where numpy.ma is loaded, which takes 8 ms
+        # masked arrays need numpy.ma, whose import takes 8 ms
         if "numpy.ma" in sys.modules and np.ma.is_masked(given):
             raise DataError(f"{what} has masked values: fill them, or leave their rows out")
         column = column_of_times(given)
@@ -179,9 +177,9 @@ def real_array(given: Any, what: str) -> Any:
 
 
 def column_of_times(frame: Any) -> str | None:
-    """A column of a frame of polars that holds dates, times or durations, None where there is none.
+    """A column of a polars frame that holds dates, times or durations; None if there is none.
 
-    Beside columns of numbers NumPy is given its days or nanoseconds since 1970, and sees no date.
+    Beside columns of numbers, polars converts it to days or nanoseconds since 1970, which NumPy takes for numbers.
     """
     for name, kind in dict(getattr(frame, "schema", None) or {}).items() if is_of_polars(frame) else ():
         if kind.is_temporal():
@@ -190,7 +188,7 @@ def column_of_times(frame: Any) -> str | None:
 
 
 def columns_of_text(frame: Any) -> str:
-    """``column 'city' holds text``, of a data frame; empty where no column does."""
+    """``column 'city' holds text``, for errors; empty if no column of the data frame does."""
     names = [str(name) for name in getattr(frame, "columns", ())]
     values = np.asarray(frame, dtype=object) if names else np.empty((0, 0))
     found = [
@@ -202,27 +200,27 @@ def columns_of_text(frame: Any) -> str:
 
 
 def is_of_polars(frame: Any) -> bool:
-    """Whether it is one of polars' frames, without loading polars."""
+    """Whether it is a polars frame, without importing polars."""
     return type(frame).__module__.partition(".")[0] == "polars"
 
 
 def parts_of_csr(matrix: CsrMatrix) -> tuple[Any, ...]:
-    """A matrix as arrays of NumPy and numbers."""
+    """A matrix as NumPy arrays and numbers, for pickles."""
     arrays = (np.asarray(part) for part in (matrix.indptr, matrix.indices, matrix.values))
     return (*arrays, matrix.n_columns, matrix.first_index)
 
 
 def csr_of_parts(parts: tuple[Any, ...]) -> CsrMatrix:
-    """The matrix of ``parts_of_csr``."""
+    """Inverse of ``parts_of_csr``."""
     indptr, indices, values, n_columns, first_index = parts
     return CsrMatrix(indptr.data, indices.data, values.data, n_columns=n_columns, first_index=first_index)
 
 
 def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK, borrow: bool = False) -> CsrMatrix:
-    """Rows of a sparse matrix of SciPy, without explicit zeros; so many entries ``at_once``. Raises DataError.
+    """Rows of a SciPy matrix, without explicit zeros. Raises DataError.
 
-    ``borrow``: values may be read where they are, as by ``borrowed``. Indices may not: others could change them while
-    they lead to addresses.
+    ``at_once``: entries converted between two checks for Ctrl-C. ``borrow``: values are not copied, as in
+    ``borrowed``. Indices always are: a change by another thread could make them lead to wrong addresses.
     """
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2:
@@ -248,7 +246,7 @@ def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK, borrow: bool = False) -> C
     indices = csr.indices if csr.indices.dtype in (np.int32, np.int64) else csr.indices.astype(np.int64)
     stored = packed(indices), packed(data)
     parts = parts_of(ptr, at_once)
-    # explicit zeros would be features with value 0: the same kernel, but another file
+    # explicit zeros would change model files, not the kernel
     indptr = zeros("q", n + 1)
     for begin, end in parts:
         try:
@@ -270,7 +268,7 @@ def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK, borrow: bool = False) -> C
 
 
 def parts_of(indptr: Ids, at_once: int) -> list[tuple[int, int]]:
-    """Ranges of rows, (begin, end), of so many entries each, or one row: Ctrl-C is heard between."""
+    """Ranges of rows, (begin, end), of at most ``at_once`` entries each, or one row."""
     marks = np.arange(0, indptr[-1], at_once)
     return list(pairwise(np.unique([0, *indptr.searchsorted(marks, "right"), len(indptr) - 1]).tolist()))
 
@@ -304,11 +302,10 @@ def real(value: Any, row: int) -> float:
 
 
 def precomputed(K: Any, first: int = 1) -> CsrMatrix:
-    """Kernel values as rows 0:serial 1:K(row,1) …, which is what the lower layers and model files use.
+    """Kernel values as rows 0:serial 1:K(row,1) …, the format of the lower layers and of model files.
 
-    Values of float64 or float32 are read where they are, of an array of any strides: what outlives the call copies what
-    it needs. ``first``: serial number of the first row; those of the others follow, and their values are copied if it
-    is not 1. Raises DataError.
+    float64 and float32 arrays of any strides are used without a copy, within the call. ``first``: serial number of the
+    first row, the others follow; values are copied if it is not 1. Raises DataError.
     """
     if isinstance(K, CsrMatrix):
         return K
@@ -326,12 +323,12 @@ def precomputed(K: Any, first: int = 1) -> CsrMatrix:
 
 
 def kernel_table(values: Any) -> CsrMatrix:
-    """``precomputed`` of an array of real numbers that are finite, as the caller has seen."""
+    """``precomputed`` for an array that the caller has checked: real and finite."""
     n, m = values.shape
     if not is_plain(values):
         values = packed(values, np.float64)
     if n == m and lies_in_columns(values) and is_symmetric(values):
-        values = values.T  # the same rows, and each lies in memory as one
+        values = values.T  # equal rows, contiguous
     indices, indptr = np.arange(m + 1, dtype=np.int32), np.arange(n + 1, dtype=np.int64) * (m + 1)
     return CsrMatrix(indptr, indices, values, copy=False, regular=True)
 
@@ -342,10 +339,10 @@ def lies_in_columns(table: Any) -> bool:
 
 
 def check_finite(values: Any) -> None:
-    """Raise DataError for the first kernel value that is not finite, in one pass over them."""
+    """Raise DataError for the first kernel value that is not finite."""
     across = is_plain(values) and lies_in_columns(values)
     bad = first_not_finite_of(values.T if across else values)
-    if bad is not None and across:  # the first one in the order of the rows
+    if bad is not None and across:  # the first in row order
         bad = first_not_finite_of(np.ascontiguousarray(values))
     if bad is not None:
         raise DataError(f"the value of column {bad[1]} is not finite", bad[0])
@@ -369,9 +366,9 @@ def is_symmetric(table: Any) -> bool:
 def parameter_of(
     param: Parameter | None, options: Mapping[str, Any], random_state: int | None = None, X: Any = None
 ) -> Parameter:
-    """``param`` with keywords: its fields, and the settings of its solver. Raises ParameterError.
+    """``param`` changed by keywords: its fields, and the settings of its solver. Raises ParameterError.
 
-    ``random_state``: of the solver, too, if it draws at random. ``X``: rows that gamma="scale" and "auto" are of.
+    ``random_state``: also seeds a solver that draws at random. ``X``: rows for gamma="scale" and "auto".
     """
     if any(callable(options.get(word)) for word in ("kernel", "kernel_type")):
         raise ParameterError(
@@ -386,11 +383,11 @@ def parameter_of(
 
 
 def own_words(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Keywords with scikit-learn's names of parameters as ours: ``tol`` is ``eps``, ``n_jobs`` of None one thread.
+    """Keywords with scikit-learn's names replaced by ours: ``tol`` by ``eps``, ``n_jobs=None`` by one thread.
 
     Raises
     ------
-    ParameterError      both names of one, or ``class_weight`` as text
+    ParameterError      both names of a parameter, or ``class_weight`` as text
     """
     found = dict(options)
     for theirs, ours in SCIKIT_LEARN.items():
@@ -412,11 +409,11 @@ def own_words(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def folds_of(given: Any, options: dict[str, Any], usual: int | None = None, name: str = "n_folds") -> Any:
-    """The number of folds that a call asks for, by ``name`` or by another word for it, which ``options`` lose.
+    """Number of folds, given as ``name`` or by a synonym, which is removed from ``options``.
 
     Raises
     ------
-    ParameterError           by several, or no whole number
+    ParameterError           given twice, or not an integer
     """
     words = {name: given, **{word: options.pop(word, None) for word in ("n_folds", "cv") if word != name}}
     asked = [word for word, value in words.items() if value is not None]
@@ -430,7 +427,7 @@ def threads_of_jobs(n_jobs: Any) -> int:
 
     Raises
     ------
-    ParameterError      0, or no whole number
+    ParameterError      0, or not an integer
     """
     if n_jobs is None:
         return 1
@@ -441,7 +438,7 @@ def threads_of_jobs(n_jobs: Any) -> int:
 
 
 def gamma_by_name(name: str, X: Any) -> float:
-    """gamma="scale" or "auto" of rows as a caller has them, the columns of sparse rows being those that hold values.
+    """gamma="scale" or "auto" for the rows of a call; in sparse rows, columns are those with values.
 
     Raises
     ------
@@ -463,7 +460,7 @@ def gamma_by_name(name: str, X: Any) -> float:
 
 
 def seed_of(random_state: int | None) -> int:
-    """What starts the stream that folds are drawn from, by default LIBSVM's. Raises ParameterError."""
+    """Seed of the folds, by default LIBSVM's. Raises ParameterError."""
     state = DEFAULT_SEED if random_state is None else converted("random_state", random_state, int)
     if not 0 <= state < 2**32:
         raise ParameterError(f"random_state must be between 0 and 2^32 - 1, not {random_state}")
@@ -471,7 +468,7 @@ def seed_of(random_state: int | None) -> int:
 
 
 def rand_of(random_state: int | None) -> Rand:
-    """The stream itself."""
+    """Random stream of the folds."""
     return Rand(seed_of(random_state))
 
 
@@ -488,8 +485,8 @@ def problem_of(
 def training_rows(X: Any, param: Parameter, borrow: bool) -> CsrMatrix:
     """Rows to train on.
 
-    ``borrow``: the problem ends with the call, so an array may be taken as it is. Not for probability estimates, which
-    predict its rows: tables are looked up there by values that another thread might change.
+    ``borrow``: use arrays without a copy, for problems that do not outlive the call. Ignored for probability estimates,
+    whose predictions look rows up by values, which another thread might change.
     """
     if param.kernel_type == KernelType.PRECOMPUTED:
         return precomputed(X)
@@ -498,10 +495,9 @@ def training_rows(X: Any, param: Parameter, borrow: bool) -> CsrMatrix:
 
 
 def scaled(matrix: CsrMatrix, X: Any, param: Parameter, first_index: int | None = None) -> CsrMatrix:
-    """The rows of X, which are in ``matrix``, such that their kernel has one gamma, where it has one for each feature.
+    """``matrix``, the rows of X, with each feature scaled by its factor of gamma, if there are several.
 
-    ``first_index``: of training rows, where these are others. Raises DataError unless there are as many gammas as
-    columns.
+    ``first_index``: that of the training rows, for test rows. Raises DataError unless there is one gamma per column.
     """
     if not param.gammas:
         return matrix
@@ -525,7 +521,7 @@ def scaled(matrix: CsrMatrix, X: Any, param: Parameter, first_index: int | None 
 
 
 def targets_of(y: Any, n_rows: int) -> Buffer:
-    """Labels or targets of so many rows: buffer of float64, a copy, since a State keeps it. Raises DataError."""
+    """Labels or targets, (n_rows,): buffer of float64, a copy, since a State keeps it. Raises DataError."""
     targets = np.array(numbers_of(y, "y"), order="C")
     if targets.shape != (n_rows,):
         raise DataError(f"X has {n_rows} rows, but y has shape {targets.shape}")
@@ -533,7 +529,7 @@ def targets_of(y: Any, n_rows: int) -> Buffer:
 
 
 def weights_of(sample_weight: Any, n_rows: int) -> Buffer | None:
-    """Weights of so many rows: buffer of float64, a copy, or None, also where all are 1. Raises DataError."""
+    """Weights, (n_rows,): buffer of float64, a copy; None if all are 1. Raises DataError."""
     if sample_weight is None:
         return None
     weights = np.array(numbers_of(sample_weight, "sample_weight"), order="C")
@@ -546,7 +542,7 @@ def weights_of(sample_weight: Any, n_rows: int) -> Buffer | None:
 
 
 def threads_of(threads: Any) -> int:
-    """A number of threads as in ``Parameter``. Raises ParameterError."""
+    """Checked number of threads, as in ``Parameter``. Raises ParameterError."""
     number: int = converted("threads", threads, int)
     check_threads(number)
     return number
@@ -559,14 +555,14 @@ class Fitted(Protocol):
 
 
 def is_model(model: Any) -> bool:
-    """Whether ``model_of`` takes it."""
+    """Whether ``model_of`` accepts it."""
     return isinstance(model, Model) or hasattr(getattr(model, "best_estimator_", model), "to_model")
 
 
 def model_of(model: Any) -> Model:
-    """A Model as it is, of a fitted estimator its ``to_model()``, of a search that of its best estimator.
+    """The Model itself, ``to_model()`` of a fitted estimator, or that of the best estimator of a search.
 
-    Raises TypeError for anything else, a State too.
+    Raises TypeError for anything else, including a State.
     """
     if isinstance(model, Model):
         return model
@@ -579,13 +575,12 @@ def model_of(model: Any) -> Model:
 
 
 def tests_of(model: Model, X: Any) -> CsrMatrix:
-    """Test rows of a model. Raises DataError, also for an array that has not as many columns as the training rows."""
+    """Test rows of a model. Raises DataError, also if an array has another number of columns than the training rows."""
     return rows_as(X, model.param, model.columns, model.vectors.first_index)
 
 
 def to_predict(model: Model, X: Any) -> tuple[Model, CsrMatrix]:
-    """A model and test rows as they are predicted: by a kernel of the caller, whatever rows those are. Raises DataError
-    as ``tests_of``."""
+    """Model and test rows for prediction; with the caller's own kernel, as precomputed values. Raises DataError."""
     if model.own_kernel is None:
         return model, tests_of(model, X)
     found: tuple[Model, CsrMatrix] = model.own_kernel.to_predict(model, X)
@@ -593,14 +588,14 @@ def to_predict(model: Model, X: Any) -> tuple[Model, CsrMatrix]:
 
 
 def new_rows(X: Any, param: Parameter, training: CsrMatrix) -> CsrMatrix:
-    """The same before there is a model of the rows ``training``."""
+    """``tests_of`` before there is a model; ``training``: the training rows."""
     return rows_as(X, param, columns_of(training, param), training.first_index)
 
 
 def rows_as(X: Any, param: Parameter, columns: int | None, first_index: int) -> CsrMatrix:
-    """Test rows where training rows have so many columns, None: unknown. Raises DataError.
+    """Test rows; ``columns`` and ``first_index``: those of the training rows, None if unknown. Raises DataError.
 
-    Where these begin with index 0, an array, whose first column is index 1, has none for it.
+    Column 0 of an array is index 1, so it has no column for index 0.
     """
     given = param.kernel_type == KernelType.PRECOMPUTED
     tests = precomputed(X) if given else as_matrix(X)
@@ -610,12 +605,12 @@ def rows_as(X: Any, param: Parameter, columns: int | None, first_index: int) -> 
 
 
 def is_table(X: Any) -> bool:
-    """Whether X is an array or a matrix of SciPy, with columns, not rows of features that are named by an index."""
+    """Whether X has columns, as arrays and SciPy matrices do, instead of indexed features."""
     return not (isinstance(X, CsrMatrix) or (isinstance(X, Sequence) and len(X) and isinstance(X[0], Mapping)))
 
 
 def check_width(columns: int, known: int) -> None:
-    """Raise DataError unless there are as many columns as training rows had."""
+    """Raise DataError unless ``columns`` equals those of the training rows."""
     if columns != known:
         others = "further features count" if columns > known else "features that are missing count"
         raise DataError(
@@ -634,7 +629,7 @@ def predict(model: Model | Fitted, X: Any, *, threads: int = 0) -> FloatArray:
     X
         n rows, as in ``train``; with a precomputed kernel K(row, training row), shape (n, number of training rows).
     threads : int
-        Maximum number of threads, as in ``Parameter``; a few rows are left to one.
+        Maximum number of threads, as in ``Parameter``; few rows are predicted by one.
 
     Returns
     -------
@@ -702,6 +697,6 @@ def decision_values(model: Model | Fitted, X: Any, *, threads: int = 0) -> Float
 
 
 def values_of_tests(model: Model, tests: CsrMatrix, threads: int) -> FloatArray:
-    """``decision_values`` of rows that are there: of a kernel of the caller they are values with all training rows."""
+    """``decision_values`` for converted rows; with the caller's own kernel, its values with all training rows."""
     values = prediction.decision_values(model, tests, ramp(tests.n_rows), threads=threads)
     return np.asarray(values).reshape(tests.n_rows, len(model.offsets))
