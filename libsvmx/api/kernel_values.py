@@ -1,6 +1,6 @@
-"""Rows of any kind, as kernels of the caller take them, and the checks of the values that those return.
+"""Rows for the caller's own kernels, and checks of the returned values.
 
-Rows are arrays, object arrays, sparse matrices, frames, or lists, of strings or graphs.
+Rows are arrays, object arrays, sparse matrices, data frames, or lists, such as of strings or graphs.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import FloatArray, Ids
 
-# K(i, j) and K(j, i) of a symmetric kernel may differ by this share of sqrt(K(i, i) K(j, j)): sums in float.
+# K(i, j) and K(j, i) of a symmetric kernel may differ by this share of sqrt(K(i, i) K(j, j)): rounding in float.
 APART = 1e-4
-# What they may differ by beside it, where those are 0: this share of the largest value of the rows, for sums in float.
+# In addition, for a diagonal of 0, they may differ by this share of the largest value of the rows.
 NOISE = 1e-6
 
 
 class PartRows:
-    """PartRows(parts): rows, each part of which is in a form of its own."""
+    """PartRows(parts): the same rows, prepared by each part of a Combined kernel."""
 
     def __init__(self, parts: list[Any]) -> None:
         self.parts = parts
@@ -46,11 +46,11 @@ class PartRows:
 
 
 class NamedRows:
-    """NamedRows(matrix): rows that a kernel of libsvmx's table is computed of; pickled as the parts of the matrix."""
+    """NamedRows(matrix): rows for libsvmx's own kernels; pickled as the parts of the matrix."""
 
     def __init__(self, matrix: CsrMatrix | tuple[Any, ...]) -> None:
         self.matrix = csr_of_parts(matrix) if isinstance(matrix, tuple) else matrix
-        self.with_all: tuple[KernelSpec, CrossRow] | None = None  # of the kernel that has asked last
+        self.with_all: tuple[KernelSpec, CrossRow] | None = None  # cache of ``rows``, for the last kernel
 
     def __reduce__(self) -> tuple[Any, ...]:
         return NamedRows, (parts_of_csr(self.matrix),)
@@ -66,17 +66,17 @@ class NamedRows:
         return NamedRows(as_matrix(all_rows(self.matrix.tocsr(), others.matrix.tocsr())))
 
     def check_width(self, others: NamedRows) -> None:
-        """Raise DataError unless there are as many columns as others have."""
+        """Raise DataError if the numbers of columns differ."""
         if self.shape[1] != others.shape[1]:
             raise DataError(f"there are rows with {self.shape[1]} columns and rows with {others.shape[1]}")
 
     def columns(self, others: NamedRows, spec: KernelSpec) -> FloatArray:
-        """Kernel values with others, shape (n, number of others)."""
+        """Kernel values, shape (n, len(others))."""
         self.check_width(others)
         return kernel_columns(self.matrix, others.matrix, spec)
 
     def rows(self, others: NamedRows, spec: KernelSpec) -> FloatArray:
-        """The transpose, for the few others that are asked for at a time again and again."""
+        """The transpose, shape (len(others), n), for repeated calls with few others."""
         self.check_width(others)
         if self.with_all is None or self.with_all[0] != spec:
             cross = CrossKernel(self.matrix, spec.kind, spec.degree, spec.gamma, spec.coef0)
@@ -85,7 +85,7 @@ class NamedRows:
 
 
 def n_rows_of(X: Any) -> int:
-    """How many rows there are. Raises DataError for what has none."""
+    """Number of rows. Raises DataError for data without rows."""
     shape = getattr(X, "shape", None)
     if isinstance(shape, tuple) and shape:
         return int(shape[0])
@@ -95,7 +95,7 @@ def n_rows_of(X: Any) -> int:
 
 
 def chosen_rows(X: Any, numbers: Any) -> Any:
-    """Rows of data of any kind, as data of that kind, in memory of their own."""
+    """A copy of rows of data of any type, of the same type."""
     chosen = np.asarray(numbers, dtype=np.intp)
     if hasattr(X, "tocsr"):
         return X.tocsr()[chosen]
@@ -110,7 +110,7 @@ def chosen_rows(X: Any, numbers: Any) -> Any:
 
 
 def all_rows(A: Any, B: Any) -> Any:
-    """Rows of A, then of B, as data of the kind of A. Raises DataError."""
+    """Rows of A, then of B, in the type of A. Raises DataError."""
     if not n_rows_of(B):
         return A
     if isinstance(A, PartRows | NamedRows):
@@ -135,7 +135,7 @@ def all_rows(A: Any, B: Any) -> Any:
 
 
 def values_of(kernel: Callable[[Any, Any], Any], A: Any, B: Any) -> FloatArray:
-    """What a kernel says of all pairs of rows, in C order and memory of its own; of no pair it is not asked.
+    """Kernel values of all pairs of rows, a copy in C order; without pairs the kernel is not called.
 
     Raises DataError.
     """
@@ -153,8 +153,8 @@ def values_of(kernel: Callable[[Any, Any], Any], A: Any, B: Any) -> FloatArray:
 
 
 def make_symmetric(values: FloatArray, begin: int, diagonal: FloatArray) -> None:
-    """Give rows from ``begin`` on below the diagonal the values above it: a kernel in float rounds, and of each two one
-    has to count. Raises DataError where they differ by more."""
+    """Copy the upper triangle to the lower one in rows from ``begin`` on. Raises DataError if they differ by more than
+    rounding in float."""
     lower, upper = values[begin:], values[:, begin:].T
     check_same(lower, upper, diagonal, np.arange(begin, len(values))[:, None], np.arange(len(values)), lower)
     lower[:, :begin] = upper[:, :begin]
@@ -163,11 +163,13 @@ def make_symmetric(values: FloatArray, begin: int, diagonal: FloatArray) -> None
 
 
 def check_same(found: FloatArray, known: FloatArray, diagonal: FloatArray, i: Ids, j: Ids, *seen: FloatArray) -> None:
-    """Raise DataError where K(i, j), which is ``found``, is not what is ``known`` of it but for rounding, as the values
-    ``seen`` have it: a kernel of distances is 0 on the diagonal, but for what is left of sums that cancel."""
+    """Raise DataError where ``found`` and ``known`` values of K(i, j) differ by more than rounding in float.
+
+    ``seen``: their largest value scales NOISE, needed by kernels of distances: 0 on the diagonal up to cancellation.
+    """
     with np.errstate(over="ignore"):
         apart, same = np.abs(found - known), APART * np.abs(known)
-        if (apart <= same).all():  # nearly always, and half of the time of a call with one row
+        if (apart <= same).all():  # fast path, taken nearly always
             return
         size = np.sqrt(np.abs(diagonal[i])) * np.sqrt(np.abs(diagonal[j]))
         noise = NOISE * max(float(max(values.max(initial=0.0), -values.min(initial=0.0))) for values in seen)
@@ -182,7 +184,7 @@ def check_same(found: FloatArray, known: FloatArray, diagonal: FloatArray, i: Id
 
 
 def plain_array(K: Any) -> FloatArray:
-    """Numbers that a kernel has returned: a copy in float64, in C order. Raises DataError."""
+    """Values returned by a kernel: a copy in float64, in C order. Raises DataError."""
     dense = in_shape(K).toarray() if hasattr(K, "tocsr") else K
     return np.array(real_array(dense, "the kernel"), dtype=np.float64, order="C")
 

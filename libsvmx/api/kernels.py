@@ -1,10 +1,10 @@
-"""Kernels of the caller: rows of the kernel matrix as a training asks for them, values with support vectors alone.
+"""The caller's own kernels: training computes kernel rows on demand, prediction only values with support vectors.
 
-    KernelRows    a kernel with the rows that it is asked about: those of a training, or a model's support vectors
-    StateRows     the same of a state, whose rows have ids
-    CalledRows    rows of their kernel matrix on demand: the RowSource behind a CsrMatrix
+    KernelRows    a kernel, and training rows or a model's support vectors
+    StateRows     the same for a state, whose rows have ids
+    CalledRows    kernel rows on demand: the RowSource behind a CsrMatrix
 
-A training sees rows, of any kind, as a precomputed kernel whose row i has the serial number i + 1.
+To a training, rows of any kind are a precomputed kernel; row i has the serial number i + 1.
 """
 
 from __future__ import annotations
@@ -42,16 +42,14 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer, FloatArray, Ids
     from libsvmx.api.own_kernel import Kernel
 
-# A kernel is called once for so few training rows: the calls would take longer than what they spare.
+# Up to this number of training rows the whole kernel matrix is computed in one call.
 FEW_ROWS = 64
-# Rows that are asked for at a time where all are wanted: the clock is looked at between.
+# Rows per call when all are computed; the time limit is checked in between.
 ROWS_OF_ALL = 64
 
 
 class KernelRows:
-    """KernelRows(kernel, rows): a kernel and rows, as its ``prepare`` has made them.
-
-    Of a Model they are its support vectors, in the order of ``sv_indices``.
+    """KernelRows(kernel, rows): a kernel, and rows prepared by it; in a Model, support vectors in order.
 
     Attributes
     ----------
@@ -67,7 +65,7 @@ class KernelRows:
 
     @classmethod
     def of(cls, given: Any, X: Any) -> KernelRows:
-        """Of a kernel as a caller gives it, and the rows of a training."""
+        """Make one from a kernel as given by the caller, and training rows."""
         kernel = as_kernel(given)
         return cls(kernel, prepared(kernel, X))
 
@@ -76,19 +74,19 @@ class KernelRows:
 
     @property
     def given(self) -> Any:
-        """The kernel as the caller has given it."""
+        """The kernel as given by the caller."""
         return self.kernel.kernel if isinstance(self.kernel, Function) else self.kernel
 
     def copied(self) -> KernelRows:
-        """All rows, in memory of their own, for what outlives the call."""
+        """A copy that may outlive the call."""
         return self.chosen(range(self.n))
 
     def chosen(self, numbers: Any) -> KernelRows:
-        """The rows with these numbers, as a copy."""
+        """A copy of the rows with these indices."""
         return KernelRows(self.kernel, chosen_rows(self.rows, numbers))
 
     def matrix(self, whole: bool = False) -> CsrMatrix:
-        """Their kernel matrix: all of it now if ``whole``, else rows as they are asked for. Raises DataError."""
+        """The kernel matrix, computed now if ``whole``, else row by row on demand. Raises DataError."""
         if whole or self.n <= FEW_ROWS or not self.kernel.symmetric:
             return kernel_table(self.all_values())
         indices = np.arange(self.n + 1, dtype=np.int32)
@@ -96,29 +94,29 @@ class KernelRows:
         return CsrMatrix(indptr, indices, CalledRows(self), copy=False, regular=True)
 
     def all_values(self) -> FloatArray:
-        """Values of all pairs, asked for at once: shape (n, n). Raises DataError."""
+        """Values of all pairs from one call of the kernel, shape (n, n). Raises DataError."""
         return values_of(self.kernel.rows, self.rows, self.rows)
 
     def values(self, X: Any) -> FloatArray:
-        """Values of other rows with these: shape (rows of X, n). Raises DataError."""
+        """Values of other rows with these, shape (n_rows(X), n). Raises DataError."""
         return values_of(self.kernel.cross, prepared(self.kernel, X), self.rows)
 
     def to_predict(self, model: Model, X: Any) -> tuple[Model, CsrMatrix]:
-        """A model of which these are the support vectors, and other rows, as they are predicted. Raises DataError."""
+        """For prediction, a model whose support vectors these are, and rows X, as kernel values. Raises DataError."""
         return of_columns(model), kernel_table(self.values(X))
 
     def in_model(self, model: Model) -> Model:
-        """A model of a training on these rows, with those that are its support vectors."""
+        """The model of a training on these rows, with a copy of its support vectors."""
         return replace(model, own_kernel=self.chosen(np.asarray(model.vectors.values).astype(np.intp) - 1))
 
 
 class StateRows:
-    """StateRows(known, ids): the rows of a state whose values a kernel of the caller computes; some may have left.
+    """StateRows(known, ids): the rows of a state with the caller's own kernel.
 
     Attributes
     ----------
     known : KernelRows
-    ids : ndarray of int64, shape (known.n,)      ascending
+    ids : ndarray of int64, shape (known.n,)      ascending; those of removed rows are missing
     """
 
     __slots__ = ("ids", "known")
@@ -127,25 +125,25 @@ class StateRows:
         self.known, self.ids = known, ids
 
     def only(self, ids: Ids) -> StateRows:
-        """Those with these ids."""
+        """The rows with these ids."""
         if np.array_equal(ids, self.ids):
             return self
         return StateRows(self.known.chosen(np.searchsorted(self.ids, ids)), ids)
 
     def in_model(self, model: Model) -> Model:
-        """A model of the state, with its support vectors."""
+        """A model of the state, with a copy of its support vectors."""
         ids = np.asarray(model.vectors.values).astype(np.int64) - 1
         return replace(model, own_kernel=self.known.chosen(np.searchsorted(self.ids, ids)))
 
     def tests(self, X: Any, columns: int) -> CsrMatrix:
-        """Values of other rows with these, in the column of each id. Raises DataError."""
+        """Kernel values of rows X; the column is the id. Raises DataError."""
         found = self.known.values(X)
         values = np.zeros((len(found), columns))
         values[:, self.ids] = found
         return kernel_table(values)
 
     def joined(self, X: Any, next_id: int) -> tuple[StateRows, FloatArray]:
-        """These rows and others, whose ids begin with ``next_id``; and the values of those, with a column for each id.
+        """These rows and new ones, with ids from ``next_id``; and kernel values of the new ones, a column for each id.
 
         Raises DataError.
         """
@@ -162,12 +160,12 @@ class StateRows:
 
 
 class CalledRows(RowSource):
-    """CalledRows(known): rows of the kernel matrix of a KernelRows, as they are asked for.
+    """CalledRows(known): kernel rows of a KernelRows on demand.
 
     Attributes
     ----------
-    token : Token or None       of the call that is going on: it ends once the kernel has raised
-    error : BaseException or None      what it has raised
+    token : Token or None       of the current call, which ends when the kernel raises
+    error : BaseException or None      what the kernel raised
     """
 
     def __init__(self, known: KernelRows) -> None:
@@ -176,7 +174,7 @@ class CalledRows(RowSource):
         self.error: BaseException | None = None
         self.lock = allocate_lock()
         self.own: FloatArray = np.zeros(0)  # the diagonal
-        self.first: tuple[Ids, FloatArray] | None = None  # numbers of the rows that came first, and the rows
+        self.first: tuple[Ids, FloatArray] | None = None  # indices and values of the first rows
 
     def diagonal(self) -> Buffer:
         self.own = diagonal_of(self.known.kernel, self.known.rows)
@@ -193,7 +191,7 @@ class CalledRows(RowSource):
         return values.data
 
     def compare(self, numbers: list[int], values: FloatArray) -> None:
-        """Raise DataError where these rows contradict the diagonal, or the rows that came first."""
+        """Raise DataError if rows contradict the diagonal, or symmetry with the first rows."""
         at = np.array(numbers)
         self.first = first, rows = self.first or (at, values)
         check_same(values[np.arange(len(at)), at], self.own[at], self.own, at, at, values)
@@ -206,14 +204,14 @@ class CalledRows(RowSource):
             self.token.urgent = True
 
     def check(self) -> None:
-        """Raise what the kernel has raised."""
+        """Raise what the kernel raised."""
         if self.error is not None:
             raise self.error
 
 
 @contextmanager
 def raising(source: CalledRows | None, observer: Observer) -> Iterator[None]:
-    """Work on rows that a kernel computes, ended and undone by what it raises."""
+    """Context for work on rows on demand: what the kernel raises ends it, and is raised."""
     if source is None:
         yield
         return
@@ -221,15 +219,17 @@ def raising(source: CalledRows | None, observer: Observer) -> Iterator[None]:
     try:
         yield
     finally:
-        source.check()  # in place of what has come of rows that were not there
+        source.check()  # instead of results or errors from missing rows
 
 
 # ---- functions over arrays ------------------------------------------------------------------------
 
 
 def called(X: Any, options: Mapping[str, Any]) -> tuple[Any, KernelRows | None, dict[str, Any]]:
-    """Rows and keywords of a function as it would be given them with a precomputed kernel, where ``kernel`` among them
-    is one of the caller: it and the rows; else None, and all as it is, but for ``Kernel.named``, which is told by name.
+    """Arguments (rows, own kernel or None, keywords) of a function over rows.
+
+    With the caller's own ``kernel`` among the options, rows and keywords are those of a precomputed kernel; a
+    ``Kernel.named`` is replaced by its parameters; other arguments are unchanged.
 
     Raises
     ------
@@ -255,10 +255,7 @@ def called(X: Any, options: Mapping[str, Any]) -> tuple[Any, KernelRows | None, 
 
 @contextmanager
 def asked_for(problem: Problem, seconds: float, observer: Observer) -> Iterator[Observer]:
-    """Work on a problem whose rows a kernel of the caller may have to compute: the observer to work with.
-
-    What the kernel raises is raised, in place of what has come of rows that were not there.
-    """
+    """Context for work on rows that may be computed on demand; yields the observer. Raises what the kernel raises."""
     source = problem.matrix.source
     told = observer if source is None else limited(observer, seconds)
     with raising(source, told):
@@ -266,7 +263,7 @@ def asked_for(problem: Problem, seconds: float, observer: Observer) -> Iterator[
 
 
 def of_columns(model: Model) -> Model:
-    """The model for rows of kernel values that have a column for each support vector alone."""
+    """The model for kernel values with support vectors only: column i is support vector i."""
     n = model.n_sv
     serials = np.arange(1, n + 1, dtype=np.float64)
     vectors = CsrMatrix(np.arange(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int32), serials)
@@ -274,7 +271,7 @@ def of_columns(model: Model) -> Model:
 
 
 def with_all_values(problem: Problem, known: KernelRows | None, observer: Observer) -> Problem:
-    """The problem as a state takes it: of a symmetric kernel of the caller with all values, in two equal triangles.
+    """The problem for a state: with all values of the caller's own kernel, exactly symmetric if it is declared so.
 
     Raises
     ------
@@ -284,7 +281,7 @@ def with_all_values(problem: Problem, known: KernelRows | None, observer: Observ
         return problem
     source: CalledRows | None = problem.matrix.source
     n, values = known.n, np.empty((known.n, known.n))
-    if source is None:  # of few rows all are there
+    if source is None:  # few rows: already computed
         values[:] = np.asarray(problem.matrix.values).reshape(n, n + 1)[:, 1:]
     diagonal = values.diagonal().copy() if source is None else source.own
     with errors_of_a_path(NO_STATE):

@@ -1,8 +1,8 @@
-"""What a kernel of the caller is.
+"""Classes of the caller's own kernels.
 
-Kernel          what a caller subclasses
-Function        a plain function as one
-Named           one of those that libsvmx computes: Kernel.named
+Kernel          base class
+Function        wraps a plain function
+Named           one of libsvmx's kernels: Kernel.named
 Sum, Product    of several: w * k, k + k, k * k
 """
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from libsvmx._typing import FloatArray
 
-# Rows whose values with each other are computed for the sake of those with themselves.
+# The default ``diagonal`` computes blocks of this many rows by ``__call__``, and takes their diagonals.
 ROWS_OF_DIAGONAL = 16
-# How gammas are shown: of more than 20 the first and the last three.
+# Format of gammas in repr: of more than 20 the first and last three.
 SHOWN: Any = {"max_line_width": 1000, "threshold": 20, "edgeitems": 3, "formatter": {"float": "{:g}".format}}
 
 
@@ -37,9 +37,8 @@ class Kernel:
     """Base class of your own kernels: define ``__call__``; the other methods have defaults based on it.
 
     Pass an instance as ``kernel=`` to ``train``, ``cross_validate`` and all functions over rows, and to the estimators.
-    A plain function of (A, B) will do, too. Within one call of libsvmx it is never called by two threads at a time, but
-    your own threads may share an instance. An exception that it raises ends the call of libsvmx, which then has no
-    effect.
+    A plain function of (A, B) will do, too. One call of libsvmx never calls it from two threads at a time, but your own
+    threads may share an instance. An exception in the kernel ends the call of libsvmx, which then has no effect.
 
     Attributes
     ----------
@@ -66,20 +65,19 @@ class Kernel:
 
     symmetric: bool = True
     normalized: bool = False
-    __array_ufunc__ = None  # a number of NumPy times a kernel is a kernel
+    __array_ufunc__ = None  # so that a NumPy number times a kernel is a kernel
 
     @staticmethod
     def named(kernel_type: Any, *, gamma: Any = 0.0, degree: int = 3, coef0: float = 0.0) -> Kernel:
-        """One of the kernels that libsvmx computes: as a part of a ``Sum`` or a ``Product``, or with a gamma for each
-        feature.
+        """One of libsvmx's kernels, for a ``Sum`` or ``Product``, or with a gamma for each feature.
 
         Parameters
         ----------
         kernel_type, degree, coef0
             As in ``Parameter``.
         gamma : float or array of float, shape (n_features,)
-            Of an array each is the factor of its own feature's part of the distance or of u'v, >= 0; a feature with
-            gamma 0 does not count.
+            An array has a factor >= 0 for each feature's part of the distance or of u'v; a feature with gamma 0 does
+            not count.
 
         Returns
         -------
@@ -93,31 +91,31 @@ class Kernel:
         return Named(Parameter(kernel_type=kernel_type, gamma=gamma, degree=degree, coef0=coef0))
 
     def __call__(self, A: Any, B: Any) -> Any:
-        """K(a, b) of all pairs: real and finite numbers, shape (len(A), len(B)); an array, or what NumPy makes one of.
+        """K(a, b) of all pairs: real and finite numbers, shape (len(A), len(B)), an array or convertible to one.
 
         A and B are rows as ``prepare`` returns them. A value must not depend on the rows that it is asked for with.
         """
         raise NotImplementedError(f"{type(self).__name__} must define __call__(self, A, B)")
 
     def prepare(self, X: Any) -> Any:
-        """Rows in the form that the other methods are given; here as they are.
+        """Convert rows once to the form that the other methods take; by default X itself.
 
-        Called once for the rows of a training, and once for the rows of each prediction: the place for what is computed
-        of each row alone, such as the substrings of a string. As many rows as X has: an array, a sparse matrix, a frame
-        or a list. A model keeps those of its support vectors.
+        Called once for the rows of a training, and once for those of each prediction: compute here what depends on one
+        row only, such as the substrings of a string. Returns an array, a sparse matrix, a data frame or a list with as
+        many rows as X. A model keeps those of its support vectors.
         """
         return X
 
     def rows(self, some: Any, X: Any) -> Any:
-        """Rows of the kernel matrix of a training: shape (len(some), len(X)); ``some`` are rows of X."""
+        """Rows of the kernel matrix of a training, shape (len(some), len(X)); ``some`` are rows of X."""
         return self(some, X)
 
     def cross(self, X: Any, vectors: Any) -> Any:
-        """Values of rows to predict with support vectors: shape (len(X), len(vectors))."""
+        """Values of test rows with support vectors, shape (len(X), len(vectors))."""
         return self(X, vectors)
 
     def diagonal(self, X: Any) -> Any:
-        """K(x, x) of each row: shape (len(X),)."""
+        """K(x, x) of each row, shape (len(X),)."""
         n = n_rows_of(X)
         if self.normalized:
             return np.ones(n)
@@ -131,7 +129,7 @@ class Kernel:
         return Sum(self, other) if callable(other) else NotImplemented
 
     def __radd__(self, other: Any) -> Kernel:
-        if isinstance(other, Real) and other == 0:  # where sum() begins
+        if isinstance(other, Real) and other == 0:  # the start value of sum()
             return self
         return Sum(other, self) if callable(other) else NotImplemented
 
@@ -157,7 +155,7 @@ class Function(Kernel):
 
 
 class Named(Kernel):
-    """Named(param): a kernel of libsvmx's table."""
+    """Named(param): one of libsvmx's kernels."""
 
     def __init__(self, param: Parameter) -> None:
         kind = param.kernel_type
@@ -169,14 +167,14 @@ class Named(Kernel):
 
     @property
     def param(self) -> Parameter:
-        """Those of a training with this kernel."""
+        """Parameters of a training with this kernel."""
         own = self.spec
         return Parameter(
             kernel_type=KernelType(own.kind), degree=own.degree, gamma=own.gamma, coef0=own.coef0, gammas=self.gammas
         )
 
     def __repr__(self) -> str:
-        """As a search shows it."""
+        """Short form, for tables of searches."""
         kind = KernelType(self.spec.kind)
         told = {name: repr(getattr(self.spec, name)) for name in kind.uses}
         if self.gammas:
@@ -199,7 +197,7 @@ class Named(Kernel):
 
 
 class Combined(Kernel):
-    """Combined(parts): a function of the values of other kernels, each of which has the rows in its own form.
+    """Combined(parts): a function of the values of other kernels, each with its own prepared rows.
 
     Attributes
     ----------
@@ -228,7 +226,7 @@ class Combined(Kernel):
         return self.combined(lambda i: diagonal_of(self.parts[i], X.parts[i]))
 
     def combined(self, values: Callable[[int], FloatArray]) -> Any:
-        """What part i has ``values(i)`` of, all together."""
+        """Combine the values of all parts; ``values(i)``: those of part i."""
         raise NotImplementedError
 
 
@@ -265,7 +263,7 @@ class Sum(Combined):
         self.weights = np.array([weight for _, weight in own])
 
     def times(self, factor: float) -> Sum:
-        """Raises ParameterError for a factor that is negative or not finite."""
+        """The kernel times ``factor``. Raises ParameterError if that is negative or not finite."""
         if not 0 <= factor < np.inf:
             raise ParameterError(f"the weight of a kernel must be finite and >= 0, not {factor:g}")
         found = Sum(self)
@@ -312,12 +310,12 @@ class Product(Combined):
 
 
 def terms_of(kernel: Kernel) -> Iterator[tuple[Kernel, float]]:
-    """Kernels and weights of which it is the sum."""
+    """Terms (kernel, weight) of a sum; any other kernel is one term of weight 1."""
     return zip(kernel.parts, kernel.weights.tolist(), strict=True) if isinstance(kernel, Sum) else iter([(kernel, 1.0)])
 
 
 def as_kernel(given: Any) -> Kernel:
-    """What a caller has given. Raises ParameterError for a class in the place of an instance, and for no kernel."""
+    """The given kernel as a Kernel. Raises ParameterError for a class instead of an instance, and for no kernel."""
     if isinstance(given, type):
         raise ParameterError(f"a kernel must be an instance or a function: give {given.__name__}(), not the class")
     if not callable(given):
@@ -329,7 +327,7 @@ def as_kernel(given: Any) -> Kernel:
 
 
 def prepared(kernel: Kernel, X: Any) -> Any:
-    """``kernel.prepare(X)``. Raises DataError where that has not the rows of X."""
+    """``kernel.prepare(X)``. Raises DataError if the number of rows changes."""
     n, rows = n_rows_of(X), kernel.prepare(X.tocsr() if hasattr(X, "tocsr") else X)
     if n_rows_of(rows) != n:
         raise DataError(f"the kernel was to prepare {n} rows, but has returned {n_rows_of(rows)}")
@@ -337,7 +335,7 @@ def prepared(kernel: Kernel, X: Any) -> Any:
 
 
 def diagonal_of(kernel: Kernel, rows: Any) -> FloatArray:
-    """K(x, x) of each row, as ``prepared`` has it. Raises DataError."""
+    """K(x, x) of each prepared row. Raises DataError."""
     values, shape = plain_array(kernel.diagonal(rows)), (n_rows_of(rows),)
     if values.shape != shape:
         raise DataError(f"the diagonal of the kernel must have shape {shape}, but its shape is {values.shape}")
