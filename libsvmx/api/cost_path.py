@@ -1,4 +1,4 @@
-"""The model at every C of an interval, and its cross-validated error: a path in the place of a grid's axis."""
+"""The model at every C of an interval, and its cross-validated error: a path instead of a grid."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ AnyPath = TypeVar("AnyPath", bound="ModelPath")
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ModelPath:
-    """What CostPath and TauPath share: the optimum at every value of what moves."""
+    """Base class of CostPath and TauPath: the optimum at every value of C or tau."""
 
     _breakpoints: FloatArray
     _costs: Costs
     _curve: Curve | None
-    _known: KernelRows | None  # of a kernel of the caller
+    _known: KernelRows | None  # rows of the caller's own kernel, if it is one
 
     def __repr__(self) -> str:
         first, last = self._breakpoints[[0, -1]].tolist()
@@ -56,11 +56,11 @@ class ModelPath:
 
     @property
     def param(self) -> Parameter:
-        """What the path was followed with; its C, or tau, is the smallest."""
+        """Parameters of the path; its C, or tau, is the smallest one."""
         return self._costs.param
 
     def _on_the_path(self, given: Any) -> FloatArray:
-        """What is given as an array. Raises ParameterError where it is not on the path."""
+        """Values as an array. Raises ParameterError for values off the path."""
         moved = self._costs.moved
         try:
             values = numbers_of(given, moved)
@@ -80,11 +80,11 @@ class ModelPath:
 
 
 class CostPath(ModelPath):
-    """The optimum at every C from ``C_min`` to ``C_max``, as ``c_path`` has found it.
+    """The optimum at every C from ``C_min`` to ``C_max``, made by ``c_path``.
 
     Examples
     --------
-    Those of its methods go on from this one.
+    The examples of its methods go on from this one.
 
     >>> import numpy as np
     >>> import libsvmx
@@ -236,20 +236,20 @@ class CostPath(ModelPath):
 
     @property
     def standard_error(self) -> float:
-        """Of ``best_error``, in percent, as of a share of so many rows. Raises ParameterError for regression."""
+        """Standard error of ``best_error``, a share of the rows, in percent. Raises ParameterError for regression."""
         if self.param.svm_type.is_regression:
             raise ParameterError("only a path with classes has a standard error")
         return float(self._standard_errors(self.best_error))
 
     def _standard_errors(self, errors: Any) -> Any:
-        """Of errors in percent, in percent."""
+        """Standard errors, in percent, of errors in percent."""
         shares = errors / 100
         return 100 * np.sqrt(shares * (1 - shares) / len(self._costs.problem))
 
     @property
     def near_interval(self) -> tuple[float, float]:
-        """Where the error is within one ``standard_error`` of the least: of several intervals the one over which C
-        grows by the largest factor. A C in its middle depends less on chance than ``best_C``."""
+        """Interval where the error is within one ``standard_error`` of the least; of several, the one that spans the
+        largest factor. A C in its middle depends less on chance than ``best_C``."""
         return self._validated.widest_below(self.best_error + self.standard_error)
 
     def plot(self, axes: Any = None) -> Any:
@@ -299,9 +299,9 @@ def followed_from(
     n_folds: int | None = None,
     random_state: int | None = None,
 ) -> AnyPath:
-    """The path of a ``kind`` from where ``param`` is to where what is ``moved`` is ``last``.
+    """Follow a path of class ``kind`` along the field ``moved``, from its value in ``param`` to ``last``.
 
-    ``known``: of a kernel of the caller. Raises as ``c_path``.
+    ``known``: rows of the caller's own kernel. Raises as ``c_path``.
     """
     check_followed(param)
     problem, param = problem_of(X, y, param, sample_weight)

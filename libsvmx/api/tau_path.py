@@ -125,7 +125,7 @@ class TauPath(ModelPath):
         return float(falls.any(axis=1).mean()) if len(curves) else 0.0
 
 
-# What a path is exact to, of the largest prediction.
+# A curve must be lower by more than this share of the largest prediction to count as crossing: the path's accuracy.
 CROSSED = 1e-9
 
 
