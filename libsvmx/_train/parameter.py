@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Kind = TypeVar("Kind", SvmType, KernelType)
 
-MEDIAN = 0.5  # of tau
+MEDIAN = 0.5  # default of tau
 
 
 @record(frozen=True, slots=True)
@@ -96,20 +96,20 @@ class Parameter:
     time_limit: float = 0.0
     threads: int = field(default=0, compare=False)
     solver: Solver = field(default_factory=SMO)
-    tau: float = MEDIAN  # the last, so that pickles of before there was one can be read
-    # for tests, which force a way to the result by it: no option, and in no file
+    tau: float = MEDIAN  # last, for pickles from before it existed
+    # for tests, which force a mechanism by it: neither an option nor in files
     policy: KernelPolicy = field(default_factory=usual, compare=False)
     gammas: tuple[float, ...] = ()
 
     @property
     def _told(self) -> dict[str, Any]:
-        """Fields as they are shown and pickled: with the policy only if it is not the default."""
+        """Fields for repr and pickles: the policy only if it is not the default."""
         names = self.told_fields if self.policy == DEFAULT else (*self.told_fields, "policy")
         return {name: getattr(self, name) for name in names}
 
     @property
     def told_fields(self) -> tuple[str, ...]:
-        """Fields that options, files and reports have."""
+        """Names of the fields in options, files and reports."""
         tau = ("tau",) if self.svm_type == SvmType.QUANTILE_SVR else ()
         return (*FIELDS, *tau, *(("gammas",) if self.gammas else ()))
 
@@ -161,22 +161,22 @@ class Parameter:
 
     @property
     def quantile(self) -> float | None:
-        """``tau``, where it counts."""
+        """``tau``; None unless quantile regression."""
         return self.tau if self.svm_type == SvmType.QUANTILE_SVR else None
 
     @property
     def has_infinite_cost(self) -> bool:
-        """Whether C is infinite, or that of a class with its weight: a hard margin."""
+        """Whether C, or that of a weighted class, is infinite."""
         return any(map(isinf, self.costs))
 
     @property
     def is_hard_margin(self) -> bool:
-        """Whether C, or that of a class, is infinite or as good as that: there may be no optimum within reach."""
+        """Whether C, or that of a class, is infinite or nearly so: the optimum may be unbounded."""
         return any(cost >= NO_BOUND for cost in self.costs)
 
     @property
     def costs(self) -> tuple[float, ...]:
-        """C, and that of each class with a weight of its own; none where the formulation has no C."""
+        """C, and that of each weighted class; () for a formulation without C."""
         factors = [weight for _, weight in self.weights] if self.svm_type == SvmType.C_SVC else []
         return tuple(self.C * factor for factor in (1.0, *factors)) if self.svm_type.has_cost else ()
 
@@ -186,18 +186,18 @@ class Parameter:
         return self.cache_size * 2**20
 
     def require_one_gamma(self, what: str) -> None:
-        """Raise ParameterError if each feature has its own gamma, for which ``what`` has no place."""
+        """Raise ParameterError, which names ``what``, if each feature has its own gamma."""
         if self.gammas:
             raise ParameterError(f"gamma must be one number for {what}, which has no place for one of each feature")
 
     def require_finite_cost(self, what: str) -> None:
-        """Raise ParameterError if C is infinite; ``what`` cannot be done then."""
+        """Raise ParameterError, which names ``what``, if C is infinite."""
         if self.has_infinite_cost:
             raise ParameterError(f"C must be finite for {what}: a hard margin has no warm start")
 
     @property
     def lacks_features(self) -> bool:
-        """Whether the solver needs explicit features, and the kernel has none without its values."""
+        """Whether the solver needs explicit features that the kernel does not have."""
         if not self.solver.needs_features or self.solver.makes_features or self.kernel_type == KernelType.LINEAR:
             return False
         return not (self.kernel_type == KernelType.POLY and self.degree == 2 and self.coef0 >= 0)
@@ -240,14 +240,14 @@ class Parameter:
 
 # Fields of all formulations.
 FIELDS = tuple(known.name for known in fields(Parameter) if known.name not in ("tau", "policy", "gammas"))
-PLAIN = 2.0**63  # a number of the right type below it needs no conversion and no look
-# Powers beyond it overflow or vanish for anything but |x| = 1; it also keeps the squaring loop's input an int32.
+PLAIN = 2.0**63  # numbers of the right type below it skip conversion and checks
+# Larger powers overflow or vanish unless |x| = 1; also an int32, as the squaring loop needs.
 MAX_DEGREE = 1_000_000
 MAX_THREADS = 1024
 
 
 def check_threads(threads: int) -> None:
-    """Raises ParameterError for a number of threads that is not possible; 0 is."""
+    """Raise ParameterError for an invalid number of threads; 0 is valid."""
     if not 0 <= threads <= MAX_THREADS:
         raise ParameterError(f"threads must be between 0 and {MAX_THREADS}, not {threads}")
 
@@ -260,14 +260,14 @@ CONVERTED: dict[str, Any] = {
 
 
 def _solver(name: Any) -> Solver:
-    """A solver by its name, with the usual settings. Raises ParameterError."""
-    from libsvmx._solvers.registry import solver_class  # LIBSVM's, the usual one, needs none
+    """A solver by name, with default settings. Raises ParameterError."""
+    from libsvmx._solvers.registry import solver_class  # lazy: the default, SMO, does not need it
 
     return solver_class(name)()
 
 
 def _member(name: str, given: Any, kind: type[Kind]) -> Kind:
-    """A formulation or kernel by its number, its name, or its name in model files. Raises ParameterError."""
+    """A formulation or kernel by number, name, or name in model files. Raises ParameterError."""
     if type(given) is kind:
         return given
     try:
@@ -285,18 +285,18 @@ def _member(name: str, given: Any, kind: type[Kind]) -> Kind:
 
 
 def kernel_named(text: str) -> KernelType | None:
-    """The kernel of that name, or name in model files; None if there is none."""
+    """Kernel by name, or name in model files; None if unknown."""
     named = {name: kind for kind in KernelType for name in (kind.name.lower(), kind.keyword)}
     return named.get(text.lower().replace("-", "_"))
 
 
 def is_several(gamma: Any) -> bool:
-    """Whether it is an array or a sequence instead of one number."""
+    """Whether gamma is an array or a sequence."""
     return hasattr(gamma, "__len__") and not isinstance(gamma, str | bytes) and getattr(gamma, "shape", None) != ()
 
 
 def _gammas(given: Any) -> tuple[float, ...]:
-    """gamma of each feature. Raises ParameterError."""
+    """Checked gamma of each feature. Raises ParameterError."""
     try:
         gammas = tuple(map(float, given))
     except (TypeError, ValueError):
@@ -307,7 +307,7 @@ def _gammas(given: Any) -> tuple[float, ...]:
 
 
 def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:
-    """Weights of classes, given as pairs or as a mapping. Raises ParameterError."""
+    """Class weights as pairs, from pairs or a mapping. Raises ParameterError."""
     try:
         items = weights.items() if hasattr(weights, "items") else weights
         if isinstance(items, str):
@@ -321,18 +321,18 @@ def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:
 
 
 def flat_fields(param: Parameter) -> dict[str, Any]:
-    """All that is told by name: of ``param``, with the name of the solver, then the settings of the solver."""
+    """Fields of ``param`` by name, with the solver's name, followed by the settings of the solver."""
     own = {name: getattr(param, name) for name in param.told_fields}
     settings = {known.name: getattr(param.solver, known.name) for known in param.solver.settings()}
     return {**own, "solver": param.solver.name, **settings}
 
 
 def changed(param: Parameter, given: Mapping[str, Any]) -> Parameter:
-    """``param`` with other values of its fields or of the settings of its solver, as ``flat_fields`` has them.
+    """``param`` with some of its ``flat_fields`` changed.
 
     Raises
     ------
-    ParameterError        also a name that is neither, such as a setting of another solver
+    ParameterError        also for an unknown name, such as a setting of another solver
     """
     solver = given.get("solver", param.solver)
     if not isinstance(solver, Solver):
@@ -358,7 +358,7 @@ def changed(param: Parameter, given: Mapping[str, Any]) -> Parameter:
     return replace(param, **{**general, "solver": replace(solver, **settings)})
 
 
-# Names of parameters in scikit-learn, where they are others; functions over arrays take both.
+# scikit-learn's names, where they differ; functions over arrays accept both.
 SCIKIT_LEARN = {
     "class_weight": "weights",
     "epsilon": "p",
@@ -367,7 +367,7 @@ SCIKIT_LEARN = {
     "n_jobs": "threads",
     "tol": "eps",
 }
-# Those that are said to who takes neither.
+# Other names for hints in errors.
 ELSEWHERE = {**SCIKIT_LEARN, "cost": "C"}
 
 
