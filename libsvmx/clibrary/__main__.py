@@ -1,8 +1,8 @@
-"""Prints the folder of the C library, with which programs that are linked with LIBSVM's run on this one:
+"""Print the folder of the C library, to run a program linked with LIBSVM on libsvmx:
 
     LD_LIBRARY_PATH=$(python -m libsvmx.clibrary) svm-train data
 
-The folder is on no path by itself, so that an installed LIBSVM is what programs run on everywhere else.
+Without it, programs use the installed LIBSVM: the folder is on no search path.
 """
 
 import os

@@ -1,4 +1,4 @@
-/* What Python does for the C library: a table of functions that bridge.pyx fills. */
+/* Table of the functions implemented in Python; filled by bridge.pyx. */
 #ifndef SVMX_BRIDGE_H
 #define SVMX_BRIDGE_H
 
@@ -6,11 +6,11 @@
 
 #include "model.h"
 
-/* Where the transcript of a training goes. */
+/* Receives the transcript of a training. */
 typedef void (*svmx_print)(const char *text);
 
-/* Each takes the interpreter's lock itself and may be called from any thread. Each returns 0, or -1 with the cause in
- * ``message``, of ``SVMX_MESSAGE`` bytes. */
+/* Thread-safe: each takes the interpreter's lock. Each returns 0, or -1 with the cause in ``message``, OUT, of
+ * SVMX_MESSAGE bytes. */
 #define SVMX_MESSAGE 1024
 
 typedef struct {
@@ -20,11 +20,11 @@ typedef struct {
     int (*cross_validate)(const struct svm_problem *problem, const struct svm_parameter *param, int n_folds,
                           svmx_print print, double *target, char *message);
     int (*save)(const char *path, const svmx_c_model *model, char *message);
-    /* -1 with an empty message: there is no such file, or it cannot be read */
+    /* -1 with an empty message if the file cannot be read */
     int (*load)(const char *path, svmx_c_model *model, char *message);
 } svmx_bridge;
 
-/* The table, from the interpreter of the process, or from one that is started now; NULL with the cause in ``message``. */
+/* The table, after starting an interpreter if the process has none; NULL with the cause in ``message``. */
 const svmx_bridge *svmx_find_bridge(char *message);
 
 #endif

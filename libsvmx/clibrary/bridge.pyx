@@ -1,7 +1,6 @@
-"""What Python does for the C library: training, and model files.
+"""Training and model files for the C library.
 
-The C library finds the table of functions at ``ADDRESS``, see bridge.h. Each takes Python's lock, and makes an error a
-message, since nothing may be raised into C.
+``ADDRESS`` is that of the table of functions in bridge.h. Each takes Python's lock, and turns exceptions into messages.
 """
 
 import os
@@ -83,10 +82,10 @@ cdef extern from "bridge.h":
     void svmx_free_content(svmx_c_model *model) nogil
 
 
-# ---- random numbers ------------------------------------------------------------------------------------------------------
+# ---- random numbers --------------------------------------------------------------------------------------------------
 
 cdef class Drawn:
-    """What C's rand() has given during one training, so that copies of a stream can go on from where they were made."""
+    """Numbers drawn from C's rand() during one training; copies of a stream read them again."""
 
     cdef int *values
     cdef Py_ssize_t n, room
@@ -103,7 +102,7 @@ cdef class Drawn:
             if self.n == self.room:
                 larger = <int *>realloc(self.values, (2 * self.room + 1024) * sizeof(int))
                 if larger == NULL:
-                    return rand()  # another fold than LIBSVM's, but a fold
+                    return rand()  # no memory: other folds than LIBSVM's, but valid
                 self.values, self.room = larger, 2 * self.room + 1024
             self.values[self.n] = rand()
             self.n += 1
@@ -111,7 +110,7 @@ cdef class Drawn:
 
 
 cdef class ProgramRand(Rand):
-    """The rand() of C itself, which the program may have seeded, and which it draws from as it does with LIBSVM."""
+    """C's own rand(), which the program may have seeded, drawn from as LIBSVM does."""
 
     cdef Drawn drawn
     cdef Py_ssize_t at
@@ -129,10 +128,10 @@ cdef class ProgramRand(Rand):
         return self.drawn.value(self.at - 1)
 
 
-# ---- from C --------------------------------------------------------------------------------------------------------------
+# ---- from C ----------------------------------------------------------------------------------------------------------
 
 cdef CsrMatrix matrix_of(svm_node **rows, int l, bint first_only=False):
-    """Copies of rows of nodes; ``first_only``: of the first node of each."""
+    """Copy rows of nodes; ``first_only``: only the first node of each."""
     cdef int64_t i, k, n = 0
     if l < 0 or (l > 0 and rows == NULL):
         raise DataError(f"there are {l} rows at address {<size_t>rows}")
@@ -156,7 +155,7 @@ cdef CsrMatrix matrix_of(svm_node **rows, int l, bint first_only=False):
 
 
 cdef doubles(const double *values, Py_ssize_t n):
-    """A copy as a buffer of float64; None of NULL."""
+    """A copy as a buffer of float64; None for NULL."""
     if values == NULL:
         return None
     out_ = zeros("d", n)
@@ -179,12 +178,12 @@ cdef problem_of(const svm_problem *given):
 
 
 cdef parameter_of(const svm_parameter *p):
-    """Checked. Raises ParameterError."""
+    """Convert and check. Raises ParameterError."""
     cdef int i
     for name, value in (("shrinking", p.shrinking), ("probability", p.probability)):
         if value not in (0, 1):
             raise ParameterError(f"{name} must be 0 or 1, not {value}")
-    if p.svm_type == SvmType.QUANTILE_SVR:  # whose tau has no field
+    if p.svm_type == SvmType.QUANTILE_SVR:  # svm_parameter has no field for tau
         raise ParameterError(f"svm_type {p.svm_type} is not one of LIBSVM's")
     if p.kernel_type > KernelType.PRECOMPUTED:
         raise ParameterError(f"kernel_type {p.kernel_type} is not one of LIBSVM's")
@@ -196,7 +195,7 @@ cdef parameter_of(const svm_parameter *p):
 
 
 cdef model_of(const svmx_c_model *given):
-    """The same as a Model. Raises ValueError for fields that are none of a model."""
+    """Convert to a Model. Raises ValueError for invalid fields."""
     cdef svmx_c_model m = given[0]
     cdef int i, j
     cdef Py_ssize_t functions = m.nr_class * (m.nr_class - 1) // 2
@@ -220,10 +219,10 @@ cdef model_of(const svmx_c_model *given):
         doubles(m.probA, functions), doubles(m.probB, functions), doubles(m.prob_density_marks, SVMX_MARKS))
 
 
-# ---- to C ----------------------------------------------------------------------------------------------------------------
+# ---- to C ------------------------------------------------------------------------------------------------------------
 
 cdef void *room(Py_ssize_t n, size_t size) except NULL:
-    """Zeros of C, for at least one."""
+    """calloc for at least one item. Raises MemoryError."""
     cdef void *p = calloc(max(n, 1), size)
     if p == NULL:
         raise MemoryError("a model")
@@ -231,7 +230,7 @@ cdef void *room(Py_ssize_t n, size_t size) except NULL:
 
 
 cdef double *c_doubles(values) except? NULL:
-    """A copy in memory of malloc; NULL of None."""
+    """A copy allocated by malloc; NULL for None."""
     cdef const double[::1] given
     cdef double *p
     if values is None:
@@ -255,7 +254,7 @@ cdef int *c_ints(values) except? NULL:
 
 
 cdef int put(model, svm_node **rows, svmx_c_model *out) except -1:
-    """Fill ``out`` but for its param. Its vectors are ``rows``, those of training, or copies where that is NULL."""
+    """Fill ``out`` except param. Its vectors point into the training ``rows``, or are copies if that is NULL."""
     cdef Py_ssize_t i, j
     try:
         out.nr_class, out.l = model.nr_class, model.n_sv
@@ -280,12 +279,12 @@ cdef int put(model, svm_node **rows, svmx_c_model *out) except -1:
 
 
 cdef int put_vectors(CsrMatrix vectors, svmx_c_model *out) except -1:
-    """Copies of the rows, in one piece that begins with the first of them."""
+    """Copy the rows into one allocation, which out.SV[0] points at."""
     cdef Py_ssize_t i
     cdef int64_t k
     cdef const int32_t *feature
     cdef svm_node *node = <svm_node *>room(vectors.nnz + vectors.n_rows, sizeof(svm_node))
-    out.SV[0] = node  # there is room for one even without vectors
+    out.SV[0] = node  # allocated even without vectors
     out.free_sv = 1
     for i in range(vectors.n_rows):
         out.SV[i], feature = node, vectors.features(i)
@@ -297,14 +296,14 @@ cdef int put_vectors(CsrMatrix vectors, svmx_c_model *out) except -1:
     return 0
 
 
-# ---- the functions -------------------------------------------------------------------------------------------------------
+# ---- the functions ---------------------------------------------------------------------------------------------------
 
 def warn(remark):
     print(f"warning: {remark}", file=sys.stderr)
 
 
 cdef reporter(svmx_print print_):
-    """LIBSVM's transcript, to a function of C."""
+    """Observer that sends LIBSVM's transcript to a C function."""
     cdef size_t address = <size_t>print_
 
     def write(text):
@@ -315,7 +314,7 @@ cdef reporter(svmx_print print_):
 
 
 cdef int told(error, char *message) noexcept:
-    """-1; what went wrong, as ``message``."""
+    """Write the error into ``message``; returns -1."""
     message[0] = 0
     try:
         known = isinstance(error, (ValueError, OSError)) and str(error)
@@ -324,12 +323,12 @@ cdef int told(error, char *message) noexcept:
     except BaseException:  # another Ctrl-C
         memcpy(message, b"interrupted", 12)
     if isinstance(error, KeyboardInterrupt):
-        PyErr_SetInterrupt()  # raised in the program whose interpreter this is, when it goes on there
+        PyErr_SetInterrupt()  # a program in Python gets it after this call
     return -1
 
 
 cdef int check(const svm_problem *problem, const svm_parameter *param, char *message) noexcept with gil:
-    # as LIBSVM does, not of the rows: Perl's module has none yet
+    # rows are not checked, as in LIBSVM: Perl's module calls this before it has any
     try:
         targets = targets_of(problem)
         none = CsrMatrix(zeros("q", problem.l + 1), zeros("i", 0), zeros("d", 0), False)
@@ -343,7 +342,7 @@ cdef int train(const svm_problem *problem, const svm_parameter *param, svmx_prin
                char *message) noexcept with gil:
     cdef svm_problem p = problem[0]
     try:
-        from libsvmx._train.training import train_problem  # loaded by programs that train alone
+        from libsvmx._train.training import train_problem  # lazy: only for programs that train
 
         trained = train_problem(problem_of(problem), parameter_of(param), ProgramRand(), reporter(print_))
         put(trained, p.x, model)
@@ -368,7 +367,7 @@ cdef int cross_validate(const svm_problem *problem, const svm_parameter *param, 
 
 
 cdef path_of(const char *name):
-    """As text; a file called ``-`` is no stream here."""
+    """As text; ``-`` is a file name here, not standard input or output."""
     path = os.fsdecode(<bytes>name)
     return "./-" if path == "-" else path
 

@@ -1,7 +1,7 @@
-/* LIBSVM's functions, with the structures of the header that LIBSVM_VERSION says; compiled once for each soname.
+/* LIBSVM's functions, for the structures of LIBSVM_VERSION; compiled once for each soname.
  *
- * Training and model files are Python's, through the bridge; the rest is C. What LIBSVM's functions cannot tell by their
- * result is said on standard error.
+ * Training and model files go through the bridge to Python; the rest is C. Errors that LIBSVM's functions cannot return
+ * are printed to standard error.
  */
 #include "svm.h"
 
@@ -17,7 +17,7 @@
 
 PUBLIC int libsvm_version = LIBSVM_VERSION;
 
-/* ---- structures of the program, and ours ---------------------------------------------------------------------------- */
+/* ---- structures of the program, and ours ------------------------------------------------------------------------- */
 
 #if LIBSVM_VERSION >= 331
 #define HAS_MARKS 1
@@ -32,7 +32,7 @@ PUBLIC int libsvm_version = LIBSVM_VERSION;
      (to).sv_coef = (from).sv_coef, (to).rho = (from).rho, (to).probA = (from).probA, (to).probB = (from).probB,          \
      (to).sv_indices = (from).sv_indices, (to).label = (from).label, (to).nSV = (from).nSV, (to).free_sv = (from).free_sv)
 
-/* What a model of the program holds; the arrays are shared. */
+/* The program's model as an svmx_c_model that shares its arrays. */
 static svmx_c_model ours(const struct svm_model *model)
 {
     svmx_c_model out = {0};
@@ -41,7 +41,7 @@ static svmx_c_model ours(const struct svm_model *model)
     return out;
 }
 
-/* A model for the program, which takes over the arrays; NULL with a message where it cannot be. */
+/* A model for the program, which then owns the arrays; NULL with a message on failure. */
 static struct svm_model *theirs(svmx_c_model *model, char *message)
 {
     struct svm_model *out = NULL;
@@ -65,7 +65,7 @@ static void complain(const char *function, const char *message)
     fprintf(stderr, "libsvm: %s: %s\n", function, message);
 }
 
-/* ---- where the transcript goes ---------------------------------------------------------------------------------------- */
+/* ---- where the transcript goes ----------------------------------------------------------------------------------- */
 
 static void print_to_stdout(const char *text)
 {
@@ -80,11 +80,11 @@ PUBLIC void svm_set_print_string_function(void (*print_func)(const char *))
     atomic_store(&print, print_func == NULL ? print_to_stdout : print_func);
 }
 
-/* ---- training ------------------------------------------------------------------------------------------------------------ */
+/* ---- training ---------------------------------------------------------------------------------------------------- */
 
 PUBLIC const char *svm_check_parameter(const struct svm_problem *prob, const struct svm_parameter *param)
 {
-    static _Thread_local char message[SVMX_MESSAGE]; /* of the thread's last call */
+    static _Thread_local char message[SVMX_MESSAGE]; /* returned; valid until the thread's next call */
     const svmx_bridge *bridge;
     if (!HAS_MARKS && param->svm_type == ONE_CLASS && param->probability)
         return "probability estimates of a one-class SVM need a program compiled for LIBSVM 3.31 or later";
@@ -117,7 +117,7 @@ PUBLIC void svm_cross_validation(const struct svm_problem *prob, const struct sv
     complain("svm_cross_validation", message);
 }
 
-/* ---- model files ------------------------------------------------------------------------------------------------------- */
+/* ---- model files ------------------------------------------------------------------------------------------------- */
 
 PUBLIC int svm_save_model(const char *model_file_name, const struct svm_model *model)
 {
@@ -145,7 +145,7 @@ PUBLIC struct svm_model *svm_load_model(const char *model_file_name)
     return out;
 }
 
-/* ---- what a model is ---------------------------------------------------------------------------------------------------- */
+/* ---- fields of a model ------------------------------------------------------------------------------------------- */
 
 PUBLIC int svm_get_svm_type(const struct svm_model *model)
 {
@@ -188,7 +188,7 @@ PUBLIC int svm_check_probability_model(const struct svm_model *model)
     return svmx_has_probability(&content);
 }
 
-/* ---- prediction --------------------------------------------------------------------------------------------------------- */
+/* ---- prediction -------------------------------------------------------------------------------------------------- */
 
 PUBLIC double svm_predict_values(const struct svm_model *model, const struct svm_node *x, double *dec_values)
 {
@@ -219,7 +219,7 @@ PUBLIC double svm_predict_probability(const struct svm_model *model, const struc
     return result;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 PUBLIC void svm_free_model_content(struct svm_model *model_ptr)
 {

@@ -1,11 +1,11 @@
 /* Finds the Python interpreter of the process, or starts one, and imports the bridge.
  *
- * libpython is not linked but loaded, and not before it is needed. So a program that only has prediction done on a model of
- * its own never loads it; a process that has an interpreter keeps the one it has; and the symbols of libpython are global,
- * which extension modules need even where the program loads this library privately (RTLD_LOCAL).
+ * libpython is not linked, but loaded on demand: programs that only predict never load it, a process with an
+ * interpreter keeps its own, and libpython's symbols are global, as extension modules need, even if the program loads
+ * this library with RTLD_LOCAL.
  *
- * The interpreter is isolated: it changes no signal handler, no locale, and reads no environment variable of Python's.
- * It is never ended: other threads may be in it, and NumPy could not be loaded again.
+ * A started interpreter is isolated: it leaves signal handlers and locale alone, and ignores Python's environment
+ * variables. It is never finalised: other threads may use it, and NumPy cannot be loaded twice.
  */
 #include <Python.h>
 
@@ -52,7 +52,7 @@ static int failed(char *message, const char *what, const char *detail)
     return -1;
 }
 
-/* Where libpython is: in the process, or by its name, or where it was when this library was built. */
+/* Loads libpython unless the process has it: from the folder at build time, else by name. */
 static int load_libpython(char *message)
 {
     void *library = RTLD_DEFAULT;
@@ -70,7 +70,7 @@ static int load_libpython(char *message)
     return 0;
 }
 
-/* ``path`` without its last ``n`` parts, in place; empty if it has not so many. */
+/* Removes the last ``n`` parts of ``path``, in place; empty if it has fewer. */
 static char *without_last(char *path, int n)
 {
     while (n-- > 0) {
@@ -82,7 +82,7 @@ static char *without_last(char *path, int n)
     return path;
 }
 
-/* The folder that libsvmx is in, (4096,), OUT: this library lies in libsvmx/clibrary. */
+/* The folder that contains libsvmx, (PATH_MAX,), OUT: this library is in its libsvmx/clibrary. */
 static char *site_folder(char *path)
 {
     Dl_info info;
@@ -91,7 +91,7 @@ static char *site_folder(char *path)
     return without_last(path, 3);
 }
 
-/* Its Python, (4096 + 64,), OUT: in bin beside the lib/pythonX.Y/site-packages that this is, else the one that built it. */
+/* Path of Python, (PATH_MAX + 64,), OUT: in bin/ beside this lib/pythonX.Y/site-packages, else the build's. */
 static char *executable(char *path)
 {
     without_last(site_folder(path), 3);
@@ -120,17 +120,17 @@ static int start_interpreter(char *message)
     python.PyConfig_Clear(&config);
     if (python.PyStatus_Exception(status))
         return failed(message, "Python cannot be started: ", status.err_msg ? status.err_msg : "");
-    python.PyEval_SaveThread(); /* any thread may take the lock now */
+    python.PyEval_SaveThread(); /* release the lock */
     return 0;
 }
 
-/* Makes sure that the process has an interpreter, of the version that libsvmx was compiled for. */
+/* Loads and starts Python if needed; fails if its version is not that libsvmx was compiled for. */
 static int have_interpreter(char *message)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static int loaded;
     int status = 0;
-    pthread_mutex_lock(&lock); /* nobody waits for Python's lock in here */
+    pthread_mutex_lock(&lock); /* no deadlock: Python's lock is not taken inside */
     if (!loaded) {
         status = load_libpython(message);
         loaded = status == 0;
@@ -144,7 +144,7 @@ static int have_interpreter(char *message)
     return status;
 }
 
-/* The folder that libsvmx is in, at the end of sys.path if it is not there. Errors show by the import that follows. */
+/* Appends the folder that contains libsvmx to sys.path. Errors are left to the import that follows. */
 static void add_site_folder(void)
 {
     char folder[PATH_MAX];

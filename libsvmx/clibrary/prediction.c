@@ -1,4 +1,4 @@
-/* Prediction from the fields of a model, whoever filled them: no Python, no lock, nothing kept between calls. */
+/* Prediction from the fields of a model: no Python, no lock, no state between calls. */
 #include "model.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "pairwise.h"
 
-/* The kernel functions of the baseline: prediction goes row by row, so wide vectors would not pay. */
+/* Baseline kernel functions: with one row per call, wider vectors do not pay. */
 #define SVMX_TARGET baseline
 #include "simd.h"
 
@@ -27,7 +27,7 @@ int svmx_has_probability(const svmx_c_model *model)
 void svmx_free_content(svmx_c_model *model)
 {
     if (model->free_sv && model->l > 0 && model->SV != NULL)
-        free(model->SV[0]); /* all vectors lie in one piece */
+        free(model->SV[0]); /* all vectors are in one allocation */
     if (model->sv_coef != NULL)
         for (int j = 0; j < model->nr_class - 1; ++j)
             free(model->sv_coef[j]);
@@ -78,7 +78,7 @@ static double distance(const struct svm_node *u, const struct svm_node *v)
     return sum;
 }
 
-/* t[i] = K(x, SV[i]) of a given kernel: entry number ``serial`` of x. Returns whether x has them all. */
+/* t[i] = K(x, SV[i]), (l,), OUT, of a precomputed kernel: entry number serial of x. Returns whether x has them all. */
 static int given(const svmx_c_model *model, const struct svm_node *x, double *t)
 {
     double n = 0; /* entries of x */
@@ -93,7 +93,7 @@ static int given(const svmx_c_model *model, const struct svm_node *x, double *t)
     return 1;
 }
 
-/* t[i] = K(x, SV[i]), (l,). Returns whether there are such values. */
+/* t[i] = K(x, SV[i]), (l,), OUT. Returns 0 for an unknown kernel, or missing values of a precomputed one. */
 static int kernel_values(const svmx_c_model *model, const struct svm_node *x, double *t)
 {
     const svmx_kernel kernel = {SVMX_LOOP(kernel_function)(model->param.kernel_type), model->param.degree,
@@ -116,7 +116,7 @@ static int kernel_values(const svmx_c_model *model, const struct svm_node *x, do
     return 1;
 }
 
-/* The sum of coef[i] t[i] over [begin, end), added to ``sum`` in this order. */
+/* sum + coef[i] t[i] over [begin, end), added in this order. */
 static double add_up(double sum, const double *coef, const double *t, int begin, int end)
 {
     for (int i = begin; i < end; ++i)
@@ -124,8 +124,8 @@ static double add_up(double sum, const double *coef, const double *t, int begin,
     return sum;
 }
 
-/* Decision values of all pairs of classes, and the place of the class with most votes, the first of equals. ``start``,
- * (nr_class + 1,), and ``votes``, (nr_class,), are room. */
+/* Decision values of all pairs of classes, OUT; returns the index of the first class with most votes. Workspace:
+ * ``start``, (nr_class + 1,), and ``votes``, (nr_class,). */
 static int vote(const svmx_c_model *model, const double *t, double *values, int *start, int *votes)
 {
     const int k = model->nr_class;

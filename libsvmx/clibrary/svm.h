@@ -1,6 +1,6 @@
-/* The interface of LIBSVM that libsvm.so.4 and libsvm.so.3 of libsvmx have: same names, same memory layout.
+/* Interface of libsvmx's libsvm.so.4 and libsvm.so.3: names and memory layout of LIBSVM.
  *
- * Programs may include this header or LIBSVM's own. LIBSVM_VERSION, 337 if it is not set before, says which structures:
+ * Programs may include this header or LIBSVM's own. LIBSVM_VERSION, 337 by default, selects the structures:
  *
  *     337      of LIBSVM 3.37, in libsvm.so.4
  *     324      of LIBSVM 3.24, in libsvm.so.3, as in Debian: a model has no prob_density_marks
@@ -40,7 +40,7 @@ struct svm_parameter {
     double gamma;
     double coef0;
 
-    /* of training alone */
+    /* for training only */
     double cache_size; /* MB */
     double eps;        /* tolerance */
     double C;
@@ -55,11 +55,11 @@ struct svm_parameter {
 
 struct svm_model {
     struct svm_parameter param;
-    int nr_class; /* 2 of regression and one-class */
+    int nr_class; /* 2 in regression and one-class */
     int l;        /* support vectors */
     struct svm_node **SV;
     double **sv_coef; /* (nr_class - 1, l) */
-    double *rho;      /* (nr_class (nr_class - 1) / 2,), and so are probA and probB */
+    double *rho;      /* (nr_class (nr_class - 1) / 2,), as probA and probB */
     double *probA;
     double *probB;
 #if LIBSVM_VERSION >= 331
@@ -68,7 +68,7 @@ struct svm_model {
     int *sv_indices; /* (l,) training row of each vector, from 1; NULL in a loaded model */
     int *label;      /* (nr_class,), classification */
     int *nSV;        /* (nr_class,), classification */
-    int free_sv;     /* 1 if the model owns its vectors: it was loaded. 0: they are rows of the problem */
+    int free_sv;     /* 1 if the model owns its vectors (loaded); 0 if they are rows of the problem */
 };
 
 struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param);
