@@ -1,4 +1,4 @@
-"""Classes and folds in LIBSVM's order, drawn with C's rand()."""
+"""Rows by class, and folds, in LIBSVM's order; folds are drawn with glibc's rand()."""
 
 from libc.math cimport NAN, fabs, floor
 from libc.stdint cimport int32_t, int64_t, uint32_t
@@ -9,13 +9,10 @@ from libsvmx.exceptions import DataError
 
 # ---- C's rand() ------------------------------------------------------------------------------------
 #
-# The generator behind C's rand() in glibc, so that folds are LIBSVM's on every platform.
-#
-# It is an additive feedback generator, x_n = x_{n-3} + x_{n-31} mod 2^32, whose output is
-# x_n >> 1. The 31 words are seeded by Lehmer's x -> 16807 x mod (2^31 - 1) and the first
-# 310 outputs are thrown away.
+# That of glibc, so that folds are LIBSVM's on every platform: additive feedback, x_n = x_{n-3} + x_{n-31} mod 2^32,
+# output x_n >> 1. The 31 words are seeded by Lehmer's x -> 16807 x mod (2^31 - 1); the first 310 outputs are discarded.
 
-DEFAULT_SEED = 1  # of a C program that never calls srand, as LIBSVM's commands: their folds, and so ours
+DEFAULT_SEED = 1  # that of C without srand, as in LIBSVM's commands
 
 
 cdef class Rand:
@@ -36,7 +33,7 @@ cdef class Rand:
             self.next()
 
     def copy(self):
-        """Another one, which goes on from here as this one does."""
+        """A copy, which continues with the same numbers."""
         cdef Rand other = Rand.__new__(Rand)
         other.state[:] = self.state[:]
         other.front, other.rear = self.front, self.rear
@@ -55,11 +52,9 @@ cdef class Rand:
 
 
 # ---- Classes and folds -----------------------------------------------------------------------------
-#
-# Grouping rows by class and drawing folds, in LIBSVM's order and with C's rand().
 
 def check_labels(targets):
-    """Raise DataError unless every target is an integer that fits an int, as class labels must be."""
+    """Raise DataError unless every target is an integer that fits an int32."""
     cdef const double[::1] y = targets
     cdef Py_ssize_t i
     for i in range(y.shape[0]):
@@ -117,7 +112,7 @@ def group_classes(targets):
 
 
 cdef void shuffle(int32_t[::1] items, Py_ssize_t begin, Py_ssize_t end, Rand rand) noexcept:
-    """Fisher-Yates as LIBSVM walks it."""
+    """Fisher-Yates shuffle of [begin, end), in LIBSVM's order."""
     cdef Py_ssize_t i, j
     cdef int32_t kept
     for i in range(begin, end):
@@ -128,7 +123,7 @@ cdef void shuffle(int32_t[::1] items, Py_ssize_t begin, Py_ssize_t end, Rand ran
 
 
 def shuffled(Py_ssize_t n, Rand rand):
-    """0..n-1 in random order, buffer of int32."""
+    """0, …, n-1 in random order, buffer of int32."""
     order_ = zeros("i", n)
     cdef int32_t[::1] order = order_
     cdef Py_ssize_t i
@@ -139,12 +134,12 @@ def shuffled(Py_ssize_t n, Rand rand):
 
 
 def plain_folds(Py_ssize_t n, Py_ssize_t k, Rand rand):
-    """Folds of shuffled rows. Returns (order, bounds): fold f is order[bounds[f]:bounds[f+1]]."""
+    """k folds of shuffled rows. Returns (order, bounds): fold f is order[bounds[f]:bounds[f+1]]."""
     return shuffled(n, rand), [f * n // k for f in range(k + 1)]
 
 
 def stratified_folds(targets, Py_ssize_t k, Rand rand):
-    """Folds with each class spread evenly; returned as by ``plain_folds``."""
+    """k folds with each class spread evenly; returns as ``plain_folds``."""
     labels, start, order_ = group_classes(targets)
     cdef int32_t[::1] order = order_
     cdef Py_ssize_t c, f
@@ -174,10 +169,13 @@ def all_but(order, Py_ssize_t begin, Py_ssize_t end):
 
 
 def mark_used(used, betas, start):
-    """Set ``used`` (bytearray, by row grouped by class) where any pair of classes has a coefficient, which nan is not.
+    """Set ``used`` to 1 for rows with a coefficient other than 0 and nan in any pair of classes.
 
-    ``betas``: buffer of float64, for each pair (0, 1), (0, 2), … the coefficients of its rows, one pair after the other;
-    ``start``: list of int, first row of each class, and the end.
+    Parameters
+    ----------
+    used : bytearray, shape (n,)      IN/OUT, rows grouped by class
+    betas : buffer of float64         coefficients of the rows of each pair (0, 1), (0, 2), …, concatenated
+    start : list of int               first row of each class, and the end
     """
     cdef unsigned char[::1] out = used
     cdef const double[::1] beta = betas
@@ -193,7 +191,7 @@ def mark_used(used, betas, start):
 
 
 def places_in_classes(start, order):
-    """(class, place in it) of each row, buffers of int32; arguments as ``group_classes`` returns them."""
+    """Class of each row, and its index within the class: two buffers of int32. Arguments as from ``group_classes``."""
     cdef const int32_t[::1] row = order
     cdef Py_ssize_t at, c
     class_of_, place_ = zeros("i", row.shape[0]), zeros("i", row.shape[0])
@@ -205,7 +203,7 @@ def places_in_classes(start, order):
 
 
 def classes_among(rows, class_of, int k):
-    """Which of k classes ``rows`` are of: a set of int."""
+    """The classes, of k, of ``rows``: a set of int."""
     cdef const int32_t[::1] row = rows, of = class_of
     cdef Py_ssize_t q
     there_ = bytearray(k)
@@ -216,7 +214,7 @@ def classes_among(rows, class_of, int k):
 
 
 def rows_of_pair(rows, class_of, place, int32_t i, int32_t j, Py_ssize_t n_i):
-    """Those of ``rows`` that are of class i, of n_i rows, or j, as numbers among the rows of i, then of j: int32."""
+    """Those of ``rows`` in class i (of n_i rows) or j, as indices among the rows of i, then of j: buffer of int32."""
     cdef const int32_t[::1] row = rows, of = class_of, at = place
     cdef Py_ssize_t q, n = 0
     found_ = zeros("i", row.shape[0])
@@ -229,7 +227,7 @@ def rows_of_pair(rows, class_of, place, int32_t i, int32_t j, Py_ssize_t n_i):
 
 
 def put_rows(out, rows, values, Py_ssize_t width):
-    """``width`` values for each of ``rows`` into their places: buffers of float64, row by row."""
+    """out[row] = values[q] for row number q of ``rows``; float64, shapes (·, width), flat."""
     cdef double[::1] to = out
     cdef const double[::1] given = values
     cdef const int32_t[::1] row = rows
@@ -240,17 +238,16 @@ def put_rows(out, rows, values, Py_ssize_t width):
 
 
 def pairs_in_order(values, Py_ssize_t n, places):
-    """Decision values of n rows, by pairs of k classes, as those of pairs of other classes.
+    """Rearrange decision values of n rows from the pairs of k classes to those of K other classes.
 
     Parameters
     ----------
     values : buffer of float64, shape (n * k (k - 1) / 2,)      row by row, pairs (0, 1), (0, 2), …
-    places : list of int      which of the k each of the other classes is, -1: none
+    places : list of int, shape (K,)      index among the k classes of each other class, -1 if missing
 
     Returns
     -------
-    buffer of float64, shape (n * K (K - 1) / 2,), K = len(places); a pair the other way round changes its sign, one of
-    which a class is missing has nan
+    buffer of float64, shape (n * K (K - 1) / 2,); reversed pairs change their sign, pairs with a missing class are nan
     """
     cdef const double[::1] given = values
     cdef const int32_t[::1] place = filled("i", places)

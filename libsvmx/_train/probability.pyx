@@ -1,7 +1,8 @@
-"""Probability estimates from decision values, step by step as LIBSVM computes them.
+"""Probability estimates from decision values, bit for bit LIBSVM's.
 
-Sigmoid of binary decision values: Platt (2000) with the Newton method of Lin, Lin & Weng (2007).
-Pairwise coupling: the second method of Wu, Lin & Weng (2004). One-class density marks: Que & Lin (2022).
+    sigmoid      P(y = 1 | f) = 1 / (1 + exp(A f + B)): Platt (2000), by Newton steps (Lin, Lin & Weng, 2007)
+    coupling     of pairwise probabilities: the second method of Wu, Lin & Weng (2004)
+    one-class    density marks: Que & Lin (2022)
 """
 
 from libc.math cimport exp, fabs, log, sqrt
@@ -14,20 +15,19 @@ cdef extern from "pairwise.h" nogil:
     bint svmx_couple(int k, const double *r, double *p, double *Q, double *Qp) noexcept
     double svmx_normal_probability(double value, const double *marks) noexcept
 
-# LIBSVM's constants of the Newton method
+# Newton method: LIBSVM's constants
 cdef int MAX_NEWTON = 100
 cdef double MIN_STEP = 1e-10
 cdef double HESSIAN_RIDGE = 1e-12   # keeps the Hessian positive definite
 cdef double GRADIENT_EPS = 1e-5
 N_MARKS = 10
 
-
-# What may be wrong with a sigmoid, by the number that ``fit`` returns.
+# Failures of a sigmoid, by the value that ``fit`` returns.
 TROUBLES = (None, "line search", "newton limit")
 
 
 cdef double log_loss(Py_ssize_t l, const double *dec, const double *t, double A, double B) noexcept nogil:
-    """Negative log likelihood of the targets t under 1 / (1 + exp(A f + B))."""
+    """Negative log likelihood of the targets t, (l,), at decision values dec, (l,)."""
     cdef double loss = 0, z
     cdef Py_ssize_t i
     for i in range(l):
@@ -44,7 +44,7 @@ def fit_sigmoid(decision_values, targets):
 
     Parameters
     ----------
-    decision_values, targets : buffers of float64, shape (l,); positive class where target > 0
+    decision_values, targets : buffers of float64, shape (l,)      target > 0 is the positive class
 
     Returns
     -------
@@ -62,7 +62,7 @@ def fit_sigmoid(decision_values, targets):
 
 
 cdef int fit(Py_ssize_t l, const double *dec, const double *y, double *t, double *A_out, double *B_out) noexcept nogil:
-    """As ``fit_sigmoid``, with memory t for l numbers; returns the number of its trouble."""
+    """``fit_sigmoid`` with workspace t, (l,); returns an index of TROUBLES."""
     cdef Py_ssize_t i
     cdef int iteration
     cdef double n1 = 0, n0 = 0, high, low, A = 0, B, loss, new_loss, new_A, new_B, step
@@ -129,7 +129,7 @@ def class_probabilities(decision_values, Py_ssize_t n_rows, int k, prob_a, prob_
     Returns
     -------
     probabilities : buffer of float64, shape (n_rows * k,)
-    unfinished : int          rows whose coupling met its iteration limit
+    unfinished : int          number of rows whose coupling met its iteration limit
     """
     cdef const double[::1] dec = decision_values, A = prob_a, B = prob_b
     cdef Py_ssize_t row, pairs = k * (k - 1) // 2, pair, unfinished = 0
@@ -159,9 +159,9 @@ def class_probabilities(decision_values, Py_ssize_t n_rows, int k, prob_a, prob_
 
 
 def density_marks(decision_values):
-    """The ten marks of one-class probability estimates, or None with fewer than five values on a side.
+    """The ten density marks of one-class probability estimates, or None with fewer than five values on a side of 0.
 
-    ``decision_values``: buffer of float64, of the training rows.
+    ``decision_values``: buffer of float64, those of the training rows.
     """
     ordered = sorted(decision_values)
     l, middle = len(ordered), N_MARKS // 2
@@ -175,13 +175,13 @@ def density_marks(decision_values):
 
 
 def normal_probability(double value, marks):
-    """Probability that a row with this one-class decision value is normal."""
+    """Probability that a row with this one-class decision value is an inlier; ``marks``: (10,)."""
     cdef const double[::1] mark = marks
     return svmx_normal_probability(value, &mark[0])
 
 
 def laplace_scale(targets, predictions):
-    """Mean absolute residual after dropping those beyond five standard deviations of a Laplace distribution."""
+    """Scale of Laplace noise: mean absolute residual without those beyond five standard deviations."""
     cdef const double[::1] y = targets, f = predictions
     cdef Py_ssize_t i, l = y.shape[0], dropped = 0
     cdef double mae = 0, std, kept = 0
