@@ -171,7 +171,7 @@ class Parameter:
 
     @property
     def is_hard_margin(self) -> bool:
-        """Whether C, or that of a class, is infinite or nearly so: the optimum may be unbounded."""
+        """Whether C, or that of a class, is infinite or nearly so: the dual may be unbounded."""
         return any(cost >= NO_BOUND for cost in self.costs)
 
     @property

@@ -1,4 +1,4 @@
-"""Probability estimates from decision values, bit for bit LIBSVM's.
+"""Probability estimates from decision values, by LIBSVM's operations in the same order.
 
     sigmoid      P(y = 1 | f) = 1 / (1 + exp(A f + B)): Platt (2000), by Newton steps (Lin, Lin & Weng, 2007)
     coupling     of pairwise probabilities: the second method of Wu, Lin & Weng (2004)

@@ -211,7 +211,7 @@ class CalledRows(RowSource):
 
 @contextmanager
 def raising(source: CalledRows | None, observer: Observer) -> Iterator[None]:
-    """Context for work on rows on demand: what the kernel raises ends it, and is raised."""
+    """Context for work on rows on demand; an exception of the kernel ends the work, and is raised."""
     if source is None:
         yield
         return

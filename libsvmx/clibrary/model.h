@@ -20,7 +20,7 @@ typedef struct {
 /* Frees the arrays, and sets their pointers to NULL. */
 void svmx_free_content(svmx_c_model *model);
 
-/* Decision values of one row, (n_functions,), OUT, bit for bit LIBSVM's; returns the label, target or sign. NaN, with a
+/* Decision values of one row, (n_functions,), OUT, equal to LIBSVM's; returns the label, target or sign. NaN, with a
  * line on standard error, if the row lacks values of a precomputed kernel or there is no memory. */
 double svmx_decide(const svmx_c_model *model, const struct svm_node *x, double *values);
 

@@ -1,4 +1,4 @@
-"""The rates of a grid search over log2 C and log2 gamma: filled contours, or a line over a single axis."""
+"""Rates of a grid search over log2 C and log2 gamma: filled contours, or a line over a single axis."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Usage: python -m libsvmx.sklearn [--verbose] SCRIPT [ARGUMENT ...]
        python -m libsvmx.sklearn [--verbose] -m MODULE [ARGUMENT ...]
 
---verbose tells on standard error what is replaced and what is not.
+--verbose lists on standard error which estimators are replaced.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ classification using support vector machines, Machine Learning 46, 2002); else t
 without f at the same beta, which for a linear kernel is the same (Rakotomamonjy, Variable selection using SVM-based
 criteria, JMLR 3, 2003).
 
-A removed feature is subtracted from the inner products (RBF: squared distances) of the rows, so no kernel matrix is
-computed anew, and each training starts from the last coefficients.
+A removed feature is subtracted from the inner products of the rows, from which kernel values follow, and each training
+starts from the last coefficients.
 """
 
 from __future__ import annotations

@@ -137,8 +137,8 @@ class LibsvmFiles:
     def from_libsvm(cls, path: Any, *, classes: Any = None, n_features: int | None = None) -> Self:
         """A fitted estimator from a model file of LIBSVM or libsvmx.
 
-        It predicts as ``svm-predict`` does. What the file does not contain keeps its default (C, nu, epsilon, ``tol``)
-        or is missing (``support_``, ``n_iter_``, ``fit_status_``, ``optimality_``, ``shape_fit_``).
+        It predicts as ``svm-predict`` does. C, nu, epsilon and ``tol``, which are not in the file, keep their
+        defaults; ``support_``, ``n_iter_``, ``fit_status_``, ``optimality_`` and ``shape_fit_`` are missing.
 
         Parameters
         ----------
@@ -169,8 +169,8 @@ class LibsvmFiles:
     def from_model(cls, model: Any, *, classes: Any = None, n_features: int | None = None) -> Self:
         """A fitted estimator from a model that ``libsvmx.train`` or ``load_model`` returned.
 
-        It predicts as the model does. What the model does not contain is missing (``n_iter_``, ``fit_status_``,
-        ``optimality_``, ``shape_fit_``; for a loaded model also ``support_``).
+        It predicts as the model does. Missing are ``n_iter_``, ``fit_status_``, ``optimality_`` and ``shape_fit_``;
+        for a loaded model also ``support_``.
 
         Parameters
         ----------

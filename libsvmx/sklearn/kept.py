@@ -39,8 +39,7 @@ class KeptRows:
 
     Pickled as plain arrays, and the state as the bytes of a state file; ``problem`` and ``saved`` accept these.
 
-    Immutable but for the state: a change of the rows gives the estimator a new object (``at``), in one assignment.
-    Old and new share the state.
+    A change of the rows makes a new object (``at``), which the estimator takes in one assignment; both share the state.
 
     Attributes
     ----------

@@ -300,7 +300,7 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
     }
     # scikit-learn's class, while patched: trains what is refused here
     _theirs: ClassVar[Any] = None
-    # Whether it was patched when pickled, also before a clone: joblib's workers are not patched
+    # Whether this estimator, or its original, was pickled while patched: joblib's workers are not patched
     _was_patched = False
 
     classes_: Any

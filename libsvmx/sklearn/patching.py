@@ -28,8 +28,8 @@ def patch_sklearn() -> None:
     These are SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC and LinearSVR. All imported modules of scikit-learn get
     them; names that your own modules imported before are not changed, so call this first. ``penalty="l1"`` and
     ``multi_class="crammer_singer"`` of LinearSVC are then trained by scikit-learn. Estimators pickled by scikit-learn
-    stay its own. The logger ``libsvmx.sklearn`` tells at level INFO what is replaced and what is not. A second call
-    does nothing.
+    stay its own. The logger ``libsvmx.sklearn`` lists at level INFO which names are replaced. A second call does
+    nothing.
 
     Examples
     --------
