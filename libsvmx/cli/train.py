@@ -290,13 +290,13 @@ def grammar(job: Job, argv: Sequence[str]) -> Grammar:
 
 
 def number_of(text: str) -> str:
-    """``; nu-svc is 1`` for the name of a formulation in the place of its number."""
+    """``; nu-svc is 1`` for the name of a formulation in the place of its number; ``svc`` and ``svr`` are of several."""
     from libsvmx._core.suggestions import nearest
 
     by_name = {one.name.lower().replace("_", "-"): one for one in SvmType}
-    found = nearest(text, by_name)
-    own = by_name[found] if found else None
-    return f"; {found} is {own.option}" if own is not None else ""
+    names = [name for name in by_name if name.endswith(f"-{text.lower()}")] or [nearest(text, by_name)]
+    found = ", ".join(f"{name} is {by_name[name].option}" for name in names if name)
+    return f"; {found}" if found else ""
 
 
 def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:

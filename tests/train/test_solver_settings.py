@@ -251,12 +251,15 @@ def test_flat_fields_and_back(solver):
     param = Parameter(C=3, weights={1: 2.0}, solver=solver, threads=2)
     flat = flat_fields(param)
     assert flat["solver"] == solver.name and flat["C"] == 3.0
-    told = {f.name for f in fields(Parameter)} - {"tau", "policy"}
+    told = {f.name for f in fields(Parameter)} - {"tau", "gammas", "policy"}
     assert set(flat) == told | {known.name for known in solver.settings()}
     assert changed(Parameter(), json.loads(json.dumps(flat))) == param
     quantile = replace(param, svm_type="quantile_svr", tau=0.9)
     assert set(flat_fields(quantile)) == {*flat, "tau"}
     assert changed(Parameter(), json.loads(json.dumps(flat_fields(quantile)))) == quantile
+    several = replace(param, gamma=[0.5, 2.0])
+    assert set(flat_fields(several)) == {*flat, "gammas"}
+    assert changed(Parameter(), json.loads(json.dumps(flat_fields(several)))) == several
 
 
 # ---- capabilities -------------------------------------------------------------------------------
