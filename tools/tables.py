@@ -279,10 +279,6 @@ def small_mean():
     return f"{statistics.geometric_mean(small_ratios()):.1f}"
 
 
-def small_range():
-    return f"{digits(min(small_ratios()), 2)} to {digits(max(small_ratios()), 2)} times"
-
-
 def threads():
     found = results("commands", "threads")
     counts = sorted({run["name"] for one in found for run in one.raw["runs"]}, key=int)
@@ -480,7 +476,6 @@ BLOCKS = {
     "searches": searches,
     "small": small,
     "small-mean": small_mean,
-    "small-range": small_range,
     "threads": threads,
     "predicting": predicting,
     "reading": reading,
