@@ -253,13 +253,18 @@ cdef class CsrMatrix:
         cdef Py_ssize_t i
         cdef int32_t[::1] every
         if not self.regular:
-            return memoryview(self._indices).toreadonly()
+            return self.stored_indices
         out = zeros("i", self.nnz)
         every = out
         for i in range(self.n_rows):
             if self._indices.shape[0]:
                 memcpy(&every[self.ptr[i]], self.feature, self._indices.shape[0] * sizeof(int32_t))
         return out.toreadonly()
+
+    @property
+    def stored_indices(self):
+        """Of all entries, or of one row of a regular matrix."""
+        return memoryview(self._indices).toreadonly()
 
     @property
     def shape(self):

@@ -506,7 +506,7 @@ def scaled(matrix: CsrMatrix, X: Any, param: Parameter, first_index: int | None 
     columns = matrix.n_columns + matrix.first_index - first
     if columns > len(factors) or (is_table(X) and matrix.n_rows and columns < len(factors)):
         raise DataError(f"there are {len(factors)} gammas, but rows with {columns} columns")
-    indices = np.asarray((matrix[:1] if matrix.regular else matrix).indices)
+    indices = np.asarray(matrix.stored_indices)
     shape = (matrix.n_rows, len(indices)) if matrix.regular else len(indices)
     values = np.asarray(matrix.values).reshape(shape) * factors[indices - first]
     return CsrMatrix(
