@@ -1,13 +1,13 @@
-"""Problems whose box has no upper end in either class, the hard margin: is there an optimum at all?
+"""Hard margin (C infinite in both classes): whether the dual has an optimum.
 
-There is one if and only if a function of the kernel separates the classes. Where none does, LIBSVM's steps go on for
-10^7 iterations without an end in sight. So if they have not ended soon, the nearest points of the two convex hulls are
-looked for (Bennett & Bredensteiner 2000):
+It has one if and only if the classes are separable in feature space. Otherwise SMO would run to LIBSVM's limit of
+10^7 iterations; so, if it has not converged early, the nearest points of the two convex hulls are computed (Bennett &
+Bredensteiner 2000):
 
     min |w|^2 / 2,   w = sum_i beta_i phi(x_i),   beta of one class >= 0 with sum 1, of the other <= 0 with sum -1
 
-which always has an optimum. If w separates the classes, they are separable, and LIBSVM's steps go on. If w is 0 as far
-as single precision of kernel values tells, they are not.
+This problem always has an optimum. If w separates the classes, SMO continues; if w is 0 to within the single precision
+of kernel values, the dual is unbounded.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from libsvmx._problem.dual import DualSolution
     from libsvmx._solvers.control import Control
 
-# Of the largest kernel value: what roundings of kernel values to single precision may hide.
+# Single precision of kernel values, relative to the largest.
 PRECISION = 1e-7
 
 
 def soon(size: int) -> int:
-    """Iterations until the question is asked, and at most for the answer."""
+    """Iterations before the hull problem is tried, and its own limit."""
     return max(100_000, 10 * size)
 
 
 def asked_within(max_iter: int, size: int) -> bool:
-    """Whether a limit leaves the time for the question; 0 is LIBSVM's, negative is no step at all."""
+    """Whether ``max_iter`` allows the hull problem; 0: LIBSVM's limit, negative: no step."""
     return max_iter == 0 or max_iter > soon(size)
 
 
 def unbounded(dual: DualProblem) -> bool:
-    """Whether variables of both signs, each of a row of its own, have no bound that they could meet."""
+    """Whether both classes have infinite bounds, with one variable per row."""
     if dual.groups != 1 or not (max(dual.upper) >= NO_BOUND and min(dual.lower) <= -NO_BOUND):
         return False
     return len(set(dual.row)) == dual.size
@@ -55,13 +55,13 @@ def solve(
     early: int | None = None,
     late: int | None = None,
 ) -> DualSolution:
-    """As ``smo.solve``, with status UNBOUNDED, at a feasible point, if there is no optimum.
+    """``smo.solve``, with status UNBOUNDED and a feasible point if there is no optimum.
 
-    ``early``, ``late``: iterations until the question is asked, and at most for the answer; None: ``soon``.
+    ``early``, ``late``: iterations before the hull problem, and its limit; None: ``soon``.
 
     Raises
     ------
-    KeyboardInterrupt, or what else a signal handler raises; MemoryError
+    KeyboardInterrupt, or another exception of a signal handler; MemoryError
     """
     marks: list[str] = []
     first = control.part(control.eps, early or soon(dual.size), marks.append)
@@ -81,7 +81,7 @@ def solve(
 
 
 def hull_problem(dual: DualProblem) -> DualProblem:
-    """The problem above, from the first row of each class."""
+    """The hull problem, started at the first row of each class."""
     n = dual.size
     lower, upper, beta, group = zeros("d", n), zeros("d", n), zeros("d", n), zeros("b", n)
     for v in range(n):
@@ -95,7 +95,7 @@ def hull_problem(dual: DualProblem) -> DualProblem:
 
 
 def separates(dual: DualProblem, nearest: DualSolution) -> bool:
-    """Whether w of the nearest points has all rows of one class on one side; a score is -w'phi(x)."""
+    """Whether w of the nearest points separates the classes; a score is -w'phi(x)."""
     scores = nearest.scores
     one = max(scores[v] for v in range(dual.size) if dual.upper[v] > 0)
     other = min(scores[v] for v in range(dual.size) if not dual.upper[v] > 0)

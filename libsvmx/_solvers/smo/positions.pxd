@@ -15,7 +15,7 @@ cdef class AlphaForm:
 
 cdef class Positions:
     cdef Py_ssize_t total       # variables
-    cdef Py_ssize_t size        # positions [0, size) take part; all but in a warm start
+    cdef Py_ssize_t size        # positions [0, size) are optimised; in a cold start all
     cdef Py_ssize_t active_size    # positions [0, active_size) are not shrunk
     cdef int groups             # 1 or 2
     cdef bint unit_diagonal     # K_ii = 1 throughout
@@ -47,17 +47,17 @@ cdef class PositionsWithRows(Positions):
 
 
 cdef struct Part:
-    int64_t found               # the last position of the largest value, -1 if there is none
+    int64_t found               # last position of the largest value, -1: none
     double largest
     double gap
-    char apart[64]              # threads write to parts side by side
+    char apart[64]              # padding against false sharing
 
 
 cdef class Scans:
     cdef ThreadPool pool
-    cdef float[::1] tops        # of svmx_partner
+    cdef float[::1] tops        # scratch of svmx_partner
     cdef Part *parts
-    # what the parts are of
+    # arguments of the current pass
     cdef Py_ssize_t n
     cdef Py_ssize_t n_parts
     cdef double *V
@@ -82,7 +82,7 @@ cdef class Scans:
 cdef class DeferredUpdates:
     cdef int32_t *source
     cdef double *coef
-    cdef const float **row          # scratch: of each source, where they are stored
+    cdef const float **row          # scratch: stored row of each update's source
     cdef readonly int64_t n
     cdef int64_t room
     cdef int add(self, int32_t source, double coef) except -1 nogil
@@ -104,11 +104,11 @@ cdef class DeferredUpdates:
 cdef class GBar:
     cdef readonly DeferredUpdates updates
     cdef double[::1] scores
-    cdef int64_t[::1] seen          # updates that are in scores[row]
-    cdef unsigned char[::1] sources # rows of updates to be made
-    cdef bint level                 # all rows have seen none of them
+    cdef int64_t[::1] seen          # number of updates that scores[row] includes
+    cdef unsigned char[::1] sources # by row: whether it is the source of a pending update
+    cdef bint level                 # no pending update is in any score
     cdef int64_t limit
-    # of the positions that are made current together
+    # scratch of make_current
     cdef int32_t[::1] every
     cdef int32_t[::1] late
     cdef double[::1] sums

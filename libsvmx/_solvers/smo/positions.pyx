@@ -1,17 +1,16 @@
-"""LIBSVM's variables of a dual problem, where they stand, and the passes over them; only this chapter knows them.
+"""LIBSVM's variables of a dual problem, their positions, and the passes over them. Only _solvers/smo uses them.
 
     min 1/2 a'Qa + p'a   s.t.  y'a = const,  0 <= a_i <= C_i,   Q_ij = y_i y_j K_ij      (Fan, Chen & Lin 2005, eq. 1)
 
-With two groups the sum over each label is fixed by itself: group 0 is y = +1, group 1 is y = -1. There and back,
+With two groups the sum over each label is fixed: group 0 is y = +1, group 1 is y = -1. The conversion
 
     a_i = y_i beta_i,  p_i = -y_i linear_i,  beta_i in [0, C_i] for y_i = +1, in [-C_i, 0] for y_i = -1
 
-lose no bit: a product with y changes a sign. A zero has the sign of LIBSVM: +0 in alpha, y_i 0 in beta (which is
-what a model file shows of it).
+is exact: a product with y changes a sign. Zeros are signed as in LIBSVM: +0 in alpha, y_i 0 in beta and in model files.
 
     AlphaForm    the problem in these variables
-    Positions    what the iteration reads of each, by position; PositionsWithRows: and kernel rows of them
-    Scans        the two passes over all active ones that an iteration makes
+    Positions    the variables' data by position; PositionsWithRows: with their kernel rows
+    Scans        the two passes of an iteration over all active variables
 """
 
 from libc.math cimport HUGE_VAL
@@ -32,16 +31,16 @@ from libsvmx._solvers.control cimport Control
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import table, zeros
 
-# A part has about so many positions at least: half a microsecond of work, a few times a handing over.
+# Positions of a part, at least: half a microsecond of work, a few times the cost of starting it.
 cdef Py_ssize_t LEAST_PART = 8 * SVMX_SPAN
 
 
 cdef class AlphaForm:
-    """AlphaForm(problem): ``alpha`` (the start), ``C`` and ``y`` of its variables, shape (m,).
+    """AlphaForm(problem): initial ``alpha``, ``C`` and ``y``, shape (m,).
 
     Raises
     ------
-    ValueError       a box with 0 inside, or that of the wrong sign for its group
+    ValueError       a box with 0 in its interior, or on the wrong side for its group
     """
 
     def __cinit__(self, DualProblem problem):
@@ -60,10 +59,10 @@ cdef class AlphaForm:
 
 
 cdef class Positions:
-    """Base of Smo: V, alpha, C, y, QD and the linear term of the variable at each position, and what it can do."""
+    """Base of Smo: V, alpha, C, y, QD, linear term and status (I_up, I_low) of the variable at each position."""
 
     cdef int hold(self, Py_ssize_t m, int groups) except -1:
-        """Memory for at most so many variables and groups."""
+        """Allocate for at most m variables."""
         cdef double[::1] all_of_them = zeros("d", 5 * m)
         self.V, self.alpha, self.C = all_of_them[:m], all_of_them[m:2 * m], all_of_them[2 * m:3 * m]
         self.QD, self.linear = all_of_them[3 * m:4 * m], all_of_them[4 * m:]
@@ -72,12 +71,12 @@ cdef class Positions:
         return 0
 
     cdef void clear(self, Py_ssize_t m, int groups) noexcept nogil:
-        """m variables to come, all of them active."""
+        """Start a problem of m variables, all active."""
         self.groups, self.unit_diagonal = groups, True
         self.total = self.size = self.active_size = m
 
     cdef void put(self, Py_ssize_t p, int32_t v, double linear, double alpha, double C, int8_t y, double diagonal) noexcept nogil:
-        """Variable v at position p."""
+        """Set position p to variable v."""
         self.variable[p] = v
         self.V[p] = self.linear[p] = linear
         self.alpha[p], self.C[p], self.y[p], self.QD[p] = alpha, C, y, diagonal
@@ -85,7 +84,7 @@ cdef class Positions:
         self.update_status(p)
 
     cdef void update_status(self, Py_ssize_t p) noexcept nogil:
-        """Membership of position p in I_up and I_low of its group."""
+        """Recompute the membership of position p in I_up and I_low of its group."""
         cdef bint upper = self.alpha[p] >= self.C[p]
         cdef bint lower = not upper and self.alpha[p] <= 0
         cdef bint positive = self.y[p] > 0
@@ -100,7 +99,6 @@ cdef class Positions:
         return self.alpha[p] > 0 and self.alpha[p] < self.C[p]
 
     cdef void exchange(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """The variables at two positions change places."""
         cdef int g
         self.V[a], self.V[b] = self.V[b], self.V[a]
         self.alpha[a], self.alpha[b] = self.alpha[b], self.alpha[a]
@@ -115,11 +113,11 @@ cdef class Positions:
 
 
 cdef class PositionsWithRows(Positions):
-    """Positions whose kernel rows are in ``store``. Where blocks pay, one that is missing is computed with others: those that
-    are most likely to be asked for next, or will be."""
+    """Positions whose kernel rows are in ``store``. Where blocks pay, a missing row is computed together with those
+    most likely to be needed next."""
 
     cdef const float *violator_row(self, Py_ssize_t i, int g) except NULL nogil:
-        """K of the violator i of group g with the active part; if it has to be computed, maybe with those of the next ones."""
+        """Kernel row of the violator i of group g over the active positions; prefetches those of the next violators."""
         if self.store.to_compute(self.store.index[i]):
             self.before_rows()
             if self.store.together(False) > 1:
@@ -127,7 +125,7 @@ cdef class PositionsWithRows(Positions):
         return self.store.row(i)
 
     cdef const float *partner_row(self, Py_ssize_t j, int g, Py_ssize_t i, const float *K_i) except NULL nogil:
-        """The same of the partner j of i, whose row is ``K_i``; maybe with those of the next best partners."""
+        """Kernel row of the partner j of i, whose row is ``K_i``; prefetches those of the next best partners."""
         if self.store.to_compute(self.store.index[j]):
             self.before_rows()
             if self.store.together(False) > 1:
@@ -135,19 +133,19 @@ cdef class PositionsWithRows(Positions):
         return self.store.row(j)
 
     cdef int before_rows(self) except -1 nogil:
-        """Rows are about to be computed, maybe in the place of others; what is stored may be read."""
+        """Hook called before rows are computed, which may replace stored ones."""
         return 0
 
     cdef int fetch_likely(self, Py_ssize_t p, int g, Py_ssize_t i, const float *K_i) except -1 nogil:
-        """Compute the row of p and those that are most likely to be asked for next, of group g: without ``K_i`` rows of I_up
-        that violate optimality most, else rows of I_low that would gain most with i."""
+        """Compute the row of p and the rows of group g most likely to be needed next: without ``K_i`` the largest V in
+        I_up, else the largest gains in I_low with i."""
         cdef int32_t chosen[SVMX_SOURCES]
         cdef double values[SVMX_SOURCES]
         cdef double v, curvature, least = -HUGE_VAL
         cdef Py_ssize_t q
         cdef int n = 1, at
         chosen[0] = self.store.index[p]
-        for q in range(self.active_size - 1, -1, -1):  # the last first among equals, as the selection has it
+        for q in range(self.active_size - 1, -1, -1):  # last position first among ties, as in the selection
             if K_i == NULL:
                 v = self.V[q] + self.up[g, q]
             else:
@@ -169,7 +167,7 @@ cdef class PositionsWithRows(Positions):
         return self.store.take(chosen, n, False)
 
     cdef int fetch_next(self, Py_ssize_t p) except -1 nogil:
-        """Compute the rows of p and the next positions that are not 0."""
+        """Compute the row of p and those of the next positions with alpha != 0."""
         cdef int32_t chosen[SVMX_SOURCES]
         cdef int n = 0
         while p < self.size and n < self.store.together(True):
@@ -181,10 +179,9 @@ cdef class PositionsWithRows(Positions):
 
 
 cdef class Scans:
-    """Scans(n, pool): passes over up to n positions, by the threads of ``pool``, cut up for them if they are long.
+    """Scans(n, pool): passes over up to n positions, split among the threads of ``pool`` if long.
 
-    Each part finds what a pass over its positions alone would find, and joining the parts in their order gives what one
-    pass gives: the last position wins a tie. So nothing depends on the threads.
+    Results of the parts are joined in order, the last position winning a tie, so they do not depend on the threads.
     """
 
     def __cinit__(self, Py_ssize_t n, ThreadPool pool):
@@ -198,7 +195,7 @@ cdef class Scans:
 
     cdef int64_t update_max_violator(self, Py_ssize_t n, double *V, const float *K_i, const float *K_j, double dbeta_i,
                                      double dbeta_j, const float *up, double *maximum) noexcept nogil:
-        """V -= K_i dbeta_i + K_j dbeta_j; returns the last position of the largest V + up, -1 if there is none."""
+        """V -= K_i dbeta_i + K_j dbeta_j; returns the last position of the largest V + up, -1: none."""
         if self.cut(n) == 1:
             return svmx_update_max_violator(n, V, K_i, K_j, dbeta_i, dbeta_j, up, maximum)
         self.V, self.K_i, self.K_j, self.up, self.dbeta_i, self.dbeta_j = V, K_i, K_j, up, dbeta_i, dbeta_j
@@ -207,7 +204,7 @@ cdef class Scans:
 
     cdef int64_t partner(self, const svmx_pairing *pair, Py_ssize_t n, double eps, double *largest,
                          double *gap) noexcept nogil:
-        """The last position of the largest gain as a partner of i, -1 if there is none; see svmx_partner."""
+        """Last position of the largest gain as a partner of i, -1: none; see svmx_partner."""
         cdef Py_ssize_t k
         if self.cut(n) == 1:
             return svmx_partner(pair, n, eps, &self.tops[0], largest, gap)
@@ -219,16 +216,16 @@ cdef class Scans:
         return self.join(largest)
 
     cdef Py_ssize_t cut(self, Py_ssize_t n) noexcept nogil:
-        """Into how many parts n positions are cut from now on."""
+        """Split n positions into parts; returns their number."""
         self.n, self.n_parts = n, min(<Py_ssize_t>self.pool.ready(), n // LEAST_PART) if n >= 2 * LEAST_PART else 1
         return self.n_parts
 
     cdef Py_ssize_t begin(self, int64_t part) noexcept nogil:
-        """Where a part begins, and the one before ends: at a multiple of SVMX_SPAN, or behind the last position."""
+        """First position of a part, a multiple of SVMX_SPAN; n for ``n_parts``."""
         return self.n if part == self.n_parts else self.n // SVMX_SPAN * part // self.n_parts * SVMX_SPAN
 
     cdef int64_t join(self, double *largest) noexcept nogil:
-        """The last position of the largest value of all parts."""
+        """Last position of the largest value over all parts."""
         cdef int64_t found = -1
         cdef Py_ssize_t k
         largest[0] = -HUGE_VAL
@@ -267,27 +264,25 @@ cdef void _partner_of_part(void *scans, int64_t number) noexcept nogil:
 
 # ---- Deferred updates ------------------------------------------------------------------------------
 #
-# Deferred updates of scores, for shrunk variables.
-#
-# Shrunk variables have no current scores. When they are wanted, all the updates that they missed,
+# Shrunk variables have no current scores. When these are needed, the updates that they missed,
 #
 #     score_q += coef_e K(source_e, q),    e = 0, 1, ...
 #
-# are made at once, row by row in the order in which they arose. That gives the bits that LIBSVM gets by keeping its G_bar
-# up to date at every step (Chang & Lin 2011, section 5.3). Where rows are stored whole, a few updates are made at a time,
-# while their rows are there; where they are short, all of them when a gradient is reconstructed, by values computed in blocks.
+# are made together, in the order of the steps, which gives the same bits as LIBSVM's G_bar, updated at every step
+# (Chang & Lin 2011, section 5.3). If whole rows are stored, a few updates are made at a time while their rows are in a cache; if
+# rows are short, all of them when a gradient is reconstructed, by values computed in blocks.
 
-# Different sources worked on at a time: their values for SVMX_REPLAY rows take 1 MB.
+# Distinct sources at a time: their values for SVMX_REPLAY rows take 1 MB.
 cdef Py_ssize_t MOST_SOURCES = 8192
 cdef enum:
     LINE = 16  # values of a cache line
-# Positions worked on at a time by stored rows: their scores stay in L1.
+# Positions at a time with stored rows: their scores stay in L1.
 cdef Py_ssize_t POSITIONS = 2048
-# What one of several threads does at a time has so many values at least: a few microseconds of work.
+# Values of one piece of work of a thread, at least: a few microseconds.
 cdef Py_ssize_t VALUES_FOR_THREADS = 32768
 cdef enum:
     MOST_THREADS = 64
-# Updates kept before they are made to all rows; and so many that their stored rows are still in a cache.
+# Pending updates at most; and the number whose stored rows are still in a cache.
 cdef int64_t MOST_UPDATES = 1 << 20, FEW_UPDATES = 32
 
 
@@ -323,9 +318,9 @@ cdef class DeferredUpdates:
 
     cdef int apply(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
                    bint transposed, Control control) except -1 nogil:
-        """Make the updates from ``first`` on to scores[0..n), those of the given positions of ``store``.
+        """Make the updates from ``first`` on to scores[0..n), those of ``positions`` of ``store``.
 
-        ``transposed``: K(source, position), else K(position, source); they differ only in a given matrix.
+        ``transposed``: K(source, position), else K(position, source); they differ only in a precomputed matrix.
         """
         cdef bint usable = store.whole and (transposed or not store.kernel.given)
         if first == self.n or n == 0:
@@ -344,9 +339,9 @@ cdef class DeferredUpdates:
 
     cdef int apply_by_row(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
                           bint transposed, Control control) except -1:
-        """The same where rows are stored ``by_row``: of the positions that share a row, one at a time.
+        """``apply`` for a store ``by_row``, with one position at a time of those that share a row.
 
-        If most rows are meant and stored, the others are computed, too, and all places of a row are read as they lie.
+        If most rows are requested and stored, the missing ones are computed too, and whole rows are added.
         """
         cdef Py_ssize_t n_places = store.n_places(), left = n, m, rest, k
         cdef bint usable = transposed or not store.kernel.given, every
@@ -379,7 +374,7 @@ cdef class DeferredUpdates:
         return 0
 
     cdef bint are_stored(self, int64_t first, KernelRows store) except -1 nogil:
-        """Whether the rows of all sources from update ``first`` on are in ``store``; if so, ``row`` has them."""
+        """Whether the rows of all sources from update ``first`` on are stored; if so, sets ``row``."""
         cdef int64_t e
         for e in range(first, self.n):
             if store.to_compute(self.source[e]):
@@ -389,7 +384,7 @@ cdef class DeferredUpdates:
         return True
 
     cdef bint mostly_stored(self, int64_t first, KernelRows store) except -1:
-        """Whether the rows of three in four updates from ``first`` on are."""
+        """Whether the rows of three in four updates from ``first`` on are stored."""
         cdef int64_t e, missing = 0
         for e in range(first, self.n):
             missing += store.to_compute(self.source[e])
@@ -397,7 +392,7 @@ cdef class DeferredUpdates:
 
     cdef int apply_sources(self, int64_t first, KernelRows store, const int32_t *places, Py_ssize_t n, double *scores,
                            Control control) except -1:
-        """By whole rows; those that are not stored are computed for the moment, some of them together."""
+        """Make the updates by whole rows; missing ones are computed in blocks and not kept."""
         cdef float[:, ::1] values = table("f", SVMX_SOURCES, store.n_places())
         cdef float *out[SVMX_SOURCES]
         cdef int32_t missing[SVMX_SOURCES]
@@ -424,7 +419,7 @@ cdef class DeferredUpdates:
 
     cdef int apply_rows(self, int64_t first, int64_t end, ThreadPool pool, const int32_t *positions, Py_ssize_t n,
                         double *scores, Control control) except -1 nogil:
-        """Updates [first, end) by whole rows, which ``row`` has: a stretch of positions at a time, some by each thread."""
+        """Make updates [first, end) by the whole rows in ``row``, POSITIONS positions at a time per thread."""
         cdef StretchJob job
         cdef Py_ssize_t k, parts
         job.row, job.coef, job.n_updates = self.row + first, self.coef + first, end - first
@@ -445,7 +440,7 @@ cdef class DeferredUpdates:
         return 0
 
     cdef int apply_shared(self, int64_t first, KernelRows store, rows, double *scores, Control control) except -1:
-        """A source at a time, from shared rows; sources have been asked for, ``rows`` not."""
+        """Make the updates from shared rows, which hold the sources but maybe not ``rows``."""
         cdef Targets targets = store.kernel.targets(rows)
         cdef float *out[SVMX_SOURCES]
         cdef float[::1] values = zeros("f", SVMX_SOURCES * targets.n)
@@ -465,9 +460,9 @@ cdef class DeferredUpdates:
 
     cdef int apply_blocks(self, int64_t first, KernelRows store, const int32_t *positions, const int32_t[::1] rows,
                           double *scores, bint transposed, bint usable, Control control) except -1:
-        """Groups of SVMX_REPLAY positions, of the ``rows``, against all sources, some of them by each thread at a time.
+        """Make the updates for SVMX_REPLAY positions at a time against all sources, split among threads.
 
-        ``usable``: values of rows that are stored are taken from these, the others are computed.
+        ``rows``: kernel row of each position. ``usable``: stored rows of sources may be read.
         """
         cdef int64_t begin = first, end, e
         cdef Py_ssize_t at, r, most = min(<int64_t>MOST_SOURCES, self.n - first), n_rows = rows.shape[0], parts, work
@@ -483,7 +478,7 @@ cdef class DeferredUpdates:
         cdef float[::1] values
         cdef void *targets_of[MOST_THREADS]
         while begin < self.n:
-            # a stretch of updates with not too many sources: stored ones are numbered -1, -2, ..., the others 1, 2, ...
+            # updates with at most ``most`` sources: stored ones are numbered -1, -2, ..., the others 1, 2, ...
             end, replay.n_computed, replay.n_stored = begin, 0, 0
             while end < self.n and (number[self.source[end]] or replay.n_computed + replay.n_stored < most):
                 source = self.source[end]
@@ -531,7 +526,7 @@ cdef class DeferredUpdates:
 
 
 cdef int take_rows(int32_t[::1] rows, KernelRows store, const int32_t *places) except -1:
-    """The kernel row of each place."""
+    """Kernel row of each place, into ``rows``."""
     cdef Py_ssize_t k
     for k in range(rows.shape[0]):
         rows[k] = store.row_at(places[k])
@@ -539,7 +534,7 @@ cdef int take_rows(int32_t[::1] rows, KernelRows store, const int32_t *places) e
 
 
 cdef int sort_by_place(int32_t[::1] order, int32_t[::1] place, KernelRows store, const int32_t *positions) except -1:
-    """Positions in the order of their places in whole rows, so that values that are read together lie together."""
+    """Sort positions by their place in whole rows, so that reads are in order."""
     cdef int32_t[::1] begin = zeros("i", store.n_places() + 1)
     cdef Py_ssize_t k
     cdef int32_t t
@@ -559,14 +554,14 @@ cdef struct StretchJob:
     const double *coef
     int64_t n_updates
     const int32_t *positions
-    bint in_order               # they follow each other
+    bint in_order               # positions are consecutive
     double *scores
     Py_ssize_t n
     Py_ssize_t at               # where the first part begins
 
 
 cdef void _add_to_stretch(void *context, int64_t part) noexcept nogil:
-    """Make the updates to POSITIONS of them."""
+    """Make the updates to part ``part``, POSITIONS positions."""
     cdef StretchJob *job = <StretchJob *>context
     cdef Py_ssize_t begin = job.at + part * POSITIONS, n = min(POSITIONS, job.n - begin)
     cdef int64_t e
@@ -578,12 +573,12 @@ cdef void _add_to_stretch(void *context, int64_t part) noexcept nogil:
 
 
 cdef struct Replay:
-    void **targets              # of each part that is worked on
+    void **targets              # of each part
     float *values               # scratch at a cache line, 2 SVMX_REPLAY stride for each part
-    Py_ssize_t n_computed       # sources; in values, those that are stored come after them
+    Py_ssize_t n_computed       # sources; in values, stored sources follow them
     const float **stored        # whole rows
     Py_ssize_t n_stored
-    Py_ssize_t stride           # of rows in values: an odd number of cache lines, so that they do not share places in a cache
+    Py_ssize_t stride           # of rows in values: an odd number of cache lines, against conflicts in the cache
     const int32_t *rows
     const int32_t *positions
     double *scores
@@ -641,10 +636,10 @@ cdef void _replay_group(Replay *replay, Targets targets, Py_ssize_t at, Py_ssize
 
 
 cdef class GBar:
-    """GBar(n, positions): LIBSVM's G_bar, what the variables with alpha = C add to the scores, by row of a kernel of n rows.
+    """GBar(n, positions): LIBSVM's G_bar, the contribution of variables with alpha = C to the scores of n kernel rows.
 
-    Updates are noted as variables reach C or leave it; ``make_current`` makes them for some of so many positions,
-    ``make_stored`` for all of them while the rows are there.
+    An update is added whenever a variable reaches or leaves C; ``make_current`` makes them for given positions,
+    ``make_stored`` for all rows while the sources' rows are stored.
     """
 
     def __cinit__(self, Py_ssize_t n, Py_ssize_t positions):
@@ -654,7 +649,7 @@ cdef class GBar:
         self.begin(n)
 
     cdef void begin(self, Py_ssize_t n) noexcept nogil:
-        """Nothing is at C, of a kernel of n rows, no more than before."""
+        """Reset for at most as many rows as in the constructor, with no variable at C."""
         self.updates.n, self.level = 0, True
         if n > 0:
             memset(&self.scores[0], 0, n * sizeof(double))
@@ -670,13 +665,13 @@ cdef class GBar:
         return self.updates.add(row, coef)
 
     cdef int before_rows(self, KernelRows store, Control control) except -1 nogil:
-        """Make the updates if their rows are whole, and in a cache or about to be replaced by others."""
+        """Make the updates if whole rows are stored, and some of theirs may be replaced or leave the CPU cache."""
         if self.updates.n and store.whole and (self.updates.n >= FEW_UPDATES or store.may_replace(&self.sources[0])):
             self.clear(store, control)
         return 0
 
     cdef int clear(self, KernelRows store, Control control) except -1 nogil:
-        """Make all updates and start with an empty list."""
+        """Make all updates, and empty the list."""
         self.make_current(store, &self.every[0], store.size, control)
         self.seen[:] = 0
         self.sources[:] = 0
@@ -684,7 +679,7 @@ cdef class GBar:
         return 0
 
     cdef bint make_stored(self, KernelRows store, Control control) except -1 nogil:
-        """Make all updates, to all rows, if these have seen the same and those of the updates are stored whole."""
+        """Make all updates to all rows, if no row has any of them yet and the sources' whole rows are stored."""
         cdef Py_ssize_t p, n = store.n_places()
         if not (self.level and store.whole and (store.injective or store.by_row) and self.updates.are_stored(0, store)):
             return False
@@ -698,7 +693,7 @@ cdef class GBar:
         return True
 
     cdef int make_current(self, KernelRows store, const int32_t *positions, Py_ssize_t n, Control control) except -1 nogil:
-        """Make ``scores`` current at the rows of the given positions of ``store``."""
+        """Make ``scores`` current at the rows of ``positions`` of ``store``."""
         cdef Py_ssize_t i, n_late
         cdef int32_t row
         cdef int64_t oldest
@@ -706,7 +701,7 @@ cdef class GBar:
             return 0
         self.level = False
         while True:
-            # rows that have seen the same updates go together; there are few such groups
+            # rows with the same number of updates made are handled together; there are few such groups
             oldest = self.updates.n
             for i in range(n):
                 oldest = min(oldest, self.seen[store.index[positions[i]]])
@@ -716,7 +711,7 @@ cdef class GBar:
             for i in range(n):
                 row = store.index[positions[i]]
                 if self.seen[row] == oldest:
-                    self.seen[row] = self.updates.n  # a row that comes twice is served once
+                    self.seen[row] = self.updates.n  # each row once
                     self.late[n_late], self.sums[n_late] = positions[i], self.scores[row]
                     n_late += 1
             self.updates.apply(oldest, store, &self.late[0], n_late, &self.sums[0], True, control)

@@ -13,13 +13,13 @@ cdef struct Optimum:
 
 
 cdef class Smo(PositionsWithRows):
-    cdef Py_ssize_t n_rows      # of the kernel, that positions stand for
+    cdef Py_ssize_t n_rows      # of the kernel
     cdef Control control
     cdef bint unshrunk_once
-    cdef bint scores_known      # V is that of the alpha that were put
+    cdef bint scores_known      # V belongs to the alpha given to put
     cdef int64_t iterations
-    cdef int64_t countdown      # to the next shrinking
-    cdef double reach           # the largest share of its bound that an alpha was moved to; 1 of a start that is not 0
+    cdef int64_t countdown      # steps to the next shrinking
+    cdef double reach           # largest alpha_i / C_i so far; 1 after a start other than 0
     cdef Py_ssize_t max_violator    # i of group 0 after the last step, -2 if the variables have moved since
     cdef double max_score           # its V
     cdef GBar G_bar             # LIBSVM's, in scores: -sum_{alpha_j = C_j} beta_j K_j, by kernel row
@@ -56,7 +56,7 @@ cdef class Smo(PositionsWithRows):
 
 
 cdef inline int64_t libsvms_limit(Py_ssize_t m) noexcept nogil:
-    """Iterations of LIBSVM over m variables, at most."""
+    """LIBSVM's limit of iterations for m variables."""
     return max(<int64_t>10000000, <int64_t>100 * m)
 
 

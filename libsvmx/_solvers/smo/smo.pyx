@@ -1,18 +1,18 @@
-"""Sequential minimal optimisation along LIBSVM 3.37's own path.
+"""Sequential minimal optimisation with the same iterates as LIBSVM 3.37.
 
 Working set selection by second order information (Fan, Chen & Lin, JMLR 6, 2005, WSS 2),
 shrinking as in LIBSVM (Chang & Lin, ACM TIST 2, 2011, section 5). In scores V = -y G, free of labels:
 
-    i = argmax_{I_up} V                    I_up : alpha can grow (y = +1) or fall (y = -1)
+    i = argmax_{I_up} V                    I_up: alpha can grow (y = +1) or fall (y = -1)
     j = argmin_{I_low, V_j < V_i}  -(V_i - V_j)^2 / (K_ii + K_jj - 2 K_ij)
     V -= K_i dbeta_i + K_j dbeta_j         until  V_i - min_{I_low} V < eps
 
-Variables live at positions (positions.pyx), ``variable`` (LIBSVM's active_set) says which is where; shrinking swaps positions exactly as
-LIBSVM does, because the last position wins a tie. Every sum below is written in LIBSVM's order for the same reason. With
-two groups (nu-SVC, nu-SVR; LIBSVM's Solver_NU) all of it is done per label: group 0 is y = +1, group 1 is y = -1.
+Variables are stored at positions (positions.pyx); ``variable`` (LIBSVM's active_set) maps a position to its variable.
+Shrinking swaps positions exactly as LIBSVM does, since the last position wins a tie, and sums are in LIBSVM's order.
+With two groups (nu-SVC, nu-SVR; LIBSVM's Solver_NU) all is per label: group 0 is y = +1, group 1 is y = -1.
 
 LIBSVM's names: alpha, y, C (get_C), QD, G_bar, active_size, select_working_set, be_shrunk, reconstruct_gradient,
-calculate_rho, update_status (update_alpha_status; its result are the tables ``up`` and ``low``).
+calculate_rho, update_status (update_alpha_status; writes the tables ``up`` and ``low``).
 """
 
 from libc.math cimport HUGE_VAL, fabs, sqrt
@@ -33,18 +33,18 @@ from libsvmx._problem.dual import kkt_gap
 from libsvmx.enums import SolveStatus
 
 cdef int64_t SHRINK_EVERY = 1000
-# Helper threads pay from problems of so many rows on.
+# Threads pay from this number of rows on.
 cdef Py_ssize_t ROWS_FOR_THREADS = 2000
 
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
-    """Solve ``problem`` over the rows of ``kernel``, of which so many bytes may be kept; returns a DualSolution.
+    """Solve ``problem`` with at most ``budget_bytes`` of stored kernel rows; returns a DualSolution.
 
-    The solution does not depend on ``n_threads``, which work on rows that take long.
+    The solution does not depend on ``n_threads``.
 
     Raises
     ------
-    KeyboardInterrupt, or what else a signal handler raises; MemoryError
+    KeyboardInterrupt, or another exception of a signal handler; MemoryError
     """
     return Smo(problem, kernel, budget_bytes, control, n_threads).run()
 
@@ -66,13 +66,13 @@ cdef class Smo(PositionsWithRows):
             v = order[p]
             row[p] = kernel_row[v]
             self.put(p, <int32_t>v, linear[v], start.alpha[v], start.C[v], start.y[v], diagonal[row[p]])
-        # small problems are over before helpers have started
+        # small problems end before threads have started
         pool = ThreadPool(n_threads if kernel.n >= ROWS_FOR_THREADS else 1)
         self.store, self.scans = RowStore(kernel, budget_bytes, row_, pool, self.active_size), Scans(m, pool)
 
     @staticmethod
     cdef Smo for_many(Py_ssize_t m, int groups, Control control, KernelRows store):
-        """One that solves many problems of at most m variables, each laid out by ``begin`` and ``put``, over ``store``."""
+        """A solver for many problems of at most m variables over ``store``, each set by ``begin`` and ``put``."""
         cdef Smo smo = Smo.__new__(Smo)
         smo.control, smo.store, smo.scans = control, store, Scans(m, store.pool)
         smo.make_room(m, groups)
@@ -80,14 +80,14 @@ cdef class Smo(PositionsWithRows):
         return smo
 
     cdef int make_room(self, Py_ssize_t m, int groups) except -1:
-        """Memory for problems of at most so many variables and groups."""
+        """Allocate for at most m variables."""
         self.hold(m, groups)
         self.shrunk = zeros("i", m)
         self.missed = DeferredUpdates()
         return 0
 
     cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil:
-        """A problem of m variables, over so many rows of a kernel; ``put`` says what stands at each position."""
+        """Start a problem of m variables over ``n_rows`` kernel rows; ``put`` sets each position."""
         self.clear(m, groups)
         self.n_rows, self.iterations, self.countdown, self.reach, self.max_violator = n_rows, 0, 0, 0.0, -2
         self.unshrunk_once = self.scores_known = False
@@ -97,7 +97,7 @@ cdef class Smo(PositionsWithRows):
         return ramp(self.total)
 
     cdef int optimize(self) except -1 nogil:
-        """1 when optimal, 0 when a limit ended it."""
+        """1 if optimal, 0 if a limit ended it."""
         cdef int64_t limit = self.control.max_iter if self.control.max_iter != 0 else libsvms_limit(self.size)
         if not self.size:
             return 1
@@ -112,7 +112,7 @@ cdef class Smo(PositionsWithRows):
         return self.ended(converged)
 
     def advance(self, int64_t limit):
-        """The steps of ``run``, up to so many since the first call; whether they have come to the optimum."""
+        """The steps of ``run``, until ``limit`` in all calls together; whether the optimum is reached."""
         cdef bint converged
         if not self.size:
             return True
@@ -125,14 +125,14 @@ cdef class Smo(PositionsWithRows):
         return bool(converged)
 
     def finish(self, bint converged):
-        """The DualSolution that ``advance`` has led to."""
+        """The DualSolution after ``advance``."""
         with nogil:
             self.bring_back()
         return self.ended(converged)
 
     @property
     def most_steps(self):
-        """LIBSVM's limit, whatever ``control`` says."""
+        """LIBSVM's limit, regardless of ``control``."""
         return libsvms_limit(self.size)
 
     @property
@@ -142,7 +142,7 @@ cdef class Smo(PositionsWithRows):
 
     @property
     def n_free(self):
-        """Variables within their bounds."""
+        """Number of free variables."""
         cdef Py_ssize_t p, n = 0
         for p in range(self.active_size):
             n += self.is_free(p)
@@ -152,13 +152,13 @@ cdef class Smo(PositionsWithRows):
         return self.solution(SolveStatus.CONVERGED if converged else self.control.stopped or self.unfinished())
 
     cdef object unfinished(self):
-        """Why ``iterate`` came to an end before the optimum, if not by ``control``."""
+        """Status if ``iterate`` ended before the optimum, and not by ``control``."""
         return SolveStatus.ITERATION_LIMIT
 
     # ---- the iteration ----------------------------------------------------------------
 
     cdef int iterate(self, int64_t limit) except -1 nogil:
-        """1 when optimal, 0 when a limit ended it."""
+        """1 if optimal, 0 if a limit ended it; all variables are active afterwards."""
         self.countdown = self.first_countdown()
         if self.make_steps(limit):
             return 1
@@ -169,7 +169,7 @@ cdef class Smo(PositionsWithRows):
         return min(self.size, SHRINK_EVERY) + 1
 
     cdef int make_steps(self, int64_t limit) except -1 nogil:
-        """The same, but then what is shrunk stays so."""
+        """``iterate``, but shrunk variables stay shrunk if a limit ends it."""
         cdef Py_ssize_t i = 0, j = 0
         while self.iterations < limit and not self.control.expired:
             self.countdown -= 1
@@ -189,14 +189,14 @@ cdef class Smo(PositionsWithRows):
         return 0
 
     cdef int bring_back(self) except -1 nogil:
-        """All variables are active again, and that is told."""
+        """Unshrink, and mark it on ``control``."""
         if self.active_size < self.size:
             self.unshrink()
             self.control.mark(MARK_UNSHRINK)
         return 0
 
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
-        """The pair to move: 1 and (i, j), or 0 when the active part is optimal to eps."""
+        """1 and the pair (i, j) to move, or 0 if the active part is optimal to eps."""
         cdef int g
         cdef Py_ssize_t violator[2]
         cdef Py_ssize_t partner = -1, candidate
@@ -223,7 +223,7 @@ cdef class Smo(PositionsWithRows):
         return 1
 
     cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
-        """Minimise over alpha_i and alpha_j, clip to the box in LIBSVM's order, move V."""
+        """Minimise over alpha_i and alpha_j, clip to the box in LIBSVM's order, update V."""
         cdef int64_t values_before = self.store.kernel.values_computed
         cdef int g = 0 if self.groups == 1 or self.y[i] > 0 else 1
         cdef const float *K_i = self.violator_row(i, g)
@@ -279,7 +279,7 @@ cdef class Smo(PositionsWithRows):
         return self.control.worked(3 * self.active_size + 4 * (self.store.kernel.values_computed - values_before))
 
     cdef int update_G_bar(self, Py_ssize_t p, bint was_upper) except -1 nogil:
-        """Keep G_bar up when position p came to its upper bound or left it."""
+        """Update G_bar if position p has reached or left its upper bound."""
         cdef bint upper = self.alpha[p] >= self.C[p]
         if upper != was_upper:
             self.G_bar.add(self.store.index[p], -self.y[p] * self.C[p] if upper else self.y[p] * self.C[p],
@@ -290,9 +290,9 @@ cdef class Smo(PositionsWithRows):
         return self.G_bar.before_rows(self.store, self.control) if self.G_bar is not None else 0
 
     cdef int add_start(self) except -1 nogil:
-        """V and G_bar of the given alpha; not of all of it where a limit comes before, in which case there is no step.
+        """V and G_bar of the initial alpha; incomplete if a limit ends it, and then no step follows.
 
-        In a queue, whose solves are short, a start is complete.
+        In a queue, whose solves are short, it is always completed.
         """
         cdef Py_ssize_t p
         cdef bint may_end = self.G_bar is None
@@ -320,7 +320,7 @@ cdef class Smo(PositionsWithRows):
     # ---- shrinking -----------------------------------------------------------------------
 
     cdef int shrink(self) except -1 nogil:
-        """Shrink: variables at a bound that will not move soon leave the active positions, in LIBSVM's order of swaps."""
+        """Shrink variables that are likely to stay at a bound, in LIBSVM's order of swaps."""
         cdef Certificate found[2]
         cdef Py_ssize_t p
         cdef double gap = self.certify(found)
@@ -331,7 +331,7 @@ cdef class Smo(PositionsWithRows):
         if not self.unshrunk_once and gap <= self.control.eps * 10:
             self.unshrunk_once = True
             self.unshrink()
-            if self.groups == 1:  # LIBSVM's nu solver is silent here
+            if self.groups == 1:  # LIBSVM's nu solver prints nothing here
                 self.control.mark(MARK_UNSHRINK)
         p = 0
         while p < self.active_size:
@@ -357,7 +357,7 @@ cdef class Smo(PositionsWithRows):
         return gap
 
     cdef bint be_shrunk(self, Py_ssize_t p, const Certificate *found) noexcept nogil:
-        """Whether position p is at a bound, and no pair with it would move."""
+        """Whether position p is at a bound and in no violating pair."""
         cdef int g = 0 if self.groups == 1 or self.y[p] > 0 else 1
         if self.up[g, p] != 0:
             return self.V[p] > found[g].highest
@@ -366,13 +366,12 @@ cdef class Smo(PositionsWithRows):
         return False
 
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
-        """Exchange the variables at two positions."""
         self.store.swap(a, b)
         self.exchange(a, b)
         return 0
 
     cdef int unshrink(self) except -1 nogil:
-        """All variables are active again."""
+        """Make all variables active again."""
         if self.active_size < self.size:
             self.reconstruct_gradient()
         self.active_size = self.size
@@ -392,11 +391,11 @@ cdef class Smo(PositionsWithRows):
         return 0
 
     cdef int add_deferred(self, int64_t n_free) except -1 nogil:
-        """The updates that the shrunk positions have missed; ``n_free`` active variables are free."""
+        """Make the deferred updates of the shrunk positions; ``n_free`` active variables are free."""
         cdef Py_ssize_t p, n_shrunk = self.size - self.active_size
         cdef const int32_t *row = &self.store.index[0]
-        # LIBSVM takes the cheaper of a row per shrunk position and a row per free variable. Both add the same
-        # terms in the same order; only a given kernel that is not symmetric can tell them apart.
+        # LIBSVM's choice of the cheaper: a row per shrunk position or per free variable. Terms and order are the
+        # same; results differ only for an asymmetric precomputed kernel.
         cdef bint by_shrunk_row = n_free * self.size > 2 * self.active_size * n_shrunk
         for p in range(n_shrunk):
             self.shrunk[p] = <int32_t>(self.active_size + p)
@@ -421,14 +420,14 @@ cdef class Smo(PositionsWithRows):
         for p in range(self.size):
             if self.groups == 2 and (self.y[p] > 0) != (g == 0):
                 continue
-            # V cancels to +0 where G does, so the sign of a zero G is lost in -y V; adding 0 makes it LIBSVM's
+            # -y V may be -0 where LIBSVM's G is +0; adding 0 fixes the sign
             value = -self.y[p] * self.V[p] + 0.0
             if self.groups == 1:
                 value = self.y[p] * value
             if self.is_free(p):
                 n_free += 1
                 total += value
-            # ties keep the later value: +0 and -0 are equal, but are written differently
+            # ties keep the later value: +0 and -0 are equal, but printed differently
             elif (self.up[g, p] == 0) == (self.groups == 1 or g == 0):
                 ub = ub if ub < value else value
             else:
@@ -436,7 +435,7 @@ cdef class Smo(PositionsWithRows):
         return total / n_free if n_free > 0 else (ub + lb) / 2
 
     cdef void write(self, Optimum *found, double *beta, double *scores) noexcept nogil:
-        """The solution; beta and scores by variable, beta 0 where it takes no part."""
+        """Write beta and scores, shape (total,), by variable; beta is 0 beyond ``size``."""
         cdef Py_ssize_t p
         cdef double r_positive, r_negative, objective = 0
         found.r = 0
@@ -466,41 +465,39 @@ cdef class Smo(PositionsWithRows):
             subproblems=subproblems, fallbacks=fallbacks, reach=self.reach, status=status)
 
 
-# ---- What rounding hides ---------------------------------------------------------------------------
+# ---- Rounding of kernel values ---------------------------------------------------------------------
 
-# Of kernel values in float, relative to K(i, i); and how much larger than expected what comes of it may be.
+# Error of a kernel value in float, relative to K(i, i); and a safety factor on its effect.
 cdef double FLOAT_ERROR = 6e-8
 cdef double SAFETY = 4.0
-# The rounding of scores may be so many times eps, and so much in any case, until the gap is computed anew. The gap in double was
-# larger than that in float by at most a quarter of that rounding (11 sets, 500 to 3,000 rows, C from 10 to 1e4). A smaller eps
-# than LIBSVM's is beyond floats nearly everywhere, with small coefficients, too: that is not told.
+# The gap is recomputed in double if the rounding of scores exceeds this multiple of eps, or of LIBSVM's if larger.
+# Measured: the gap in double exceeds that in float by at most a quarter of the estimate (11 sets, 500 to 3,000 rows, C
+# from 10 to 1e4). An eps below LIBSVM's is beyond float nearly everywhere, even with small coefficients: not reported.
 cdef double MOST_ROUNDING = 2.0
 cdef double USUAL_EPS = 1e-3
 
 
 cdef double score_rounding(double largest, double squares) noexcept nogil:
-    """How far rounding of kernel values up to ``largest``, or 1, may have moved a score, ``squares`` being the sum of squares of
-    the differences of beta to that of scores known without rounding.
+    """Estimated error of a score from kernel values in float, the largest of which is ``largest`` (at least 1).
 
-    Each value is off by about as much, one way or the other, and always alike, so on whatever way beta came there the scores
-    are off by that times the root of the sum.
+    ``squares``: sum of squared differences of beta to one whose scores have no such error. The errors of kernel values
+    are independent of each other and the same in every step, so they add up to error x sqrt(squares) on any path.
     """
     return SAFETY * FLOAT_ERROR * max(1.0, largest) * sqrt(squares)
 
 
 cdef bint rounding_may_hide(double largest, double squares, double eps) noexcept nogil:
-    """Whether kernel values in float may hide more of the gap of ``beta`` than the tolerance, and LIBSVM's usual one; arguments
-    as of ``score_rounding``."""
+    """Whether the error of kernel values in float may exceed the tolerance (at least LIBSVM's default); arguments as in
+    ``score_rounding``."""
     return score_rounding(largest, squares) > MOST_ROUNDING * max(eps, USUAL_EPS)
 
 
 def gap_in_double(DualProblem problem, Kernel kernel, beta, Control control):
-    """The KKT gap of ``beta`` with kernel values in double, where those in float may hide more than the tolerance, and LIBSVM's
-    usual one; else None, and where the time is over before it is known.
+    """KKT gap of ``beta`` with kernel values in double; None if ``rounding_may_hide`` is False, or if a limit ends it.
 
     Raises
     ------
-    KeyboardInterrupt, or what else a signal handler raises; MemoryError
+    KeyboardInterrupt, or another exception of a signal handler; MemoryError
     """
     cdef const double[::1] b = beta, linear = problem.linear, diagonal = kernel.diagonal
     cdef const int32_t[::1] row = problem.row

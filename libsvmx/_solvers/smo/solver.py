@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from libsvmx.enums import KernelType
 
 
-# Of eps: a gap up to so many times that is one at the tolerance.
+# A gap up to this multiple of eps counts as converged.
 TOLERATED = 2.0
 
 
 def checked(solution: DualSolution, dual: DualProblem, kernel: Kernel, control: Control) -> DualSolution:
-    """A solution of SMO whose status says ROUNDING if its gap is above the tolerance once kernel values are in double.
+    """``solution``, with status ROUNDING if its gap with kernel values in double exceeds the tolerance.
 
-    LIBSVM's are in float, and where coefficients are large that hides more than ``eps``.
+    LIBSVM's kernel values are in float, whose error can exceed ``eps`` when coefficients are large.
     """
     from libsvmx._solvers.smo.smo import gap_in_double
 
@@ -39,7 +39,7 @@ def checked(solution: DualSolution, dual: DualProblem, kernel: Kernel, control: 
 
 @record(frozen=True)
 class SMO(Solver):
-    """Sequential minimal optimization along LIBSVM's path: its pairs, its order, its roundings. It has no settings."""
+    """Sequential minimal optimization with LIBSVM's pairs, order and rounding. It has no settings."""
 
     name: ClassVar[str] = "smo"
     summary: ClassVar[str] = "LIBSVM's path and its model files"

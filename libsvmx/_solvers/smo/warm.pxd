@@ -12,13 +12,13 @@ cdef class WarmSmo(Smo):
 
 
 cdef class GrowingSmo(WarmSmo):
-    cdef double[::1] kept_beta      # by variable: what start_beta and start_scores are, from the second C on
+    cdef double[::1] kept_beta      # by variable; start_beta and start_scores from the second C on
     cdef double[::1] kept_scores
-    cdef double[::1] linear_of      # by variable, as are the next two
+    cdef double[::1] linear_of      # by variable, like the next two
     cdef double[::1] lower
     cdef double[::1] upper
-    cdef Dual box                   # of these
-    cdef Targets tests              # the rows to predict, where kernel rows are shared
+    cdef Dual box                   # views of linear_of, lower and upper
+    cdef Targets tests              # rows to predict, if kernel rows are shared
     cdef float[::1] test_values
     cdef int follow_tests(self) except -1
     cdef object row_of_tests(self)

@@ -1,12 +1,11 @@
-"""SMO from a start whose scores are known: a seeded fold, a larger C, rows added or removed.
+"""SMO from a warm start with known scores: a seeded fold, a larger C, rows added or removed.
 
-The iteration is that of smo.pyx, and the optimum is LIBSVM's to eps, though the path is not. Three things differ:
+The iteration is that of smo.pyx, and the optimum is LIBSVM's to eps, though the iterates differ:
 
-* Scores are given, so no kernel row is computed for what the start has in common with the optimum.
-* The variables that cannot move at once are shrunk before the first step.
-* Scores of shrunk variables, and of those that take no part (lower = upper: held-out rows), are made current from the
-  difference to the start, V = V_start - sum_j (beta_j - beta_j_start) K_j, which has few terms where the start was good.
-  There is no G_bar.
+* Scores are given, so no kernel row is computed for coefficients that do not change.
+* Variables in no violating pair are shrunk before the first step.
+* Scores of shrunk variables, and of fixed ones (lower = upper: held-out rows), are computed from the difference to the
+  start, V = V_start - sum_j (beta_j - beta_j_start) K_j, which has few terms after a good start. There is no G_bar.
 """
 
 from libc.math cimport HUGE_VAL, fabs
@@ -31,18 +30,18 @@ from libsvmx._solvers.path.path_state import PathLost
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
     """Solve ``problem``, whose ``scores`` are those of its feasible ``beta``; returns a DualSolution.
 
-    Its scores are right for all variables, those that take no part included.
+    Its scores include those of fixed variables.
 
     Raises
     ------
-    KeyboardInterrupt, or what else a signal handler raises; MemoryError
+    KeyboardInterrupt, or another exception of a signal handler; MemoryError
     """
     return WarmSmo(problem, kernel, budget_bytes, control, n_threads).run()
 
 
 cdef class WarmSmo(Smo):
     cdef object starting_order(self, DualProblem problem):
-        """First the variables that may move, then the others that take part, then those without a box."""
+        """Variables in violating pairs first, then other movable ones (shrunk), then fixed ones."""
         cdef const double[::1] lower = problem.lower, upper = problem.upper, beta = problem.beta, V = problem.scores
         cdef const int8_t[::1] group = problem.group
         cdef Py_ssize_t v, n_active = 0, n_shrunk = 0, n_out = 0
@@ -77,7 +76,7 @@ cdef class WarmSmo(Smo):
 
     cdef int add_start(self) except -1 nogil:
         cdef Py_ssize_t p
-        self.reach = 1.0  # of a path from elsewhere nothing is known
+        self.reach = 1.0  # unknown for earlier iterations
         for p in range(self.total):
             self.V[p] = self.start_scores[self.variable[p]]
         return 0
@@ -90,7 +89,7 @@ cdef class WarmSmo(Smo):
             return self.make_current(self.active_size, self.size)
 
     cdef int make_current(self, Py_ssize_t begin, Py_ssize_t end) except -1:
-        """V of the positions [begin, end), from the start."""
+        """Compute V of positions [begin, end) from that of the start."""
         cdef Py_ssize_t p
         cdef double fall
         cdef DeferredUpdates updates = DeferredUpdates()
@@ -112,37 +111,34 @@ cdef class WarmSmo(Smo):
         return Smo.solution(self, status, subproblems, fallbacks)
 
 
-# ---- One C after the other -------------------------------------------------------------------------
+# ---- A sequence of growing C -----------------------------------------------------------------------
 #
-# SMO at one C after the other, in C-SVC and epsilon-SVR: what a column of a grid search asks of one fold.
+# C-SVC and epsilon-SVR at growing C: one fold of a column of a grid search.
 #
-# Each optimum is where the next, larger C starts (``grow`` of _problem/dual tells why), and nothing is made anew between them: variables
-# keep their positions, and kernel rows stay in the store. Rows to predict go along as variables without a box, whose scores
-#
-#     V = -K beta        so that their decision values are -V - rho
-#
-# are made current at each optimum, from the one before: no support vector is met twice unless its beta has moved.
+# Each optimum, scaled by ``grow`` of _problem/dual, starts the next, larger C; variables keep their positions, and the
+# store its rows. Rows to predict are variables with an empty box; their scores V = -K beta, computed from those at the
+# previous optimum, give the decision values -V - rho.
 
 def solve_growing(DualProblem problem, Py_ssize_t n_tests, Kernel kernel, double budget_bytes, Control control, growths,
                   int n_threads=1):
-    """Solve ``problem``, then again with its box ``growth`` times as large, for each of ``growths``.
+    """Solve ``problem``, then again with its box scaled by each of ``growths`` in turn.
 
     Parameters
     ----------
-    problem : DualProblem       of one group, whose start is beta = 0 and whose sum of beta is 0
-    n_tests : int               rows to predict, which follow those of the problem in ``kernel``
-    kernel : Kernel             of both
+    problem : DualProblem       one group, start and sum of beta 0
+    n_tests : int               rows to predict, after those of the problem in ``kernel``
+    kernel : Kernel             of the rows of both
     growths : sequence of float     each at least 1
 
     Returns
     -------
-    list of (values, width, iterations, seconds, converged), one for the problem and one for each growth; values: decision
-    values of the rows to predict, buffer of float64; width: of the interval in which rho may lie, 0 but where all coefficients
-    are at bounds
+    list of (values, width, iterations, seconds, converged), for the problem and each growth
+        values: decision values of the rows to predict, float64, shape (n_tests,); width: of the interval of possible
+        rho, not 0 only if all coefficients are at bounds
 
     Raises
     ------
-    Stopped, KeyboardInterrupt, or what else a signal handler raises; MemoryError
+    Stopped, KeyboardInterrupt, or another exception of a signal handler; MemoryError
     """
     if problem.groups != 1:
         raise ValueError("sums of beta that grow with C have no start at a smaller one")
@@ -156,7 +152,7 @@ def solve_growing(DualProblem problem, Py_ssize_t n_tests, Kernel kernel, double
 
 
 def with_tests(DualProblem problem, Py_ssize_t n_rows, Py_ssize_t n_tests):
-    """``problem`` over ``n_rows`` rows, with a variable without a box for each row to predict, and V at beta = 0."""
+    """``problem`` over ``n_rows`` rows, plus a variable with an empty box per row to predict, and V at beta = 0."""
     cdef Py_ssize_t m = problem.size, size = problem.size + n_tests
     linear, lower, upper, beta = (zeros("d", size) for _ in range(4))
     group, row = zeros("b", size), zeros("i", size)
@@ -177,7 +173,7 @@ cdef class GrowingSmo(WarmSmo):
         self.add_start()
 
     cdef object optimum(self, began=None):
-        """Solve from where it stands. Raises Stopped."""
+        """Solve from the current alpha; an entry of the list of ``solve_growing``. Raises Stopped."""
         cdef int64_t limit = self.control.max_iter if self.control.max_iter > 0 else libsvms_limit(self.size)
         cdef bint converged = True
         cdef Py_ssize_t p
@@ -199,7 +195,7 @@ cdef class GrowingSmo(WarmSmo):
         return values_, width, self.iterations, machine.perf_counter() - began, bool(converged)
 
     cdef int follow_tests(self) except -1:
-        """V of the rows to predict, from the start."""
+        """Compute V of the rows to predict from that of the start."""
         cdef Py_ssize_t p, n = self.total - self.size
         cdef int32_t[::1] index = self.store.index
         cdef int count = 0, r
@@ -208,7 +204,7 @@ cdef class GrowingSmo(WarmSmo):
         cdef float *out[SVMX_SOURCES]
         if n == 0 or not self.store.targets.kept or self.store.whole:
             return self.make_current(self.size, self.total)
-        if self.tests is None:  # once, as there are many optima over few rows
+        if self.tests is None:  # once for all optima
             self.tests = self.store.kernel.targets(self.row_of_tests())
             self.test_values = zeros("f", SVMX_SOURCES * n)
         for p in range(self.size, self.total):
@@ -239,7 +235,7 @@ cdef class GrowingSmo(WarmSmo):
         return rows_
 
     cdef int enlarge(self, double growth) except -1:
-        """The box, ``growth`` times as large, and the start in it."""
+        """Scale the box by ``growth``, and set the start in it."""
         cdef Py_ssize_t p, v
         for v in range(self.total):
             self.lower[v] *= growth
@@ -262,13 +258,11 @@ cdef class GrowingSmo(WarmSmo):
 
 # ---- SMO in double over the state of a path --------------------------------------------------------
 #
-# SMO in double over the state of a path: for kernels that are not positive semidefinite, where no path leads on.
-#
-# Second-order working sets of Fan, Chen & Lin (2005), both variables of one group, with V in double and rows from
-# ``DoubleRows``: the same matrix that the path uses, which the rows of smo.pyx, rounded to float, are not.
+# For kernels that are not positive semidefinite, where a path may not continue: working sets of Fan, Chen & Lin (2005,
+# WSS 2), both variables in one group, on V and the path's kernel matrix, both in double (smo.pyx rounds it to float).
 
 cdef int smo_in_double(PathState state, double eps, Control control) except -1:
-    """Move beta of ``state``, whose F is right, until the gap is at most ``eps`` or the limit of iterations is met."""
+    """Move beta and F of ``state`` until the gap is at most ``eps`` or LIBSVM's limit of iterations is reached."""
     cdef Py_ssize_t v, i, j, m = state.per_row * state.n
     cdef int g, h = state.per_row
     cdef double V, highest, gain, best, curvature, step
@@ -298,7 +292,7 @@ cdef int smo_in_double(PathState state, double eps, Control control) except -1:
             raise PathLost("scores are not finite")
         curvature = max(diagonal[i // h] + diagonal[j // h] - 2 * K[j // h], SVMX_TAU)
         step = min((highest - state.score(j)) / curvature, upper[i] - beta[i], beta[j] - lower[j])
-        # exactly at a bound, or the pair would be chosen again for what rounding left
+        # exactly the bound, or rounding would select the pair again
         beta[i] = upper[i] if step == upper[i] - beta[i] else beta[i] + step
         beta[j] = lower[j] if step == beta[j] - lower[j] else beta[j] - step
         svmx_axpy(state.n, step, K, &F[0])
@@ -308,10 +302,9 @@ cdef int smo_in_double(PathState state, double eps, Control control) except -1:
 
 
 cdef bint restore_sums(PathState state) except -1:
-    """Shift beta of each group, one variable after the other, until its sum is ``state.total``; False if the bounds forbid
-    it.
+    """Change beta of each group, free variables first, until its sum is ``state.total``; False if the bounds forbid it.
 
-    Variables within their bounds come first. F is not right afterwards.
+    F is not updated.
     """
     cdef int g
     for g in range(state.groups):
@@ -321,7 +314,7 @@ cdef bint restore_sums(PathState state) except -1:
 
 
 cdef bint restore_sum(PathState state, int g) except -1:
-    """The same of one group."""
+    """``restore_sums`` for group g."""
     cdef Py_ssize_t v, m = state.per_row * state.n
     cdef double missing = state.sum_residual(g), room
     cdef bint free_only
