@@ -15,7 +15,7 @@ cdef double most_of_auto(double from_nothing, double steps, double m, double mar
 @cython.final
 cdef class StartBudget:
     cdef bint by_path
-    cdef double to_beat             # work of a fold without such a start, negative: not known yet
+    cdef double to_beat             # work of a fold without such a start; negative: unknown
     cdef double scale
     cdef int wait, next_wait
     cdef void start(self, double n_folds) noexcept nogil
@@ -31,12 +31,12 @@ cdef class FloatRows(DoubleRows):
 cdef class AtoPath:
     cdef readonly double work
     cdef readonly bint whole
-    cdef PathState state             # of all variables, by which its rows are tagged
+    cdef PathState state             # of all variables; a row's tag is its variable
     cdef Motion motion
     cdef FloatRows rows
-    cdef Py_ssize_t n_rows           # variables n_rows and up are of the same rows again
+    cdef Py_ssize_t n_rows           # variables v and n_rows + v share a row
     cdef int32_t[::1] row_of         # by ``key_of``, for ``keep_factor``
-    cdef int32_t[::1] member_key     # of the factor that the last path has left
+    cdef int32_t[::1] member_key     # keys of the factor after the last path
     cdef int8_t[::1] violating       # for ``mend``
     cdef int reserve(self, Py_ssize_t m, Py_ssize_t columns) except -1
     cdef int bind(self, StartRows rows, Control control) except -1

@@ -1,48 +1,46 @@
 """ATO, adjusting alpha towards its optimum (Wen et al. 2017, eqs. 4-11, algorithm 1; Karasuyama & Takeuchi 2009).
 
-With eta from 0 to 1 the beta of R fall to 0, those of T that violate optimality move to their bounds, and the variables
-on the margin M answer such that their V stays at its level and the sums reach those of the new fold. Per unit of eta,
+As eta goes from 0 to 1, the beta of R fall to 0, those of T that violate optimality move to their bounds, and those of
+the margin M change so that their V stays at its level and the sums reach those of the new fold. Per unit of eta,
 
     d beta_R = -beta_R,   d beta_T = their bound,   W = K_:T d beta_T + K_:R d beta_R                           (7)
     [0   E   ] [d level ]   [what the sums lack - sums of d beta_T and d beta_R]
     [E'  K_MM] [d beta_M] = [-W_M                                              ]                                (8-10)
     dV = -K_:M d beta_M - W                                                                                     (11)
 
-where E has a row for each sum, with 1 for the variables that count in it. A straight line ends at a breakpoint: where a
-variable of M meets a bound, where one at its bound or in T meets the level, or at eta = 1, where R is empty.
+where E has a row per group, with 1 for its variables. A line ends at a breakpoint: a variable of M meets a bound, one
+at its bound or in T meets the level, or eta = 1, where R is empty.
 
 Departs from the paper:
 
 * The level (the paper's -b) moves, as in Karasuyama & Takeuchi's (7). The paper keeps f on the margin as it is (9), so
   its matrix (10) has one row more than columns, and in general only a pseudo-inverse.
-* The paper's path has no limits. Here M and its kernel values have limits, and the path may take less work than the
-  solver would without it (below): the first fold that is seeded, and later ones while paths do not pay, start
-  as SIR has it. Where a path meets a limit, the rest of R goes at once, M answers as if no bound were in its way, and
-  AdjustAlpha repairs what is not feasible.
-* Rows far from their level take part in the first line and the last values alone, unless M comes to be empty. Those
-  that a path has passed, and those that the solver left violating up to its tolerance, are brought in by further
+* The paper's path has no limits. Here M, its kernel values and the work of a path are limited (below); the first seeded
+  fold, and later ones while paths do not pay, start as in SIR. If a path reaches a limit, the rest of R is removed in
+  one step, ignoring the bounds of M, and AdjustAlpha makes the start feasible.
+* Rows far from their level are updated only for the first line and at the end, unless M becomes empty. Those that
+  crossed the level meanwhile, and those that the solver left violating within its tolerance, are corrected by further
   paths, on which they alone move.
-* V of the margin goes to its level meanwhile, where the paper leaves it as the solver had it, equal to its tolerance.
-* A ridge on K_MM (as Karasuyama & Takeuchi have it) keeps rows that come twice from making it singular. The paper
-  inverts it as it is, or takes a pseudo-inverse.
-* A variable of M that meets its bound ends a line, too; the paper takes the step from rows off the margin alone.
-* Where no variable of a group is on the margin, which the paper leaves open, the level moves to the first variable that
-  can take what the sum lacks; if it lacks nothing, eta grows until the interval that the level is free in is a point.
-* The paper's eta is the share of what is left, ours counts from the beginning: the lines are the same.
+* V of the margin moves to its level; the paper leaves it as the solver did, equal to its tolerance.
+* A ridge on K_MM (as in Karasuyama & Takeuchi) keeps it regular with duplicate rows; the paper inverts it as it is, or
+  takes a pseudo-inverse.
+* A variable of M that meets its bound ends a line; the paper's step depends only on rows off the margin.
+* If no variable of a group is on the margin, a case not in the paper, the level moves to the first variable that can
+  take what the sum lacks; if it lacks nothing, eta grows until the interval of possible levels is a point.
+* The paper's eta falls from 1, ours rises from 0: the lines are the same.
 
-Lines and their ends are those of every path (_solvers/path). To that engine a fold is the state of an optimum,
-V = linear - K beta, where R has none of beta and
+The engine of all paths (_solvers/path) follows the lines. There a fold is the state of an optimum, V = linear - K beta,
+where beta_R = 0 and
 
-* what K_:R beta_R took from V is in the linear term, and goes as that moves:  d linear = K_:R beta_R            (7)
-* T grows or falls to its other bound, JOINING;
-* M and the levels answer, and each sum comes to what it is in the fold                                       (8-11)
+* the contribution of beta_R to V is in the linear term, and fades with eta:  d linear = K_:R beta_R               (7)
+* T moves to its other bound, as JOINING;
+* M and the levels follow, and each sum reaches that of the fold                                               (8-11)
 
     [0   E   ] [d level ]   [what the sums lack - sums of d beta_T]
     [E'  K_MM] [d beta_M] = [d linear_M - K_MT d beta_T           ],    dV = d linear - K_:T d beta_T - K_:M d beta_M
 
-on the kernel values in float that the solver has. What makes it fast, where an optimum within eps is all that is asked:
-a ridge on K_MM, so that nothing is exchanged; rows that are FAR are always shrunk; a path that takes too long is given
-up; and in a chain the factor of K_MM goes on from fold to fold.
+with the solver's kernel values in float. As an optimum within eps is enough, it is fast: with a ridge on K_MM no
+exchange is needed; FAR rows are always shrunk; long paths are given up; a chain keeps the factor of K_MM between folds.
 """
 
 cimport cython
@@ -63,48 +61,47 @@ from libsvmx._core.buffers import zeros
 
 # ---- How much work a start is worth ----------------------------------------------------------------
 #
-# In a chain a start has to beat what a fold takes from nothing, by ato what it takes from a start as SIR has it, which costs
-# next to nothing: the first fold that is seeded has one. After a start that did not, one fold, then two, four … go without.
-# So those that do not pay are few, and ATO takes little more than SIR where its path is long.
+# In a chain, a start must take less than a cold start; by ato, less than the cheap start of SIR, which the first seeded
+# fold has. After a start that did not, the next 1, 2, 4, … folds go without, so ATO takes little more than SIR if its
+# path is long. Work and costs are in values that SMO reads.
 
-# Of the work of a solve without it, what a path may take.
+# Work of a path at most, relative to a solve without it.
 cdef double PATH_SHARE = 0.8
-# What a path works on takes longer than what SMO does: each line reads the factor twice. Measured on folds of 200 to 1,600
-# rows, where a value took 0.13 to 0.2 ns in SMO and 0.2 to 0.3 ns on a path.
+# Cost of a path's value: each line reads the factor twice. Measured on folds of 200 to 1,600 rows: a value takes 0.13
+# to 0.2 ns in SMO, 0.2 to 0.3 ns on a path.
 cdef double COST_OF_A_VALUE = 1.6
-# What it takes besides, in values that SMO works on. Measured on 4,500 folds of stars of 30 to 860 rows, where SMO took
-# 0.25 ns for a value, a path 1.0 ns, 1.5 us for a line and 9 us besides.
+# Constant cost of a path. Measured on 4,500 folds of stars of 30 to 860 rows: SMO 0.25 ns a value; a path 1.0 ns a
+# value, 1.5 us a line, and 9 us.
 cdef double COST_BESIDES = 36e3
-# In a chain of fewer folds a path that does not pay would cost too much of the whole: the first must pay sooner.
+# In a chain of fewer folds, one path that does not pay costs more of the whole, so the limit is lower.
 cdef double MANY_FOLDS = 40.0
 
-# In a star, where folds do not know of each other, what a path may take is a part of the time of a solve from nothing.
+# Work of a path in a star, whose folds are independent, relative to a cold start.
 cdef double STAR_SHARE = 0.8
-# There each path begins with a factor and rows of its own, and takes more for a value, and something for each line. Measured
-# as above.
+# There each path begins with its own factor and rows: cost of a value, and of a line. Measured as above.
 cdef double COST_IN_A_STAR = 4.0
 cdef double COST_OF_A_LINE = 6e3
-# There auto tries it where such a solve takes so many steps for each variable (else seeds save less, and a path as much),
+# There auto tries a path if a cold start takes at least this many steps per variable (else it saves too little),
 cdef double MANY_STEPS = 3.0
-# and where it is expected to take no more than this part of its time.
+# and if its expected work is at most this share of a cold start.
 cdef double EXPECTED_SHARE = 0.6
-# Lines of such a path, for each row with a coefficient that leaves, and besides; and the part of all variables that lines
-# are followed for. Measured on folds of 30 to 1,600 rows, a tenth and a hundredth of all.
+# Expected lines of such a path: per leaving row with a coefficient, and constant; and the share of all variables that
+# lines are followed for. Measured on folds of 30 to 1,600 rows, with a tenth and a hundredth of the rows held out.
 cdef double LINES_OF_A_ROW = 1.25
 cdef double LINES_BESIDES = 5.0
 cdef double NEAR_SHARE = 0.6
 
 
 cpdef double most_in_star(double from_nothing) noexcept nogil:
-    """What a path that was asked for may take in a star."""
+    """Limit of the work of a requested path in a star."""
     return STAR_SHARE / COST_IN_A_STAR * from_nothing
 
 
 cdef double most_of_auto(double from_nothing, double steps, double m, double margin, double leaving) noexcept nogil:
-    """The same where auto may try one; 0: it had better not.
+    """Limit of the work of a path that auto tries in a star; 0: no path.
 
-    A solve from nothing takes ``steps`` for each of the m variables, if that is known (else HUGE_VAL); ``margin`` of them
-    are within their bounds, and ``leaving`` rows with a coefficient leave.
+    ``from_nothing``: work of a cold start; ``steps``: its steps per variable, of m; both HUGE_VAL if unknown.
+    ``margin``: free variables. ``leaving``: leaving rows with a coefficient.
     """
     cdef double a_line = margin * (margin + NEAR_SHARE * m)
     cdef double lines = LINES_BESIDES + LINES_OF_A_ROW * leaving
@@ -116,19 +113,19 @@ cdef double most_of_auto(double from_nothing, double steps, double m, double mar
 
 @cython.final
 cdef class StartBudget:
-    """StartBudget(by_path, n_folds): of a chain of about so many folds; ``by_path``: starts are those of ato. Work is in
-    values, as ``Control`` counts it."""
+    """StartBudget(by_path, n_folds): of a chain of about ``n_folds`` folds; ``by_path``: its starts are by ato. Work is
+    in values, as ``Control`` counts it."""
 
     def __cinit__(self, bint by_path, double n_folds=MANY_FOLDS):
         self.by_path = by_path
         self.start(n_folds)
 
     cdef void start(self, double n_folds) noexcept nogil:
-        """A new chain."""
+        """Start a new chain."""
         self.to_beat, self.scale, self.wait, self.next_wait = -1.0, min(1.0, n_folds / MANY_FOLDS), 0, 1
 
     cpdef double most(self, double from_nothing) noexcept nogil:
-        """What the start of the next fold may take; 0: it is to go without. ``from_nothing``: work of a fold from nothing."""
+        """Limit of the work of the next fold's start; 0: no start. ``from_nothing``: work of a cold start."""
         if self.wait > 0 or (self.by_path and self.to_beat < 0):
             return 0.0
         if not self.by_path:
@@ -136,7 +133,8 @@ cdef class StartBudget:
         return max(0.0, PATH_SHARE * self.scale * min(self.to_beat, from_nothing) - COST_BESIDES) / COST_OF_A_VALUE
 
     cpdef void note(self, bint tried, bint whole, double start_work, double solve_work) noexcept nogil:
-        """A fold is solved, after a start that has to pay if ``tried``; ``whole``: its path came to its end."""
+        """Note the work of a solved fold; ``tried``: after a start that has to pay; ``whole``: its path reached its
+        end."""
         cdef double work = solve_work
         if tried:
             work += COST_OF_A_VALUE * start_work + COST_BESIDES if self.by_path else start_work
@@ -151,32 +149,33 @@ cdef class StartBudget:
 
 # ---- The path of ATO -------------------------------------------------------------------------------
 
-# Added to the diagonal of K_MM, relative to its mean: rows that come twice leave it regular (Karasuyama & Takeuchi).
+# Added to the diagonal of K_MM, relative to its mean: keeps it regular with duplicate rows (Karasuyama & Takeuchi).
 cdef double RIDGE = 1e-6
-# Variables on the margin; values of them with all others (128 MB).
+# Variables on the margin at most; kernel values of them with all variables (128 MB).
 cdef Py_ssize_t MOST_MARGIN = 2000
 cdef Py_ssize_t MOST_VALUES = 1 << 24
-# Of the sum of |beta|: differences of the sums that come from rounding.
+# Rounding of the sums, relative to the sum of |beta|.
 cdef double SAME_SUM = 1e-10
-# How far is far: of the length of the path.
+# A row is FAR beyond this multiple of the length of the path.
 cdef double FAR = 3.0
-# The share of the work that a path may take after which what it has come to tells how much it would take.
+# Share of the allowed work after which a path's total work is extrapolated.
 cdef double GLIMPSE = 1.0
-# Times that what is found violating at the end of a path is brought in by another one, where kernel rows of M, so many
-# times, are less than the work that the path may take.
+# Further paths that correct violations at the end of a path, at most; each needs allowed work of at least this many
+# times the kernel rows of M.
 cdef int MOST_MENDS = 4
 cdef double WORTH_A_MEND = 20.0
-# A factor of which more than this share has left is made anew.
+# A factor is rebuilt if more than this share of its variables has left M.
 cdef double CHANGED = 0.25
-# Of the width of the bounds: what solving a linear system leaves of a value that is at one of them.
+# A value this near a bound, relative to the width of the box, is at it: rounding of the linear system.
 cdef double ROUNDING = 1e-13
 
 
 cdef class FloatRows(DoubleRows):
-    """FloatRows(budget_bytes): rows in float of ``source`` in the order of a path. ``target`` is the column of each."""
+    """FloatRows(budget_bytes): rows of ``source``, from float, in the order of a path; ``target`` is the column of each
+    variable."""
 
     cdef void begin(self, Py_ssize_t n) noexcept nogil:
-        """Of n other rows; ``target`` of them must follow."""
+        """Start with n other rows; the caller sets ``target`` next."""
         self.cut(0)
         self.n, self.in_order = n, False
 
@@ -188,12 +187,12 @@ cdef class FloatRows(DoubleRows):
 
 
 cdef class AtoPath:
-    """AtoPath(): memory for paths, one after the other, by ``follow``.
+    """AtoPath(): follows paths one at a time, with memory allocated by ``reserve``.
 
     Attributes
     ----------
-    work : float            values that the last path has worked on
-    whole : bool            whether it came to its end, before what was mended
+    work : float            of the last path, in values
+    whole : bool            whether it reached its end, before ``mend``
     """
 
     def __cinit__(self):
@@ -205,7 +204,7 @@ cdef class AtoPath:
         self.row_of, self.member_key, self.violating = zeros("i", 0), zeros("i", 0), zeros("b", 0)
 
     cdef int reserve(self, Py_ssize_t m, Py_ssize_t columns) except -1:
-        """Memory for folds of so many variables over so many rows."""
+        """Allocate for folds of up to m variables over ``columns`` rows."""
         if self.row_of.shape[0] < 2 * columns:
             self.row_of = zeros("i", 2 * columns)
         if self.member_key.shape[0] < m:
@@ -216,21 +215,21 @@ cdef class AtoPath:
         return 0
 
     cdef int bind(self, StartRows rows, Control control) except -1:
-        """Whose kernel rows the folds to come have, and who is asked on their way."""
+        """Set the kernel rows and the Control of the next folds."""
         self.rows.source, self.state.control, self.motion.control = rows, control, control
         return 0
 
     cdef int forget(self) noexcept nogil:
-        """The next fold has nothing of the last one's factor."""
+        """Drop the factor of the last fold."""
         self.state.factor.size = 0
         return 0
 
     cdef bint follow(self, FoldStart *at, StartRows rows, Control control, double most_work,
                      double *scores) except -1 nogil:
-        """The path from the optimum, to its end or as far as ``most_work`` allows: then the rest of R goes at once, and
-        M answers as if no bound were in its way. There must be room. ``scores`` (m,) becomes V at its end.
+        """Follow the path from the optimum to its end, or until ``most_work``: then the rest of R is removed in one
+        step, ignoring the bounds of M. ``scores`` (m,) becomes V at its end. Needs ``reserve``.
 
-        False, with beta and ``scores`` as they were, where nothing moves, or M is too large, or depends on itself.
+        False, with beta and ``scores`` unchanged, if nothing moves, or M is too large or singular.
         """
         cdef Py_ssize_t v
         cdef int again, g
@@ -258,17 +257,17 @@ cdef class AtoPath:
         self.work = self.motion.work
         return True
 
-    # ---- where it begins -----------------------------------------------------------------------
+    # ---- setup ---------------------------------------------------------------------------------
 
     cdef bint begin(self, PathState s, FoldStart *at, double most_work) except -1 nogil:
-        """At rest, with what moves on the way; False where there is no path."""
+        """Set the state and the velocities of the path; False if there is none."""
         cdef Py_ssize_t q
         cdef int g
         self.motion.reset_counts(most_work)
         if not self.keep_factor(s, self.load(s, at), most_work):
             return False
         for q in range(s.n):
-            s.diagonal[q] = s.shift  # as good as any
+            s.diagonal[q] = s.shift  # any value does
         s.largest = s.shift
         self.motion.reset()
         for g in range(s.groups):
@@ -282,7 +281,7 @@ cdef class AtoPath:
         return True
 
     cdef Py_ssize_t load(self, PathState s, FoldStart *at) noexcept nogil:
-        """The variables become those of the state; returns how many are within their bounds."""
+        """Load the variables into the state; returns the number of free ones."""
         cdef Py_ssize_t q, n_inside = 0
         self.rows.begin(at.m)
         self.n_rows, s.groups, s.n, s.active = at.n_rows, at.groups, at.m, at.m
@@ -292,7 +291,7 @@ cdef class AtoPath:
             s.lower[q], s.upper[q], s.beta[q], s.linear[q], s.F[q] = at.lower[q], at.upper[q], at.beta[q], at.V[q], 0.0
             s.total[s.group[q]] += s.beta[q]
             if not s.lower[q] < s.upper[q]:
-                s.assign(q, LEAVING)  # it has left
+                s.assign(q, LEAVING)
             elif s.is_inside(q):
                 s.assign(q, MARGIN)
                 n_inside += 1
@@ -301,8 +300,8 @@ cdef class AtoPath:
         return n_inside
 
     cdef bint keep_factor(self, PathState s, Py_ssize_t n, double most_work) except -1 nogil:
-        """The factor of M, n variables: that of the fold before, less what is not of M any more, and with what has come
-        to it. False where M is singular, too large, or takes more than ``most_work``."""
+        """Update the factor of the previous fold to that of M, n variables. False if M is singular, too large, or would
+        take more than ``most_work``."""
         cdef Py_ssize_t k, q, n_kept = 0
         cdef double diagonal = 0.0
         if n > MOST_MARGIN or n * s.n > MOST_VALUES:
@@ -352,21 +351,21 @@ cdef class AtoPath:
         return True
 
     cdef int32_t key_of(self, PathState s, Py_ssize_t q) noexcept nogil:
-        """What a variable is known by from fold to fold: its column, and which of two of it."""
+        """Key of a variable across folds: its column, and which of the row's variables it is."""
         return self.rows.target[q] + (<int32_t>(self.row_of.shape[0] // 2) if s.tag[q] >= self.n_rows else 0)
 
     cdef int send(self, PathState s, Py_ssize_t q) except -1 nogil:
-        """A variable sets out for its other bound."""
+        """Let a variable move to its other bound."""
         cdef double velocity = (s.upper[q] if s.beta[q] <= s.lower[q] else s.lower[q]) - s.beta[q]
         s.assign(q, JOINING)
         s.side[q] = -1.0 if velocity > 0 else 1.0
         self.motion.tick(2 * s.n)
         return self.motion.start_moving(q, velocity)
 
-    # ---- on the way ----------------------------------------------------------------------------
+    # ---- following -----------------------------------------------------------------------------
 
     cdef bint walk(self, PathState s) except -1 nogil:
-        """To the end of the path, or as far as it leads, and the rest at once; whether it came to its end."""
+        """Follow the path as far as it leads, and make the rest in one step; whether it reached its end."""
         cdef Py_ssize_t q
         cdef int end
         self.motion.mass += self.motion.speed_outside
@@ -374,7 +373,7 @@ cdef class AtoPath:
         end = go(self.motion, s)
         for q in range(s.active):
             if s.where[q] == JOINING and end == WHOLE:
-                # exactly: a row that is at C but for rounding counts as one that can still grow
+                # exactly, or a row at C but for rounding would count as free
                 self.motion.fix_at_bound(q, self.motion.velocity[q] > 0)
             elif s.where[q] == JOINING:
                 self.motion.stop_moving(q)
@@ -385,8 +384,8 @@ cdef class AtoPath:
         return end == WHOLE
 
     cdef bint mend(self, PathState s) except -1 nogil:
-        """Variables that were far, and passed, and those that the solver has left at the wrong bound, set out; False if
-        there is none."""
+        """Start a path for variables at the wrong bound: FAR ones that crossed the level, and those within the solver's
+        tolerance; False if there is none."""
         cdef Py_ssize_t q
         cdef double above, eps = 0.5 * self.motion.control.eps
         cdef bint found = False
@@ -404,10 +403,10 @@ cdef class AtoPath:
                 self.send(s, q)
         return True
 
-    # ---- where it ends -------------------------------------------------------------------------
+    # ---- result --------------------------------------------------------------------------------
 
     cdef int finish(self, PathState s, FoldStart *at, double *scores) except -1 nogil:
-        """All within their bounds, beta and V to the fold; what the next one may keep of the factor."""
+        """Clip beta, write beta and V, and keep the factor's keys for the next fold."""
         cdef Py_ssize_t k, q
         cdef double slack
         unshrink(self.motion, s)
@@ -425,8 +424,8 @@ cdef class AtoPath:
 
 
 def first_line(FoldChange change):
-    """(velocity and d beta of all variables, d level of each group, dV, ridge) on the first line of the path; None
-    without one. For tests."""
+    """(velocity or d beta of each variable, d level of each group, dV, ridge) on the first line of the path; None if
+    there is no path. For tests."""
     cdef FoldStart *at = change.begin()
     cdef ComputedRows rows = change.rows()
     cdef AtoPath path = AtoPath()

@@ -20,34 +20,34 @@ cdef class ComputedRows(StartRows):
     cdef Control control
     cdef Targets targets
     cdef ThreadPool pool
-    cdef float **kept                # by column, NULL: not computed
+    cdef float **kept                # by column; NULL: not computed
     cdef float *scratch              # of the last block
     cdef Py_ssize_t n
     cdef int compute(self, const int32_t *columns, int count, float **out) except -1 nogil
 
 
-# A fold and the optimum that is known; arrays by variable, shape (m,).
+# A fold and the known optimum; arrays by variable, shape (m,).
 cdef struct FoldStart:
     Py_ssize_t m
-    Py_ssize_t n_rows           # m, or half of it: variables n_rows and up are of the same rows again
+    Py_ssize_t n_rows           # m, or m / 2: then variables v and n_rows + v share a row
     int groups                  # 1 or 2
-    const double *lower         # IN  the box of the fold; both bounds are 0 for what takes no part
+    const double *lower         # IN  box in the fold; both bounds 0: not in the fold
     const double *upper
-    const int8_t *group         # IN  which sum a variable counts in
-    const int32_t *column       # IN  of its kernel row
-    bint in_order               # IN  these are 0, 1, 2, …
+    const int8_t *group         # IN
+    const int32_t *column       # IN  kernel row of a variable
+    bint in_order               # IN  whether column is 0, 1, 2, ……
     const double *V             # IN  at the optimum
     double sum[2]               # IN  of beta in the fold, by group
-    Py_ssize_t n_left           # IN  variables of R with a coefficient, where they stand and what it is
+    Py_ssize_t n_left           # IN  variables of R with beta != 0; their columns and beta
     const int32_t *left_column
     const double *left_beta
     Py_ssize_t n_entering       # IN  variables of T
-    int8_t *entering            # IN  of T, beta = 0; then 1 on the wrong side of its level, -1 on the right one; else 0
-    double *beta                # IN  the optimum, OUT the start, within the box; untouched without one
-    # what ``describe`` says, and ``FoldSeeder``
+    int8_t *entering            # IN  whether in T (beta = 0); after ``describe`` 1: violates optimality, -1: does not
+    double *beta                # IN  the optimum, OUT the start, within the box; unchanged if there is none
+    # set by ``FoldSeeder`` (leaving) and ``describe``
     const double *leaving       # sum over R of beta_r K_r
     double level[2]             # of V on the margin, by group
-    double missing[2]           # what the sum over the variables that take part lacks in the fold, by group
+    double missing[2]           # sum - sum of beta over the variables of the fold, by group
 
 
 cdef class FoldChange:

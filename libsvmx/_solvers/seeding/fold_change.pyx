@@ -1,8 +1,8 @@
-"""What changes from an optimum that is known to the next fold, and what all starts of a fold share.
+"""The change from a known optimum to the next fold, and what all seeders share.
 
-    FoldChange       what leaves, what enters: as Python gives it;  FoldStart: as compiled seeders see it (seeders.pyx)
-    StartRows        the kernel rows that they ask for
-    make_feasible    AdjustAlpha: the sums of a start become those of the fold
+    FoldChange       the rows that leave and enter, from Python;  FoldStart: the same for compiled seeders (seeders.pyx)
+    StartRows        kernel rows
+    make_feasible    AdjustAlpha: corrects the sums of a start
     move_scores      V at a start
 """
 
@@ -24,33 +24,30 @@ from libsvmx._core.buffers import zeros
 
 # ---- The change ------------------------------------------------------------------------------------
 #
-# What changes from an optimum that is known to the next fold, and the scores of a start made from it.
-#
-# The rows R leave, T enter, S are shared (Wen et al. 2017, section 2). In a chain of folds T is the fold that was held out
-# before. In a star each fold starts from the optimum over all rows, and T is empty.
+# The rows R leave, T enter, S stay (Wen et al. 2017, section 2). In a chain of folds T is the fold held out before; in
+# a star each fold starts from the optimum over all rows, and T is empty.
 
 cdef class FoldChange:
     """FoldChange(kernel, problem, sums, beta, scores, former, control=None, targets=None, most_work=inf)
 
-    What a seeder is given; nothing of it is modified. A seeder tells ``control`` of its work: Stopped ends it.
+    The input of a seeder, not modified. A seeder reports its work to ``control``, which may raise Stopped.
 
     Parameters
     ----------
     kernel : Kernel
-    problem : DualProblem                with the box of the new fold: 0 alone for variables that take no part
+    problem : DualProblem                with the box of the new fold: [0, 0] for variables outside it
     sums : tuple of float                sum of beta over each group in the new fold
-    beta, scores : buffer of float64     the optimum that is known, and its V, shape (problem.size,)
-    former : DualProblem                 with the box of that: what takes part in one of the two alone leaves or enters
-    control : Control                    of the fold; None: nothing ends the work
-    targets : Targets                    all rows of the kernel in their order; None: they are made when they are asked for
-    most_work : float                    values that a path may work on, 0: there is to be none; that the solve from nothing
-                                         works on, for least squares
+    beta, scores : buffer of float64     the known optimum, and its V, shape (problem.size,)
+    former : DualProblem                 with the box of the known optimum
+    control : Control                    of the fold; None: no limits
+    targets : Targets                    all rows of the kernel, in order; None: made on demand
+    most_work : float                    limit of a path's work in values, 0: no path; for mir, the work of a cold start
 
     Attributes
     ----------
     size, lower, upper, group, row       those of the problem
-    work : float                         values that least squares have worked on
-    path_work, path_whole : float, bool  what the path of a seeder worked on, -1 without one; whether it came to its end
+    work : float                         of the least squares, in values
+    path_work, path_whole : float, bool  of a path: its work in values, -1: no path; whether it reached its end
     """
 
     def __init__(self, Kernel kernel, DualProblem problem, sums, beta, scores, DualProblem former, Control control=None,
@@ -82,11 +79,11 @@ cdef class FoldChange:
                 self.at.n_left += 1
 
     cdef bint is_new(self, Py_ssize_t v) noexcept:
-        """Whether a variable is of T."""
+        """Whether a variable is in T."""
         return self.low[v] < self.high[v] and self.low_before[v] >= self.high_before[v]
 
     cdef FoldStart *begin(self) except NULL:
-        """The fold as a seeder finds it; ``start`` is its beta."""
+        """The input of a seeder, whose beta is ``start``."""
         cdef Py_ssize_t v
         self.start, self.enters = self.kept(), zeros("b", self.size)
         for v in range(self.size):
@@ -96,11 +93,11 @@ cdef class FoldChange:
         return &self.at
 
     cdef ComputedRows rows(self):
-        """Kernel rows with all rows of the kernel."""
+        """Kernel rows over all columns."""
         return ComputedRows(self.kernel, self.targets or self.kernel.targets(ramp(self.kernel.n)), self.control)
 
     def kept(self):
-        """The known beta within the new bounds, so 0 for R: where every seeder begins. float64, shape (m,)."""
+        """The known beta, clipped to the new box (0 for R): the input of every seeder. float64, shape (m,)."""
         cdef const double[::1] beta = self.beta
         cdef Py_ssize_t v
         start_ = zeros("d", self.size)
@@ -113,10 +110,10 @@ cdef class FoldChange:
 # ---- Kernel rows of a start ------------------------------------------------------------------------
 
 cdef class StartRows:
-    """Base: the kernel rows that a seeder asks for, wherever they come from; float32, with all columns."""
+    """Base: kernel rows for a seeder, float32, over all columns."""
 
     cdef const float *row(self, int32_t column) except NULL nogil:
-        """K of a row, valid as long as this is."""
+        """K of a row, valid for the lifetime of this object."""
         with gil:
             raise NotImplementedError(type(self).__name__)
 
@@ -129,7 +126,7 @@ cdef class StartRows:
 
 
 cdef class ValueRows(StartRows):
-    """ValueRows(values): of KernelValues, which has them all."""
+    """ValueRows(values): rows of KernelValues, which holds all of them."""
 
     def __cinit__(self, KernelValues values):
         self.values = values
@@ -139,8 +136,8 @@ cdef class ValueRows(StartRows):
 
 
 cdef class ComputedRows(StartRows):
-    """ComputedRows(kernel, targets, control): computed as they are asked for; ``targets`` are all rows of ``kernel`` in
-    their order. Rows asked for one by one are kept. Raises Stopped."""
+    """ComputedRows(kernel, targets, control): computed on demand; ``targets`` are all rows of ``kernel``, in order.
+    Rows of ``row`` are kept, those of ``block`` are not. Raises Stopped."""
 
     def __cinit__(self, Kernel kernel, Targets targets, Control control):
         self.kernel, self.targets, self.control, self.pool, self.n = kernel, targets, control, ThreadPool(1), kernel.n
@@ -193,7 +190,7 @@ cdef class ComputedRows(StartRows):
 
 cdef int add_rows(const FoldStart *at, const double *old, const double *new, StartRows rows, Control control,
                   double *sums) except -1 nogil:
-    """Add the sum over all variables u of (old_u - new_u) K_uv to each ``sums`` v; all by variable."""
+    """sums_v += sum_u (old_u - new_u) K_uv for all variables v; arrays by variable, shape (m,)."""
     cdef double factor[SVMX_SOURCES]
     cdef int32_t column[SVMX_SOURCES]
     cdef Py_ssize_t i, n = at.n_rows
@@ -214,7 +211,7 @@ cdef int add_rows(const FoldStart *at, const double *old, const double *new, Sta
 
 cdef int add_block(const FoldStart *at, const int32_t *column, int count, const double *factor, StartRows rows,
                    Control control, double *sums) except -1 nogil:
-    """The part of up to SVMX_SOURCES rows in ``add_rows``."""
+    """sums += factor K for up to SVMX_SOURCES rows."""
     cdef const float *K[SVMX_SOURCES]
     rows.block(column, count, K)
     add_known(at, K, count, factor, sums)
@@ -222,7 +219,7 @@ cdef int add_block(const FoldStart *at, const int32_t *column, int count, const 
 
 
 cdef void add_known(const FoldStart *at, const float **K, int count, const double *factor, double *sums) noexcept nogil:
-    """The same of rows that are there."""
+    """``add_block`` with the kernel rows given."""
     cdef Py_ssize_t i, n = at.n_rows
     cdef int s
     for s in range(count):
@@ -230,7 +227,7 @@ cdef void add_known(const FoldStart *at, const float **K, int count, const doubl
             svmx_axpy_row(n, factor[s], K[s], sums)
         else:
             svmx_axpy_at(n, factor[s], K[s], at.column, sums)
-        if at.m > n:  # the same rows again
+        if at.m > n:  # second variables of the rows
             if at.in_order:
                 svmx_axpy_row(n, factor[s], K[s], sums + n)
             else:
@@ -240,10 +237,10 @@ cdef void add_known(const FoldStart *at, const float **K, int count, const doubl
 # ---- Levels ----------------------------------------------------------------------------------------
 
 cdef void describe(FoldStart *at, double eps) noexcept nogil:
-    """The levels, what the sums lack, and which of T are on the wrong side of their level.
+    """Set the levels, what the sums lack, and which variables of T violate optimality.
 
-    V is the same at all free variables of a group, its level: -rho of the decision function; in the nu formulations, which
-    have two groups, -rho - r and -rho + r.
+    The level of a group is V of its free variables: -rho; in the nu formulations, with two groups, -rho - r and -rho +
+    r.
     """
     cdef Certificate sides[2]
     cdef Py_ssize_t v
@@ -262,12 +259,12 @@ cdef void describe(FoldStart *at, double eps) noexcept nogil:
     if at.n_entering:
         for v in range(at.m):
             if at.entering[v]:
-                # within eps it would be no violation of the optimum that is looked for
+                # smaller violations are within the tolerance
                 at.entering[v] = 1 if above(at, v) > 0.5 * eps else -1
 
 
 cdef double above(const FoldStart *at, Py_ssize_t v) noexcept nogil:
-    """How far V of a variable with beta = 0 is on the wrong side of its level."""
+    """Violation of optimality of a variable with beta = 0."""
     return (at.V[v] - at.level[at.group[v]]) * (1.0 if at.upper[v] > 0 else -1.0)
 
 
@@ -275,7 +272,7 @@ cdef double above(const FoldStart *at, Py_ssize_t v) noexcept nogil:
 
 cdef int move_scores(const FoldStart *at, const double *before, StartRows rows, Control control,
                      double *scores) except -1 nogil:
-    """V of all variables once R has left and beta is no longer ``before``."""
+    """V of all variables, shape (m,), without R and with ``at.beta`` instead of ``before``."""
     cdef Py_ssize_t v
     for v in range(at.m):
         scores[v] = at.V[v] + at.leaving[v]
@@ -283,8 +280,7 @@ cdef int move_scores(const FoldStart *at, const double *before, StartRows rows, 
 
 
 def moved_scores(FoldChange change, start_):
-    """V at ``start``, V_old - K (start - beta_old), from kernel rows of the variables that differ alone; old is the optimum
-    that is known.
+    """V at ``start``, V_old - K (start - beta_old), old being the known optimum; computes only rows with a change.
 
     Parameters
     ----------
@@ -314,33 +310,33 @@ def moved_scores(FoldChange change, start_):
 #
 # AdjustAlpha: a start made feasible, lower <= beta <= upper and sum of beta = the new fold's (Wen et al. 2017, section 3).
 #
-# Departs from the paper: it shifts the beta of T alone. Here what T cannot take goes to the free rows of S, and what these
-# cannot take to all rows; so a start is found whenever there is one, also where T is empty. In the nu formulations there
-# are two sums, each over one class, and each is adjusted by itself.
+# Departs from the paper, which shifts the beta of T alone: what T cannot take goes to the free rows of S, and then to
+# all rows; so a start is found whenever one exists, even if T is empty. In the nu formulations each of the two sums is
+# adjusted on its own.
 
-# Of the sum of |beta|: differences of the sums that come from rounding.
+# Rounding of the sums, relative to the sum of |beta|.
 cdef double ROUNDING = 1e-10
-# Differences that stay where no single variable can take them.
+# Difference of the sums that may remain if no single variable can take it.
 cdef double NOTHING = 1e-13
 
 
 cdef bint make_feasible(const FoldStart *at, const double *known, int32_t *scratch) except -1 nogil:
-    """Shift beta, which is within its bounds, until its sums are those of the fold. False if they cannot be.
+    """Shift beta, which is within its bounds, until its sums are those of the fold. False if that is impossible.
 
-    ``known``: beta at the optimum, whose free variables are meant; ``scratch``: (m,).
+    ``known``: beta at the known optimum, which decides which variables are free; ``scratch``: (m,).
     """
     cdef int g
     cdef bint feasible = True
     for g in range(at.groups):
         if not (shift(at, ENTERING, g, known, scratch) or shift(at, FREE, g, known, scratch)
                 or shift(at, ALL, g, known, scratch)):
-            feasible = False  # the others come as far as they can
+            feasible = False  # still adjust the other group
     return feasible
 
 
 cdef bint shift(const FoldStart *at, Movable which, int g, const double *known, int32_t *scratch) except -1 nogil:
-    """Shift beta of some variables of a group by one amount, as far as their bounds go, until their sum is that of the
-    fold. True if it is."""
+    """Shift beta of some variables of a group by one amount, clipped to the box, until the sum is that of the fold;
+    whether it is reached."""
     cdef Py_ssize_t v, k, n = 0
     cdef double total = 0.0, size = 0.0, moved, missing
     for v in range(at.m):
@@ -354,7 +350,7 @@ cdef bint shift(const FoldStart *at, Movable which, int g, const double *known, 
                 n += 1
     missing = at.sum[g] - total
     if fabs(missing) <= ROUNDING * size:
-        # what rounding of the sum makes goes to one variable, lest V changes by a kernel row for each
+        # rounding goes to one variable, so that V changes by one kernel row only
         for k in range(n):
             v = scratch[k]
             moved = at.beta[v] + missing
@@ -369,7 +365,7 @@ cdef bint shift(const FoldStart *at, Movable which, int g, const double *known, 
 
 
 def adjust(FoldChange change, start):
-    """Make ``start`` (buffer of float64, shape (m,)) feasible in place. False if the new fold is infeasible."""
+    """Make ``start``, float64, shape (m,), feasible in place. False if the fold is infeasible."""
     cdef double[::1] beta = start
     cdef FoldStart *at = change.begin()
     cdef double[::1] known = change.start

@@ -1,4 +1,4 @@
-"""The seeders: what each is called, does and is used with. What it computes is in seeders.pyx."""
+"""The table of seeders; their computations are in seeders.pyx."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Seeder(NamedTuple):
     Attributes
     ----------
     name : str
-    usual_scheme : str     'chain': made to start a fold from the one before; 'star': from the optimum over all rows
-    help : str             what becomes of the alpha of a row that leaves
+    usual_scheme : str     'chain': a fold starts from the one before; 'star': from the optimum over all rows
+    help : str             where the alpha of a row that leaves goes
     """
 
     name: str

@@ -26,9 +26,9 @@ cdef class Replacement:
     cdef Distance *distances
     cdef int32_t[::1] unknown, equation, kept
     cdef double[::1] goal, right, column
-    cdef double *values             # K of the unknowns with the equations, one unknown after the other
+    cdef double *values             # K, shape (unknowns, equations)
     cdef Py_ssize_t room
-    cdef double work                # values that the last least squares have worked on
+    cdef double work                # of the last least squares, in values
     cdef int reserve(self, Py_ssize_t m) except -1
     cdef int replace(self, FoldStart *at, StartRows rows, Control control, double most_work) except -1 nogil
     cdef Py_ssize_t choose_unknowns(self, FoldStart *at, double most_work) noexcept nogil

@@ -1,10 +1,10 @@
-"""The seeders: a start of a fold from the optimum of another one, or from that over all rows.
+"""The seeders: a warm start of a fold from the optimum of another fold, or from that over all rows.
 
-    FoldSeeder      ``make``: propose (sir, mir, ato, avg, top or near), make feasible (AdjustAlpha), move the scores
+    FoldSeeder      ``make``: propose (sir, mir, ato, avg, top or near), make feasible (AdjustAlpha), update the scores
     Replacement     the least squares of mir; the path of ato is in ato_path.pyx
 
-A seeder says what becomes of the beta of rows that leave; the sum is AdjustAlpha's, V follows by itself. A new one has a
-number in ``SeederKind``, a branch in ``FoldSeeder.propose`` and a line in registry.py.
+A seeder redistributes the beta of rows that leave; AdjustAlpha corrects the sum. A new one needs a number in
+``SeederKind``, a branch in ``FoldSeeder.propose`` and a line in registry.py.
 """
 
 from libc.math cimport cbrt, fabs
@@ -24,20 +24,20 @@ from libsvmx._core.buffers import zeros
 from libsvmx._solvers.seeding.registry import SEEDERS
 
 
-# For each row that leaves, free rows from which on NEAR is not TOP.
+# NEAR needs at least this many free rows per leaving row; with fewer it is TOP.
 cdef double LEAST_FREE = 0.5
 
 
 # ---- From the optimum to a start -------------------------------------------------------------------
 
 cdef class FoldSeeder:
-    """FoldSeeder(): memory for starts, one after the other, by ``make``.
+    """FoldSeeder(): makes starts one at a time, with memory allocated by ``reserve``.
 
     Attributes
     ----------
     path : AtoPath           of ato, else None
     along_path : bool        whether the last start was found along it
-    in_a_star : SeederKind   what takes the place of ato there where it does not pay
+    in_a_star : SeederKind   replaces ato in a star if ato does not pay
     """
 
     def __cinit__(self):
@@ -46,7 +46,7 @@ cdef class FoldSeeder:
         self.chosen, self.used = zeros("i", 0), zeros("b", 0)
 
     cdef int reserve(self, Py_ssize_t m, Py_ssize_t columns, SeederKind kind) except -1:
-        """Memory for folds of so many variables over so many rows."""
+        """Allocate for folds of up to m variables over ``columns`` rows."""
         if self.chosen.shape[0] < m:
             self.leaving, self.origin, self.before = (zeros("d", m) for _ in range(3))
             self.chosen, self.used = zeros("i", m), zeros("b", m)
@@ -59,9 +59,10 @@ cdef class FoldSeeder:
 
     cdef bint make(self, FoldStart *at, StartRows rows, Control control, SeederKind kind, double most_work,
                    double *scores) except -1 nogil:
-        """beta of a start, feasible, and V there: ``scores`` (m,). There must be room. False if the fold is infeasible.
+        """A feasible start in ``at.beta``, and V there in ``scores`` (m,), after ``reserve``. False if the fold is
+        infeasible.
 
-        ``most_work``: values that a path may work on, 0: there is to be none; of mir, that a solve from nothing works on.
+        ``most_work``: limit of a path's work in values, 0: no path; for mir, the work of a cold start.
         """
         self.propose(at, rows, control, kind, most_work, scores)
         if not make_feasible(at, &self.origin[0], &self.chosen[0]):
@@ -71,7 +72,7 @@ cdef class FoldSeeder:
 
     cdef int propose(self, FoldStart *at, StartRows rows, Control control, SeederKind kind, double most_work,
                      double *scores) except -1 nogil:
-        """beta of a start, within its bounds; ``before`` is beta where V is known, that of ``at``."""
+        """A start in ``at.beta``, within its bounds; ``before`` becomes the beta of ``at.V``."""
         describe(at, control.eps)
         memcpy(&self.origin[0], at.beta, at.m * sizeof(double))
         memcpy(&self.before[0], at.beta, at.m * sizeof(double))
@@ -100,13 +101,13 @@ cdef class FoldSeeder:
         return self.take_leave(at, rows, control, kind)
 
     cdef SeederKind cheapest(self, const FoldStart *at) noexcept nogil:
-        """What a fold starts by where a path had better not be tried."""
+        """The seeder used where a path is not tried."""
         return SIR if at.n_entering else self.in_a_star
 
     # ---- what leaves ---------------------------------------------------------------------------
 
     cdef int take_leave(self, FoldStart *at, StartRows rows, Control control, SeederKind kind) except -1 nogil:
-        """``leaving``: the kernel rows of R; sir, top and near hand its beta over by them."""
+        """Set ``leaving``, sum over R of beta_r K_r; sir, top and near hand over its beta meanwhile."""
         cdef const float *K[SVMX_SOURCES]
         cdef bint hands_over = kind == SIR or kind == TOP or kind == NEAR
         cdef Py_ssize_t first = 0
@@ -124,15 +125,15 @@ cdef class FoldSeeder:
 
     # ---- AVG -----------------------------------------------------------------------------------
     #
-    # AVG: what leaves is spread evenly over the free rows (DeCoste & Wagstaff 2000).
+    # AVG: the alpha of rows that leave is spread evenly over the free rows (DeCoste & Wagstaff 2000).
     #
     #     y_j alpha_j += sum_R y_r alpha_r / d    for the d rows j of S with 0 < alpha_j < C
     #
-    # and what one of them has no room for goes evenly to the others, as Wen et al. 2017 describe it in their supplement.
-    # That is the shift by which AdjustAlpha makes starts feasible, here over the free rows of S.
+    # and the excess over a bound goes evenly to the others (Wen et al. 2017, supplement): the shift of AdjustAlpha,
+    # over the free rows of S.
     #
-    # Departs from the paper: R may be a fold, not one row. What is spread is what the sum of the new fold lacks, which in
-    # the nu formulations, where it depends on the number of rows, is less than what has left.
+    # Departs from the paper: R may be a fold, not one row. The amount is what the sum lacks in the new fold, which is
+    # less than what has left in the nu formulations, where the sum depends on the number of rows.
 
     cdef int spread(self, const FoldStart *at) except -1 nogil:
         cdef int g
@@ -147,32 +148,30 @@ cdef class FoldSeeder:
     #     for r in R with beta_r != 0:   t = argmax K(r, t) over the candidates with room in the direction of beta_r
     #                                    beta_t += what of beta_r has room there, the rest to the next
     #
-    # A row of the other class has room in that direction while its own alpha is above 0: it loses what r has lost.
+    # A row of the other class has room in that direction while its own alpha is above 0, which then falls.
     #
-    # SIR, single instance replacement: each row that leaves is replaced by the most similar row of T of its class, one to
-    # each, q = argmax K(r, t) over unused t in T with y_t = y_r, alpha_q = alpha_r. Replacing r by q moves the score of each
-    # row i by alpha_r y_r (K_ir - K_iq), which is small where q is like r (Wen et al. 2017, eqs. 19-21, algorithm 3 of the
+    # SIR, single instance replacement: each row that leaves is replaced by the most similar unused row of T of its
+    # class, q = argmax K(r, t) over unused t in T with y_t = y_r, alpha_q = alpha_r. The score of row i then changes by
+    # alpha_r y_r (K_ir - K_iq), which is small if q is like r (Wen et al. 2017, eqs. 19-21, algorithm 3 of the
     # supplement). Departs from the paper:
     #
-    # * Algorithm 3 goes over all of R: a row with alpha = 0, which has nothing to hand over, takes a row of T away, too.
-    # * Where T has no unused row of the class of r, the paper's text takes a random one of T (its algorithm 3 none). Here
-    #   alpha_r is left to AdjustAlpha, so that a cross-validation gives the same figures each time.
-    # * Kernel values may be 0 or less: the largest counts, where algorithm 3 takes positive ones only.
-    # * In a star T is empty: alpha_r then goes to the most similar rows of S of the class of r, as far as there is room.
+    # * Algorithm 3 also uses up a row of T for each row of R with alpha = 0.
+    # * If T has no unused row of the class of r, the paper's text takes a random one of T (its algorithm 3 none). Here
+    #   alpha_r is left to AdjustAlpha, so that a cross-validation is reproducible.
+    # * Algorithm 3 takes only positive kernel values; here the largest counts, even if it is 0 or less.
+    # * In a star T is empty: alpha_r goes to the most similar rows of S of its class, as far as there is room.
     #
     # TOP: the alpha of a row that leaves goes to the few rows most similar to it, of either class (Lee, Keerthi, Ong &
-    # DeCoste 2004), as Wen et al. 2017 describe it in their supplement. It was made for leave-one-out, where R is one row
-    # and T is empty. Departs from the paper: in a chain the rows of T are among the candidates, and R may be a fold; its
-    # rows hand on one after the other.
+    # DeCoste 2004; Wen et al. 2017, supplement), for leave-one-out: R is one row, T is empty. Departs from the paper:
+    # in a chain rows of T are candidates too, and R may be a fold, whose rows are handled one after the other.
     #
-    # NEAR is ours, of no paper: TOP, but to free rows of S, as long as one of them has room. The scores of free rows are all
-    # on the margin, so what is handed to them violates little; and as there are few, few kernel values tell which of them
-    # are near. Where they are less than half as many as the rows that leave, these would carry them all to their bounds,
-    # and the rest is not near: then it is TOP. (On fourclass, C = 1, a tenth leaving, 30 % of the iterations are left, not
-    # 85 %; satimage 55 %, not 75 %; nowhere many more.)
+    # NEAR is our own: TOP, restricted to free rows of S. These are on the margin, so a change there violates little,
+    # and as they are few, few kernel values are compared. If they are fewer than half the rows that leave, they would
+    # all reach their bounds: then it is TOP. (Iterations left, NEAR and TOP, with C = 1 and a tenth leaving: fourclass
+    # 30 %, 85 %; satimage 55 %, 75 %; nowhere many more.)
 
     cdef void begin_to_hand_over(self, const FoldStart *at, SeederKind kind) noexcept nogil:
-        """``chosen``: the candidates, S before T."""
+        """Set ``chosen`` to the candidates, S before T."""
         cdef Py_ssize_t v, n_free = 0
         cdef int turn
         cdef bint of_T = kind == SIR and at.n_entering
@@ -193,7 +192,7 @@ cdef class FoldSeeder:
                     self.n_chosen += 1
 
     cdef void hand_over(self, const FoldStart *at, const float *K, double beta, SeederKind kind) noexcept nogil:
-        """The beta of a row that leaves. What finds no room is left to AdjustAlpha."""
+        """Hand over the beta of a leaving row with kernel row K; AdjustAlpha places the rest if room is short."""
         cdef bint grows = beta > 0, once = kind == SIR and at.n_entering
         cdef double left = fabs(beta), room
         cdef Py_ssize_t v
@@ -209,7 +208,7 @@ cdef class FoldSeeder:
                 return
 
     cdef Py_ssize_t nearest(self, const FoldStart *at, const float *K, bint grows, bint same_class) noexcept nogil:
-        """The candidate of largest K with room, the first of equals, -1 if there is none."""
+        """The candidate with room of the largest K, the first in a tie; -1: none."""
         cdef Py_ssize_t v, k, found = -1
         cdef float most = 0
         for k in range(self.n_chosen):
@@ -224,19 +223,18 @@ cdef class FoldSeeder:
 # ---- From Python -----------------------------------------------------------------------------------
 
 cpdef SeederKind kind_of(str name) except *:
-    """The number of a seeder."""
+    """The SeederKind of a name."""
     return <SeederKind><int>list(SEEDERS).index(name)
 
 
 cpdef str name_of(SeederKind kind):
-    """The seeder of a number."""
+    """The name of a SeederKind."""
     return list(SEEDERS)[<int>kind]
 
 
 def start_of(FoldChange change, str name, bint proposed=False):
-    """(beta, V), float64, shape (m,): a feasible start by a seeder; None if the fold is infeasible. ``change`` has what
-    it has worked on. ``proposed``: beta as the seeder proposes it, within its bounds, and no V; for tests. Raises
-    Stopped."""
+    """(beta, V), float64, shape (m,): a feasible start by a seeder; None if the fold is infeasible. Sets the work
+    attributes of ``change``. ``proposed``: beta before AdjustAlpha, without V; for tests. Raises Stopped."""
     cdef FoldStart *at = change.begin()
     cdef ComputedRows rows = change.rows()
     cdef FoldSeeder seeder = FoldSeeder()
@@ -259,8 +257,8 @@ def start_of(FoldChange change, str name, bint proposed=False):
 
 # ---- MIR -------------------------------------------------------------------------------------------
 #
-# MIR, multiple instance replacement: alpha of T by least squares (Wen et al. 2017, eqs. 12-18, algorithm 2). The alpha of S
-# stay, those of R become 0. With V_i = -f_i (their f), level = -b and beta = y alpha, free of labels,
+# MIR, multiple instance replacement: alpha of T by least squares (Wen et al. 2017, eqs. 12-18, algorithm 2). The alpha
+# of S stay, those of R become 0. With V_i = -f_i (their f), level = -b and beta = y alpha, free of labels,
 #
 #     sum_T K_it beta_t = V_i - level + sum_R K_ir beta_r    off the margin, to bring i there             (15)
 #     sum_T K_it beta_t = sum_R K_ir beta_r                  on the margin, to keep it there
@@ -270,33 +268,33 @@ def start_of(FoldChange change, str name, bint proposed=False):
 #
 #     min_x sum_i (sum_t K_it x_t - goal_i)^2 + sum_g (sum_{t of g} x_t - missing_g)^2,      A'A x = A'b
 #
-# by Cholesky of A'A, which unknowns join one by one.
+# by Cholesky of A'A, bordered by one unknown at a time.
 #
 # Departs from the paper:
 #
-# * A row of T that V puts on the right side of the margin has beta_t = 0 and is no unknown. So a row of a regression, which
-#   has two variables, is one unknown at most, and its sign is known.
-# * Without such T, as in a star, the unknowns are the changes of the free rows of S, and the rows i are these alone: nothing
-#   says where rows off the margin should go.
-# * Rows i: the margin first, then T, then as many others of S, evenly spaced, as fit memory and the work that the fold would
-#   take from nothing; the paper takes all rows of the fold before, so R, too, and not T. Unknowns: up to 1000, those whose
-#   rows are farthest from their goal.
-# * An unknown that depends on others to float64 stays 0; the paper takes a pseudo-inverse.
+# * A row of T on the right side of the margin by V keeps beta_t = 0 and is no unknown. So a regression row, which has
+#   two variables, is at most one unknown, of known sign.
+# * If no row of T is an unknown, as in a star, the unknowns are the changes of the free rows of S, and the rows i are
+#   these alone: rows off the margin have no goal.
+# * Rows i: the margin, then T, then others of S, evenly spaced, as many as memory and the work of a cold start allow;
+#   the paper takes all rows of the previous fold, hence R and not T. At most 1000 unknowns, those farthest from their
+#   goal.
+# * An unknown linearly dependent on others in float64 stays 0; the paper takes a pseudo-inverse.
 
-# Unknowns: the normal equations then take 0.1 s.
+# Unknowns at most: the normal equations then take 0.1 s.
 cdef Py_ssize_t MOST_UNKNOWNS = 1000
 # Values K_it: 32 MB.
 cdef Py_ssize_t MOST_VALUES = 1 << 22
-# Of the work of a solve from nothing, what the least squares may take.
+# Work of the least squares at most, relative to a cold start.
 cdef double REPLACEMENT_SHARE = 0.25
-# A pivot below this share of its diagonal element is none: what a float64 can hold.
+# A pivot below this share of its diagonal element is singular in float64.
 cdef double SINGULAR = 1e-13
-# Of the width of the bounds: what solving a linear system leaves of a value that is at one of them.
+# A value this near a bound, relative to the width of the box, is at it: rounding of the linear system.
 cdef double ROUNDING_OF_BOX = 1e-13
 
 
 cdef class Replacement:
-    """Replacement(): memory for starts, one after the other, by ``replace``."""
+    """Replacement(): the least squares of mir, with memory allocated by ``reserve``."""
 
     def __cinit__(self):
         self.factor = Cholesky()
@@ -308,7 +306,7 @@ cdef class Replacement:
         free(self.distances)
 
     cdef int reserve(self, Py_ssize_t m) except -1:
-        """Memory for folds of so many variables."""
+        """Allocate for folds of up to m variables."""
         cdef void *grown
         if self.unknown.shape[0] < m:
             grown = realloc(self.distances, m * sizeof(Distance))
@@ -320,8 +318,8 @@ cdef class Replacement:
         return 0
 
     cdef int replace(self, FoldStart *at, StartRows rows, Control control, double most_work) except -1 nogil:
-        """beta of T, all at once, or where nothing enters those of the margin. There must be room. ``most_work``: values
-        that a solve from nothing works on."""
+        """Set beta of T, or of the margin if no row of T is an unknown, after ``reserve``. ``most_work``: values, of a
+        cold start."""
         cdef const float *K
         cdef double *own
         cdef void *grown
@@ -374,7 +372,7 @@ cdef class Replacement:
         return 0
 
     cdef Py_ssize_t choose_unknowns(self, FoldStart *at, double most_work) noexcept nogil:
-        """``unknown``, in the order of the variables; returns how many they are."""
+        """Set ``unknown``, ascending; returns their number."""
         cdef Py_ssize_t v, t, n = 0
         cdef Py_ssize_t most = <Py_ssize_t>min(<double>MOST_UNKNOWNS, 1.0 + cbrt(2.0 * most_work))
         cdef bint star = True
@@ -393,7 +391,8 @@ cdef class Replacement:
         return n
 
     cdef Py_ssize_t choose_equations(self, FoldStart *at, Py_ssize_t n_unknowns, double most_work) noexcept nogil:
-        """``equation`` and ``goal``: the margin, the unknowns, and, if T has any, others of S as there is room."""
+        """Set ``equation`` and ``goal``: margin, then unknowns, then (if these are of T) others of S; returns their
+        number."""
         cdef Py_ssize_t v, t, n = 0, n_others = 0, first, room, at_other = 0
         cdef Py_ssize_t most = <Py_ssize_t>min(<double>(MOST_VALUES // n_unknowns), 2.0 * most_work / n_unknowns / n_unknowns)
         cdef bint star = at.entering[self.unknown[0]] <= 0
@@ -423,14 +422,14 @@ cdef class Replacement:
 
 
 cdef double goal_of(const FoldStart *at, Py_ssize_t v) noexcept nogil:
-    """Right side of (15): what sum_T K_vt x_t should be."""
+    """Right side of (15) for variable v."""
     if at.lower[v] < at.beta[v] < at.upper[v]:
         return at.leaving[v]
     return at.V[v] - at.level[at.group[v]] + at.leaving[v]
 
 
 cdef int by_distance(const void *a, const void *b) noexcept nogil:
-    """The farthest first, of equals the first variable."""
+    """Descending; ties by variable."""
     cdef double left = (<const Distance *>a).distance, right = (<const Distance *>b).distance
     if left != right:
         return (right > left) - (right < left)
