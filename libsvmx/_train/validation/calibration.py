@@ -1,7 +1,7 @@
 """Probability estimates of a classifier from the decision values of one cross-validation over all rows.
 
-LIBSVM draws five folds anew for each pair of classes, of the rows of that pair (``-b 1``). Here the sigmoids are fitted
-to the values that ``cross_validate`` gives, so what it says of the model and its probabilities rest on the same folds.
+LIBSVM draws five folds of the rows of each pair of classes (``-b 1``). Here the sigmoids are fitted to the values of
+``cross_validate``, so that its score of the model and the probabilities are based on the same folds.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def check_calibrated(param: Parameter) -> None:
 
 
 def calibrated(model: Model, problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
-    """A model of ``problem`` and ``param``, without probability estimates, with those of a cross-validation.
+    """``model`` of ``problem`` and ``param``, with the probability estimates of a cross-validation.
 
-    For each pair of classes Platt's sigmoid, as LIBSVM fits it, of the values of its rows that count and have been
-    held out of a training with both classes. Where the call is ended before, the model has none.
+    For each pair of classes, Platt's sigmoid as LIBSVM fits it, to the values of rows of weight > 0 that were held out
+    of a training with both classes. If the call is stopped early, the model has no estimates.
 
     Raises
     ------
-    DataError, ParameterError      what cannot be cross-validated
+    DataError, ParameterError      the problem cannot be cross-validated
     """
     try:
         found = cross_validate(problem, param, INNER_FOLDS, rand, observer, Seeding("none"))

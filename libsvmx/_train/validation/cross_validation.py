@@ -1,8 +1,8 @@
-"""Cross-validation whose folds start from a known optimum (alpha seeding), and LIBSVM's plain one; once or repeated.
+"""Cross-validation with alpha seeding (folds start from a known optimum), or as in LIBSVM; once or repeated.
 
 Wen, Li, Kotagiri, Chen, Chen & Zhang, Improving efficiency of SVM k-fold cross-validation by alpha seeding, AAAI 2017.
-The folds are LIBSVM's. Seeded folds end at the same optimum to eps, so they predict the same but for rows on the
-border. Folds drawn again are more folds of the same kind: all of them are solved as one list.
+The folds are LIBSVM's. Seeded folds reach the same optimum to eps, so only rows near the border may be predicted
+otherwise. The folds of all repeats are solved as one list.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossValidated:
-    """What a cross-validation found. If it was repeated, all that is by row stands first for the first repeat.
+    """Result of a cross-validation. Arrays by row are of shape (repeats, n, …), flattened.
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ class CrossValidated:
     values : buffer of float64, shape (repeats * n * n_functions,)      its decision values: one, or one for each pair
         of ``labels`` (0, 1), (0, 2), …; nan where a fold lacks a class
     labels : tuple of int                                classes by first appearance
-    fold_of : buffer of int32, shape (repeats * n,)      number in ``folds``
-    folds : tuple of FoldReport                          those of the first repeat, and then of the next
+    fold_of : buffer of int32, shape (repeats * n,)      index into ``folds``
+    folds : tuple of FoldReport                          of all repeats, in order
     seeding : Seeding
-    full : FoldReport            the training over all rows that a star begins with, else None
-    warm_starts : list of KnownOptima    of each fold, for the same one at a larger C, if that was wanted
+    full : FoldReport            the training over all rows of a star, else None
+    warm_starts : list of KnownOptima    of each fold, for a larger C, if requested
     """
 
     predicted: Buffer
@@ -81,7 +81,7 @@ class CrossValidated:
 
     @property
     def solves(self) -> tuple[FoldReport, ...]:
-        """All trainings: that over all rows, if there was one, and the folds."""
+        """All trainings: that over all rows, if any, and the folds."""
         return self.folds if self.full is None else (self.full, *self.folds)
 
 
@@ -103,18 +103,18 @@ def cross_validate(
 
     Parameters
     ----------
-    rand : Rand              draws the folds, as LIBSVM does, and what inner folds there are
-    with_values : bool       decision values are wanted, not only predictions
-    kernels : KernelProvider        of these rows, if there were or will be other solves over them
-    warm_starts : list of KnownOptima    of each fold at a smaller C: seeded folds start from them
-    for_larger_C : bool             ``warm_starts`` are wanted
-    hand_on : callable              is given each of them as its fold is solved
-    repeats : int                   folds are drawn so many times; a row is predicted once in each
+    rand : Rand              draws the folds, and inner folds, as LIBSVM does
+    with_values : bool       also return decision values
+    kernels : KernelProvider        of these rows, if shared with other solves
+    warm_starts : list of KnownOptima    of each fold at a smaller C, from which seeded folds start
+    for_larger_C : bool             return ``warm_starts``
+    hand_on : callable              receives each of them as soon as its fold is solved
+    repeats : int                   number of times that folds are drawn; each predicts every row
 
     Raises
     ------
     DataError, ParameterError
-    StoppedEarly             ``partial`` is a CrossValidated of the folds that were finished, the first ones
+    StoppedEarly             ``partial`` is a CrossValidated of the leading folds that are finished
     """
     observer = limited(observer, param.time_limit)
     check_problem(problem, param)
@@ -126,10 +126,10 @@ def cross_validate(
     if seeding.seeder != "none":
         check_seedable(param)
         if not param.svm_type.is_classification:
-            param = replace(param, probability=False)  # LIBSVM predicts without, so they need not be trained
+            param = replace(param, probability=False)  # LIBSVM does not use them to predict
         inner = seeded_inner_folds(seeding, param) if param.probability else None
     if isinstance(warm_starts, list) and len(warm_starts) != n:
-        warm_starts = None  # they are of other folds
+        warm_starts = None  # of other folds
     warm_starts = warm_starts or None
     left: list[FoldOptima] | None = None
     try:
@@ -145,7 +145,7 @@ def cross_validate(
             problem_folds = ProblemFolds(*part[:2] if part else (problem, param), observer, kernels)
             if seeding.scheme == "star" and warm_starts is None:
                 results.full = problem_folds.train_full()
-            # in a chain each fold needs the one before
+            # in a chain each fold needs the previous one
             threads = kernels.at_once_of(n, thread_count(param.threads)) if seeding.scheme == "star" else 1
             left = seeded(
                 results, part, problem_folds, threads, seeding, warm_starts, for_larger_C, hand_on, with_values
@@ -165,16 +165,16 @@ def chosen(
     kernels: KernelProvider,
     linked: bool,
 ) -> tuple[Seeding, SolveQueue | None]:
-    """What is done where ``seeding`` is asked for, with all that it leaves open; and a queue for all folds, or None.
+    """``seeding`` with its open choices made; and a queue for all folds, or None.
 
-    ``linked``: folds start from those at a smaller C, or leave something for a larger one: not those of a queue.
+    ``linked``: folds start from a smaller C, or return starts for a larger one, which a queue does not support.
     """
     problem, n_folds, repeats = drawn[0].problem, drawn[0].n, len(drawn)
-    # of the solves behind probability estimates five of six are inner folds, which start from the sixth: in no queue,
-    # the training over all rows that a star begins with costs what it saves of that
+    # with probability estimates five of six solves are inner folds, which start from the sixth: outside a queue, the
+    # training over all rows of a star costs what it saves of the sixth
     linked = linked and not param.probability
     exact, auto = seeding.seeder == "none", seeding == Seeding("auto")
-    # folds that share nothing, or many small problems: a start costs more than it saves
+    # two folds share no rows, and pairs of several classes are small: a start costs more than it saves
     apart = auto and (n_folds == 2 or n_classes > 2)
     may_start = not exact and seeding.seeder != "path" and not linked
     queue = None
@@ -202,15 +202,15 @@ def seeded(
     hand_on: Callable[[FoldOptima], None] | None,
     with_values: bool,
 ) -> list[FoldOptima] | None:
-    """Folds from what is known. Returns what they leave for a larger C, if that is wanted. Raises Stopped.
+    """Solve seeded folds. Returns their warm starts for a larger C, if requested. Raises Stopped.
 
-    ``whole`` is of ``part``, if there is one; its model predicts the other rows.
+    ``whole``: the folds of ``part``, if given; its models predict the rows of weight 0.
     """
     problem = results.problem
     left: list[FoldOptima] = []
     linked = warm_starts is not None or for_larger_C
     if linked:
-        from libsvmx._train.warm_start import WarmStart  # NumPy, which other folds go without
+        from libsvmx._train.warm_start import WarmStart  # loads NumPy, which other folds do not need
 
     def seeded_fold(
         problem_folds: ProblemFolds, f: int, observer: Observer
@@ -255,8 +255,8 @@ def queued(
     seeding: Seeding,
     inner: SeededInnerFolds | None,
 ) -> None:
-    """All folds in a queue; those of a star start from the training over all rows, those of a chain from the one
-    before. Raises Stopped."""
+    """Solve all folds in a queue: in a star from the training over all rows, in a chain from the previous fold. Raises
+    Stopped."""
     problem = results.problem
     costs_of = partial(class_costs, param=param, observer=observer)
     known: KnownOptima | None = None
@@ -289,7 +289,7 @@ def plain(
     kernels: KernelProvider,
     inner: SeededInnerFolds | None,
 ) -> None:
-    """LIBSVM's cross-validation: every fold from nothing, along LIBSVM's path, but ``inner`` ones. Raises Stopped."""
+    """LIBSVM's cross-validation: cold starts with LIBSVM's steps, except for ``inner`` folds. Raises Stopped."""
 
     def solved(model: Model, held_out: Problem, counting: Counting) -> tuple[Buffer, Buffer | None, FoldReport, Labels]:
         seconds, values = machine.perf_counter() - counting.began, None
@@ -307,7 +307,7 @@ def plain(
 
 
 class Counting(Forwarding):
-    """Passes everything on, and sums up what the solves of one fold took, which begins now."""
+    """Forwards everything, and collects the reports of one fold, which begins now."""
 
     def __init__(self, observer: Observer) -> None:
         super().__init__(observer)
@@ -320,8 +320,8 @@ class Counting(Forwarding):
 
 
 class Results:
-    """Results(problem, param, drawn, observer): puts the folds together, which come in their order, and counts them; of
-    rows that no fold has predicted, predictions and values are nan.
+    """Results(problem, param, drawn, observer): collects the folds, in order; predictions and values of unfinished ones
+    are nan.
 
     Attributes
     ----------
@@ -343,19 +343,19 @@ class Results:
     def add(
         self, predicted: Buffer, values: Buffer | None, report: FoldReport, labels: Sequence[int] | None = None
     ) -> None:
-        """The next fold: as of ``put``, of the rows held out."""
+        """Add the next fold; arguments of ``put`` for its held-out rows."""
         self.put(self.each[len(self.reports)].held_out, predicted, values, labels)
         self.count(report)
 
     def count(self, report: FoldReport) -> None:
-        """The next fold, all of whose predictions are there."""
+        """Add the report of the next fold, after ``put``."""
         self.reports.append(report)
         self.observer.counted("fold", len(self.reports), len(self.each))
 
     def put(self, rows: Buffer, predicted: Buffer, values: Buffer | None, labels: Sequence[int] | None = None) -> None:
-        """Predictions and, if they were wanted, decision values of rows of the next fold.
+        """Put predictions, and decision values if given, of rows of the next fold.
 
-        ``labels``: the classes whose pairs the decision values are of, if not all of them in their order.
+        ``labels``: classes of the decision values, if they differ from ``self.labels``.
         """
         begin = self.begin_of(len(self.reports))
         if values is not None:
@@ -364,11 +364,11 @@ class Results:
         folds.put_rows(self.predicted[begin:], rows, predicted, 1)
 
     def begin_of(self, f: int) -> int:
-        """Where the rows of the repeat begin that has fold f."""
+        """Index of the first row of the repeat with fold f."""
         return f // self.drawn[0].n * len(self.problem)
 
     def fold_of(self) -> Buffer:
-        """As of CrossValidated."""
+        """``fold_of`` of CrossValidated."""
         found = zeros("i", len(self.predicted))
         for f, fold in enumerate(self.each):
             begin = self.begin_of(f)
@@ -377,7 +377,7 @@ class Results:
         return found
 
     def result(self, seeding: Seeding, warm_starts: list[FoldOptima] | None = None) -> CrossValidated:
-        """All of it."""
+        """The result of the folds so far."""
         return CrossValidated(
             predicted=self.predicted,
             values=self.values,

@@ -1,11 +1,11 @@
 """The folds of a cross-validation over one dual problem: a pair of classes, a one-class SVM or a regression.
 
-A fold is the full problem in which the rows held out have weight 0. So one kernel serves all folds, V is followed for
-all rows, and the decision values of the rows held out are there when a fold is solved.
+A fold is the full problem with weight 0 for held-out rows. So one kernel serves all folds, V is known for all rows, and
+with it the decision values of held-out rows.
 
-It starts from the optimum over all rows or of the fold before, by a seeder (_solvers/seeding); from its own optimum at
-another C (_train/warm_start.py); or from nothing. Along the exact path (_solvers/path) the rows held out leave the
-optimum over all rows.
+A fold starts from the optimum over all rows or of the previous fold, by a seeder (_solvers/seeding); from its own
+optimum at another C (_train/warm_start.py); or cold. Or the held-out rows leave the optimum over all rows along the
+exact path (_solvers/path).
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ if TYPE_CHECKING:
     from libsvmx._train.warm_start import NumberOfDual, WarmStart
     from libsvmx._typing import Buffer
 
-# Values that a kernel value of a row that a solver asks for is counted as, one of the blocks of rows of a start as one:
-# measured on a4a, german, abalone and cpusmall.
+# Cost of a kernel value of a solver's row, relative to one of a start's block of rows; measured on a4a, german, abalone
+# and cpusmall.
 WORK_OF_A_VALUE = 4.0
-# auto takes the path where a line costs so little, for leave-one-out and alike: SMO takes some dozens of steps of n.
+# auto takes the path up to this work per line, if few rows leave: SMO would take some dozens of steps of n values.
 SHORT_LINE = 3e4
 FEW_LEAVING = 1
 
 
 class Start(NamedTuple):
-    """A feasible beta, V there, and what made it: 'none', 'C' for the fold's optimum at another C, or a seeder, of
-    which ``change`` tells."""
+    """A feasible beta, its V, and its origin: 'none', 'C' for the fold's optimum at another C, or a seeder, with its
+    ``change``."""
 
     beta: Buffer
     scores: Buffer
@@ -70,10 +70,10 @@ class SolvedFold:
     Attributes
     ----------
     dual : DualProblem
-    beta, scores : buffer of float64  where it ended, by variable
-    coefficients : buffer of float64  of the rows, shape (l,), in its decision function, whose rho is the report's
+    beta, scores : buffer of float64  solution, by variable
+    coefficients : buffer of float64, shape (l,)      of the rows in the decision function; its rho is in ``report``
     scale : float                     of the decision function relative to the dual's: 1, or 1 / r in nu-SVC
-    seeder : str                      what it started from
+    seeder : str                      origin of its start
     seeding_seconds, solving_seconds : float
     report : SolveReport
     """
@@ -90,7 +90,7 @@ class SolvedFold:
 
 
 def optimum_may_stand(param: Parameter) -> bool:
-    """Whether an optimum stands when rows without coefficients leave: not if a sum depends on the number of rows."""
+    """Whether an optimum is unchanged without its unused rows: not if a sum depends on the number of rows."""
     return not param.svm_type.has_nu
 
 
@@ -100,18 +100,18 @@ class DualFolds:
     Parameters
     ----------
     kernel : Kernel                             over the l rows of the problem
-    budget_bytes : float                        for the rows that a solve keeps
-    targets : buffer of float64, shape (l,)     of a binary classification > 0 or not
+    budget_bytes : float                        for stored kernel rows of a solve
+    targets : buffer of float64, shape (l,)     in classification > 0: first class
     Cp, Cn : float                              upper bounds of the two classes, C-SVC only
     sample_weight : buffer of float64, shape (l,), or None      of the rows, > 0
 
     Attributes
     ----------
     problem : DualProblem             over all rows
-    weights : buffer of float64       of the rows, 1 where there are none; ``weight``, their sum
-    full, last : SolvedFold or None   the optimum over all rows, and the last fold; None at first
-    budget : StartBudget or None      of a chain, once there is one
-    work_from_nothing : float         values that a solve from nothing works on; inf while there was none
+    weights : buffer of float64       of the rows, 1 by default; ``weight``, their sum
+    full, last : SolvedFold or None   the optimum over all rows, and the last fold; None if not solved yet
+    budget : StartBudget or None      of the current chain
+    work_from_nothing : float         work of a cold start, in values; inf if none was made
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class DualFolds:
         self.work_from_nothing = inf
 
     def of_thread(self, at_once: int) -> DualFolds:
-        """As ``ProblemFolds.of_thread``."""
+        """See ``ProblemFolds.of_thread``."""
         other = copy(self)
         other.param = replace(self.param, threads=1)
         other.kernel = self.kernel.part(ramp(self.kernel.n))
@@ -146,7 +146,7 @@ class DualFolds:
         return other
 
     def begin(self, observer: Observer) -> None:
-        """As ``ProblemFolds.begin``."""
+        """See ``ProblemFolds.begin``."""
         self.observer, self.last, self.budget = observer, None, None
 
     # ---- solving -------------------------------------------------------------------------------
@@ -154,9 +154,9 @@ class DualFolds:
     def train_full(
         self, warm: WarmStart | None = None, number: NumberOfDual = (0, 0), unfinished: bool = False
     ) -> SolvedFold:
-        """The optimum over all rows, from nothing or from where ``warm`` says.
+        """Solve for the optimum over all rows, from a cold start or that of ``warm``.
 
-        ``unfinished``: what it has reached is wanted if it is ended early; else that raises Stopped.
+        ``unfinished``: return an unfinished solution if stopped early, instead of raising Stopped.
         """
         began, values = machine.perf_counter(), self.kernel.values_computed
         control, dual = self._control(), self.problem
@@ -174,7 +174,8 @@ class DualFolds:
     def solve(
         self, left_out: Buffer, seeding: Seeding, warm: WarmStart | None = None, number: NumberOfDual = (0, 0)
     ) -> SolvedFold:
-        """The fold without the rows ``left_out``. What ``warm`` knows of it, at another C, comes before ``seeding``.
+        """Solve the fold without rows ``left_out``. A start by ``warm``, from another C, takes precedence over
+        ``seeding``.
 
         Raises
         ------
@@ -242,29 +243,28 @@ class DualFolds:
         )
 
     def _work_of(self, solution: DualSolution, start: Buffer, n_left_out: int) -> float:
-        """Values that a solve has worked on, as if the kernel row of each variable that has moved were computed once.
-        How many a row store computes depends on what rows cost when measured, and no start may."""
+        """Work of a solve in values, as if the kernel row of each changed variable were computed once. (The actual
+        number depends on measured times, on which starts must not depend.)"""
         moved, n = sum(map(ne, solution.beta, start)), self.kernel.n
         variables = self.problem.size * (n - n_left_out) // max(1, n)
         return values_of_steps(variables, solution.iterations) + WORK_OF_A_VALUE * moved * n
 
     def _control(self, scale: float = 1.0) -> Control:
-        """``scale``: of the decision function where a solve starts, 1 from nothing. In nu-SVC, where it is 1 / r,
-        decision values may not be farther off by a seeded solve than by one from nothing, which comes from far
-        outside."""
+        """``scale``: of the decision function at the start, 1 for a cold start. In nu-SVC, where it is 1 / r, eps is
+        adjusted so that decision values of a seeded solve are as accurate as those of a cold start."""
         if scale == 1.0:
             return control_of(self.param, self.observer)
         return control_of(replace(self.param, eps=tolerance_of_start(self.param.eps, 1 / scale)), self.observer)
 
-    # ---- what a fold starts from ---------------------------------------------------------------
+    # ---- starts --------------------------------------------------------------------------------
 
     def _linked(self, fold: DualProblem, warm: WarmStart, number: NumberOfDual, control: Control) -> Start | None:
-        """From what is known of the fold itself, if it is."""
+        """A start from the fold's optimum at another C, if known."""
         begun = warm.begin(number, fold, self.kernel, control)
         return None if begun is fold else Start(begun.beta, begun.scores, "C")
 
     def _from_nothing(self, fold: DualProblem, control: Control) -> Start:
-        """LIBSVM's start."""
+        """A cold start, as in LIBSVM."""
         origin, sums = zeros("d", fold.size), (0.0,) * fold.groups
         nothing = FoldChange(self.kernel, fold, sums, origin, fold.linear, fold, control, self.every_row)
         return Start(fold.beta, moved_scores(nothing, fold.beta), "none")
@@ -278,9 +278,9 @@ class DualFolds:
         known: SolvedFold,
         control: Control,
     ) -> Start | None:
-        """By a seeder from the optimum of another fold or over all rows; None if it cannot be made feasible, or starts
-        before did not pay. In a star all folds are alike, lest they depend on each other."""
-        # auto; and path, where the path has been lost
+        """A start by a seeder from the known optimum; None if the fold is infeasible, or earlier starts of the chain
+        did not pay. The folds of a star are independent of each other."""
+        # path: after the path was lost
         seeder = AUTO[seeding.scheme] if seeding.seeder in ("auto", "path") else seeding.seeder
         most_work = self.work_from_nothing
         if seeding.scheme == "chain":
@@ -301,12 +301,12 @@ class DualFolds:
         return None if start is None else Start(start[0], start[1], seeder, change)
 
     def _note(self, start: Start, start_values: int, work: float) -> None:
-        """A fold of a chain is solved that began there; ``start_values``: kernel values that the start has computed,
-        ``work``: values that the solver worked on."""
+        """Note the work of a solved fold of a chain; ``start_values``: kernel values computed for the start; ``work``:
+        of the solver, in values."""
         change = start.change
         if change is None:
             self.work_from_nothing = work
-        if self.budget is None:  # it begins with the first fold that knows another one
+        if self.budget is None:  # created by the first fold with a known optimum
             return
         if change is None:
             self.budget.note(False, True, 0.0, work)
@@ -318,20 +318,20 @@ class DualFolds:
 
     @cached_property
     def every_row(self) -> Targets:
-        """All rows of the kernel, to move the scores of all variables."""
+        """All rows of the kernel, to update the scores of all variables."""
         return self.kernel.targets(ramp(self.kernel.n))
 
     # ---- the exact path ------------------------------------------------------------------------
 
     def _takes_path(self, seeding: Seeding, n_left_out: int) -> bool:
-        if self.full is None:  # a path begins with all rows
+        if self.full is None:  # a path starts from the optimum over all rows
             return False
         few = n_left_out <= FEW_LEAVING and seeding.seeder == "auto"
         return seeding.seeder == "path" or (few and self.work_of_line <= SHORT_LINE)
 
     @cached_property
     def work_of_line(self) -> float:
-        """Multiplications in a straight line of the path, about; infinite where there is no path."""
+        """Approximate multiplications per line of the path; infinite if there is no path."""
         full, problem = self.full, self.problem
         assert full is not None
         if problem.groups == 2 or self.kernel.kind == KernelType.PRECOMPUTED:
@@ -341,7 +341,7 @@ class DualFolds:
 
     @cached_property
     def path(self) -> Path | None:
-        """The path that starts at the exact optimum over all rows; None if there is none. Raises Stopped."""
+        """The path from the exact optimum over all rows, or None. Raises Stopped."""
         from libsvmx._solvers.path.path import PathLost, path_of
 
         assert self.full is not None
@@ -353,20 +353,20 @@ class DualFolds:
             return None
 
     def _along_path(self, left_out: Buffer, sums: tuple[float, ...]) -> DualSolution | None:
-        """The optimum without the rows ``left_out``; None if the path is lost. Raises Stopped."""
+        """The optimum without rows ``left_out``; None if the path is lost. Raises Stopped."""
         if self.path is None:
             return None
         from libsvmx._solvers.path.path import PathLost, solution_without
 
         try:
             return solution_without(self.path, self.problem, left_out, sums, self._control())
-        except PathLost:  # the solver goes on
+        except PathLost:  # the solver takes over
             return None
 
-    # ---- what came of it -----------------------------------------------------------------------
+    # ---- results -------------------------------------------------------------------------------
 
     def decided(self, rows: Buffer, solved: SolvedFold | None = None) -> Buffer:
-        """Decision values of ``rows`` in a fold, the last by default, from V, which is followed for all rows."""
+        """Decision values of ``rows`` in a fold, the last by default, from V."""
         solved = solved or self.last
         assert solved is not None
         return decision_values(self.problem, solved.scores, rows, solved.scale, solved.report.rho)
@@ -378,6 +378,6 @@ class DualFolds:
 
     @property
     def rho_width(self) -> float:
-        """Width of the interval in which rho may lie, in the last fold or, wider, over all rows: 0 but where no
-        variable is within its bounds, and the gap negative."""
+        """Width of the interval of possible rho, the larger of the last fold's and the full one's: not 0 only if no
+        variable is free, and the gap negative."""
         return max([0.0, *(-solved.report.gap for solved in (self.full, self.last) if solved)])

@@ -1,11 +1,10 @@
-"""Folds of rows that are given, at all C of a column, for searches with folds of their own; not of nu formulations.
+"""Given folds at all C of a column, for searches with their own folds; not for nu formulations.
 
     Column(problem, param, costs)   one gamma, whose folds share kernel rows
-        .solve(folds) -> ColumnFold of each      each C of a dual from the next smaller one: in a queue, where all
-                                                 kernel values fit, or for each dual by solve_growing
+        .solve(folds) -> ColumnFold of each      each C of a dual starts from the next smaller one: in a queue if all
+                                                 kernel values fit in memory, else dual by dual with solve_growing
 
-Optima are LIBSVM's to eps, but its path is another: a row to predict that is within about eps of the border may fall on
-the other side.
+Optima are LIBSVM's to eps, so the prediction of a row within about eps of the border may differ.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ if TYPE_CHECKING:
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._typing import Buffer
 
-# Over fewer rows, shrinking costs more than it saves.
+# With fewer rows, shrinking costs more than it saves.
 ROWS_TO_SHRINK = 1000
 
 
 class FoldOfRows(NamedTuple):
-    """Rows to train on, and rows to predict; buffers of int32. ``class_weights``: factors of C by label; else 1."""
+    """Rows to train on, and rows to predict, int32. ``class_weights``: factors of C by label, 1 if missing."""
 
     rest: Buffer
     tests: Buffer
@@ -57,13 +56,13 @@ class ColumnFold:
 
     Attributes
     ----------
-    labels : list of int       its classes, functions are of their pairs (0, 1), (0, 2), …; [] in regression
+    labels : list of int       its classes; functions are of their pairs (0, 1), (0, 2), …; [] in regression
     values : buffer of float64, shape (functions, C, rows to predict), flat      decision values
-    widths : list of float     by C: of the interval of rho where all coefficients are at bounds that are not equal, so
-                               that which rho a training ends with is a matter of rounding; else 0
+    widths : list of float     by C: of the interval of possible rho if all coefficients are at bounds of unequal size,
+                               so that rho depends on rounding; else 0
     seconds : list of float    by C
     iterations : list of int   by C
-    converged : list of bool   by C: False where the iteration limit was reached
+    converged : list of bool   by C: False if the iteration limit was reached
     """
 
     labels: list[int]
@@ -75,13 +74,13 @@ class ColumnFold:
 
 
 class FoldClasses:
-    """FoldClasses(problem, param, fold): the rows of a fold by class; in regression they are one.
+    """FoldClasses(problem, param, fold): the rows of a fold by class; in regression as one class.
 
     Attributes
     ----------
-    part : Problem           the rows to train on
-    labels, start, order     as of ``folds.group_classes``
-    pairs : list of (int, int)       of these, one dual problem each
+    part, tests : Problem    the rows to train on, and to predict
+    labels, start, order     of ``folds.group_classes``
+    pairs : list of (int, int)       of classes, one dual problem each
     weights : list of float          factors of C, by class
 
     Raises
@@ -106,7 +105,7 @@ class Column:
 
     Parameters
     ----------
-    problem : Problem         all rows, of which folds are parts; of weight > 0, but for rows that no fold trains on
+    problem : Problem         all rows of the folds; rows that a fold trains on have weight > 0
     param : Parameter         C-SVC, epsilon-SVR or quantile regression, with the gamma of the column
     costs : sequence of float     C, finite and ascending
     """
@@ -120,7 +119,7 @@ class Column:
         self.kernels = KernelProvider(problem, param, self.groups(), repeated=True)
 
     def groups(self) -> tuple[list[int], Buffer] | None:
-        """The rows by class, where they may only fit within a class."""
+        """(start, order) of the rows by class, if only the kernel values within a class fit in memory; else None."""
         param, room = self.param, self.param.policy.memory_share * self.param.cache_bytes
         if param.svm_type.is_classification and 4.0 * len(self.problem) ** 2 > room:
             _, start, order = folds.group_classes(self.problem.targets)
@@ -128,7 +127,7 @@ class Column:
         return None
 
     def solve(self, given: Sequence[FoldOfRows]) -> Iterator[ColumnFold]:
-        """The folds, one after the other.
+        """Solve the folds, one after the other.
 
         Raises
         ------
@@ -145,7 +144,7 @@ class Column:
         yield from in_batches(queue, (partial(WaitingColumn, self, fold) for fold in given), self.observer)
 
     def in_turn(self, fold: FoldClasses) -> ColumnFold:
-        """One fold by itself, dual by dual."""
+        """Solve a fold outside a queue, dual by dual."""
         found = [self.dual(fold, i, j) for i, j in fold.pairs]
         by_cost = list(zip(*found, strict=True))
         return ColumnFold(
@@ -158,7 +157,7 @@ class Column:
         )
 
     def dual(self, fold: FoldClasses, i: int, j: int) -> list[tuple[Buffer, float, int, float, bool]]:
-        """One dual of a fold at all C."""
+        """Solve the dual of classes i and j of a fold at all C; the list of ``solve_growing``."""
         param, rows = self.param, fold.part
         if param.svm_type.is_classification:
             rows = pair_problem(rows, fold.order, fold.start, i, j)
@@ -168,13 +167,13 @@ class Column:
         control = control_of(param if len(rows) > ROWS_TO_SHRINK else self.few_rows, self.observer)
         n_tests, threads = len(fold.tests), thread_count(param.threads)
         found = solve_growing(dual, n_tests, kernel, budget_bytes, control, self.growths, threads)
-        if costs[0] == costs[1] and rows.sample_weight is None:  # steps between equal bounds end at bounds exactly
+        if costs[0] == costs[1] and rows.sample_weight is None:  # with equal bounds, rho does not depend on rounding
             found = [(values, 0.0, *rest) for values, _, *rest in found]
         return found
 
 
 class WaitingColumn:
-    """WaitingColumn(column, fold, queue): a fold in a queue, all C of each dual problem in a chain."""
+    """WaitingColumn(column, fold, queue): adds a fold to a queue, all C of each dual problem as a chain."""
 
     def __init__(self, column: Column, given: FoldOfRows, queue: SolveQueue) -> None:
         param, self.queue, self.first, self.n_costs = column.param, queue, queue.n_tasks, 1 + len(column.growths)
@@ -191,7 +190,7 @@ class WaitingColumn:
             queue.add_larger(column.growths)
 
     def result(self, observer: Observer) -> ColumnFold:
-        """What came of it. Raises Stopped."""
+        """The solved fold. Raises Stopped."""
         if self.queue.stopped is not None:
             raise Stopped(self.queue.stopped)
         return ColumnFold(self.fold.labels, *self.queue.by_cost(self.first, len(self.fold.pairs), self.n_costs))

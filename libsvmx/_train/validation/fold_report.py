@@ -1,4 +1,4 @@
-"""What is told of a fold. How a field sums up over several solves is declared with the field."""
+"""The report of a fold; each field declares how it combines the values of several solves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _over_solves(combine: Callable[[list[Any]], Any]) -> Any:
-    """A field of the name of one of SolveReport: ``combine`` makes one value of those of all solves."""
+    """A field of SolveReport, whose values of all solves ``combine`` turns into one."""
     return field(metadata={"combine": combine})
 
 
@@ -69,8 +69,8 @@ class FoldReport:
 
 
 def fold_report(solves: Reports, *, seeder: str, seeding_seconds: float, solving_seconds: float) -> FoldReport:
-    """One fold of these solves, one for each pair of classes."""
-    if len(solves) == 1:  # a sum of one; there may be hundreds of folds in a few milliseconds
+    """The report of a fold with these solves, one for each pair of classes."""
+    if len(solves) == 1:  # faster: there may be hundreds of folds in a few milliseconds
         combined = {name: getattr(solves[0], name) for name, _ in _COMBINED}
     else:
         combined = {name: combine([getattr(solve, name) for solve in solves]) for name, combine in _COMBINED}

@@ -1,4 +1,4 @@
-"""Decision values by the models of a cross-validation: of the rows held out, and of new rows by each model."""
+"""Decision values by the models of a cross-validation: of held-out rows, and of new rows by each model."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class FoldValues(NamedTuple):
-    """Decision values by the models of k folds, as of a CrossValidated.
+    """Decision values by the models of k folds, like those of CrossValidated.
 
-    fold_of : ndarray, shape (n,)                  the fold that each row is held out of
+    fold_of : ndarray, shape (n,)                  fold in which each row is held out
     own : ndarray, shape (n, n_functions)          of each row by the model without its fold
     new : ndarray, shape (k, m, n_functions)       of the new rows by each model
     labels : list of int                           classes by first appearance
@@ -46,13 +46,13 @@ class FoldValues(NamedTuple):
 def fold_values(
     problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer, tests: CsrMatrix
 ) -> FoldValues:
-    """Decision values by the models of the folds that ``cross_validate`` draws; every fold is solved from nothing.
+    """Decision values by the models of the folds that ``cross_validate`` draws, solved from cold starts.
 
     Raises
     ------
     DataError, ParameterError
     StoppedEarly
-    TooLittleMemory      ``new`` are 8 k m n_functions bytes
+    TooLittleMemory      ``new`` takes 8 k m n_functions bytes
     """
     observer, n = limited(observer, param.time_limit), len(problem)
     check_problem(problem, param)

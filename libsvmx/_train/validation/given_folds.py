@@ -1,4 +1,4 @@
-"""Predictions of rows by classifiers trained on other rows; those of the same kernel as one list of trainings."""
+"""Predictions of given folds by C-SVC models; folds of the same kernel are one list of trainings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class GivenFold(NamedTuple):
-    """Rows of a problem to train a C-SVC on, those to predict (buffers of int32), and the parameters."""
+    """Rows to train a C-SVC on, and rows to predict, int32; and the parameters."""
 
     rows: Buffer
     tests: Buffer
@@ -29,11 +29,11 @@ class GivenFold(NamedTuple):
 
 
 def predicted_folds(problem: Problem, given: list[GivenFold], observer: Observer) -> list[Buffer]:
-    """Labels that LIBSVM's models predict, for each fold. Parameters differ in C, gamma and weights of classes alone.
+    """Labels predicted by LIBSVM's models, for each fold. Parameters may differ in C, gamma and class weights only.
 
     Raises
     ------
-    DataError, ParameterError      what cannot be trained
+    DataError, ParameterError      a fold cannot be trained
     Stopped
     """
     param, by_gamma = given[0].param, dict[float, list[int]]()
@@ -51,7 +51,7 @@ def predicted_folds(problem: Problem, given: list[GivenFold], observer: Observer
             own = replace(own, cache_size=own.cache_size / min(threads, n))
             trainings.append(Training(problem.take(given[f].rows), own, f"fold {f}"))
         for f, model in zip(groups[g], train_many(problem, trainings, Rand(), observer), strict=True):
-            limits.ask(observer)  # a model that was ended early is none
+            limits.ask(observer)  # do not use a model that was stopped early
             found.append(predict_labels(model, problem.matrix, given[f].tests, partial(limits.ask, observer)))
         return found
 

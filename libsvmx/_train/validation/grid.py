@@ -1,4 +1,4 @@
-"""The points of a grid C = 2^c, gamma = 2^g, their order and the best of them, all as grid.py has them."""
+"""The points of a grid C = 2^c, gamma = 2^g, their order and the best of them, as in LIBSVM's grid.py."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 Key = tuple[float | None, float | None]  # exponents (c, g); None where an axis is not searched
 
-# grid.py's, of whole numbers as there, which shows where exponents are printed: log2c=5, but 5.0 of an axis asked for
+# grid.py's defaults; integers, as printed: log2c=5, but 5.0 for an axis given by the user
 C_AXIS = (-5, 15, 2)
 G_AXIS = (3, -15, -2)
-MAX_POINTS = 1_000_000  # beyond it the step is a slip of the pen
+MAX_POINTS = 1_000_000  # more are a mistake in the step
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class Point:
 
     Attributes
     ----------
-    log2c, log2g : float, or None where the axis is not searched
+    log2c, log2g : float    None: the axis is not searched
     rate : float            accuracy in percent, or mean squared error of a regression, rounded as LIBSVM prints it
     scc : float or None     squared correlation coefficient of a regression
-    seconds, iterations     None where not known
+    seconds, iterations     None if unknown
     """
 
     log2c: float | None
@@ -49,23 +49,23 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one task returns; it travels between processes."""
+    """Result of one task, sent between processes."""
 
     key: Key
     point: Point
     warm_start: object
     remarks: tuple[tuple[Remark, str], ...] = ()
-    reach: float = 1.0  # the largest of all trainings, as of SolveReport
+    reach: float = 1.0  # largest ``reach`` of its SolveReports
 
 
 def exponents(begin: float, end: float, step: float) -> tuple[float, ...]:
-    """begin, begin + step, … up to and with ``end``, by repeated addition as grid.py does it.
+    """begin, begin + step, … up to and including ``end``, by repeated addition as in grid.py.
 
     Raises
     ------
     ParameterError      no value, too many, or one whose power of two is no positive double
     """
-    one = begin == end  # whatever the step
+    one = begin == end  # for any step
     if not one and (step == 0 or begin + step == begin):
         raise ParameterError(f"a range from {begin:g} by steps of {step:g} never ends")
     values: list[float] = [begin] if one else []
@@ -84,7 +84,7 @@ def exponents(begin: float, end: float, step: float) -> tuple[float, ...]:
 
 
 def middle_first(values: tuple[float, ...]) -> list[float]:
-    """The middle, then the halves on both sides in turns, each in the same manner."""
+    """The middle, then alternately from the two halves, each ordered likewise."""
     if not values:
         return []
     middle = len(values) // 2
@@ -94,7 +94,7 @@ def middle_first(values: tuple[float, ...]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The points of a search; an axis is None where only the parameter's own value counts."""
+    """The points of a search; an axis is None if it is not searched."""
 
     c_values: tuple[float, ...] | None
     g_values: tuple[float, ...] | None
@@ -107,9 +107,9 @@ class Grid:
 
     @property
     def order(self) -> list[Key]:
-        """All points in the order in which grid.py asks for them, which decides between equal rates.
+        """All points in grid.py's order, which decides between equal rates.
 
-        A rectangle grows, each axis from its middle: by a row of gamma unless C has fallen behind.
+        A rectangle grows, each axis from its middle: by a row of gamma unless C lags behind.
         """
         cs: list[float | None] = [*middle_first(self.c_values)] if self.c_values else [None]
         gs: list[float | None] = [*middle_first(self.g_values)] if self.g_values else [None]
@@ -126,7 +126,7 @@ class Grid:
 
     @property
     def columns(self) -> list[list[Key]]:
-        """Points by gamma, C ascending in each."""
+        """Points by gamma, C ascending."""
         cs: list[float | None] = [*sorted(self.c_values)] if self.c_values else [None]
         gs: list[float | None] = [*middle_first(self.g_values)] if self.g_values else [None]
         return [[(c, g) for c in cs] for g in gs]
@@ -146,8 +146,8 @@ def param_at(param: Parameter, key: Key) -> Parameter:
 class Best:
     """The best point so far, by grid.py's rule, which depends on the order of ``add``.
 
-    A larger rate wins, a smaller error in regression; of equals the first, or one of the same gamma
-    with a smaller C.
+    The larger rate wins, or in regression the smaller error; in a tie the first, or one of the same gamma with smaller
+    C.
     """
 
     def __init__(self, regression: bool) -> None:
@@ -155,7 +155,7 @@ class Best:
         self.point: Point | None = None
 
     def add(self, point: Point) -> Point:
-        """Take in a point; returns the best."""
+        """Add a point; returns the best."""
         best = self.point
         if best is None or isnan(best.rate):
             self.point = point
@@ -169,7 +169,7 @@ class Best:
 
 
 def best_of(points: Iterable[Point], regression: bool) -> Point:
-    """The best of points in their order. ``points`` must not be empty."""
+    """The best of ``points``, in order; at least one."""
     best = Best(regression)
     for point in points:
         best.add(point)

@@ -1,8 +1,8 @@
 """Points of a grid on several processes or machines: joblib with its own workers (loky) or those of Dask.
 
-A wave holds the next point of every column. Its tasks carry the warm start from the point below and bring back their
-own; the data travel once (files of this machine that are mapped, or scattered by Dask) and stay with the worker for
-later tasks. joblib maps nothing: it would wait for the workers to let go of its files, a second after each wave.
+A wave holds the next point of every column. Its tasks receive the warm start of the point below and return their own;
+the data are sent once (as mapped files on this machine, or scattered by Dask) and kept by the worker for later tasks.
+joblib's own mapping is off: it would wait a second after each wave for the workers to release its files.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from libsvmx.exceptions import ParameterError, StoppedEarly, SvmxError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    # of a matrix, the targets, and the weights of rows; or files of them
+    # arrays of a matrix, the targets, and row weights; or files of them
     Parts = Sequence[npt.NDArray[Any] | str | None]
 
-# Seconds between two questions; after the time limit until no worker is heard any more; and a time limit that is over.
+# Seconds between two checks for a stop; to wait for workers after the time limit; and of a limit that has passed.
 BETWEEN_QUESTIONS = 0.05
 GRACE = 0.1
 LEAST_SECONDS = 1e-9
 UNFINISHED = "the search is not finished"
-# of this worker process: the problem of the last search it saw
+# in a worker process: the problem of its last search
 _resident: dict[str, Problem] = {}
 
 
 def resident(name: str, parts: Sequence[npt.NDArray[Any] | str | None]) -> Problem:
-    """The problem called ``name``, built from its parts, or from the files of them, when this process sees it first."""
+    """The problem called ``name``, built from its parts or their files on the first call in this process."""
     problem = _resident.get(name)
     if problem is None:
         import numpy as np
 
         arrays = (np.load(part, mmap_mode="r") if isinstance(part, str) else part for part in parts if part is not None)
-        # what comes over a network may not be aligned
+        # arrays received over a network may be unaligned
         a, b, c, y, *w = (np.require(part, requirements=["C", "A"]) for part in arrays)
         problem = Problem(CsrMatrix(a, b, c, copy=False), y.data, sample_weight=w[0].data if w else None)
         _resident.clear()
@@ -57,7 +57,7 @@ def resident(name: str, parts: Sequence[npt.NDArray[Any] | str | None]) -> Probl
 
 
 def files_of(parts: Parts, folder: str, ask: Callable[[], object]) -> list[str | None]:
-    """Files in a folder that hold the arrays; ``ask`` is called before each."""
+    """Write the arrays to files in ``folder``; ``ask`` is called before each."""
     import numpy as np
 
     files = [None if part is None else os.path.join(folder, f"{k}.npy") for k, part in enumerate(parts)]
@@ -69,7 +69,7 @@ def files_of(parts: Parts, folder: str, ask: Callable[[], object]) -> list[str |
 
 
 def follow(parent: int, every: float = 1.0) -> None:
-    """Leave when the process that started this one is gone: loky's workers would wait for it for minutes."""
+    """Exit when the parent process is gone: loky's workers would live on for minutes."""
     import threading
     import time
 
@@ -91,7 +91,7 @@ def evaluate_there(
     name: str,
     *parts: npt.NDArray[Any] | str | None,
 ) -> tuple[int, Outcome | SolveStatus]:
-    """``evaluate`` in a worker, or what has ended it; ``number`` is that of the column."""
+    """``evaluate`` in a worker, or the status that ended it; ``number`` is that of the column."""
     limits = end.token()
     try:
         problem = resident(name, parts)
@@ -102,13 +102,13 @@ def evaluate_there(
 
 @contextmanager
 def deaf_to_interrupts() -> Iterator[None]:
-    """What is started meanwhile does not hear Ctrl-C, which a terminal sends to all: who started it has to end it."""
+    """Processes started meanwhile ignore Ctrl-C, which a terminal sends to all; their parent ends them."""
     import signal
 
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    with suppress(ImportError):  # it would listen again when it is started
+    with suppress(ImportError):  # starting it later would unblock the signal
         from joblib.externals.loky.backend import resource_tracker
 
         resource_tracker.ensure_running()
@@ -121,7 +121,7 @@ def deaf_to_interrupts() -> Iterator[None]:
 
 @contextmanager
 def left_quietly(outcomes: Any) -> Iterator[None]:
-    """For a generator of joblib, which at an early end would warn of what it had still to do."""
+    """Close a generator of joblib without its warning about unfinished tasks."""
     import warnings
 
     try:
@@ -134,36 +134,36 @@ def left_quietly(outcomes: Any) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """When a search has to come to an end, for its workers.
+    """When a search must stop, for its workers.
 
     Attributes
     ----------
-    at : float           by the clock of day, which all machines have; 0 for no limit
-    flag : str           a file of this machine, which is there once the observer has ended the search
+    at : float           time of day in seconds, as machines share no other clock; 0: no limit
+    flag : str           a file on this machine, which exists once the observer has stopped the search
     """
 
     at: float
     flag: str
 
     def token(self) -> Token:
-        """The same as a Token of this process."""
+        """A Token of this process for the same limits."""
         seconds = max(self.at - machine.time_of_day(), LEAST_SECONDS) if self.at > 0 else 0.0
         return Token(seconds, lambda: os.path.exists(self.flag))
 
     def ask(self) -> None:
-        """Raises StoppedEarly once the search has to come to an end."""
+        """Raise StoppedEarly if the search must stop."""
         status = self.token().look()
         if status is not None:
             raise StoppedEarly(status, UNFINISHED)
 
     def patience(self) -> float | None:
-        """Seconds to wait for a worker of this machine, which may still be starting; None for no limit."""
+        """Seconds to wait for a worker of this machine, which may still be starting; None: no limit."""
         return max(self.at - machine.time_of_day(), 0.0) + GRACE if self.at > 0 else None
 
 
 @contextmanager
 def ending(limits: Token) -> Iterator[End]:
-    """The End that ``limits`` amount to. A thread asks the observer, since this one waits for the workers."""
+    """The End for ``limits``. A thread asks the observer, since this one waits for the workers."""
     import threading
     from tempfile import TemporaryDirectory
 
@@ -180,7 +180,7 @@ def ending(limits: Token) -> Iterator[End]:
         with open(flag, "wb"):
             pass
 
-    # Windows keeps what a worker has mapped
+    # Windows cannot delete files that a worker has mapped
     with TemporaryDirectory(prefix="svmx-grid-", ignore_cleanup_errors=True) as folder:
         flag = os.path.join(folder, "stop")
         left = limits.deadline - machine.monotonic() if limits.deadline > 0 else 0.0
@@ -200,13 +200,13 @@ class Workers:
 
     Parameters
     ----------
-    n : int                         processes of this machine; with Dask all its workers are used
-    dask : str, Client or None      address of a scheduler, or a client of it
+    n : int                         processes on this machine; with Dask all its workers are used
+    dask : str, Client or None      address of a scheduler, or a client
 
     Raises
     ------
     ParameterError                  n < 1
-    SvmxError                       joblib or distributed are missing; on entering, no cluster can be reached
+    SvmxError                       joblib or distributed is missing; on entering, no cluster is reachable
     """
 
     def __init__(self, n: int, dask: Any = None) -> None:
@@ -240,9 +240,9 @@ class Workers:
             self.client.close()
 
     def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Token) -> Iterator[Outcome]:
-        """As of Pool. ``problem`` holds all rows of its matrix, in order.
+        """``Pool.run``. ``problem`` holds all rows of its matrix, in order.
 
-        The observer is asked by another thread; on a cluster it ends no point that a worker has begun.
+        Another thread asks the observer; on a cluster, points that workers have begun are finished.
         """
         import numpy as np
 
@@ -261,7 +261,7 @@ class Workers:
         from concurrent.futures.process import BrokenProcessPool
 
         for module in ("multiprocessing.util", "joblib", "joblib.externals.loky.reusable_executor"):
-            end.ask()  # imports and files may each take a second on a busy machine, and so may the start of workers
+            end.ask()  # each import, file and start of a worker may take a second on a busy machine
             import_module(module)
         from joblib import parallel_config
 
@@ -317,7 +317,7 @@ class Workers:
                     with deaf_to_interrupts():
                         outcomes = parallel(wave)
                     with left_quietly(outcomes):
-                        for number, outcome in outcomes:  # what is done is taken, also after the end
+                        for number, outcome in outcomes:  # keep finished points, even after the end
                             if isinstance(outcome, SolveStatus):
                                 ended = outcome
                             else:

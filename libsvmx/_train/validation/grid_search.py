@@ -1,14 +1,13 @@
 """Search of C and gamma by cross-validation: columns and waves of points, and the search itself.
 
-Points of one gamma form a column. In a column C goes up, and what the point (C_j, gamma) leaves is the start of
-(C_j+1, gamma): beta of the smaller box is feasible in the larger one. Alone, columns come one after the other, so that
-kernel rows of one gamma serve all its C. With workers, the columns' next points make a wave of independent tasks.
-Either way the start of a point is the chain of its column below it, never the schedule, so the table is the same.
-Without seeding every point starts from nothing.
+Points of one gamma form a column of ascending C, in which each point starts from the optima of the one below: beta of
+the smaller box is feasible in the larger one. Alone, columns are computed one after the other, so that all C of a gamma
+share kernel rows. With workers, the next points of all columns form a wave of independent tasks. Starts depend on the
+column only, never on the schedule, so the results are the same. Without seeding every point is a cold start.
 
     Search -> Pool.run(plan, problem, columns) -> evaluate(point) -> cross_validate, the engine;  then confirm
 
-Nothing here prints or knows files.
+Nothing here prints or uses files.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ if TYPE_CHECKING:
     from libsvmx._train.warm_start import KnownOptima
     from libsvmx._typing import Buffer
 
-# Points within so many rows of the best rate are confirmed.
+# Points within this number of rows of the best rate are confirmed.
 BORDER = 2
 
 
 class Remarks(Observer):
-    """Remarks(limits=None): collects remarks, each once; of the call with these limits."""
+    """Remarks(limits=None): collects each remark once; ``limits`` are those of the call."""
 
     def __init__(self, limits: Token | None = None) -> None:
         self.seen: dict[tuple[Remark, str], None] = {}
@@ -62,14 +61,14 @@ class Remarks(Observer):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What an engine makes of one point.
+    """Result of an engine for one point.
 
     Attributes
     ----------
     predicted : buffer of float64, shape (n,)
-    warm_start : object     picklable; of the next larger C of the same gamma
+    warm_start : object     picklable; for the next larger C of the same gamma
     iterations : int
-    reach : float           the largest of all trainings, as of SolveReport
+    reach : float           largest ``reach`` of the SolveReports
     """
 
     predicted: Buffer
@@ -89,8 +88,8 @@ def cross_validate(
     kernels: KernelProvider | None = None,
     hand_on: Callable[[KnownOptima], None] | None = None,
 ) -> Evaluation:
-    """The engine of all searches but those of tests. ``kernels``: of all points of this gamma; ``hand_on`` is given the
-    warm start of each fold for the next point as it comes."""
+    """The engine of all searches except in tests. ``kernels``: of all points of this gamma; ``hand_on`` receives the
+    warm start of each fold for the next point as soon as it is solved."""
     found = cross_validation.cross_validate(
         problem, param, n_folds, rand, observer, seeding, False, kernels, warm_start, seeding.seeder != "none", hand_on
     )
@@ -98,15 +97,15 @@ def cross_validate(
     return Evaluation(found.predicted, found.warm_starts, iterations, reach)
 
 
-Engine = Callable[..., Evaluation]  # those of tests have warm starts of their own
+Engine = Callable[..., Evaluation]  # those of tests have other types of warm starts
 
 
 def usual_seeding(seeding: Seeding, param: Parameter, targets: Buffer) -> Seeding:
-    """``seeding``, with auto made out: none where seeding cannot be, or where it saves nothing.
+    """``seeding``, with auto resolved: none if seeding is impossible or saves nothing.
 
-    With several classes, or few rows, points from nothing take as long, as they share their folds' queue and what
-    SameSteps knows; and they are LIBSVM's. Of a classifier with probability estimates, what inner folds gain may be
-    lost where many points are confirmed: times fell by 2.0, but rose by 1.12, too.
+    With several classes, or few rows, cold starts are as fast, due to the queue of folds and SameSteps, and give
+    LIBSVM's results. For a classifier with probability estimates, confirming many points may cost what inner folds
+    save: times fell by a factor of up to 2.0, but also rose by 1.12.
     """
     if seeding.seeder == "auto":
         if param.probability and param.svm_type.is_classification:
@@ -124,7 +123,7 @@ def usual_seeding(seeding: Seeding, param: Parameter, targets: Buffer) -> Seedin
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is the same at all points of a search. ``engine`` is ``cross_validate`` but in tests."""
+    """Settings common to all points of a search. ``engine`` is ``cross_validate`` except in tests."""
 
     param: Parameter
     grid: Grid
@@ -146,7 +145,7 @@ class Plan:
 
     @property
     def chained(self) -> bool:
-        """Whether points start from the one below them in their column."""
+        """Whether points start from the next smaller C in their column."""
         return self.seeding.seeder != "none" and self.grid.c_values is not None
 
 
@@ -159,9 +158,9 @@ def evaluate(
     limits: Token | None = None,
     leaves: HandedOn | None = None,
 ) -> Outcome:
-    """Cross-validate one point, with folds drawn anew as separate runs of svm-train would draw them.
+    """Cross-validate one point, with folds as a separate run of svm-train would draw them.
 
-    ``limits``: of the search; ``leaves`` takes what the next point of the column starts from. Raises StoppedEarly.
+    ``limits``: of the search; ``leaves`` receives the warm starts for the next point. Raises StoppedEarly.
     """
     remarks = Remarks(limits)
     param = param_at(plan.param, key)
@@ -174,7 +173,7 @@ def evaluate(
     scores = Scores(param.quantile)
     scores.add(result.predicted, problem.targets)
     regression = param.svm_type.is_regression
-    # compared as printed, to six digits: that is all grid.py sees
+    # rounded to six digits, as grid.py reads them
     error = scores.mean_squared_error if scores.tau is None else scores.pinball_loss
     rate = float(f"{error if regression else scores.accuracy:g}")
     scc = float(f"{scores.squared_correlation:g}") if regression else None
@@ -183,21 +182,21 @@ def evaluate(
 
 
 def takes_libsvms(plan: Plan) -> bool:
-    """Whether trainings take LIBSVM's steps, from nothing."""
+    """Whether trainings are cold starts with LIBSVM's steps."""
     return plan.seeding.seeder == "none" and plan.param.solver.follows_libsvm
 
 
 class Done(Protocol):
-    """What is known before a search starts."""
+    """Results known before a search starts."""
 
     def points(self) -> Mapping[Key, Point]:
-        """Points that need no computing."""
+        """Known points."""
 
     def given(self) -> Collection[Key]:
-        """Those of them that another kind of run computed: no part of the chains."""
+        """Those computed by another kind of run, which are not part of the chains."""
 
     def warm_start(self, g: float | None) -> tuple[Key, object] | None:
-        """A point of column g and what it left, if kept."""
+        """A point of column g and its warm start for the next, if kept."""
 
 
 class NothingDone:
@@ -215,16 +214,16 @@ class NothingDone:
 
 @dataclass(slots=True)
 class Column:
-    """What is left of a column: points in order, and the warm start of the first of them."""
+    """The remaining points of a column, in order, and the warm start of the first."""
 
     todo: list[Key]
     warm_start: object = None
 
 
 def remaining(plan: Plan, done: Done) -> list[Column]:
-    """Columns with work left.
+    """The columns with remaining points.
 
-    A point whose warm start for the next is lost is computed once more if a point above it needs that.
+    If a point needs a warm start that was not kept, the points below it are computed again.
     """
     known, given = done.points(), set(done.given())
     columns = []
@@ -248,14 +247,14 @@ def remaining(plan: Plan, done: Done) -> list[Column]:
 
 
 class Pool(Protocol):
-    """Who computes."""
+    """Computes the points."""
 
     def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Token) -> Iterator[Outcome]:
-        """Outcomes as they come; those of one column in its order. Raises StoppedEarly as ``limits`` say."""
+        """Outcomes as they are finished, those of one column in order. Raises StoppedEarly."""
 
 
 class Alone:
-    """In this process, column by column, by several threads if there is work for them."""
+    """In this process, column by column; by several threads if there is enough work."""
 
     def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Token) -> Iterator[Outcome]:
         policy, threads = plan.param.policy, thread_count(plan.param.threads)
@@ -272,7 +271,7 @@ class Alone:
         for column in columns:
             warm_start = column.warm_start
             for key in column.todo:
-                if kernels is None or key[1] != gamma:  # one at a time: they may fill the memory that -m allows
+                if kernels is None or key[1] != gamma:  # free the last ones first: they may fill -m
                     gamma, kernels = key[1], None
                     kernels = shared_kernels(problem, param_at(plan.param, key))
                 outcome = same.as_before(key) or evaluate(plan, problem, key, warm_start, kernels, limits)
@@ -282,18 +281,18 @@ class Alone:
 
 
 class Points:
-    """Points(plan, problem, columns, threads): those of a search that several threads evaluate, each a point at a time.
+    """Points(plan, problem, columns, threads): the points of a search, each evaluated by one of several threads.
 
-    A point takes the warm starts of the one below it fold by fold, as they come; and it is begun after that one, so it
-    follows it at a fold's distance. Points of the same gamma share kernel rows.
+    A point takes the warm starts of the one below it fold by fold, so it runs one fold behind. Points of the same gamma
+    share kernel rows.
     """
 
     def __init__(self, plan: Plan, problem: Problem, columns: list[Column], threads: int) -> None:
-        share = plan.param.cache_size / threads  # no more columns than threads are in work
+        share = plan.param.cache_size / threads  # at most ``threads`` columns are active
         self.plan = replace(plan, param=replace(plan.param, threads=1, cache_size=share))
         self.problem, self.lock, self.same = problem, allocate_lock(), SameSteps(takes_libsvms(plan))
         self.todo: list[tuple[Key, object, HandedOn | None]] = []
-        self.left: dict[float | None, int] = {}  # points that are not done, by gamma
+        self.left: dict[float | None, int] = {}  # unfinished points, by gamma
         self.kernels: dict[float | None, KernelProvider] = {}
         for column in columns:
             start = column.warm_start
@@ -328,27 +327,27 @@ class Points:
 
 
 class Search:
-    """Search(plan, problem, pool=None, done=None, observer=None): iterate over it once to compute what is not ``done``.
+    """Search(plan, problem, pool=None, done=None, observer=None): iterate over it once to compute the missing points.
 
-    It yields outcomes as they are ready. What can be checked is checked at once. At the end, the points of a search
+    Yields outcomes as they are finished. Arguments are checked by the constructor. At the end, the points of a search
     with auto that may be the best are confirmed.
 
     Parameters
     ----------
     pool : Pool            this process by default
-    done : Done            what is known already
-    observer : Observer    told of each remark once, and asked whether to stop
+    done : Done            known results
+    observer : Observer    receives each remark once, and says when to stop
 
     Attributes
     ----------
-    found : dict           points by key: those that are done, and what has come since; complete at the end
-    points : list of Point points off the grid that were done, then the grid in grid.py's order; at the end
+    found : dict           finished points by key
+    points : list of Point known points off the grid, then those of the grid in grid.py's order
     best : Point           of these
 
     Raises
     ------
-    DataError, ParameterError      before any point: data or parameters that no point can use
-    StoppedEarly                   by the iterator: its time, which begins here, is over; the points there are stay
+    DataError, ParameterError      by the constructor: data or parameters are invalid at all points
+    StoppedEarly                   by the iterator: stopped, or the time limit, which begins here; points found stay
     """
 
     plan: Plan
@@ -403,11 +402,11 @@ class Search:
         return best_of(self.points, self.plan.is_regression)
 
     def _confirm(self, limits: Token) -> None:
-        """Points of a search with auto that may be the best, once more along LIBSVM's path.
+        """Recompute, with LIBSVM's steps, the points of a search with auto that may be the best.
 
-        Seeded rates are those of another optimum to eps, so a row on the border may count otherwise. Points within
-        ``BORDER`` rows of the best rate get svm-train's own, so that the best point is svm-train's, too. Another solver
-        has no such path.
+        Seeded folds end at another optimum to eps, which may classify a row near the border otherwise. Points within
+        ``BORDER`` rows of the best rate get svm-train's own rate, so that the best point is svm-train's, too. Solvers
+        that do not follow LIBSVM skip this.
         """
         plan = self.plan
         if not plan.param.solver.follows_libsvm or plan.seeding.seeder != "auto" or plan.is_regression:
@@ -418,5 +417,5 @@ class Search:
         keys = {point.key for point in on_grid if point.rate >= bar}
         columns = [Column([key]) for column in plan.grid.columns for key in column if key in keys]
         exact = replace(plan, seeding=Seeding("none"))
-        for outcome in Alone().run(exact, self.problem, columns, limits):  # their remarks have been made
+        for outcome in Alone().run(exact, self.problem, columns, limits):  # their remarks are known
             self.found[outcome.key] = outcome.point

@@ -1,10 +1,10 @@
 """Leave-one-out from one training over all rows.
 
-* A row with alpha = 0 says nothing: the optimum without it is the optimum with it, so its prediction stands
-  (C-SVC and epsilon-SVR; the nu formulations fix sums that depend on the number of rows).
-* A misclassified row stays misclassified: along the path on which its alpha goes to 0 its own margin y f only falls,
-  since the optimal value is convex in alpha. It is trained again only if its decision value is wanted.
-* For every other row the rest is solved again, from the optimum over all rows with the row's coefficient handed on.
+* A row with alpha = 0 does not change the optimum, so its prediction stands (C-SVC and epsilon-SVR; in the nu
+  formulations the sums depend on the number of rows).
+* A misclassified row stays misclassified: as its alpha goes to 0, its margin y f only falls, since the optimal value is
+  convex in alpha. The rest is solved again only if its decision value is requested.
+* For every other row the rest is solved again, from the optimum over all rows with the row's coefficient redistributed.
 """
 
 from __future__ import annotations
@@ -43,24 +43,23 @@ if TYPE_CHECKING:
     from libsvmx._train.zero_weights import CountingPart
     from libsvmx._typing import Buffer
 
-# Two optima to eps differ in decision values by a few eps: what is nearer to 0, in multiples of eps, is trained again
-# along LIBSVM's path where its answer is wanted. So is what is nearer than the interval is wide in which rho is free to
-# lie if no row is within its bounds.
+# Two optima to eps differ in decision values by a few eps. With ``exact``, a row whose value is below this many eps, or
+# below the width of the interval of possible rho (all coefficients at bounds), is predicted by LIBSVM's own training.
 DOUBT = 20.0
-# Rows that a thread leaves out before it tells of them; fewer, so that no thread waits long for the others at the end.
+# Rows per piece of work of a thread at most; fewer if there are few rows, so that threads end at about the same time.
 MOST_ROWS = 16
 BATCHES_PER_THREAD = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOneOut:
-    """What leave-one-out found.
+    """Result of leave-one-out.
 
     Attributes
     ----------
     predicted : buffer of float64, shape (n,)              of each row by the training without it
-    values : buffer of float64, shape (n * n_functions,)   decision values, as in a cross-validation; those of rows that
-        are known to be wrong are the ones of the training over all rows
+    values : buffer of float64, shape (n * n_functions,)   decision values, as in a cross-validation; for known wrong
+        rows those of the training over all rows
     labels : tuple of int
     retrained : buffer of int32        rows for which the rest was solved again, ascending
     known_wrong : int                  misclassified rows for which it was not
@@ -78,7 +77,7 @@ class LeftOneOut:
 
 
 def replaces_n_folds(param: Parameter) -> bool:
-    """Whether leave-one-out can take the place of LIBSVM's ``-v n`` with n rows: see ``exact``."""
+    """Whether leave-one-out with ``exact`` replaces LIBSVM's ``-v n`` for n rows."""
     if not param.solver.follows_libsvm or param.svm_type != SvmType.C_SVC or param.probability:
         return False
     if param.has_infinite_cost:
@@ -100,15 +99,16 @@ def leave_one_out(
     Parameters
     ----------
     seeder : str             see libsvmx._train.validation.scheme
-    with_values : bool       decision values are wanted, not only predictions
-    exact : bool             C-SVC: where two optima to eps might disagree on a label, LIBSVM's own path decides, with
+    with_values : bool       also return decision values
+    exact : bool             C-SVC: if two optima to eps might disagree on a label, LIBSVM's own training decides, with
                              the folds that ``rand`` draws
 
     Raises
     ------
     DataError, ParameterError
-    StoppedEarly             ``partial`` is a LeftOneOut with what was found up to the first row that was not done, then
-        nan; None if the training over all rows was not done
+    StoppedEarly             ``partial`` is a LeftOneOut, nan from the first unfinished row on; None if the training
+    over
+        all rows is unfinished
     """
     observer, n = limited(observer, param.time_limit), len(problem)
     seeding = checked_seeding(problem, param, seeder)
@@ -150,7 +150,7 @@ def leave_one_out(
 
 
 def of_whole(found: Rows, part: CountingPart | None, problem: Problem) -> LeftOneOut:
-    """What was found; rows of ``problem`` that do not count are predicted by the training on all of the others."""
+    """The result over ``problem``; rows of weight 0 are predicted by the training on all others."""
     own = found.result()
     if part is None:
         return own
@@ -179,13 +179,13 @@ def of_whole(found: Rows, part: CountingPart | None, problem: Problem) -> LeftOn
 
 
 def check_count(rows: Buffer) -> None:
-    """Raise DataError for too few rows that count."""
+    """Raise DataError for fewer than two rows of weight > 0."""
     if len(rows) < 2:
         raise DataError("leave-one-out needs at least 2 rows whose weight is not 0")
 
 
 class LeftOut(NamedTuple):
-    """A row that was left out: its prediction and decision values, and how the rest was solved again, if it was."""
+    """A row left out: its prediction, its decision values, and the report if the rest was solved again."""
 
     predicted: float
     values: Buffer
@@ -200,7 +200,7 @@ def each_left_out(
     threads: int,
     observer: Observer,
 ) -> Iterator[LeftOut]:
-    """``without(folds, row, observer)`` of the rows 0, 1, … n - 1, some at a time by each thread. Raises Stopped."""
+    """``without(folds, row, observer)`` for rows 0, 1, … n - 1, in batches per thread. Raises Stopped."""
     size = max(1, min(MOST_ROWS, n // (BATCHES_PER_THREAD * threads))) if threads > 1 else 1
 
     def batch(own: ProblemFolds, b: int, observer: Observer) -> tuple[list[LeftOut], Stopped | None]:
@@ -220,11 +220,11 @@ def each_left_out(
 
 
 class Rows:
-    """Rows(problem_folds, param, order, full): the folds of one row each, around the optimum over all rows; all count.
+    """Rows(problem_folds, param, order, full): collects folds of one row each, all of weight > 0.
 
     Attributes
     ----------
-    done : int      rows, the first ones, that have a prediction
+    done : int      number of leading rows with a prediction
     """
 
     def __init__(self, problem_folds: ProblemFolds, param: Parameter, order: Buffer, full: FoldReport) -> None:
@@ -238,13 +238,13 @@ class Rows:
         self.known_wrong = self.done = 0
 
     def own(self, row: int) -> Buffer:
-        """The decision values of a row."""
+        """Decision values of a row."""
         return self.values[row * self.width : (row + 1) * self.width]
 
     def without(
         self, folds: ProblemFolds, row: int, seeding: Seeding, with_values: bool, observer: Observer
     ) -> LeftOut:
-        """A row by a training without it, which ``folds`` make, of the thread. Raises Stopped."""
+        """Leave out a row, with the ProblemFolds of the thread. Raises Stopped."""
         folds.begin(observer)
         own, stands = filled("d", self.own(row)), optimum_may_stand(self.param)
         ranking = self.classes.without(row) if self.classes else []
@@ -259,14 +259,14 @@ class Rows:
         return LeftOut(folds.prediction(row, own, ranking), own, known_wrong, report)
 
     def is_doubtful_for_any(self, whole: LeftOneOut, row: int) -> bool:
-        """The same of a row of the whole that does not count."""
+        """``is_doubtful`` for a row of weight 0."""
         width = len(whole.values) // len(whole.predicted)
         own = filled("d", (v for v in whole.values[row * width : (row + 1) * width] if v == v))
         widest = max(self.problem_folds.rho_widths(), default=0.0)
         return is_doubtful(own, [widest] * len(own), self.param.eps)
 
     def add(self, one: LeftOut) -> None:
-        """The next row."""
+        """Add the next row."""
         row = self.done
         self.own(row)[:] = one.values
         self.predicted[row] = one.predicted
@@ -277,7 +277,7 @@ class Rows:
         self.done += 1
 
     def result(self) -> LeftOneOut:
-        """All of it; of rows that were not done there are nan, not the values of the training over all rows."""
+        """The result; unfinished rows are nan."""
         n_done, n = self.done * self.width, len(self.values)
         return LeftOneOut(
             predicted=self.predicted,
@@ -291,7 +291,7 @@ class Rows:
 
 
 def checked_seeding(problem: Problem, param: Parameter, seeder: str) -> Seeding:
-    """How the folds start. Raises DataError, ParameterError."""
+    """The checked Seeding. Raises DataError, ParameterError."""
     check_problem(problem, param)
     check_seedable(param)
     if param.probability:
@@ -316,7 +316,7 @@ def libsvms_prediction(
     observer: Observer,
     kernels: KernelProvider,
 ) -> float:
-    """Of the row at a place of ``order``, by LIBSVM's own path over all others. Raises Stopped."""
+    """Prediction of row order[at] by LIBSVM's own training on all others. Raises Stopped."""
     fold = Fold(order, at, at + 1)
     model = train_all_but(problem, param, fold, rand, observer, kernels)
     ask(observer)
@@ -324,7 +324,7 @@ def libsvms_prediction(
 
 
 class ClassOrder:
-    """ClassOrder(problem_folds, order): classes in LIBSVM's order, by first appearance in ``order`` without a row."""
+    """ClassOrder(problem_folds, order): LIBSVM's order of classes, by first appearance in ``order`` without a row."""
 
     def __init__(self, problem_folds: ProblemFolds, order: Buffer) -> None:
         self.first: dict[int, list[int]] = {}  # the first two places of each class
@@ -336,7 +336,7 @@ class ClassOrder:
         self.usual = sorted(self.first, key=lambda c: self.first[c][0])
 
     def without(self, row: int) -> list[int]:
-        """The order of the classes when ``row`` is left out."""
+        """The order without ``row``."""
         own = self.first[self.class_of[row]]
         if self.order[own[0]] != row:
             return self.usual

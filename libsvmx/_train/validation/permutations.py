@@ -1,9 +1,8 @@
-"""Cross-validation of targets and of permutations of them, by which chance is told from what rows say about targets.
+"""Cross-validation of targets and of permutations of them, to test whether the features predict better than chance.
 
-Ojala & Garriga, Permutation tests for studying classifier performance, JMLR 11, 2010, test 1. Every permutation is
-cross-validated as the targets themselves are, folds drawn anew for it with the same random numbers: were those of the
-targets kept, only these would be stratified, and would predict better than permutations where there is nothing to
-predict. Kernel values know no targets, so all trainings share them.
+Ojala & Garriga, Permutation tests for studying classifier performance, JMLR 11, 2010, test 1. Folds are drawn anew for
+each permutation, with the same random numbers: folds of the original targets would be stratified for these only, and
+favour them even if there is nothing to predict. Kernel values do not depend on targets, so all trainings share them.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Predicted(NamedTuple):
-    """Targets, and the prediction of each row by a model trained without its fold: buffers of float64, shape (n,)."""
+    """Targets, and the prediction of each row by a model trained without its fold; float64, shape (n,)."""
 
     targets: Buffer
     predictions: Buffer
@@ -56,15 +55,15 @@ def predicted_permutations(
     observer: Observer,
     seeding: Seeding,
 ) -> Iterator[Predicted]:
-    """The targets themselves, then one permutation after the other.
+    """Predictions for the targets, then for each permutation.
 
-    ``seed``: of the stream that folds are drawn from, for each permutation again; permutations are drawn from what
-    comes after those of the targets.
+    ``seed``: of the random numbers that draw the folds, the same for each permutation; permutations are drawn after the
+    folds of the targets.
 
     Raises
     ------
     DataError, ParameterError
-    StoppedEarly             by the first one that is not finished
+    StoppedEarly             at the first unfinished cross-validation
     """
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
@@ -92,7 +91,7 @@ def predicted_permutations(
 
 
 def check_permutable(problem: Problem, param: Parameter, n_folds: int) -> None:
-    """Raise DataError or ParameterError where permutations tell nothing, or there are fewer rows than folds."""
+    """Raise DataError or ParameterError if all permutations are equal, or there are fewer rows than folds."""
     if param.svm_type == SvmType.ONE_CLASS:
         raise ParameterError("one-class ignores labels: there is nothing to permute")
     if n_folds > len(problem):
@@ -111,7 +110,7 @@ def queued(
     observer: Observer,
     kernels: KernelProvider,
 ) -> Iterator[Predicted]:
-    """As of ``predicted_permutations``: the folds of all permutations in a queue. Raises Stopped."""
+    """``predicted_permutations`` with the folds of all permutations in a queue. Raises Stopped."""
     waiting: deque[Folds] = deque()
 
     def validations() -> Iterator[Folds]:

@@ -40,19 +40,19 @@ SINGLE = (0, 0)
 
 
 class ProblemFolds:
-    """ProblemFolds(problem, param, observer, kernels=None): of all rows, which count.
+    """ProblemFolds(problem, param, observer, kernels=None): the folds of a problem, all rows of weight > 0.
 
-    What solves or predicts raises Stopped where the call has to come to an end.
+    Methods that solve or predict raise Stopped if the call must stop.
 
     Parameters
     ----------
-    kernels : KernelProvider       of these rows, if there were or will be other solves
+    kernels : KernelProvider       of these rows, if shared with other solves
 
     Attributes
     ----------
-    labels : list of int           the classes whose pairs decision values are of; empty where there are none
-    duals : dict of DualFolds      by pair of classes, (0, 1), (0, 2), …; of one-class and regression that of ``SINGLE``
-    class_of : buffer of int32     class of each row, if there are any
+    labels : list of int           classes; empty for one-class and regression
+    duals : dict of DualFolds      by pair of classes, (0, 1), (0, 2), …; for one-class and regression by ``SINGLE``
+    class_of : buffer of int32     class of each row, in classification
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ProblemFolds:
         self.ask = partial(ask, observer)
         self.labels: list[int] = []
         self.duals: dict[tuple[int, int], DualFolds] = {}
-        self.solved_pairs: list[tuple[int, int]] = []  # of the last fold: those with both classes
+        self.solved_pairs: list[tuple[int, int]] = []  # with rows of both classes in the last fold
 
         def dual_of(part: Problem, Cp: float = 0.0, Cn: float = 0.0) -> DualFolds:
             return DualFolds(*provider.of(part), param, part.targets, Cp, Cn, observer, part.sample_weight)
@@ -81,14 +81,14 @@ class ProblemFolds:
     def each(
         self, solve: Callable[[Self, int, Observer], Result], n: int, threads: int, observer: Observer
     ) -> Iterator[Result]:
-        """``solve(folds, k, observer)`` for k = 0, 1, … n - 1, side by side. Several threads have folds of their own,
-        with kernel rows, which share the memory, and ``last``. Raises Stopped."""
+        """``solve(folds, k, observer)`` for k = 0, 1, … n - 1, side by side. Each of several threads has its own
+        ProblemFolds, with ``last`` and kernel rows, and a share of the memory. Raises Stopped."""
         at_once = min(threads, n)
         workers = [self.of_thread(at_once) for _ in range(at_once)] if at_once > 1 else [self]
 
         def solved(k: int, observer: Observer) -> Result:
             ask(observer)
-            own = workers.pop()  # there is one for each thread
+            own = workers.pop()  # one for each thread
             try:
                 if at_once > 1:
                     own.begin(observer)
@@ -99,14 +99,14 @@ class ProblemFolds:
         return side_by_side(solved, n, at_once, observer)
 
     def of_thread(self, at_once: int) -> Self:
-        """Those of one of so many threads."""
+        """A copy for one of ``at_once`` threads."""
         other = copy(self)
         other.param = replace(self.param, threads=1)
         other.duals = {pair: own.of_thread(at_once) for pair, own in self.duals.items()}
         return other
 
     def begin(self, observer: Observer) -> None:
-        """A part of the work that depends on none before it, and whom to tell of it."""
+        """Begin a piece of work independent of earlier ones, with its own observer."""
         self.ask = partial(ask, observer)
         for dual in self.duals.values():
             dual.begin(observer)
@@ -114,12 +114,12 @@ class ProblemFolds:
     # ---- solving -------------------------------------------------------------------------------
 
     def train_full(self) -> FoldReport:
-        """The optimum over all rows."""
+        """Solve for the optimum over all rows."""
         return joined([dual.train_full() for dual in self.duals.values()])
 
     def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, warm: WarmStart | None = None) -> FoldReport:
-        """The fold without ``held_out``; ``rest`` are the other rows in the order of the folds, ``warm`` knows of the
-        fold's optima at another C."""
+        """Solve the fold without ``held_out``; ``rest``: the other rows in the order of the folds; ``warm``: the fold's
+        optima at another C."""
         self.solved_pairs = list(self.duals)
         if self.labels:
             present = folds.classes_among(rest, self.class_of, len(self.labels))
@@ -129,7 +129,7 @@ class ProblemFolds:
         )
 
     def rows_of(self, rows: Buffer, pair: tuple[int, int]) -> Buffer:
-        """Which rows of a dual are among ``rows``, in the order of these."""
+        """Those of ``rows`` that are in a dual, as rows of the dual, in the same order."""
         if pair == SINGLE:
             return rows
         i, j = pair
@@ -138,7 +138,7 @@ class ProblemFolds:
     # ---- predicting ----------------------------------------------------------------------------
 
     def predict(self, rest: Buffer, held_out: Buffer, with_values: bool) -> tuple[Buffer, Buffer | None]:
-        """Predictions and, if they are wanted, decision values of the rows held out of the last fold."""
+        """Predictions and, if requested, decision values of the rows held out of the last fold."""
         if len(self.duals) == 1 and self.solved_pairs:
             (pair,) = self.solved_pairs
             values = self.duals[pair].decided(self.rows_of(held_out, pair))
@@ -161,8 +161,8 @@ class ProblemFolds:
         return prediction.decision_values(model, self.problem.matrix, self.problem.rows, self.ask)
 
     def model_of(self, rest: Buffer, full: bool = False) -> Model:
-        """The model of the last fold, whose rows are ``rest`` in the order of the folds, or of the training over all
-        rows; of a classification the order decides equal votes."""
+        """The model of the last fold, or with ``full`` of the training over all rows; ``rest``: its rows, whose order
+        decides equal votes."""
 
         def solved(pair: tuple[int, int]) -> SolvedFold:
             found = self.duals[pair].full if full else self.duals[pair].last
@@ -191,22 +191,23 @@ class ProblemFolds:
     # ---- leaving out one row -------------------------------------------------------------------
 
     def duals_of(self, row: int) -> list[tuple[int, tuple[int, int]]]:
-        """The duals that the row is in, each with its number."""
+        """The duals of a row, each with its index."""
         own = self.class_of[row] if self.labels else SINGLE[0]
         return [(at, pair) for at, pair in enumerate(self.duals) if own in pair]
 
     def rho_widths(self) -> list[float]:
-        """For each dual, the width of the interval in which rho may lie, in its last fold or, wider, over all rows."""
+        """For each dual, the width of the interval of possible rho: the larger of the last fold's and the full
+        one's."""
         return [dual.rho_width for dual in self.duals.values()]
 
     def is_unused(self, row: int) -> bool:
-        """Whether the training over all rows gave the row no coefficient."""
+        """Whether the row has no coefficient in the training over all rows."""
         one = filled("i", [row])
         return all(self.duals[pair].is_unused(self.rows_of(one, pair)[0]) for _, pair in self.duals_of(row))
 
     def leave_out(self, row: int, seeding: Seeding) -> tuple[FoldReport, dict[int, float]]:
-        """The fold without one row, and what it changes of the row's decision values, by their number; nan where its
-        class is gone."""
+        """Solve the fold without one row; also returns the row's changed decision values, by index; nan if its class
+        has no other row."""
         solved, changed = [], {}
         for at, pair in self.duals_of(row):
             dual, left_out = self.duals[pair], self.rows_of(filled("i", [row]), pair)
@@ -218,13 +219,13 @@ class ProblemFolds:
         return joined(solved), changed
 
     def prediction(self, row: int, values: Buffer, order: list[int]) -> float:
-        """What decision values say of a row; ``order``: the classes, of which the first wins equal votes."""
+        """Prediction of a row from its decision values; ``order``: the classes, the first of which wins equal votes."""
         if not self.labels:
             return float(prediction.labels_of(self.param, (), values, 1)[0])
         place = {c: at for at, c in enumerate(order)}
         votes = [0] * len(self.labels)
         for value, (i, j) in zip(values, self.duals, strict=True):
-            if value == value:  # else the row was all of its class
+            if value == value:  # else no other row of its class
                 first, second = (i, j) if place[i] < place[j] else (j, i)
                 votes[first if (value if first == i else -value) > 0 else second] += 1
         present = [c for c in order if self.size[c] > (c == self.class_of[row])]
@@ -232,7 +233,7 @@ class ProblemFolds:
 
 
 def joined(solved: Sequence[SolvedFold]) -> FoldReport:
-    """One fold of these duals."""
+    """The report of a fold with these duals."""
     return fold_report(
         [one.report for one in solved],
         seeder=next((one.seeder for one in solved if one.seeder != "none"), "none"),
@@ -244,7 +245,7 @@ def joined(solved: Sequence[SolvedFold]) -> FoldReport:
 def by_pairs(values: Buffer, n: int, labels: Sequence[int] | None, all_labels: list[int]) -> Buffer:
     """Decision values of a model with the classes ``labels`` in the order of the pairs of ``all_labels``.
 
-    A pair the other way round changes its sign; pairs that the model lacks have nan.
+    A reversed pair changes its sign; pairs missing from the model are nan.
     """
     if labels is None or list(labels) == all_labels:
         return values

@@ -1,4 +1,4 @@
-"""How the folds of a cross-validation start: what can be asked for."""
+"""How the folds of a cross-validation start: the options, and the choices of auto."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from libsvmx.exceptions import ParameterError
 if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
 
-# Beside the seeders: from nothing, along LIBSVM's path; what is expected to be the fastest; along the exact path.
+# Besides the seeders: none, cold starts with LIBSVM's steps; auto, the expected fastest; path, the exact path.
 CHOICES = ("none", "auto", *SEEDERS, "path")
 SCHEMES = ("chain", "star")
 
-# What auto is: the fastest on the sets of the benchmark.
+# The seeder of auto: the fastest on the data sets of the benchmark.
 AUTO = {"chain": "sir", "star": "near"}
-# With so many folds the training over all rows, of which each fold changes little, pays for a star; of folds that are
-# linked to those at other values of C, there is one such training for all of them.
+# Number of folds from which the training over all rows pays for a star; for folds linked to those at other values of C,
+# which share one such training.
 STAR_FROM = 10
 LINKED_STAR_FROM = 5
-# Of a regression, which a start saves less.
+# The same for a regression, where a start saves less.
 REGRESSION_STAR_FROM = 20
-# Of nu-SVC: in a queue many of its folds start from nothing all the same, and elsewhere NEAR leaves twice as many
-# iterations as SIR does in a chain.
+# The same for nu-SVC: in a queue many of its folds are cold starts anyway, and elsewhere NEAR leaves twice as many
+# iterations as SIR in a chain.
 NU_STAR_FROM = 30
-# In a queue it pays from so many rows times folds on; solves are so short there that with fewer it takes what it saves.
+# Rows times folds from which a star pays in a queue, whose solves are short.
 LEAST_STAR = 2000
-# In a queue a chain takes less work than a star, or saves much where that does not pay: with so many folds and fewer.
+# Range of folds for which a chain is better than a star in a queue.
 CHAINED = {SvmType.NU_SVR: (8, inf), SvmType.ONE_CLASS: (8, 30)}
-# Chains are solved side by side: there are two, or one for each so many folds.
+# Folds per chain, with at least two chains, which are solved side by side.
 CHAIN_LENGTH = 10
 
 
 def scheme_in_queue(param: Parameter, n_rows: int, n_folds: int) -> str:
-    """Of auto in a queue: 'star', 'chain', or '' for folds from nothing."""
+    """The scheme of auto in a queue: 'star', 'chain', or '' for cold starts."""
     fewest, more = CHAINED.get(param.svm_type, (inf, inf))
     if fewest <= n_folds < more:
         return "chain"
@@ -46,12 +46,12 @@ def scheme_in_queue(param: Parameter, n_rows: int, n_folds: int) -> str:
 
 
 def chain_length(n_folds: int) -> int:
-    """How many folds are in each chain of auto in a queue."""
+    """Folds in each chain of auto in a queue."""
     return -(-n_folds // max(2, n_folds // CHAIN_LENGTH))
 
 
 def star_from(param: Parameter) -> int:
-    """With how many folds auto is a star."""
+    """Number of folds from which auto is a star."""
     return NU_STAR_FROM if param.svm_type == SvmType.NU_SVC else STAR_FROM
 
 
@@ -61,10 +61,10 @@ class Seeding:
 
     Attributes
     ----------
-    seeder : str         of CHOICES; 'none' is LIBSVM's own path from nothing; 'path' takes the rows held out away from
-        the optimum over all rows along the exact path, where others hand on their coefficients and solve
-    scheme : str         'chain': from the fold before; 'star': from the optimum over all rows; '' for the usual one. Of
-        an 'auto' that was chosen, '': from nothing, with decision values of the kernel values that are there
+    seeder : str         of CHOICES; 'none': cold starts with LIBSVM's steps; 'path': held-out rows leave the optimum
+        over all rows along the exact path; other seeders redistribute coefficients, and solve
+    scheme : str         'chain': from the fold before; 'star': from the optimum over all rows; '': the usual one. After
+        auto has chosen, '': cold starts, with decision values from the stored kernel values
     """
 
     seeder: str = "none"
@@ -81,8 +81,8 @@ class Seeding:
             raise ParameterError(f"unknown seeding scheme {self.scheme!r}: choose chain or star")
 
     def usual(self, n_folds: int, linked: bool = False, star_from: int = STAR_FROM) -> Seeding:
-        """With the scheme filled in, and for 'auto' with fewer folds than ``star_from`` a chain: a star has one
-        training more.
+        """This Seeding with its scheme set; 'auto' is a chain with fewer folds than ``star_from``, as a star needs one
+        more training.
 
         ``linked``: to folds at other values of C.
         """
@@ -96,6 +96,6 @@ class Seeding:
 
 
 def check_seedable(param: Parameter) -> None:
-    """Raises ParameterError for what folds that start from a known optimum do not do."""
+    """Raise ParameterError if folds of ``param`` cannot start from a known optimum."""
     param.solver.require("may_be_seeded")
     param.require_finite_cost("seeding or leave-one-out from one training")

@@ -1,8 +1,8 @@
-"""Probability estimates whose inner folds start from what is known: alpha seeding inside one training.
+"""Probability estimates with seeded inner folds: alpha seeding inside one training.
 
-LIBSVM solves five folds of each pair of classes from nothing, and then the pair itself. Here the pair comes first,
-along LIBSVM's path as without seeding, and its folds start from its optimum: a star that needs no training of its own.
-A queue does so by itself (queue/pairs_at_once.py); here is the rest. The folds are LIBSVM's.
+LIBSVM solves five folds of each pair of classes from cold starts, and then the pair itself. Here the pair is solved
+first, as without seeding, and its folds start from its optimum: a star without an additional training. In a queue
+pairs_at_once.py does this; here is the code for all other solves. The folds are LIBSVM's.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 
-# Regressions of fewer rows are solved in less time than it takes to make starts.
+# Regressions with fewer rows are solved faster than a start is made.
 FEW_ROWS = 200
 
 
 def seeded_inner_folds(seeding: Seeding, param: Parameter) -> SeededInnerFolds | None:
-    """The inner folds of one training as ``seeding`` says, None from nothing.
+    """The inner folds of one training; None for cold starts.
 
     Raises
     ------
-    ParameterError      there are no inner folds, or they cannot be seeded
+    ParameterError      no inner folds, or they cannot be seeded
     """
     if seeding.seeder == "none":
         return None
@@ -56,9 +56,9 @@ def seeded_inner_folds(seeding: Seeding, param: Parameter) -> SeededInnerFolds |
 
 
 class SeededInnerFolds:
-    """SeededInnerFolds(seeding, param): what a training asks of inner folds that do not start from nothing.
+    """SeededInnerFolds(seeding, param): the inner folds of a training, seeded.
 
-    ``seeding`` is not 'none'; auto is a star here. All rows count.
+    ``seeding`` is not 'none'; auto is a star. All rows have weight > 0.
     """
 
     def __init__(self, seeding: Seeding, param: Parameter) -> None:
@@ -67,10 +67,10 @@ class SeededInnerFolds:
         self.of_dual = replace(seeding, scheme=scheme)
 
     def of_regression(self, report: SolveReport, n: int) -> Seeding:
-        """What auto is in a regression of n rows, from how its optimum is.
+        """The choice of auto for a regression of n rows, from its optimum.
 
-        Where most support vectors are free, all of them share what leaves. Where few are, that is too much for them,
-        and it goes to rows that are near, at a bound or not; of nu-SVR that is as far from the optimum as nothing is.
+        If most support vectors are free, avg spreads the coefficients that leave over them. If few are, top gives these
+        to similar rows, free or not; in nu-SVR that is no better than a cold start.
         """
         if self.seeding.seeder != "auto" or self.seeding.scheme:
             return self.of_dual
@@ -82,23 +82,22 @@ class SeededInnerFolds:
 
     @property
     def in_queue(self) -> bool:
-        """Whether a queue does what was asked for: all but the exact path."""
+        """Whether a queue supports the seeder: all but the exact path."""
         return self.seeding.seeder != "path"
 
     @property
     def seeder(self) -> str:
-        """As of ``TaskList.seed_by``."""
+        """The argument of ``TaskList.seed_by``."""
         return self.seeding.seeder
 
     def scheme_in_queue(self, param: Parameter) -> str:
-        """How inner folds start there, as of QueuedPairs. Of nu-SVC auto is from nothing: a start is as far from the
-        optimum."""
+        """The scheme in a queue, for QueuedPairs; '' for auto in nu-SVC, where a start is no better than a cold one."""
         usual = self.seeding.seeder == "auto" and not self.seeding.scheme
         return "" if usual and param.svm_type != SvmType.C_SVC else self.of_dual.scheme
 
     @property
     def in_turn(self) -> bool:
-        """Whether those of a dual problem know of each other: in a chain."""
+        """Whether the folds of a dual problem depend on each other: in a chain."""
         return self.of_dual.scheme == "chain"
 
     def optimum(
@@ -111,13 +110,13 @@ class SeededInnerFolds:
         warm: WarmStart | None,
         number: NumberOfDual = (0, 0),
     ) -> SeededDual:
-        """The solve of a regression, or of a pair of classes, that is in no queue; as of ``solve_binary``."""
+        """Solve a regression or a pair of classes outside a queue; arguments of ``solve_binary``."""
         return SeededDual(self, problem, param, costs, observer, kernels, warm, number)
 
 
 class SeededDual:
-    """SeededDual(inner, problem, param, costs, observer, kernels, warm, number): the optimum of a dual problem, from
-    which its inner folds start; as of ``optimum``.
+    """SeededDual(inner, problem, param, costs, observer, kernels, warm, number): the optimum of a dual problem, the
+    start of its inner folds.
 
     ``found``: its coefficients and report.
     """
@@ -142,14 +141,13 @@ class SeededDual:
             self.seeding = inner.of_regression(solved.report, len(problem))
 
     def values(self, order: Buffer, bounds: list[int], f: int, observer: Observer, parallel: int) -> Buffer:
-        """Decision values of the rows order[bounds[f]:bounds[f+1]] by the fold without them; constants, as in LIBSVM,
-        if the rest of a pair of classes has but one of them. ``parallel``: so many folds are solved at a time. Raises
-        Stopped."""
+        """Decision values of rows order[bounds[f]:bounds[f+1]] by the fold without them; constants, as in LIBSVM, if
+        the rest has only one class. ``parallel``: number of folds solved at a time. Raises Stopped."""
         limits.ask(observer)
         begin, end = bounds[f : f + 2]
         held_out, rest = order[begin:end], folds.all_but(order, begin, end)
-        dual = self.dual.of_thread(1) if parallel > 1 else self.dual  # kernels divide the memory already
-        if f == 0 or parallel > 1:  # a chain goes on
+        dual = self.dual.of_thread(1) if parallel > 1 else self.dual  # kernels already share the memory
+        if f == 0 or parallel > 1:  # else a chain continues
             dual.begin(observer)
         if self.param.svm_type.is_classification:
             n_positive = sum(1 for row in rest if dual.targets[row] > 0)
@@ -160,7 +158,7 @@ class SeededDual:
         return dual.decided(held_out)
 
     def predicted(self, rand: Rand) -> Buffer:
-        """Of a regression, predictions of the rows, each by the inner fold without it, as ``rand`` draws them. Raises
+        """Predictions of a regression for each row by the inner fold without it; ``rand`` draws the folds. Raises
         Stopped."""
         if self.seeding.seeder == "none":
             own = replace(self.param, probability=False)
