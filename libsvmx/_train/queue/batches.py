@@ -1,4 +1,4 @@
-"""A queue for many trainings over parts of the same rows, filled and run in batches that take little memory."""
+"""A queue for many trainings over parts of the same rows, filled and run in batches to limit memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Result = TypeVar("Result", covariant=True)
 
     class Waiting(Protocol[Result]):
-        """A training whose solves are in a queue; ``result`` tells the observer of them, once the queue has run."""
+        """A training whose solves are in a queue; ``result`` reports them to the observer after the queue has run."""
 
         def result(self, observer: Observer) -> Result: ...
 
@@ -32,15 +32,15 @@ def queue_of(
     kernels: KernelProvider,
     predicted_often: bool = False,
 ) -> SolveQueue | None:
-    """A queue for trainings with so many solves in all, None if they are to be solved otherwise.
+    """A queue for trainings with ``n_solves`` solves in total, or None if a queue is unsuitable.
 
-    ``predicted_often``: as of ``KernelProvider.queue``.
+    ``predicted_often``: see ``KernelProvider.queue``.
     """
     weights, costs = problem.sample_weight, [1.0]
     if param.svm_type == SvmType.C_SVC:
         costs = [param.C, *(param.C * weight for _, weight in param.weights)]
     if min(costs) * (1.0 if weights is None else min(weights, default=1.0)) <= 0:
-        return None  # of the rows of a training, some may not count
+        return None  # rows of weight 0
     if param.probability and not param.svm_type.is_classification:
         return None
     return kernels.queue(param, observer, n_solves, weights is not None, predicted_often)
@@ -49,9 +49,9 @@ def queue_of(
 def in_batches(
     queue: SolveQueue, begun: Iterable[Callable[[SolveQueue], Waiting[Result]]], observer: Observer
 ) -> Iterator[Result]:
-    """The results of trainings one after the other; each of ``begun`` puts its solves into the queue that it is given.
+    """The results of trainings, in order; each of ``begun`` adds its solves to the queue given to it.
 
-    ``queue``: empty, the first one.
+    ``queue``: the first one, empty.
     """
     waiting: list[Waiting[Result]] = []
     most_rows = queue.param.policy.rows_in_queue

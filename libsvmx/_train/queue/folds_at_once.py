@@ -1,4 +1,4 @@
-"""The folds of a cross-validation by a SolveQueue: their solves, with inner folds, and then their decision values."""
+"""The folds of a cross-validation in a SolveQueue: their solves, inner folds and decision values."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
 
 class FoldResult(NamedTuple):
-    """A fold: predictions of the rows held out, their decision values by pairs of ``labels``, and of all its solves
-    together how they went; what made starts of its pairs, 'ato' if it was a path for any; and what starts
-    took."""
+    """A fold: predictions of the held-out rows, their decision values by pairs of ``labels``, the summed report of its
+    solves, and the seeder ('ato' if any start followed a path) and seconds of its starts."""
 
     predicted: Buffer
     values: Buffer
@@ -54,13 +53,13 @@ def queue_of_folds(
     kernels: KernelProvider,
     validations: int = 1,
 ) -> SolveQueue | None:
-    """A queue for so many folds of so many cross-validations, None if they are to be solved in turn."""
+    """A queue for the folds of several cross-validations, or None if a queue is unsuitable."""
     n_solves = validations * n_folds * solves_of_a_fold(problem, param)
     return queue_of(problem, param, n_solves, observer, kernels, validations > 1 or param.probability)
 
 
 def solves_of_a_fold(problem: Problem, param: Parameter) -> int:
-    """How many dual problems a training has, those of its probability estimates included."""
+    """Number of dual problems of a training, including those of its probability estimates."""
     return solves_of(len(set(problem.targets)) if param.svm_type.is_classification else 2, param.probability)
 
 
@@ -74,10 +73,10 @@ def solved_folds(
     known: KnownOptima | None = None,
     inner: str = "",
 ) -> Iterator[FoldResult]:
-    """The folds one after the other; the observer is told of their solves in LIBSVM's order. Raises Stopped.
+    """The folds, in order; their solves are reported in LIBSVM's order. Raises Stopped.
 
-    ``queue``: of ``queue_of_folds``, empty; ``validations``: over the same rows; ``costs_of``: C of each of some
-    classes; ``known``: where folds start; ``inner``: inner folds, as of QueuedPairs.
+    ``queue``: of ``queue_of_folds``, empty; ``validations``: over the same rows; ``costs_of``: C of each class of a
+    list; ``known``: warm starts of the folds; ``inner``: see QueuedPairs.
     """
 
     def begun() -> Iterator[Callable[[SolveQueue], WaitingFold]]:
@@ -90,7 +89,7 @@ def solved_folds(
 
 
 class WaitingFold:
-    """One of ``own.each`` in a queue; other arguments as of ``solved_folds``."""
+    """One of ``own.each`` in a queue; other arguments of ``solved_folds``."""
 
     def __init__(
         self,
@@ -130,7 +129,7 @@ class WaitingFold:
         self.last = queue.n_tasks
 
     def result(self, observer: Observer) -> FoldResult:
-        """What came of it; the observer is told of it. Raises Stopped if it was not finished."""
+        """Its result, reported to the observer. Raises Stopped if unfinished."""
         queue, n, k = self.queue, self.n_held, len(self.labels)
         if not queue.fold_is_done(self.number) or (self.pairs and not self.pairs.have_sigmoids()):
             raise Stopped(queue.stopped or SolveStatus.INTERRUPTED)

@@ -1,4 +1,4 @@
-"""Many trainings over the same rows by a SolveQueue: their solves, and then their models."""
+"""Many trainings over the same rows in a SolveQueue."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 def trained_models(
     queue: SolveQueue, trainings: Sequence[Training], rand: Rand, observer: Observer, kernels: KernelProvider
 ) -> Iterator[Model]:
-    """The models one after the other; the observer is told of their solves in LIBSVM's order.
+    """The models, in order; their solves are reported in LIBSVM's order.
 
-    ``queue``: of ``kernels``, empty; ``rand``: as each finds it.
+    ``queue``: of ``kernels``, empty; ``rand``: its state at the begin of each training.
     """
     begun = (partial(WaitingTraining, own, kernels, rand.copy(), observer) for own in trainings)
     return in_batches(queue, begun, observer)
 
 
 class WaitingTraining:
-    """A training in a queue; arguments as of ``trained_models``."""
+    """A training in a queue; arguments of ``trained_models``."""
 
     def __init__(
         self, training: Training, kernels: KernelProvider, rand: Rand, observer: Observer, queue: SolveQueue
@@ -64,7 +64,7 @@ class WaitingTraining:
             queue.add(members, -1, 0.0, 0.0, targets=problem.targets)
 
     def result(self, observer: Observer) -> Model:
-        """Its model; the observer is told of it."""
+        """Its model, reported to the observer."""
         problem, param = self.counting
         if self.pairs is None:
             report = self.queue.tell(self.solve, observer)

@@ -1,4 +1,4 @@
-"""One against one by a SolveQueue: all pairs of classes, and the inner folds of their probability estimates."""
+"""One against one in a SolveQueue: all pairs of classes, and the inner folds of their probability estimates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     KnownOptima: TypeAlias = Star | Chain
 
 
-# What stands for the classes of a solve that has none.
+# Stands for the classes of a solve without classes.
 NO_CLASSES = (0, 1)
 
 
@@ -40,9 +40,9 @@ def solved_pairs(
     observer: Observer,
     inner: str = "",
 ) -> Pairs:
-    """What comes of all pairs of a training, in batches if they are many; the observer is told in LIBSVM's order.
+    """Solve all pairs of a training, in batches if they are many; reports are in LIBSVM's order.
 
-    ``queue``: empty; other arguments as of QueuedPairs.
+    ``queue``: empty; other arguments of QueuedPairs.
     """
     param, n = queue.param, len(classes[0]) * (len(classes[0]) - 1) // 2
     batch = max(1, param.policy.pairs_in_queue) if rand is None else max(1, n)
@@ -59,25 +59,24 @@ def solved_pairs(
 
 
 class QueuedPairs:
-    """QueuedPairs(queue, members, classes, costs, rand, known, inner, part): puts the solves of a classifier into a
+    """QueuedPairs(queue, members, classes, costs, rand, known, inner, part): adds the solves of a classifier to a
     queue.
 
     Parameters
     ----------
     members : buffer of int32      row of ``queue.kernel_values`` of each row of the problem
-    classes : (labels, start, order), as of ``folds.group_classes``
+    classes : (labels, start, order) of ``folds.group_classes``
     costs : list of float          C of each class
-    rand : Rand or None            draws the inner folds, in LIBSVM's order; None for no probability estimates
-    known : Star, Chain or None    where the solves start
-    inner : str                    inner folds start from the optimum of their pair: 'star'; from the one before them:
-        'chain'; from nothing: ''
-    part : (int, int) or None      the numbers of the first pair and the one after the last; None: all of them. Only of
-        pairs that start from nothing, without inner folds
+    rand : Rand or None            draws the inner folds, in LIBSVM's order; None: no probability estimates
+    known : Star, Chain or None    warm starts of the pairs
+    inner : str                    inner folds start from their pair's optimum: 'star'; from the previous one: 'chain';
+        cold: ''
+    part : (int, int) or None      range of pairs; None: all. Only for cold starts without inner folds
 
     Attributes
     ----------
-    own : sequence of int          the solve of each pair
-    inner : list of range          its inner folds; empty without probability estimates
+    own : sequence of int          solve of each pair
+    inner : list of range          inner folds of each pair; empty without probability estimates
     """
 
     __slots__ = ("inner", "own", "queue", "sigmoids")
@@ -122,7 +121,7 @@ class QueuedPairs:
                 known.note(classes, solve)
                 return solve
 
-            # LIBSVM's order, but for folds that need the solve
+            # LIBSVM's order, except for folds that start from the solve
             solve = own_solve() if inner == "star" else -1
             if rand is not None and self.sigmoids is not None:
                 first = queue.n_tasks
@@ -133,17 +132,15 @@ class QueuedPairs:
             own.append(own_solve() if solve < 0 else solve)
 
     def have_sigmoids(self) -> bool:
-        """Whether the sigmoids that were asked for are there, and all functions that they are of: the queue was not
-        stopped before."""
+        """Whether all requested sigmoids and their functions are finished, i.e. the queue was not stopped before."""
         queue = self.queue
         whole = queue.stopped is None or all(map(queue.has_ended, self.own))
         return whole and all(map(queue.sigmoid_is_done, self.sigmoids or ()))
 
     def collect(self, observer: Observer, for_model: bool = True) -> Pairs:
-        """The results, once the queue has run; the observer is told of them in LIBSVM's order.
+        """The results, after the queue has run, reported in LIBSVM's order.
 
-        ``for_model``: coefficients and reports are wanted; else reports are made of what the observer hears alone, and
-        coefficients of what its ``total_sv`` needs.
+        ``for_model``: return coefficients and reports; else only those that the observer needs.
         """
         queue, heard = self.queue, hears(observer, "solved") or hears(observer, "mark")
         counted = for_model or hears(observer, "total_sv")
@@ -152,7 +149,7 @@ class QueuedPairs:
             if heard or queue.chosen():
                 for solve in self.own:
                     queue.tell(solve, observer)
-            return Pairs(betas, queue.reports(self.own[0], self.own[-1]), None, 0)  # no object of each is kept
+            return Pairs(betas, queue.reports(self.own[0], self.own[-1]), None, 0)  # without an object per solve
         sigmoids: list[tuple[float, float]] | None = None
         if self.sigmoids is not None and self.have_sigmoids():
             sigmoids = []
@@ -161,7 +158,7 @@ class QueuedPairs:
         for k, solve in enumerate(self.own):
             for inner in self.inner[k] if self.inner else ():
                 if heard or not queue.went_well(inner):
-                    observer.total_sv(queue.tell(inner, observer).n_sv)  # a training of its own in LIBSVM
+                    observer.total_sv(queue.tell(inner, observer).n_sv)  # a separate training in LIBSVM
             if sigmoids is not None and self.sigmoids is not None:
                 a, b, trouble = queue.sigmoid(self.sigmoids[k])
                 if trouble:
@@ -174,7 +171,7 @@ class QueuedPairs:
 
 
 def joined_reports(parts: Sequence[Reports]) -> Reports:
-    """Those of batches, one after the other."""
+    """The reports of all batches, in order."""
     numbers, first = [part.numbers for part in parts if isinstance(part, SolveReports)], parts[0]
     if len(numbers) == len(parts) and isinstance(first, SolveReports):
         return SolveReports(memoryview(b"".join(numbers)).cast("d"), first.quantity, first.chosen)

@@ -19,7 +19,7 @@ cdef class QueueControl(Control):
 cdef class Worker:
     cdef TaskList todo
     cdef svmx_tickets *tickets
-    cdef Py_ssize_t last_task       # of this worker; -1: none
+    cdef Py_ssize_t last_task       # solved by this worker; -1: none
     cdef QueueControl control
     cdef GramRows kernel_rows
     cdef CrossKernel cross
@@ -27,13 +27,13 @@ cdef class Worker:
     cdef Dual dual
     cdef double[::1] targets, weights, linear, lower, upper, start, beta, scores, coefficients, labels, panel
     cdef int8_t[::1] group
-    cdef const float *loaded[SVMX_TESTS]     # with all rows, by floats
-    cdef int64_t row_elements       # of a row in the mean, as decision values count their work
+    cdef const float *loaded[SVMX_TESTS]     # kernel rows of ``load``, in float
+    cdef int64_t row_elements       # mean elements of a row, the work of a decision value
     cdef int32_t[::1] row
-    cdef QueueStarts starts         # None if no task starts from an optimum
-    cdef int32_t[::1] column        # of rows held out, in the rows of kernel values
-    cdef double[::1] total          # of these, the sums of decision values
-    cdef float[::1] gathered        # kernel values of the rows of a solve with them, as far as they have been asked for
+    cdef QueueStarts starts         # None if no task has a parent
+    cdef int32_t[::1] column        # of held-out rows, in rows of kernel values
+    cdef double[::1] total          # sums of their decision values
+    cdef float[::1] gathered        # kernel values of a solve's rows with them, filled on demand
     cdef int8_t[::1] is_gathered    # by row of the solve
     cdef void share(self, svmx_tickets *tickets) noexcept
     cdef int tabulate(self) except -1 nogil
@@ -69,13 +69,13 @@ cdef enum Phase:
 cdef class SolveQueue(TaskList):
     cdef object limits
     cdef int most_workers
-    cdef object error               # what a signal handler or a thread has raised
+    cdef object error               # raised by a signal handler or a thread
     cdef readonly bint has_run
-    cdef readonly object stopped    # SolveStatus, once the call has come to its end
+    cdef readonly object stopped    # SolveStatus, once the call must stop
     cdef svmx_tickets tickets
-    cdef object workers                # the workers, of which ``worker`` has the addresses
+    cdef object workers                # keeps alive the workers that ``worker`` points to
     cdef void **worker
-    cdef bint has_table             # ``table`` is there
+    cdef bint has_table             # ``table`` is computed
     cdef int run_phase(self, svmx_job phase, ThreadPool pool, int64_t n) except -1
     cdef stages(self, int threads)
     cdef bint follows(self, Py_ssize_t t) noexcept

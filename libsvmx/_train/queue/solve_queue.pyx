@@ -1,16 +1,16 @@
-"""Many dual problems over parts of the same rows, worked off by all threads with no Python object for each.
+"""Many dual problems over parts of the same rows, solved by all threads without a Python object per solve.
 
-One against one, folds, and the inner folds of probability estimates: hundreds of solves of tens of rows, which are over
-before Python has made the objects of one. Here a solve is a Task, a few numbers; rows of all of them stand in one list, one
-after the other, and each thread has a Worker with memory for the largest.
+One against one, folds, and inner folds of probability estimates: hundreds of solves of tens of rows, each faster than
+Python can make its objects. Here a solve is a Task, a C struct; the rows of all tasks are in one list, and each thread
+has a Worker with memory for the largest task.
 
     queue = SolveQueue(kernel_values, matrix_of, weights, param, observer, most_workers)
-    t = queue.add(rows, n_positive, Cp, Cn, held_out)     as often as there are solves, in LIBSVM's order
+    t = queue.add(rows, n_positive, Cp, Cn, held_out)     for each solve, in LIBSVM's order
     queue.run(threads)
     queue.coefficients(t), queue.values(t), queue.tell(t, observer)     in LIBSVM's order again
 
-The result does not depend on the number of threads. Every solve is LIBSVM's own path, but those that start from an optimum
-over other rows: of another queue, of the solve before in a chain (star_and_chain.py), or of another one, the parent.
+Results do not depend on the number of threads. Solves take LIBSVM's steps, except those that start from the optimum of
+a parent: of another queue, the previous solve of a chain (star_and_chain.py), or another solve.
 """
 
 from itertools import accumulate, chain, pairwise
@@ -50,10 +50,8 @@ from libsvmx.enums import SolveStatus
 
 
 # ---- Workers ---------------------------------------------------------------------------------------
-#
-# What does the tasks of a queue: one worker a thread, with memory for the largest of them.
 
-# Elements worked on from one question whether to stop to the next: a fraction of a millisecond, over several solves.
+# Elements worked on between two checks for a stop: a fraction of a millisecond, over several solves.
 cdef int64_t ASK_WORK = 100000
 
 cdef extern from "pythread.h" nogil:
@@ -61,7 +59,7 @@ cdef extern from "pythread.h" nogil:
 
 
 cdef class QueueControl(Control):
-    """The Control of one worker: marks are kept with the task, and the end of the call is that of all workers."""
+    """The Control of a worker: marks are kept with the task, and all workers stop together."""
 
     def __cinit__(self, *args, **more):
         self.poll_work = ASK_WORK
@@ -80,7 +78,7 @@ cdef class QueueControl(Control):
         return 0
 
     cdef int poll(self) except -1 nogil:
-        """As a solve begins, too; a short one needs no question of its own."""
+        """Check for a stop; at the start of a solve only ``tickets``, which suffices for a short one."""
         if self.work == 0 and PyThread_get_thread_ident() == self.owner:
             with gil:
                 PyErr_CheckSignals()
@@ -91,8 +89,8 @@ cdef class QueueControl(Control):
 
 
 cdef class Worker:
-    """Worker(todo, should_stop, max_iter): memory for the largest solve of ``todo``, a TaskList, and what does its tasks one
-    by one."""
+    """Worker(todo, should_stop, max_iter): does tasks of ``todo``, a TaskList, in one thread, with memory for the
+    largest."""
 
     def __init__(self, TaskList todo, should_stop, max_iter):
         cdef Py_ssize_t l = max(1, todo.most_rows), m = 2 * l if todo.doubled else l
@@ -101,7 +99,7 @@ cdef class Worker:
         self.control = QueueControl(param.eps, param.shrinking, max_iter, should_stop=should_stop)
         self.kernel_rows = GramRows(todo.kernel_values.of_thread(), l, m, ThreadPool(1))
         self.smo = Smo.for_many(m, 2, self.control, self.kernel_rows)
-        cdef double[::1] of_rows = zeros("d", 3 * l), of_variables = zeros("d", 6 * m)  # a buffer of each takes a microsecond
+        cdef double[::1] of_rows = zeros("d", 3 * l), of_variables = zeros("d", 6 * m)  # one buffer each would take a microsecond
         self.targets, self.weights, self.coefficients = of_rows[:l], of_rows[l:2 * l], of_rows[2 * l:]
         self.linear, self.lower = of_variables[:m], of_variables[m:2 * m]
         self.upper, self.start = of_variables[2 * m:3 * m], of_variables[3 * m:4 * m]
@@ -125,11 +123,11 @@ cdef class Worker:
             self.cross.prepare(todo.matrix, ramp(todo.kernel_values.n))
 
     cdef void share(self, svmx_tickets *tickets) noexcept:
-        """Where it draws the numbers of its tasks, as the other workers do."""
+        """Set the source of task numbers, shared with the other workers."""
         self.tickets = self.control.tickets = tickets
 
     cdef int tabulate(self) except -1 nogil:
-        """Panels of the table, as they come."""
+        """Compute panels of the table until there are no more."""
         cdef double *values = svmx_aligned(&self.panel[0])
         cdef int64_t row, panel = svmx_next_ticket(self.tickets)
         while (<CrossTable>self.cross).begin(panel):
@@ -148,13 +146,13 @@ cdef class Worker:
             for t in range(unit[u], unit[u + 1]):
                 task = &self.todo.tasks[self.todo.order[t]]
                 if has_start(task) and svmx_tickets_over(self.tickets):
-                    return 0  # what it follows may not have come to its end
+                    return 0  # its parent may be unfinished
                 self.solve(task)
             u = svmx_next_ticket(self.tickets)
         return 0
 
     cdef int evaluate_solved(self) except -1 nogil:
-        """Folds that are waiting, as they come."""
+        """Evaluate solved folds until there are no more."""
         cdef int64_t f = svmx_next_ticket(self.tickets)
         while f < self.todo.n_folds:
             if self.todo.folds[f].solved and not self.todo.folds[f].done:
@@ -172,7 +170,7 @@ cdef class Worker:
         self.control.task, self.control.eps = task, self.todo.eps
         task.from_nothing = seeded and not self.starts.pays(task)
         if task.growth > 0 and self.last_task == task.parent and self.kernel_rows.n_swaps == 0:
-            self.kernel_rows.rows_computed = self.kernel_rows.rows_found = 0  # the rows stand there as they are needed
+            self.kernel_rows.rows_computed = self.kernel_rows.rows_found = 0  # same rows, in place
         else:
             self.kernel_rows.begin(rows, task.n, self.todo.doubled)
         self.last_task = self.todo.number_of(task)
@@ -198,9 +196,9 @@ cdef class Worker:
             task.rows_computed = self.kernel_rows.rows_computed
             task.values_computed = task.rows_computed * self.dual.size
             task.gap = self.gap()
-            if task.converged and not self.todo.has_larger and self.may_hide_gap(rows):  # at many C no status is told
+            if task.converged and not self.todo.has_larger and self.may_hide_gap(rows):  # growing C reports no status
                 self.check_gap(task, rows)
-            if task.weights != NULL or task.Cp != task.Cn:  # steps between equal bounds end at bounds exactly
+            if task.weights != NULL or task.Cp != task.Cn:  # with equal bounds, rho does not depend on rounding
                 task.width = width_of_rho(&self.dual, &self.beta[0], &self.scores[0])
         if task.keeps:
             memcpy(&self.todo.kept_beta[task.optimum], &self.beta[0], task.n_variables * sizeof(double))
@@ -209,7 +207,7 @@ cdef class Worker:
         task.r = optimum.r
         recover(&task.of, task.n, &self.weights[0] if task.weights != NULL else NULL, &self.dual, &self.beta[0], optimum.r,
                 coefficients, &task.found)
-        if stands and self.todo.divides:  # the parent's rho and objective are divided by r already
+        if stands and self.todo.divides:  # the parent's are already divided by r
             task.found.rho, task.found.objective = optimum.rho, optimum.objective
         task.seconds = 1e-9 * (svmx_nanoseconds() - began)
         if task.converged or not svmx_tickets_over(self.tickets):
@@ -217,7 +215,7 @@ cdef class Worker:
         return 0
 
     cdef double gap(self) noexcept nogil:
-        """The KKT gap of a solve."""
+        """The KKT gap of the current solve."""
         cdef Certificate sides[2]
         cdef Py_ssize_t v
         begin(&sides[0])
@@ -228,7 +226,7 @@ cdef class Worker:
         return max(gap_of(&sides[0]), gap_of(&sides[1]))
 
     cdef bint may_hide_gap(self, const int32_t *rows) noexcept nogil:
-        """Whether kernel values in float may hide more of the gap than the tolerance."""
+        """Whether the error of kernel values in float may exceed the tolerance."""
         cdef double squares = 0.0, largest = 0.0
         cdef Py_ssize_t v
         for v in range(self.dual.size):
@@ -237,7 +235,7 @@ cdef class Worker:
         return rounding_may_hide(largest, squares, self.control.eps)
 
     cdef int check_gap(self, Task *task, const int32_t *rows) except -1 with gil:
-        """The gap with kernel values in double."""
+        """Recompute the gap with kernel values in double."""
         cdef Py_ssize_t m = self.dual.size
         members = zeros("i", task.n)
         cdef int32_t[::1] member = members
@@ -250,9 +248,9 @@ cdef class Worker:
         return 0
 
     cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil:
-        """Decision values of the rows held out; then the sigmoid or the fold of which this was the last solve.
+        """Decision values of the held-out rows; then the sigmoid or fold whose last solve this was.
 
-        Where folds are solved all at the very end, their evaluation is left to all threads together.
+        With ``by_group``, folds are evaluated at the end by all threads.
         """
         if task.out < 0 and not self.decide(task, coefficients, task.found.rho):
             return 0
@@ -265,12 +263,12 @@ cdef class Worker:
         return 0
 
     cdef bint goes_on(self, int64_t lanes) except -1 nogil:
-        """Whether the call has not come to its end; after a row's kernel values with those of a panel."""
+        """Count the work of a row's kernel values with a panel; False if the call must stop."""
         self.control.worked(lanes * self.row_elements)
         return not svmx_tickets_over(self.tickets)
 
     cdef bint pose(self, Task *task, const int32_t *rows) noexcept nogil:
-        """The dual problem, and its start: from nothing, or from an optimum that is known; whether it is that one."""
+        """Set the dual problem and its start; whether the parent's optimum is that of the task, too."""
         cdef const double *own = self.todo.targets + task.targets
         cdef Py_ssize_t i, l = task.n
         for i in range(l):
@@ -282,12 +280,12 @@ cdef class Worker:
         return has_start(task) and not task.from_nothing and task.growth == 0 and self.starts.begin(task, &self.dual)
 
     cdef void write_dual(self, const Task *task) noexcept nogil:
-        """The dual problem with LIBSVM's start."""
+        """Write the dual problem with LIBSVM's start."""
         write_dual(&task.of, task.n, &self.targets[0], task.Cp, task.Cn, &self.weights[0] if task.weights != NULL else NULL,
                    &self.dual)
 
     cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil:
-        """The same in LIBSVM's variables, from a start that a seeder makes, if there is one."""
+        """Set ``smo`` to the dual problem, with a warm start if the task has one."""
         cdef Py_ssize_t v
         cdef int groups = 1, y
         cdef bint negative, seeded = False
@@ -315,9 +313,9 @@ cdef class Worker:
         return 0
 
     cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
-        """Decision values of the rows held out: sum of coefficient K, in the order of the rows, minus rho.
+        """Decision values of the held-out rows: sum of coefficient K, in the order of the rows, minus rho.
 
-        False if the call has come to its end before.
+        False if the call must stop.
         """
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef const int32_t *held = rows + task.n
@@ -344,15 +342,15 @@ cdef class Worker:
         return True
 
     cdef bint decide_by_floats(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
-        """As ``decide``, of rows of kernel values, which the solve has asked for already.
+        """``decide`` with the solve's kernel rows, in float.
 
-        Of a parent the sums over its rows are y - V, and only coefficients that are others have to be added up.
+        The parent's sums are y - V, so only changes of coefficients are added.
         """
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef const int32_t *held = rows + task.n
         cdef const int32_t *place = held + task.n_held
         cdef double *out = &self.todo.value[task.values]
-        # of an inner fold of C-SVC that starts from its pair, these are rows of the parent
+        # in an inner fold of C-SVC that starts from its pair, held-out rows are rows of the parent
         cdef bint follows = has_start(task) and task.sigmoid >= 0 and self.todo.may_stand and not task.chained
         cdef Parent parent
         cdef Py_ssize_t i, k, r
@@ -375,8 +373,8 @@ cdef class Worker:
         return True
 
     cdef bint decide_in_column(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
-        """The same where there are solves at larger C, which ask for kernel values of the same rows again. Their sums are
-        those of the parent, as far as these are drawn out together."""
+        """``decide_by_floats`` at growing C: kernel values of the rows are kept from one C to the next, and the
+        parent's sums, scaled with its beta, are updated by the changes of coefficients."""
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef const int32_t *held = rows + task.n
         cdef double *out = &self.todo.value[task.values]
@@ -416,7 +414,7 @@ cdef class Worker:
         return True
 
     cdef int add_to_totals(self, Py_ssize_t n_held, int32_t row, double coefficient) except -1 nogil:
-        """A row's part in the decision values of the rows held out."""
+        """Add a row's contribution to ``total``."""
         cdef const float *K
         if coefficient == 0:
             return 0
@@ -425,7 +423,7 @@ cdef class Worker:
         return self.control.worked(2 * n_held)
 
     cdef void fit(self, Sigmoid *sigmoid) noexcept nogil:
-        """The sigmoid of a pair of classes from its decision values."""
+        """Fit the sigmoid of a pair of classes to its decision values."""
         cdef double *y
         cdef Py_ssize_t i
         sigmoid.done = True
@@ -437,7 +435,7 @@ cdef class Worker:
         sigmoid.trouble = fit(sigmoid.n, &self.todo.value[sigmoid.values], y, y + sigmoid.n, &sigmoid.A, &sigmoid.B)
 
     cdef int evaluate(self, Fold *fold) except -1 nogil:
-        """Decision values of all functions, the sum of each pair over the rows of its first class, then of the other."""
+        """Decision values of all functions, each summed over the rows of its first class, then of the other."""
         cdef const int32_t *rows = self.todo.rows + fold.first
         cdef const int32_t *held = rows + fold.n
         cdef const int32_t *solves = held + fold.n_held
@@ -461,7 +459,7 @@ cdef class Worker:
         return 0
 
     cdef void load(self, const int32_t *rows, Py_ssize_t lanes) noexcept nogil:
-        """Rows whose kernel values ``fill`` gives."""
+        """Load the rows of a panel for ``fill``."""
         cdef Py_ssize_t r
         if not self.todo.by_floats:
             self.cross.load(rows, lanes)
@@ -470,7 +468,7 @@ cdef class Worker:
             self.loaded[r] = self.kernel_rows.values.at(self.kernel_rows.values.place_of(rows[r]))
 
     cdef void fill(self, int32_t row, Py_ssize_t lanes, double *values) noexcept nogil:
-        """K of the loaded rows with another: LIBSVM's, or, by floats, rounded as solves have them."""
+        """K of the loaded rows with another: LIBSVM's in double, or the solves' in float."""
         cdef int32_t place
         cdef Py_ssize_t r
         if not self.todo.by_floats:
@@ -482,7 +480,7 @@ cdef class Worker:
 
     cdef bint add_up(self, const Fold *fold, const int32_t *rows, const int32_t *solves, const int32_t *start,
                      Py_ssize_t lanes, double *values, double *total) except -1 nogil:
-        """The sums of a panel for ``evaluate``; False if the call has come to its end before."""
+        """Add up the sums of a panel for ``evaluate``; False if the call must stop."""
         cdef const double *coefficient
         cdef Py_ssize_t q, f
         cdef int c, d
@@ -511,17 +509,17 @@ cdef class Worker:
 
 # ---- The queue -------------------------------------------------------------------------------------
 
-# With fewer units, threads would wait for the last one.
+# With fewer units, threads would idle at the end.
 cdef int UNITS_PER_THREAD = 4
 
 
 cdef class SolveQueue(TaskList):
-    """SolveQueue(kernel_values, matrix_of, weights, param, observer, most_workers); the first four as of TaskList.
+    """SolveQueue(kernel_values, matrix_of, weights, param, observer, most_workers); for the first four see TaskList.
 
     Parameters
     ----------
-    observer : Observer       of the call; it is asked whether to stop, and told of nothing before ``tell``
-    most_workers : int        for whose rows there is memory; there is one in any case
+    observer : Observer       says when to stop; gets reports from ``tell`` only
+    most_workers : int        limit by memory; there is always one
     """
 
     def __init__(self, kernel_values, matrix_of, weights, param, observer, int most_workers):
@@ -542,11 +540,11 @@ cdef class SolveQueue(TaskList):
         return found
 
     def run(self, int threads):
-        """Do all that is to be done.
+        """Solve all tasks.
 
         Raises
         ------
-        KeyboardInterrupt, or what else a signal handler raises; MemoryError
+        KeyboardInterrupt, or another exception of a signal handler; MemoryError
         """
         cdef ThreadPool pool
         cdef Py_ssize_t k
@@ -566,7 +564,7 @@ cdef class SolveQueue(TaskList):
         for k, worker in enumerate(self.workers):
             self.worker[k] = <void *>worker
             (<Worker>worker).share(&self.tickets)
-        self.should_stop()  # a few short solves do not ask
+        self.should_stop()  # a few short solves do not check
         for k, value in self.constants:
             self.value[k] = value
         for k in range(self.n_sigmoids):
@@ -579,10 +577,10 @@ cdef class SolveQueue(TaskList):
             self.run_phase(_work, pool, pool.n)
         self.run_phase(_evaluate, pool, pool.n if self.by_group else 0)
         self.has_run = True
-        self.workers = None  # each of them knows the queue: both would wait for the garbage collector
+        self.workers = None  # they refer to the queue: avoid a reference cycle
 
     cdef int run_phase(self, svmx_job phase, ThreadPool pool, int64_t n) except -1:
-        """Let so many workers do what there is in a phase; raises what one of them has."""
+        """Run a phase with n workers; raises the exception of one of them."""
         svmx_renew_tickets(&self.tickets)
         with nogil:
             pool.run(phase, <void *>self, n, _look)
@@ -591,11 +589,11 @@ cdef class SolveQueue(TaskList):
         return 0
 
     cdef stages(self, int threads):
-        """(``order``, ``unit``) of what is done at once, one after the other: solves, and then those that start from them.
+        """List of (``order``, ``unit``), for stages run one after the other: solves, and then those that start from
+        them.
 
-        Those of a chain are for one worker, in turn. Else solves over the same group of kernel values stand together, for
-        one worker, if they are not too few for so many threads; then there is one stage, in which each comes after its
-        parent.
+        A chain is one unit, solved in turn by one worker. Else the solves over a group of kernel values form a unit,
+        each after its parent, in a single stage; if these are too few for the threads, they are split, into two stages.
         """
         cdef Py_ssize_t t
         cdef int pieces = 1
@@ -615,17 +613,17 @@ cdef class SolveQueue(TaskList):
         if grouped and threads > 1:
             stages = [[unit[k::pieces] for unit in units for k in range(pieces)] for units in stages]
             for units in stages:
-                units.sort(key=self.work_of, reverse=True)  # the last ones to be done are short
+                units.sort(key=self.work_of, reverse=True)  # short ones last
         return [
             (filled("q", chain.from_iterable(units)), filled("q", accumulate(map(len, units), initial=0))) for units in stages
         ]
 
     cdef bint follows(self, Py_ssize_t t) noexcept:
-        """Whether a solve starts from another one of this queue that is not the one before in its chain."""
+        """Whether a solve has a parent in this queue, not by a chain."""
         return self.tasks[t].parent >= 0 and not self.tasks[t].of_earlier and not self.tasks[t].chained
 
     cdef chains_in_units(self):
-        """A unit of each chain, in turn, and of each other solve; the longest chains come first."""
+        """A unit for each chain, longest first, and for each other solve."""
         cdef Py_ssize_t t
         cdef list units = [], unit_of = []
         for t in range(self.n_tasks):
@@ -638,7 +636,7 @@ cdef class SolveQueue(TaskList):
         return sorted(units, key=self.work_of, reverse=True) if self.n_chains else units
 
     cdef groups_in_units(self):
-        """A unit of solves for each group of kernel values, in which each solve comes after its parent."""
+        """A unit for each group of kernel values, each solve after its parent."""
         cdef Py_ssize_t t
         cdef Task *task
         groups = []
@@ -650,7 +648,7 @@ cdef class SolveQueue(TaskList):
         return [order[begin:end] for begin, end in pairwise([*begins, self.n_tasks])]
 
     def work_of(self, unit):
-        """Squares of the sizes of some solves together."""
+        """Sum of the squared sizes of some solves."""
         cdef Py_ssize_t t
         cdef double work = 0.0
         for t in unit:
@@ -658,7 +656,7 @@ cdef class SolveQueue(TaskList):
         return work
 
     cdef void work(self, int64_t part, Phase phase) noexcept with gil:
-        """Panels of the table, tasks, or folds to evaluate, as they come, until there is none, by one of the workers."""
+        """Run one worker in a phase, until there is no work left."""
         cdef Worker worker = <Worker>self.worker[part]
         try:
             with nogil:
@@ -668,7 +666,7 @@ cdef class SolveQueue(TaskList):
                     worker.work()
                 else:
                     worker.evaluate_solved()
-        except Stopped:  # in a start, which is left then; ``stopped`` says why
+        except Stopped:  # by a start; the reason is in ``stopped``
             pass
         except BaseException as error:
             self.failed(error)
@@ -680,7 +678,7 @@ cdef class SolveQueue(TaskList):
         return 0
 
     cdef void look(self) noexcept with gil:
-        """The leader waits for the others: signals, and the end of the call."""
+        """Check signals and limits, while the calling thread waits for the workers."""
         try:
             PyErr_CheckSignals()
             self.should_stop()
@@ -688,7 +686,7 @@ cdef class SolveQueue(TaskList):
             self.failed(error)
 
     def should_stop(self):
-        """Whether the call has come to its end; then no solve goes on."""
+        """Whether the call must stop; if so, ends all solves."""
         if self.stopped is None:
             self.stopped = limits.look(self.limits)
             if self.stopped is not None:
@@ -696,14 +694,14 @@ cdef class SolveQueue(TaskList):
         return self.stopped is not None
 
     def status_of(self, Py_ssize_t t):
-        """How a solve has ended."""
+        """SolveStatus of a solve."""
         cdef Task *task = self.task(t)
         if not task.converged:
             return self.stopped or SolveStatus.ITERATION_LIMIT
         return SolveStatus.ROUNDING if task.rounding else SolveStatus.CONVERGED
 
     def tell(self, Py_ssize_t t, observer):
-        """Tell the observer of a solve. Returns its report."""
+        """Report a solve to the observer; returns the report."""
         cdef Task *task = self.task(t)
         cdef Py_ssize_t k
         cdef bint usual = self.went_well(t) and not self.chosen()
@@ -724,7 +722,7 @@ cdef class SolveQueue(TaskList):
         return report
 
     def reports(self, Py_ssize_t first, Py_ssize_t last):
-        """The reports of the solves from ``first`` to ``last``, all of which went well: SolveReports."""
+        """SolveReports of solves ``first`` to ``last``, all of which went well."""
         cdef Py_ssize_t t, width = len(NUMBERS)
         cdef Task *task
         numbers = zeros("d", (last + 1 - first) * width)
@@ -741,8 +739,8 @@ cdef class SolveQueue(TaskList):
         return SolveReports(numbers, QUANTITIES[self.param.svm_type], self.chosen())
 
     def summed(self, Py_ssize_t first, Py_ssize_t last):
-        """One report of the solves first to last - 1: sums, the largest gap, the first end that was not an optimum; rho is
-        that of a single one, else nan."""
+        """One report of solves ``first`` to ``last`` - 1: sums, largest gap, first status other than CONVERGED; rho of
+        a single one, else nan."""
         cdef Task *task
         cdef Py_ssize_t t
         cdef double objective = 0.0, gap = -HUGE_VAL, reach = 0.0, seconds = 0.0
@@ -766,9 +764,11 @@ cdef class SolveQueue(TaskList):
             values_computed=values, gap=gap if last > first else 0.0, reach=reach, seconds=seconds, chosen=self.chosen())
 
     def by_cost(self, Py_ssize_t first, Py_ssize_t n_duals, Py_ssize_t n_costs):
-        """What came of ``n_duals`` dual problems at each C, of which the first is that solve: (values, widths, seconds,
-        iterations, converged). values: decision values of the rows held out, by dual problem and C; lists by C: the
-        largest width of the interval in which rho may lie, sums, and whether all have come to their optimum."""
+        """(values, widths, seconds, iterations, converged) of ``n_duals`` dual problems at each C, from solve ``first``
+        on.
+
+        values: decision values, shape (n_duals, n_costs, n_held), flat. Lists by C: largest width of the interval of
+        possible rho, sums, and whether all have converged."""
         cdef Task *task
         cdef Py_ssize_t t, c
         widths, seconds, iterations, converged = [0.0] * n_costs, [0.0] * n_costs, [0] * n_costs, [True] * n_costs
@@ -785,7 +785,7 @@ cdef class SolveQueue(TaskList):
         return values, widths, seconds, iterations, converged
 
     def seeding_seconds(self, Py_ssize_t first, Py_ssize_t last):
-        """What the starts of the solves first to last - 1 took."""
+        """Seconds of the starts of solves ``first`` to ``last`` - 1."""
         cdef Py_ssize_t t
         cdef double seconds = 0.0
         for t in range(first, last):
@@ -793,7 +793,7 @@ cdef class SolveQueue(TaskList):
         return seconds
 
     def chosen(self):
-        """What solver auto has chosen: the solver of a queue."""
+        """Name of the solver, for SolveReport; '' if the user's solver follows LIBSVM."""
         return "" if self.param.solver.follows_libsvm else SMO.name
 
 

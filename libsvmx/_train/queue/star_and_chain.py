@@ -1,8 +1,8 @@
-"""Folds that start from an optimum that is known, in a SolveQueue: a star, or a chain.
+"""Warm starts of folds in a SolveQueue: a star, or a chain.
 
-In a star each dual problem is solved over all rows, once. A fold starts there; the solves of all folds are in the queue
-at once, as those from nothing are. In a chain a fold starts from the one before, and those of a pair of classes are
-solved in turn. What becomes of what the rows had that leave says the seeder (_solvers/seeding).
+In a star each dual problem is first solved over all rows, and all folds start from that optimum, independently of each
+other. In a chain a fold starts from the previous one, so that the solves of a pair of classes are done in turn. The
+seeder (_solvers/seeding) redistributes the coefficients of rows that leave.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class Star:
-    """Star(queue, problem, members, costs_of, observer): solves what a training over all rows does.
+    """Star(queue, problem, members, costs_of, observer): solves the dual problems over all rows.
 
     Parameters
     ----------
-    queue : SolveQueue                empty, for these solves alone
+    queue : SolveQueue                empty, only for these solves
     members : buffer of int32         row of ``queue.kernel_values`` of each row of the problem
-    costs_of : function               C of each of some classes
-    observer : Observer               is told of the solves
+    costs_of : function               C of each class of a list
+    observer : Observer               receives the reports
 
     Attributes
     ----------
@@ -72,22 +72,22 @@ class Star:
         self.report = queue.summed(0, queue.n_tasks)
 
     def prepare(self, queue: SolveQueue) -> None:
-        """Before solves are added to ``queue``."""
+        """To be called before solves are added to ``queue``."""
         queue.start_from(self.queue)
 
     def parents_of(self, labels: Sequence[int]) -> Buffer:
-        """Of the pairs (0, 1), (0, 2), … of some classes, or of NO_CLASSES, as of ``TaskList.add_pairs``."""
+        """Parents of the pairs (0, 1), (0, 2), … of some classes, or of NO_CLASSES, for ``TaskList.add_pairs``."""
         return self.solves.of(labels)
 
     def note(self, labels: Sequence[int], first: int) -> None:
-        """Their solves were added, the first of them with that number."""
+        """Note the number of the first solve added for these classes."""
         if not self.queue.has_run:
             self.solves.put(labels, first)
 
 
 class Chain:
-    """Chain(length): each fold starts from the one before it in the same queue, the first from nothing, and again the
-    first of so many: as many chains can be solved side by side. 0: one chain of all folds."""
+    """Chain(length): each fold starts from the previous one in the same queue; every ``length`` folds a new chain
+    begins with a cold start, and chains are solved side by side. 0: one chain of all folds."""
 
     chained = True
 

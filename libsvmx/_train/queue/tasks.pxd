@@ -11,54 +11,54 @@ from libsvmx._train.formulation cimport Formulation, Recovered
 
 
 cdef struct Task:
-    Py_ssize_t first            # in ``rows``: its rows, then those held out
+    Py_ssize_t first            # index into ``rows``: its rows, then held-out ones, then the places of their values
     Py_ssize_t n
-    Py_ssize_t n_positive       # the rows of target +1 come first; -1: it has targets of its own
-    Py_ssize_t targets          # of these, in ``targets``
+    Py_ssize_t n_positive       # rows of target +1, which come first; -1: given targets
+    Py_ssize_t targets          # index into ``targets``
     Py_ssize_t n_held
-    Py_ssize_t n_variables      # one for each row, or two
-    Py_ssize_t parent           # the task from whose optimum it starts; -1: from nothing
-    bint of_earlier               # that is one of ``earlier``
-    bint chained                # it is of a chain: its parent is the task before, the first one has none
-    double growth               # > 0: it is the same at a C so many times as large; 0: over other rows
-    bint turned                 # that optimum has the classes the other way round
-    Py_ssize_t places           # in ``rows``: where its rows stand among those of the parent, then the rows that left
-    Py_ssize_t n_left           # rows of the parent that are not its own
-    Py_ssize_t n_new            # rows of its own that the parent lacks
-    double work_from_nothing    # values that the last of those it follows has worked on that started from nothing
-    bint keeps                  # its optimum is kept for others
-    Py_ssize_t optimum          # in ``kept_beta`` and ``kept_scores``
+    Py_ssize_t n_variables      # one or two per row
+    Py_ssize_t parent           # task from whose optimum it starts; -1: cold start
+    bint of_earlier             # parent is in ``earlier``
+    bint chained                # in a chain: the parent is the previous task, except for the first
+    double growth               # > 0: the parent's problem with C times growth; 0: over other rows
+    bint turned                 # the parent has the two classes in reverse order
+    Py_ssize_t places           # index into ``rows``: places of its rows in the parent, -1: new; then of rows that left
+    Py_ssize_t n_left           # rows of the parent not in this task
+    Py_ssize_t n_new            # rows not in the parent
+    double work_from_nothing    # work of the last cold start among its ancestors, in values
+    bint keeps                  # whether its optimum is kept for others
+    Py_ssize_t optimum          # index into ``kept_beta`` and ``kept_scores``
     double Cp
     double Cn
-    Formulation of              # of the training that it is a part of, or at another C
-    const double *weights       # of all rows of ``kernel_values`` in that training; NULL: 1 each
-    Py_ssize_t out              # of its coefficients; -1 if they are not kept
-    Py_ssize_t values           # of the decision values of the rows held out
-    Py_ssize_t sigmoid          # that waits for these; -1 for none
-    Py_ssize_t fold             # that waits for the coefficients; -1 for none
-    # what came of it
+    Formulation of              # of its training, at its C
+    const double *weights       # by row of ``kernel_values`` in its training; NULL: 1
+    Py_ssize_t out              # index of its coefficients; -1: not kept
+    Py_ssize_t values           # index of the decision values of held-out rows
+    Py_ssize_t sigmoid          # waits for these; -1: none
+    Py_ssize_t fold             # waits for the coefficients; -1: none
+    # results
     Recovered found
     double gap
-    double width                # of the interval in which rho may lie
+    double width                # of the interval of possible rho
     double reach
     double seconds
-    double seeding_seconds      # of these, for the start
-    bint along_path             # of ATO
-    bint from_nothing           # there is a parent, but no start that pays, or none that is feasible
-    double r                    # of the dual problem, as of Optimum
+    double seeding_seconds      # for the start, included in ``seconds``
+    bint along_path             # whether the start followed ATO's path
+    bint from_nothing           # cold start in spite of a parent: a start does not pay, or is infeasible
+    double r                    # see Optimum
     int64_t iterations
     int64_t rows_computed
     int64_t values_computed
     bint converged
-    bint rounding               # but the gap is above the tolerance once kernel values are in double
-    bint begun                  # before the end of the call
+    bint rounding               # converged, but with kernel values in double the gap exceeds the tolerance
+    bint begun                  # begun before the end of the call
     char *marks
     Py_ssize_t n_marks
     Py_ssize_t room
 
 
-# What steps of SMO work on: for each variable two rows, and the choice of the next two; and what a step takes besides, as
-# much as so many variables.
+# Work of an SMO step in values: per variable two rows, and the selection of the next pair; and a constant, as that of
+# this number of variables.
 cdef enum:
     VALUES_OF_A_STEP = 3
     VARIABLES_OF_A_STEP = 256
@@ -68,12 +68,11 @@ cdef inline double work_of_steps(Py_ssize_t n_variables, double iterations) noex
     return VALUES_OF_A_STEP * <double>(n_variables + VARIABLES_OF_A_STEP) * iterations
 
 
-# Whether it is over the same rows as the one from whose optimum it starts: a pair of classes, of which a fold has none.
+# Whether it has the same rows as its parent: a pair of classes without rows in the fold.
 cdef inline bint is_as_parent(const Task *task) noexcept nogil:
     return task.growth == 0 and task.n_left == 0 and task.n_new == 0
 
 
-# Whether it starts from an optimum.
 cdef inline bint has_start(const Task *task) noexcept nogil:
     return task.parent >= 0
 
@@ -81,10 +80,10 @@ cdef inline bint has_start(const Task *task) noexcept nogil:
 cdef struct Sigmoid:
     Py_ssize_t n
     Py_ssize_t n_positive
-    Py_ssize_t values           # of the decision values of its rows
-    int n_solves                # inner folds that are solved
-    svmx_countdown left         # of these
-    # what came of it
+    Py_ssize_t values           # index of the decision values of its rows
+    int n_solves                # inner folds with a solve
+    svmx_countdown left         # unfinished ones
+    # results
     double A
     double B
     int trouble
@@ -92,15 +91,15 @@ cdef struct Sigmoid:
 
 
 cdef struct Fold:
-    Py_ssize_t first            # in ``rows``: its rows by class, then those held out, the solve of each pair, the starts
+    Py_ssize_t first            # index into ``rows``: its rows by class, then held-out ones, the solve of each pair, first row of each class
     Py_ssize_t n
     Py_ssize_t n_held
     int k                       # classes; 1 for a single function of all rows
     Py_ssize_t n_functions
-    Py_ssize_t values           # of decision values, row by row
-    svmx_countdown left         # solves
+    Py_ssize_t values           # index of decision values, row by row
+    svmx_countdown left         # unfinished solves
     bint solved
-    bint done                   # the decision values are there
+    bint done                   # decision values are computed
 
 
 cpdef double work_of_start(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil
@@ -108,7 +107,7 @@ cpdef double tolerance_of_start(double eps, double r) noexcept nogil
 cpdef bint start_pays(double r) noexcept nogil
 
 
-# What a task starts from.
+# The optimum that a task starts from.
 cdef struct Parent:
     const Task *task
     const int32_t *rows
@@ -120,23 +119,23 @@ cdef class TaskList:
     cdef readonly KernelValues kernel_values
     cdef readonly object param
     cdef object matrix_of
-    cdef object matrix              # the rows, in the order of ``kernel_values``; None while no values are wanted
-    cdef Formulation of             # of the tasks that are added
-    cdef bint doubled               # two variables for a row
-    cdef const double *weights      # of the tasks that are added
-    cdef list kept_weights          # of which the tasks have addresses; the first are those of the list
-    cdef TaskList earlier             # of ``start_from``
-    cdef bint has_starts            # some tasks start from an optimum
-    cdef bint has_larger            # some at a larger C than another one
+    cdef object matrix              # the rows, in the order of ``kernel_values``; None if no values are needed
+    cdef Formulation of             # of tasks added next
+    cdef bint doubled               # two variables per row
+    cdef const double *weights      # of tasks added next
+    cdef list kept_weights          # buffers that tasks point to; [0]: the constructor's
+    cdef TaskList earlier           # of ``start_from``
+    cdef bint has_starts            # whether some tasks have a parent
+    cdef bint has_larger            # whether some have ``growth`` > 0
     cdef bint keeps_all
     cdef double eps
-    cdef bint divides               # decision values are those of the dual, divided by r: nu-SVC
-    cdef bint may_stand             # an optimum stands where rows without coefficients leave
+    cdef bint divides               # nu-SVC: decision values are divided by r
+    cdef bint may_stand             # whether an optimum is unchanged without its unused rows
     cdef SeederKind seeder
-    cdef bint chooses               # whether it is auto
-    cdef SeederKind in_a_star       # as of FoldSeeder
+    cdef bint chooses               # seeder is auto
+    cdef SeederKind in_a_star       # see FoldSeeder
     cdef Py_ssize_t n_chains
-    cdef int32_t[::1] position      # scratch of ``link``: of each row, -1
+    cdef int32_t[::1] position      # scratch of ``link``, by row; -1 between calls
     cdef int32_t *rows
     cdef readonly Py_ssize_t n_rows
     cdef Py_ssize_t room_for_rows
@@ -152,23 +151,23 @@ cdef class TaskList:
     cdef Fold *folds
     cdef readonly Py_ssize_t n_folds
     cdef Py_ssize_t most_rows       # of a solve
-    cdef Py_ssize_t most_held       # rows held out of a solve
+    cdef Py_ssize_t most_held       # held-out rows of a solve
     cdef Py_ssize_t most_labels     # of a sigmoid
     cdef Py_ssize_t most_functions  # of a fold
-    cdef int64_t[::1] order         # in which tasks are done
-    cdef int64_t[::1] unit          # where each unit begins in ``order``, which one worker does in turn, and the end
-    cdef bint by_group              # folds are solved at the very end, all of them
-    cdef bint predicts              # decision values are wanted
-    cdef bint by_floats             # those of folds from the kernel values that solves have
-    cdef bint held_by_floats        # those of rows held out of a solve
+    cdef int64_t[::1] order         # of tasks
+    cdef int64_t[::1] unit          # begin of each unit in ``order``, solved in turn by one worker; and the end
+    cdef bint by_group              # folds are evaluated at the end, all together
+    cdef bint predicts              # decision values are needed
+    cdef bint by_floats             # decision values of folds use the solves' kernel values, in float
+    cdef bint held_by_floats        # those of held-out rows of a solve do
     cdef bint tabulates             # K of all rows with all is computed once for all decision values
-    cdef double[::1] table          # it, for a CrossTable; None before it is there
-    cdef list constants             # decision values that need no solve: (place, value)
-    # what comes of it
+    cdef double[::1] table          # these values, for a CrossTable; None: not computed yet
+    cdef list constants             # decision values without a solve: (index, value)
+    # results
     cdef Py_ssize_t n_out
     cdef Py_ssize_t n_values
     cdef double[::1] coefficient    # (n_out,)
-    cdef double[::1] kept_beta      # of the tasks that keep their optimum, by variable
+    cdef double[::1] kept_beta      # optima of tasks with ``keeps``, by variable
     cdef double[::1] kept_scores
     cdef double[::1] value          # (n_values,)
     cdef Task *task(self, Py_ssize_t t) except NULL
@@ -184,7 +183,7 @@ cdef class TaskList:
 
 
 cdef class PairNumbers:
-    cdef dict place             # of a class, among them
+    cdef dict place             # index of each class
     cdef Py_ssize_t room        # classes
     cdef int64_t[::1] number    # (room, room)
     cdef places(self, labels)
@@ -197,10 +196,10 @@ cdef class QueueStarts:
     cdef FoldStart at
     cdef ValueRows rows
     cdef FoldSeeder seeder
-    cdef Py_ssize_t last_task       # that ``budget`` knows of, and whose margin the path has the factor of; -1: none
+    cdef Py_ssize_t last_task       # last one known to ``budget`` and the path's factor; -1: none
     cdef StartBudget budget
-    cdef double[::1] V, origin      # of the variables of a task in the optimum from which it starts: V and beta
-    cdef double drawn_out           # at another C: by how much
+    cdef double[::1] V, origin      # of the task's variables at the parent's optimum: V and beta
+    cdef double drawn_out           # at a larger C: factor of the parent's beta
     cdef int8_t[::1] entering
     cdef int32_t[::1] left_column, sv_column
     cdef double[::1] left_beta, sv_beta

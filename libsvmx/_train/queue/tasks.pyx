@@ -1,4 +1,5 @@
-"""What a queue of solves is to do: the rows of all of them in one list, a few numbers for each, and what comes of them."""
+"""The tasks of a queue of solves: a Task each, the rows of all in one list, and their results; and their warm
+starts."""
 
 from libc.math cimport HUGE_VAL, fabs, isfinite
 from libc.stdint cimport int8_t, int32_t, int64_t
@@ -20,13 +21,13 @@ from libsvmx.enums import SvmType
 
 
 def values_of_steps(Py_ssize_t n_variables, double iterations):
-    """What so many steps of SMO work on."""
+    """Work of SMO steps, in values."""
     return work_of_steps(n_variables, iterations)
 
 
 cpdef double tolerance_of_start(double eps, double r) noexcept nogil:
-    """To which a solve of nu-SVC goes that starts from an optimum of this r, by which decision values are divided: ``eps`` r,
-    but not much beyond what steps in double reach where r is next to nothing."""
+    """Tolerance of a nu-SVC solve that starts from an optimum with this r, by which decision values are divided:
+    ``eps`` r, but not much finer than steps in double can reach if r is tiny."""
     return max(eps * min(1.0, max(r, LEAST_R)), min(eps, FINEST))
 
 
@@ -37,19 +38,18 @@ cdef double START_BESIDES = 8e3
 
 
 cpdef double work_of_start(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil:
-    """What a start takes, as steps of SMO work on values: of each row, of each with each that leaves or enters, and
-    besides."""
+    """Work of a start, in values of SMO: per row, per row and row that leaves or enters, and a constant."""
     return START_BESIDES + n * (START_OF_A_ROW + START_OF_A_CHANGE * n_changed)
 
 
 cpdef bint start_pays(double r) noexcept nogil:
-    """Whether a solve of nu-SVC had better start from an optimum of this r than from nothing. Where r is less, it takes more
-    steps, since its tolerance is finer: on 14 sets 0.3 to 1 times as many where r was 0.1 to 0.4, thousands at 1e-5."""
+    """Whether a warm start from a nu-SVC optimum with this r pays. A smaller r needs a finer tolerance, hence more
+    steps: on 14 sets 0.3 to 1 times those of a cold start for r from 0.1 to 0.4, thousands for 1e-5."""
     return r >= LEAST_R_OF_START
 
 
 cdef double LEAST_R_OF_START = 0.1
-# Of r, as far as it makes the tolerance finer; and of the tolerance.
+# Lower limits of r as a factor of the tolerance, and of the tolerance.
 cdef double LEAST_R = 1e-3
 cdef double FINEST = 1e-7
 
@@ -60,7 +60,7 @@ cdef class TaskList:
     Parameters
     ----------
     kernel_values : KernelValues
-    matrix_of : function                gives a CsrMatrix, the same rows as predictions see them; called if there are any
+    matrix_of : function                returns the rows as CsrMatrix for predictions; called on demand
     weights : buffer of float64, shape (kernel_values.n,), or None
     param : Parameter                   formulation, eps, shrinking, limits
     """
@@ -71,8 +71,8 @@ cdef class TaskList:
         self.in_a_star = NEAR if param.svm_type == SvmType.C_SVC else AVG
         self.doubled, self.kept_weights = param.svm_type.is_regression, []
         self.belong_to(param, weights)
-        # in the others a sum depends on the number of rows
         self.eps, self.divides = param.eps, param.svm_type == SvmType.NU_SVC
+        # in the nu formulations a sum depends on the number of rows
         self.may_stand = not param.svm_type.has_nu
         self.table = None
         self.constants, self.position = [], zeros("i", 0)
@@ -87,10 +87,10 @@ cdef class TaskList:
         free(self.sigmoids)
         free(self.folds)
 
-    # ---- what is to be done ------------------------------------------------------------------------
+    # ---- adding tasks ------------------------------------------------------------------------------
 
     cdef int append(self, Py_ssize_t n_rows) except -1:
-        """Room for so many rows more."""
+        """Make room for ``n_rows`` more rows."""
         cdef Py_ssize_t room
         cdef void *grown
         if self.n_rows + n_rows > self.room_for_rows:
@@ -132,8 +132,7 @@ cdef class TaskList:
         return &self.sigmoids[self.n_sigmoids - 1]
 
     def belong_to(self, param, weights):
-        """The solves that are added from now on are of a training with other parameters: C, p, nu or tau, or weights of
-        classes; and with other weights of the rows, as of TaskList."""
+        """Set the parameters (C, p, nu, tau or class weights) and row weights of solves added from now on."""
         cdef const double[::1] own
         self.of, self.weights = formulation_of(param), NULL
         self.kept_weights.append(weights)
@@ -144,51 +143,51 @@ cdef class TaskList:
             self.weights = &own[0]
 
     def start_from(self, TaskList earlier):
-        """The ``parent`` of solves that are added is one of another queue over the same rows, which has run."""
+        """Let ``parent`` of solves added from now on refer to ``earlier``, a queue over the same rows that has run."""
         if earlier.kernel_values.kernel is not self.kernel_values.kernel:
             raise ValueError("a queue over other rows")
         self.earlier = earlier
 
     def seed_by(self, str name):
-        """The seeder of solves that start from an optimum; auto: a path of ato where that is expected to pay, else near, or avg
-        where there are other sums than C-SVC's."""
+        """Set the seeder; auto: ato where a path is expected to pay, else near in C-SVC, and avg otherwise."""
         self.chooses = name == "auto"
         self.seeder = ATO if self.chooses else kind_of(name)
 
     def keep_optima(self):
-        """All solves may be those that others start from, of this queue or of one after it."""
+        """Keep the optima of all solves, for starts in this queue or a later one."""
         self.keeps_all = True
 
     def decide_by_floats(self):
-        """Decision values need not be LIBSVM's to the last digit: they may come of the kernel values, rounded to float, that
-        solves have: of rows held out of a solve, and of folds, if there are those of all rows. Not in nu-SVC, where they are
-        divided by a number r that may be next to nothing."""
+        """Allow decision values that are not LIBSVM's to the last digit, from the solves' kernel values in float: of
+        held-out rows of a solve, and of folds, if kernel values of all rows are stored. No effect in nu-SVC, where they
+        are divided by an r that may be tiny."""
         if self.param.svm_type == SvmType.NU_SVC:
             return
         self.by_floats, self.held_by_floats = not self.kernel_values.has_groups, True
 
     cdef bint crosses(self) noexcept:
-        """Whether decision values need other kernel values than solves have."""
+        """Whether decision values need kernel values in double."""
         return self.predicts and not self.by_floats and (self.n_folds > 0 or not self.held_by_floats)
 
     def tabulate(self):
-        """Decision values of all rows will be asked for several times, and there is memory for a CrossTable."""
+        """Compute kernel values for decision values once, in a CrossTable, for which there must be memory."""
         self.tabulates = not self.kernel_values.has_groups
 
     def add(self, rows, Py_ssize_t n_positive, double Cp, double Cn, held_out=None, targets=None, Py_ssize_t parent=-1,
             bint chained=False):
-        """Put a solve at the end of the queue; returns its number.
+        """Add a solve; returns its number.
 
         Parameters
         ----------
-        rows : buffer of int32           numbers of rows of ``kernel_values``, in the order that the solve is to have
-        n_positive : int                 the first of them are of class +1, the others of -1; -1 for targets of their own
+        rows : buffer of int32           rows of ``kernel_values``, in the order of the solve
+        n_positive : int                 number of leading rows of class +1, the others are of -1; -1: ``targets``
         Cp, Cn : float                   of the two classes in C-SVC
-        held_out : buffer of int32       rows whose decision values are wanted, instead of the coefficients
-        targets : buffer of float64      of its rows, where there are no classes
-        parent : int                     the solve from whose optimum it starts, over rows of which some may be its own: of
-            ``start_from``, else of this queue; -1: from nothing
-        chained : bool                   it is of a chain, in which each solve but the first has the one before for a parent
+        held_out : buffer of int32       rows to compute decision values of, instead of keeping the coefficients
+        targets : buffer of float64      of the rows, if there are no classes
+        parent : int                     solve from whose optimum it starts, in the queue of ``start_from`` if set, else
+        in
+            this one; -1: cold start
+        chained : bool                   in a chain, where the parent is the previous solve, except for the first
         """
         cdef const int32_t[::1] chosen = rows, held = held_out
         cdef Py_ssize_t k, n = chosen.shape[0], n_held = 0 if held_out is None else held.shape[0]
@@ -224,8 +223,8 @@ cdef class TaskList:
         return self.n_tasks - 1
 
     def add_larger(self, growths):
-        """Put solves at the end of the queue that are the same as the last one, at a C so many times as large as that of the
-        one before each, from whose optimum it starts. They are of the chain of the last one, which has rows held out.
+        """Add a solve for each of ``growths``: the problem of the previous solve with C scaled by it, starting from its
+        optimum. They continue the chain of the last solve, which has held-out rows.
 
         Raises
         ------
@@ -251,16 +250,15 @@ cdef class TaskList:
             self.n_values += task.n_held
 
     def add_pairs(self, rows, start, costs, Py_ssize_t first, Py_ssize_t last, parents=None, bint chained=False):
-        """Put solves of pairs of classes at the end of the queue, whose coefficients are wanted: of the pairs (0, 1), (0, 2),
-        … those from number ``first`` to ``last`` - 1.
+        """Add the solves of pairs ``first`` to ``last`` - 1 of (0, 1), (0, 2), …, keeping their coefficients.
 
         Parameters
         ----------
-        rows : buffer of int32      as of ``add``, grouped by class
+        rows : buffer of int32      see ``add``; grouped by class
         start : list of int         first row of each class, and the end
         costs : list of float       C of each class
-        parents : buffer of int64   the parent of each of all pairs, as of ``add``; None: all are from nothing
-        chained : bool              as of ``add``
+        parents : buffer of int64   parent of each of all pairs, see ``add``; None: cold starts
+        chained : bool              see ``add``
         """
         cdef const int32_t[::1] chosen = rows
         cdef const int64_t[::1] begin = filled("q", start)
@@ -298,7 +296,7 @@ cdef class TaskList:
                 pair += 1
 
     cdef int add_targets(self, Task *task, targets) except -1:
-        """Those of the rows of a task."""
+        """Append the targets of a task."""
         cdef const double[::1] given = targets
         cdef Py_ssize_t room
         cdef void *grown
@@ -317,8 +315,8 @@ cdef class TaskList:
         return 0
 
     cdef int link(self, Py_ssize_t number, Py_ssize_t parent, TaskList earlier) except -1:
-        """A task starts from the optimum of ``parent``, of ``earlier`` or of the same list; after its rows, where they stand
-        among those of that one, -1 for those that it lacks, and which of those are not in the task."""
+        """Set the parent of a task, in ``earlier`` if given; appends to ``rows`` the places of its rows in the parent,
+        -1 for new ones, and then the parent's rows that left."""
         cdef TaskList family = self if earlier is None else earlier
         cdef Task *former = family.task(parent)
         cdef Task *task = self.task(number)
@@ -361,12 +359,11 @@ cdef class TaskList:
 
     def add_folds(self, rows, Py_ssize_t n_positive, double Cp, double Cn, order, bounds, Py_ssize_t parent=-1,
                   bint chained=False):
-        """Put the inner folds of a pair of classes into the queue, whose decision values give its sigmoid.
+        """Add the inner folds of a pair of classes, whose decision values give its sigmoid.
 
-        Fold f leaves out order[bounds[f]:bounds[f+1]], positions in ``rows``; these and the rest as of ``add``. A rest without
-        both classes is not solved: decision values are 1, -1 or 0 (no rows at all) there, as in LIBSVM. ``parent``: the solve
-        over all of ``rows``, from whose optimum the folds start, -1: from nothing; ``chained``: each but the first starts
-        from the one before.
+        Fold f holds out order[bounds[f]:bounds[f+1]], indices into ``rows``; other arguments as in ``add``. If the rest
+        lacks a class, there is no solve: decision values are 1, -1 or 0 (no rows), as in LIBSVM. ``parent``: the solve
+        over all of ``rows``, -1: cold starts; ``chained``: each but the first starts from the previous one.
         """
         cdef const int32_t[::1] chosen = rows, at = order
         cdef Py_ssize_t k, f, first, last, n_rest, n_ahead, n = chosen.shape[0]
@@ -415,15 +412,14 @@ cdef class TaskList:
         self.n_values += n
 
     def add_fold(self, rows, start, solves, held_out):
-        """Ask for the decision values of rows by all the functions of a classifier, or by a single one.
+        """Request the decision values of rows by all functions of a classifier, or by a single one.
 
         Parameters
         ----------
-        rows : buffer of int32         the rows of the classifier, grouped by class; as of ``add``
+        rows : buffer of int32         rows of the classifier, grouped by class; see ``add``
         start : list of int            first row of each class, and the end
-        solves : list of int           its solves, of the pairs (0, 1), (0, 2), …; one for a single function. They are of
-                                       no other fold
-        held_out : buffer of int32     rows whose values are wanted
+        solves : list of int           its solves, of the pairs (0, 1), (0, 2), …, or the single one; in no other fold
+        held_out : buffer of int32     rows to compute decision values of
         """
         cdef const int32_t[::1] chosen = rows, held = held_out
         cdef Py_ssize_t k
@@ -451,56 +447,56 @@ cdef class TaskList:
         self.n_values += fold.n_held * fold.n_functions
         self.most_functions, self.predicts = max(self.most_functions, fold.n_functions), True
 
-    # ---- what came of it ---------------------------------------------------------------------------
+    # ---- results -----------------------------------------------------------------------------------
 
     def coefficients(self, Py_ssize_t t, last=None):
-        """The coefficients of the rows of a solve, float64, shape (n,): LIBSVM's sv_coef; with ``last`` those of all solves
-        from t to that one whose coefficients are wanted, one after the other."""
+        """Coefficients of a solve (LIBSVM's sv_coef), float64, shape (n,); with ``last`` those of solves t to ``last``,
+        concatenated."""
         cdef const Task *task = self.task(t)
         cdef const Task *end = self.task(t if last is None else last)
         return memoryview(self.coefficient)[task.out:end.out + end.n]
 
     def values(self, Py_ssize_t t):
-        """Decision values of the rows held out of a solve, float64, shape (n_held,)."""
+        """Decision values of the held-out rows of a solve, float64, shape (n_held,)."""
         cdef Task *task = self.task(t)
         return memoryview(self.value)[task.values:task.values + task.n_held]
 
     def fold_values(self, Py_ssize_t f):
-        """Decision values of what was the f-th to be given to ``add_fold``, float64, row by row."""
+        """Decision values of the f-th call of ``add_fold``, float64, shape (n_held, n_functions), flat."""
         if not 0 <= f < self.n_folds:
             raise IndexError(f"fold {f} of {self.n_folds}")
         cdef Fold *fold = &self.folds[f]
         return memoryview(self.value)[fold.values:fold.values + fold.n_held * fold.n_functions]
 
     def sigmoid(self, Py_ssize_t s):
-        """(A, B, trouble) of the pair that was the s-th to be given to ``add_folds``; ``trouble`` as of fit_sigmoid."""
+        """(A, B, trouble) of the s-th call of ``add_folds``, like fit_sigmoid."""
         if not 0 <= s < self.n_sigmoids:
             raise IndexError(f"sigmoid {s} of {self.n_sigmoids}")
         return self.sigmoids[s].A, self.sigmoids[s].B, TROUBLES[self.sigmoids[s].trouble]
 
     def sigmoid_is_done(self, Py_ssize_t s):
-        """Whether all the inner folds of a pair came to their ends before the call did."""
+        """Whether all inner folds of a pair are finished."""
         if not 0 <= s < self.n_sigmoids:
             raise IndexError(f"sigmoid {s} of {self.n_sigmoids}")
         return self.sigmoids[s].done
 
     def fold_is_done(self, Py_ssize_t f):
-        """The same of the solves of a fold, and its decision values."""
+        """Whether the solves and decision values of a fold are finished."""
         if not 0 <= f < self.n_folds:
             raise IndexError(f"fold {f} of {self.n_folds}")
         return self.folds[f].done
 
     def has_ended(self, Py_ssize_t t):
-        """Whether a solve has come to its end, and its numbers are finite."""
+        """Whether a solve has converged to finite numbers."""
         cdef Task *task = self.task(t)
         return task.converged and isfinite(task.found.rho) and isfinite(task.found.objective)
 
     def went_well(self, Py_ssize_t t):
-        """The same, and rounding hides nothing of its gap."""
+        """Whether a solve has ended, and not with status ROUNDING."""
         return self.has_ended(t) and not self.task(t).rounding
 
     def all_went_well(self, Py_ssize_t first, Py_ssize_t last):
-        """The same of all solves from ``first`` to ``last``."""
+        """Whether solves ``first`` to ``last`` all went well."""
         cdef Py_ssize_t t
         for t in range(first, last + 1):
             if not self.went_well(t):
@@ -508,8 +504,8 @@ cdef class TaskList:
         return True
 
     def seeder_of(self, solves):
-        """The name of what has made starts of these solves; 'none' if all of them are from nothing. Of ato and auto: 'ato' if
-        it was along a path for any."""
+        """Name of the seeder that made starts of these solves; 'none' if all are cold. For ato and auto: 'ato' if any
+        start followed a path."""
         cdef const Task *task
         cdef bint along_path = False, enters = False, starts = False
         for t in solves:
@@ -523,7 +519,7 @@ cdef class TaskList:
         return name_of(SIR if enters else self.in_a_star)
 
     def was_begun(self, Py_ssize_t t):
-        """Whether a solve was begun before the call came to its end."""
+        """Whether a solve was begun before the call was stopped."""
         return self.task(t).begun
 
     cdef Task *task(self, Py_ssize_t t) except NULL:
@@ -535,7 +531,7 @@ cdef class TaskList:
         return task - self.tasks
 
     cdef Parent parent_of(self, const Task *task) noexcept nogil:
-        """What a task starts from; no task is added meanwhile."""
+        """The optimum that a task starts from; valid until a task is added."""
         cdef Parent found
         if task.of_earlier:
             found.task, found.rows = &self.earlier.tasks[task.parent], self.earlier.rows
@@ -549,7 +545,7 @@ cdef class TaskList:
         return found
 
     cdef int make_room(self) except -1:
-        """For what comes of all tasks."""
+        """Allocate for the results of all tasks."""
         cdef Py_ssize_t t, room = 0
         for t in range(self.n_tasks):
             if self.keeps_all or self.tasks[t].keeps:
@@ -561,13 +557,13 @@ cdef class TaskList:
 
 
 cdef class PairNumbers:
-    """PairNumbers(): numbers of solves, by the two classes that they are of, in any order."""
+    """PairNumbers(): numbers of solves, by unordered pair of classes."""
 
     def __cinit__(self):
         self.place, self.room = {}, 0
 
     def put(self, labels, Py_ssize_t first):
-        """The solves of the pairs (0, 1), (0, 2), … of some classes are ``first`` and those that follow."""
+        """Number the solves of the pairs (0, 1), (0, 2), … of some classes from ``first`` on."""
         cdef const int64_t[::1] at = self.places(labels)
         cdef Py_ssize_t i, j
         for i in range(at.shape[0]):
@@ -576,7 +572,7 @@ cdef class PairNumbers:
                 first += 1
 
     def of(self, labels):
-        """Of these pairs, int64, -1 where there is none."""
+        """Numbers of these pairs, int64, -1: none."""
         cdef const int64_t[::1] at = self.places(labels)
         cdef Py_ssize_t i, j, pair = 0
         found = zeros("q", at.shape[0] * (at.shape[0] - 1) // 2)
@@ -588,7 +584,7 @@ cdef class PairNumbers:
         return found
 
     cdef places(self, labels):
-        """Where classes stand in ``number``; those that are new get theirs."""
+        """Indices of classes in ``number``, with new ones added."""
         cdef Py_ssize_t i, j, k
         at = filled("q", [self.place.setdefault(label, len(self.place)) for label in labels])
         if len(self.place) > self.room:
@@ -603,11 +599,12 @@ cdef class PairNumbers:
 
 # ---- Starts from an optimum over other rows --------------------------------------------------------
 #
-# What each seeder does is in _solvers/seeding. Here all is over the rows of the task alone, S and T; what R has had is given
-# by its kernel values with them.
+# The seeders are in _solvers/seeding. Here variables are those of the task's rows, S and T; R is known by its beta and
+# kernel rows.
 
 cdef class QueueStarts:
-    """QueueStarts(todo, kernel_rows, control, most_rows): of one worker, for tasks of at most so many rows."""
+    """QueueStarts(todo, kernel_rows, control, most_rows): starts of one worker, for tasks of at most ``most_rows``
+    rows."""
 
     def __init__(self, TaskList todo, GramRows kernel_rows, Control control, Py_ssize_t most_rows):
         cdef Py_ssize_t l = max(1, most_rows), m = 2 * l if todo.doubled else l, n = max(1, todo.kernel_values.n)
@@ -621,10 +618,10 @@ cdef class QueueStarts:
         self.seeder.in_a_star = todo.in_a_star
 
     cdef bint begin(self, Task *task, const Dual *dual) noexcept nogil:
-        """``at``: the fold, and the optimum from which it starts. ``dual`` has LIBSVM's start, whose sums are the right
-        ones, and then beta at that optimum. Returns whether that is the optimum of the task, too.
+        """Set ``at``, the fold and the parent's optimum. ``dual`` comes with LIBSVM's start, which has the sums of the
+        fold, and leaves with the parent's beta. Returns whether that is the optimum of the task, too.
 
-        ``kernel_rows`` has the rows of the task.
+        ``kernel_rows`` is set to the rows of the task.
         """
         cdef Parent parent = self.todo.parent_of(task)
         cdef const Task *former = parent.task
@@ -635,7 +632,7 @@ cdef class QueueStarts:
         cdef int32_t q
         self.at.m, self.at.n_rows, self.at.groups, self.at.in_order = m, n, 1, False
         self.at.lower, self.at.upper, self.at.group = dual.lower, dual.upper, dual.group
-        self.at.column, self.at.V, self.at.beta = &self.kernel_rows.place[0], &self.V[0], dual.beta  # no swap yet
+        self.at.column, self.at.V, self.at.beta = &self.kernel_rows.place[0], &self.V[0], dual.beta  # before any swap
         self.at.left_column, self.at.left_beta = &self.left_column[0], &self.left_beta[0]
         self.at.entering = &self.entering[0]
         self.at.sum[0] = self.at.sum[1] = 0.0
@@ -671,14 +668,14 @@ cdef class QueueStarts:
         return is_as_parent(task) or (self.todo.may_stand and self.at.n_left == 0 and task.n_new == 0)
 
     cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
-        """The start of a task from the optimum at a smaller C: beta in ``dual``, and V there."""
+        """Start of a task from the optimum at a smaller C: beta in ``dual``, V in ``scores``."""
         cdef Parent parent = self.todo.parent_of(task)
-        cdef int groups = 1  # else it could not be added
+        cdef int groups = 1  # checked by add_larger
         self.drawn_out = grow(dual, groups, parent.beta, parent.V, task.growth, dual.beta, scores)
         return self.control.worked(4 * dual.size)
 
     cdef int add_new(self, const Task *task, const Dual *dual) except -1 nogil:
-        """V of the rows T at that optimum, in which they did not take part."""
+        """Compute V of the rows T at the parent's optimum."""
         cdef Parent parent = self.todo.parent_of(task)
         cdef const Task *former = parent.task
         cdef const double *beta = parent.beta
@@ -703,7 +700,7 @@ cdef class QueueStarts:
         return 0
 
     cdef bint pays(self, Task *task) noexcept nogil:
-        """Whether there is to be a start."""
+        """Whether to make a start."""
         if is_as_parent(task):
             return True
         if self.todo.divides and not start_pays(self.todo.parent_of(task).task.r):
@@ -714,14 +711,14 @@ cdef class QueueStarts:
         return self.budget.most(HUGE_VAL) > 0
 
     cdef void follow(self, const Task *task) noexcept nogil:
-        """``budget`` as the task finds it that comes next in a chain."""
+        """Update ``budget`` with the previous task of a chain."""
         cdef const Task *former = &self.todo.tasks[task.parent]
         cdef bint by_path = self.todo.seeder == ATO, seeded = has_start(former) and not former.from_nothing
         cdef double steps = work_of_steps(former.n, former.iterations)
         if self.last_task != task.parent:
             self.budget.start(self.todo.n_tasks / <double>self.todo.n_chains)
             if by_path:
-                self.seeder.path.forget()  # lest a start depends on what else this worker does
+                self.seeder.path.forget()  # so that starts do not depend on this worker's other tasks
         elif by_path:
             self.budget.note(former.along_path, self.seeder.path.whole, self.seeder.path.work, steps)
         if not by_path:
@@ -730,7 +727,7 @@ cdef class QueueStarts:
         self.last_task = self.todo.number_of(task)
 
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
-        """The start of a task, after ``begin``: beta in ``dual``, feasible, and V there. False if there is none."""
+        """Feasible start of a task, after ``begin``: beta in ``dual``, V in ``scores``. False if infeasible."""
         cdef double most_work = task.work_from_nothing if task.work_from_nothing > 0 else HUGE_VAL
         cdef double r
         cdef bint feasible
@@ -741,14 +738,13 @@ cdef class QueueStarts:
         feasible = self.seeder.make(&self.at, self.rows, self.control, self.todo.seeder, most_work, scores)
         task.along_path = self.seeder.along_path
         if self.todo.divides:
-            # decision values are divided by r, and may not be farther off by that than those of a start from nothing,
-            # which comes from far outside
+            # decision values are divided by r, and should be as accurate as those of a cold start
             r = 0.5 * fabs(self.at.level[1] - self.at.level[0])
             self.control.eps = tolerance_of_start(self.todo.eps, r)
         return feasible
 
     cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil:
-        """How many values a path may work on."""
+        """Limit of the work of a path, in values."""
         cdef Py_ssize_t v, n_free = 0
         if task.chained:
             self.follow(task)
