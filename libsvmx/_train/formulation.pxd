@@ -4,17 +4,17 @@ from libsvmx._problem.dual cimport Dual
 cdef struct Formulation:
     int kind            # an SvmType
     double nu
-    double cost         # C; of regression
+    double cost         # C, in regression
     double p
     double tau
 
 
 cdef struct Recovered:
-    double rho          # IN as the dual problem has it, OUT of the decision function; so is the objective
-    double objective
+    double rho          # IN  of the dual problem, OUT of the decision function
+    double objective    # likewise
     Py_ssize_t n_sv
     Py_ssize_t n_bsv
-    double value        # of the quantity that the formulation yields
+    double value        # of the formulation's quantity
     bint has_value
 
 

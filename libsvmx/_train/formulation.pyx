@@ -1,14 +1,13 @@
-"""The six formulations as dual problems, and back to the coefficients of a model.
+"""The six formulations as dual problems, and the coefficients of a model from their solutions.
 
-For each one: linear, the box and the start of LIBSVM (Chang & Lin 2011, sections 2 and 4.1). Variables of regression: l
-with beta >= 0, which LIBSVM calls alpha, then l with beta <= 0, its alpha*; the coefficient of a row is the sum of its two.
+Linear term, box and start are LIBSVM's (Chang & Lin 2011, sections 2 and 4.1). A regression with l rows has 2 l
+variables: l with beta >= 0 (LIBSVM's alpha), then l with beta <= 0 (alpha*); a row's coefficient is the sum of its two.
 
-Quantile regression (Takeuchi, Le, Sears & Smola, JMLR 7, 2006, eq. 10) has -C (1 - tau) <= beta <= C tau and no tube. It is
-epsilon-SVR with p = 0 and a bound for each side: where V is equal for the two variables of a row, only their sum counts.
+Quantile regression (Takeuchi, Le, Sears & Smola, JMLR 7, 2006, eq. 10) has -C (1 - tau) <= beta <= C tau and no tube:
+it is epsilon-SVR with p = 0 and a different bound on each side.
 
-A row of weight w has w times the bound, so that it counts as w rows: C w in C-SVC and regression, w in nu-SVC and one-class,
-where the sum of the weights stands for the number of rows. Sums are written as in LIBSVM's tool "weights for data
-instances", which adds up nu w.
+A row of weight w counts as w rows, by a bound of C w in C-SVC and regression, of w in nu-SVC and one-class, where the
+sum of the weights replaces the number of rows. Sums are computed as in LIBSVM's tool "weights for data instances".
 """
 
 from libc.math cimport fabs
@@ -21,23 +20,23 @@ from libsvmx.enums import SvmType
 
 cdef int C_SVC = SvmType.C_SVC, NU_SVC = SvmType.NU_SVC, ONE_CLASS = SvmType.ONE_CLASS, EPSILON_SVR = SvmType.EPSILON_SVR
 cdef int QUANTILE_SVR = SvmType.QUANTILE_SVR
-# What a formulation yields besides: see SolveReport.
+# The ``quantity`` of a formulation, see SolveReport.
 QUANTITIES = {
     SvmType.C_SVC: "nu", SvmType.NU_SVC: "C", SvmType.EPSILON_SVR: "nu", SvmType.NU_SVR: "epsilon",
 }
-# A coefficient at this share of its bound is there, but for rounding.
+# A coefficient above this share of its bound is at it, but for rounding.
 cdef double ALMOST = 1 - 1e-12
 
 
 def build_dual(param, targets, double Cp, double Cn, sample_weight=None):
-    """The dual problem of a binary classification (targets > 0 or not), one-class or regression training.
+    """The dual problem of a binary classification (first class: targets > 0), one-class or regression training.
 
     Parameters
     ----------
     param : Parameter
     targets : buffer of float64, shape (l,)
     Cp, Cn : float       bounds of |beta| in the two classes, C-SVC only
-    sample_weight : buffer of float64, shape (l,), or None      > 0, or 0 for rows that take no part; None: 1 each
+    sample_weight : buffer of float64, shape (l,), or None      >= 0, 0 leaves a row out; None: 1
     """
     cdef const double[::1] z = targets, w = sample_weight
     cdef const double *row_weights = NULL
@@ -59,13 +58,13 @@ def build_dual(param, targets, double Cp, double Cn, sample_weight=None):
 
 
 cdef Formulation formulation_of(param):
-    """What ``write_dual`` needs to know of a Parameter."""
+    """The fields of a Parameter that ``write_dual`` needs."""
     return Formulation(param.svm_type, param.nu, param.C, param.p, param.tau)
 
 
 cdef void write_dual(const Formulation *of, Py_ssize_t l, const double *z, double Cp, double Cn, const double *w,
                      Dual *dual) noexcept nogil:
-    """As ``build_dual``, into arrays; the size of the dual is set."""
+    """``build_dual`` into the arrays of ``dual``, whose size is set."""
     cdef int kind = of.kind
     cdef double nu = of.nu, cost = of.cost, p = of.p, left, left_negative, bound
     cdef double *linear = dual.linear
@@ -130,7 +129,7 @@ cdef void write_dual(const Formulation *of, Py_ssize_t l, const double *z, doubl
 
 
 cdef double sum_of_products(double factor, Py_ssize_t n, const double *values) noexcept nogil:
-    """The sum of factor * value."""
+    """Sum of factor * value."""
     cdef double total = 0.0
     cdef Py_ssize_t i
     for i in range(n):
@@ -139,10 +138,9 @@ cdef double sum_of_products(double factor, Py_ssize_t n, const double *values) n
 
 
 def counting_rows(param, targets, sample_weight):
-    """Positions of the rows whose bound on |beta| is not 0, buffer of int32.
+    """Indices of the rows whose bound on |beta| is not 0, int32.
 
-    It is 0 for a row of weight 0, in C-SVC for all rows of a class of weight 0, and where a product of C and weights is less
-    than any double.
+    It is 0 for rows of weight 0, in C-SVC for classes of weight 0, and if the product of C and weights underflows.
 
     Parameters
     ----------
@@ -169,7 +167,7 @@ def counting_rows(param, targets, sample_weight):
 
 
 def coefficient_sums(param, double l):
-    """What the equality constraints fix with l rows, or rows of weight l: the sum of beta over each group."""
+    """Sum of beta over each group, fixed by the equality constraints, for l rows or rows of total weight l."""
     if param.svm_type == SvmType.NU_SVC:
         return param.nu * l / 2, -(param.nu * l / 2)
     if param.svm_type == SvmType.NU_SVR:
@@ -178,11 +176,11 @@ def coefficient_sums(param, double l):
 
 
 def recover_coefficients(param, targets, DualProblem problem, DualSolution solution, sample_weight=None):
-    """The model's coefficients and what is reported of them. Rows without a box take no part. Arguments as of ``build_dual``.
+    """The model's coefficients, and the numbers of a SolveReport. For arguments see ``build_dual``.
 
     Returns
     -------
-    coefficients : buffer of float64, shape (l,)      of the rows, LIBSVM's sv_coef
+    coefficients : buffer of float64, shape (l,)      of the rows (LIBSVM's sv_coef)
     rho, objective : float
     n_sv, n_bsv : int                         support vectors, and those at their bound
     quantity : str or None, value : float     see libsvmx._train.observer.SolveReport
@@ -208,7 +206,7 @@ def recover_coefficients(param, targets, DualProblem problem, DualSolution solut
 
 cdef void recover(const Formulation *of, Py_ssize_t l, const double *w, const Dual *dual, const double *beta, double r,
                   double *coefficients, Recovered *found) noexcept nogil:
-    """As ``recover_coefficients``, into arrays; of ``dual`` only the box is looked at."""
+    """``recover_coefficients`` into ``coefficients`` and ``found``; reads only the box of ``dual``."""
     cdef const double *lower = dual.lower
     cdef const double *upper = dual.upper
     cdef Py_ssize_t i, n_part = 0
@@ -227,7 +225,7 @@ cdef void recover(const Formulation *of, Py_ssize_t l, const double *w, const Du
             elif lower[i] < 0:
                 cost_negative = -lower[i] / w[i] if w != NULL else -lower[i]
         if w != NULL:
-            # both are rounded, or infinite
+            # equal but for rounding, or both infinite
             if cost_positive == cost_negative or fabs(cost_positive - cost_negative) <= (1 - ALMOST) * cost_positive:
                 found.has_value, found.value = True, total / bounds
         elif cost_positive == cost_negative:
@@ -260,7 +258,7 @@ cdef void recover(const Formulation *of, Py_ssize_t l, const double *w, const Du
 
 
 def decision_values(DualProblem problem, scores, rows, double scale, double rho):
-    """Of some rows of the problem (buffer of int32), from V = linear - K beta: scale K beta - rho, float64."""
+    """Decision values scale K beta - rho of ``rows`` (int32), float64, from the scores V = linear - K beta."""
     cdef const double[::1] linear = problem.linear, V = scores
     cdef const int32_t[::1] chosen = rows
     cdef Py_ssize_t k
@@ -276,10 +274,10 @@ def assemble_coefficients(betas, positions, start, Py_ssize_t k):
 
     Parameters
     ----------
-    betas : buffer of float64               coefficients of the pairs (0,1), (0,2), …: the rows of i, then those of j
-    positions : buffer of int32             the support vectors among the rows grouped by class, ascending
+    betas : buffer of float64               coefficients of the pairs (0, 1), (0, 2), …: rows of i, then rows of j
+    positions : buffer of int32             indices of the support vectors in the rows grouped by class, ascending
     start : list of int                     first row of each class, and the end
-    k : int                                 classes
+    k : int                                 number of classes
     """
     cdef const int32_t[::1] position = positions
     cdef const double[::1] beta = betas
@@ -297,7 +295,7 @@ def assemble_coefficients(betas, positions, start, Py_ssize_t k):
         first[c] = column
     for i in range(k):
         for j in range(i + 1, k):
-            own = at + begin[i + 1] - begin[i]  # where those of class j begin
+            own = at + begin[i + 1] - begin[i]  # begin of class j
             for column in range(first[i], first[i + 1]):
                 coef[(j - 1) * n_sv + column] = beta[at + position[column] - begin[i]]
             for column in range(first[j], first[j + 1]):

@@ -1,10 +1,10 @@
-"""Training that starts from the optimum of an earlier one over the same rows: alpha seeding for another C, gamma, ….
-Folds of a grid search that start from those at a smaller C are such trainings, too.
+"""Warm starts of a training from an earlier one over the same rows: alpha seeding for another C, gamma, ….
+Folds of a grid search start from those at a smaller C in the same way.
 
-What is kept of a dual problem is beta and K beta. The start is beta, drawn out where C has grown (``growth_factor``),
-cut to the new box where C has fallen, and projected on the sums that the formulation fixes. Its scores are those of a
-place where they are known, moved by the kernel rows of what differs: with the same kernel V = linear - q K beta at any
-q beta, with another one V = linear at 0, which takes the rows of all support vectors.
+beta and K beta are kept of each dual problem. The start is beta, scaled up if C has grown (``growth_factor``), clipped
+to the new box if C has fallen, and projected on the fixed sums. Its scores are computed from known ones and the kernel
+rows of variables that differ: with the same kernel V = linear - q K beta is known at any q beta; with another one only
+V = linear at 0, which takes the rows of all support vectors.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import FloatArray
 
-# Relative to a bound: what is as near to it is on it, but for rounding.
+# A coefficient this near a bound, relative to it, is at it but for rounding.
 ON_BOUND = 1e-12
 
-NumberOfDual = tuple[int, int]  # numbers of the two classes; (0, 0) where there are none
+NumberOfDual = tuple[int, int]  # numbers of the two classes; (0, 0) without classes
 
 
 class KnownOptimum(NamedTuple):
-    """What is kept of the optimum of one dual problem; ndarrays of float64, shape (variables,)."""
+    """The optimum of one dual problem; float64, shape (variables,)."""
 
     beta: FloatArray
     K_beta: FloatArray
 
 
 class KnownOptima(NamedTuple):
-    """What is kept of a training: plain arrays and numbers, which can be pickled.
+    """The optima of a training, as plain arrays and numbers, which can be pickled.
 
     Attributes
     ----------
-    kernel : dict               name and value of what the kernel depends on
-    C : float                   1 where there is none
+    kernel : dict               parameters of the kernel, by name
+    C : float                   1 if there is none
     optima : dict of KnownOptimum
     """
 
@@ -53,7 +53,7 @@ class KnownOptima(NamedTuple):
     optima: dict[NumberOfDual, KnownOptimum]
 
     def parts(self) -> dict[str, Any]:
-        """All of it as arrays, numbers and text, of no class of this package."""
+        """Its content as arrays, numbers and text, without classes of this package."""
         kernel = {name: int(value) if name == "kernel_type" else value for name, value in self.kernel.items()}
         return {"kernel": kernel, "C": self.C, "optima": [(*number, *arrays) for number, arrays in self.optima.items()]}
 
@@ -64,16 +64,16 @@ class KnownOptima(NamedTuple):
 
 
 class WarmStart:
-    """WarmStart(param, known=None): where the dual problems of a training start, and what is kept of it.
+    """WarmStart(param, known=None): starts of a training's dual problems, and the optima found.
 
     Parameters
     ----------
     param : Parameter
-    known : KnownOptima      of a training over the same rows and classes, in the same order; None: from nothing
+    known : KnownOptima      of a training over the same rows and classes, in the same order; None: cold starts
 
     Attributes
     ----------
-    found : KnownOptima      of the training itself, complete at its end
+    found : KnownOptima      of this training, complete at its end
     """
 
     def __init__(self, param: Parameter, known: KnownOptima | None = None) -> None:
@@ -82,18 +82,18 @@ class WarmStart:
         self.found: KnownOptima = KnownOptima(kernel, param.C if param.svm_type.has_cost else 1.0, {})
 
     def begin(self, number: NumberOfDual, dual: DualProblem, kernel: Kernel, control: Control) -> DualProblem:
-        """The dual problem with its start; as it is where nothing is known, or nothing feasible was found."""
+        """The dual problem with a warm start; unchanged if none is known or feasible."""
         known = self.known.optima.get(number) if self.known else None
         if known is None or len(known.beta) != dual.size or not np.isfinite(np.asarray(dual.upper)).all():
             return dual
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # what is read from a file may be any numbers
+            with np.errstate(over="ignore", invalid="ignore"):  # numbers from a file may be anything
                 return self.started(known, dual, kernel, control)
-        except Stopped:  # the solve will end at once, too
+        except Stopped:  # the solve will stop at once, too
             return dual
 
     def started(self, known: KnownOptimum, dual: DualProblem, kernel: Kernel, control: Control) -> DualProblem:
-        """The dual problem with a start from what is known. Raises Stopped."""
+        """The dual problem with a start from ``known``. Raises Stopped."""
         assert self.known is not None
         linear, lower, upper = (np.asarray(values) for values in (dual.linear, dual.lower, dual.upper))
         same_kernel, ratio = self.known.kernel == self.found.kernel, self.found.C / self.known.C
@@ -105,7 +105,7 @@ class WarmStart:
         start, sums = beta.copy().data, sums_of(dual)
         if not adjust(FoldChange(kernel, dual, sums, beta.data, linear.data, dual), start):
             return dual
-        # V is moved from where it is known, the nearest such place: a kernel row for each variable that differs
+        # compute V from the nearest beta with known V, by a kernel row for each variable that differs
         places = [(np.zeros(dual.size), linear)]
         if same_kernel:
             places += [(on_bounds(f * known.beta, lower, upper), linear - f * known.K_beta) for f in (factor, ratio)]
@@ -118,7 +118,7 @@ class WarmStart:
         return dual.changed(beta=start, scores=moved_scores(change, start))
 
     def keep(self, number: NumberOfDual, dual: DualProblem, solution: DualSolution) -> None:
-        """Keep where a dual problem has ended."""
+        """Keep the solution of a dual problem."""
         if starts_unknown(dual, solution):
             return
         beta, K_beta = np.array(solution.beta), np.asarray(dual.linear) - np.asarray(solution.scores)
@@ -127,13 +127,13 @@ class WarmStart:
 
 
 def on_bounds(beta: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """beta, with what is on a bound but for rounding on it."""
+    """beta, with coefficients at a bound but for rounding set to it."""
     for bound in (lower, upper):
         beta = np.where(np.abs(beta - bound) <= ON_BOUND * np.abs(bound), bound, beta)
     return beta
 
 
 def sums_of(dual: DualProblem) -> tuple[float, ...]:
-    """The sum of beta over each group: that of LIBSVM's start, which is feasible."""
+    """Sum of beta over each group, that of LIBSVM's feasible start."""
     beta, group = np.asarray(dual.beta), np.asarray(dual.group)
     return tuple(float(beta[group == g].sum()) for g in range(dual.groups))

@@ -99,7 +99,7 @@ cdef class Worker:
         self.control = QueueControl(param.eps, param.shrinking, max_iter, should_stop=should_stop)
         self.kernel_rows = GramRows(todo.kernel_values.of_thread(), l, m, ThreadPool(1))
         self.smo = Smo.for_many(m, 2, self.control, self.kernel_rows)
-        cdef double[::1] of_rows = zeros("d", 3 * l), of_variables = zeros("d", 6 * m)  # one buffer each would take a microsecond
+        cdef double[::1] of_rows = zeros("d", 3 * l), of_variables = zeros("d", 6 * m)  # fewer buffers: 1 us each
         self.targets, self.weights, self.coefficients = of_rows[:l], of_rows[l:2 * l], of_rows[2 * l:]
         self.linear, self.lower = of_variables[:m], of_variables[m:2 * m]
         self.upper, self.start = of_variables[2 * m:3 * m], of_variables[3 * m:4 * m]
