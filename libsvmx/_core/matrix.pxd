@@ -4,7 +4,7 @@ from libsvmx._core.pieces cimport svmx_piece, svmx_piece_there
 from libsvmx._core.numbers cimport svmx_numbers, svmx_numbers_from
 
 
-cdef struct GivenRow:               # K(row, serial number s) is value (s - 1) * step of one of them, the other is NULL
+cdef struct GivenRow:               # K(row, serial number s) at index (s - 1) * step of one pointer; the other is NULL
     const double *in_double
     const float *in_float
     Py_ssize_t step
@@ -22,31 +22,31 @@ cdef class CsrMatrix:
     cdef readonly int first_index
     cdef readonly object indptr
     cdef readonly Py_ssize_t nnz
-    cdef object _buffer             # of values in double
+    cdef object _buffer             # ``values`` if in double
     cdef const int64_t *ptr
     cdef readonly bint regular      # all rows have the same features
-    cdef const int32_t *feature     # of all rows, or of each if they are the same; see ``features``
-    cdef const double *value        # NULL if the values are in float: only ``at`` and ``values_from`` read both
-    cdef const float *in_float      # NULL if they are in double
+    cdef const int32_t *feature     # of all entries, or of one row if regular; see ``features``
+    cdef const double *value        # NULL if values are in float; ``at`` and ``values_from`` read both
+    cdef const float *in_float      # NULL if values are in double
     cdef const int64_t[::1] _indptr
     cdef const int32_t[::1] _indices
     cdef const double[::1] _values
     cdef const float[::1] _floats
-    cdef readonly bint is_table     # values are a table of kernel values, here in double, or there in float
-    cdef const double[:, :] _table
-    cdef const float[:, :] _float_table
-    cdef GivenRow first_row         # of it
+    cdef readonly bint is_table     # values are a table of kernel values
+    cdef const double[:, :] _table          # in double
+    cdef const float[:, :] _float_table     # or in float
+    cdef GivenRow first_row         # of the table
     cdef Py_ssize_t row_step        # from a row to the next, in values
-    # of a table whose rows are asked for as they are read:
+    # of rows on demand:
     cdef readonly object source     # a RowSource, else None
     cdef svmx_piece *row_at         # see ``kept_row``
-    cdef list held                  # the memory of those
+    cdef list held                  # memory of the kept rows
     cdef Py_ssize_t n_kept
     cdef Py_ssize_t most_kept
-    cdef readonly bint keeps_all    # every row that was asked for is there from then on
-    cdef const double[::1] nothing  # instead of a row that cannot be had
+    cdef readonly bint keeps_all    # every requested row is kept
+    cdef const double[::1] nothing  # replaces rows whose computation failed
     cdef const double[::1] diagonal # K(i, i)
-    cdef int64_t n_nonzeros, n_used     # values that are not 0, and features that have one, once they are counted
+    cdef int64_t n_nonzeros, n_used     # nonzero values, and features with any; -1: not counted yet
 
     cdef int hold(self, values) except -1
     cdef int hold_table(self, values) except -1
@@ -55,17 +55,17 @@ cdef class CsrMatrix:
     cdef int demand_one(self, int32_t row) noexcept nogil
 
     cdef inline const int32_t *features(self, Py_ssize_t i) noexcept nogil:
-        """Of the entries of row i, which begin at ptr[i]."""
+        """Features of row i, whose entries begin at ptr[i]."""
         return self.feature if self.regular else self.feature + self.ptr[i]
 
     cdef inline double at(self, int64_t k) noexcept nogil:
-        """Value k of all."""
+        """Value of entry k."""
         if self.value != NULL:
             return self.value[k]
         return <double>self.in_float[k] if self.in_float != NULL else self.table_at(k)
 
     cdef inline double table_at(self, int64_t k) noexcept nogil:
-        """The same of a table, which lacks the serial numbers."""
+        """``at`` of a table, which does not store the serial numbers."""
         cdef GivenRow row
         cdef int64_t serial = k % self._indices.shape[0]
         if serial == 0:
@@ -74,15 +74,15 @@ cdef class CsrMatrix:
         return given_value(&row, serial)
 
     cdef inline const double *kept_row(self, Py_ssize_t i) noexcept nogil:
-        """Row i, one on demand, if it was asked for and is kept, else NULL.
+        """Row i, on demand, if it is kept, else NULL.
 
-        Whichever thread it was computed by: a pointer that is read here was published by ``demand`` after the values that
-        it leads to (acquire and release, see pieces.h).
+        Safe in any thread: ``demand`` publishes the pointer after the values (acquire and release, see pieces.h).
         """
         return <const double *>svmx_piece_there(&self.row_at[i])
 
     cdef inline GivenRow given_row(self, Py_ssize_t i) noexcept nogil:
-        """Kernel values of row i, one of 0:serial 1:K(row, 1) 2:K(row, 2) …; one on demand is kept from now on."""
+        """Kernel values of row i, of the form 0:serial 1:K(row, 1) 2:K(row, 2) …; a row on demand is kept from now
+        on."""
         cdef GivenRow row = self.first_row
         if self.row_at != NULL:
             if self.kept_row(i) == NULL:
@@ -105,7 +105,7 @@ cdef class CsrMatrix:
         return given_value(&row, self.serial_of(i))
 
     cdef inline int64_t serial_of(self, Py_ssize_t i) noexcept nogil:
-        """Serial number of such a row."""
+        """Serial number of a row of kernel values."""
         return i + 1 if self.is_table else <int64_t>self.value[self.ptr[i]]
 
     cdef inline svmx_numbers values_from(self, int64_t k) noexcept nogil:

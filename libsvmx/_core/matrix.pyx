@@ -1,8 +1,7 @@
-"""Sparse rows, the one form in which data enters the package.
+"""Sparse rows (CSR), the single form of data in the package.
 
-Row i holds the pairs (indices[k], values[k]) for indptr[i] <= k < indptr[i+1], indices
-ascending. Indices are the ones of the LIBSVM file: features count from 1, and index 0
-is allowed (a precomputed kernel keeps its serial number there).
+Row i holds the pairs (indices[k], values[k]) for indptr[i] <= k < indptr[i+1], indices ascending. Indices are those of
+LIBSVM's files: features count from 1; index 0 holds the serial number of a precomputed kernel.
 """
 
 from cython cimport critical_section
@@ -17,12 +16,12 @@ from libsvmx._core.buffers import zeros
 
 
 class RowSource:
-    """What computes rows of a kernel matrix in Python when they are asked for, under ``lock``; each once, or as often as a
-    row that the matrix did not keep (``keep_up_to``) is wanted again.
+    """Computes rows of a kernel matrix in Python on demand, under ``lock``; each once, unless the matrix did not keep
+    it (``keep_up_to``).
 
-    ``diagonal()``: all K(i, i), buffer of float64, shape (n,). ``rows(numbers)``: rows of the given list of them,
-    buffer of float64 in C order, shape (len(numbers), n), which nobody will change. ``fail(error)`` is told of what
-    this raises, by whatever thread: from then on rows are of zeros, and it is up to the source to end the work.
+    ``diagonal()``: all K(i, i), float64, shape (n,). ``rows(numbers)``: the rows of a list, float64, C order, shape
+    (len(numbers), n), never changed afterwards. ``fail(error)`` receives exceptions of ``rows``, in any thread: rows
+    are zeros from then on, and the source must end the work.
     """
 
     def diagonal(self):
@@ -38,9 +37,9 @@ class RowSource:
 cdef class CsrMatrix:
     """CsrMatrix(indptr, indices, values, copy=True, n_columns=0, first_index=1, regular=False)
 
-    ``X[:200]``, ``X[mask]``, ``X[numbers]`` and ``X[i]`` are CsrMatrix of these rows with all columns, ``len(X)`` is
-    the number of rows, iterating gives matrices of one row, ``np.asarray(X)`` and ``X.toarray()`` are dense,
-    ``X.tocsr()`` is SciPy's. Matrices of equal shape and entries are equal. Immutable.
+    Immutable. ``X[:200]``, ``X[mask]``, ``X[numbers]`` and ``X[i]`` are CsrMatrix of these rows with all columns,
+    ``len(X)`` is the number of rows, iteration yields matrices of one row, ``np.asarray(X)`` and ``X.toarray()`` are
+    dense, ``X.tocsr()`` is SciPy's. Matrices of equal shape and entries are equal.
 
     Parameters
     ----------
@@ -50,10 +49,10 @@ cdef class CsrMatrix:
         Ascending in each row, >= 0.
     values : buffer of float64 or float32, shape (nnz,)
         float32 only without an index 0. Or a table of finite kernel values, shape (n_rows, columns), of either type and
-        any strides: row i has serial number i + 1, and ``regular`` rows 0:serial 1:K(row, 1) 2:K(row, 2) … are made of
-        it as they are read. Or a RowSource, which computes rows of such a table, of a symmetric kernel, on demand.
+        any strides, read as ``regular`` rows 0:serial 1:K(row, 1) 2:K(row, 2) …, where row i has serial number i + 1.
+        Or a RowSource, which computes rows of such a table, of a symmetric kernel, on demand.
     copy : bool
-        False only for buffers that nobody will change: they are checked once.
+        False only for buffers that never change: they are checked once.
     n_columns : int
         Columns of ``shape``; at least as many as the entries need.
     first_index : int
@@ -123,7 +122,7 @@ cdef class CsrMatrix:
                 last = feature[k]
             if last > self.max_index:
                 self.max_index = last
-        if self.in_float != NULL and self.first_index == 0:  # they could be kernel values, which are read in double
+        if self.in_float != NULL and self.first_index == 0:  # kernel values are read in double
             raise ValueError("values in float are for features from 1 on")
         self.n_columns = max(n_columns, <int64_t>self.max_index + 1 - self.first_index if self._indices.shape[0] else 0)
 
@@ -144,7 +143,7 @@ cdef class CsrMatrix:
         return 0
 
     cdef int hold_table(self, values) except -1:
-        """The same of a table."""
+        """``hold`` for a table of kernel values."""
         cdef Py_ssize_t n, columns, size
         self.is_table = True
         if memoryview(values).format == "f":
@@ -168,7 +167,7 @@ cdef class CsrMatrix:
         return 0
 
     cdef int hold_source(self, source) except -1:
-        """The same of rows on demand."""
+        """``hold`` for rows on demand."""
         self.is_table, self.source, self.held = True, source, []
         self.diagonal = source.diagonal()
         n = self.diagonal.shape[0]
@@ -186,14 +185,14 @@ cdef class CsrMatrix:
         free(self.row_at)
 
     def keep_up_to(self, double n_bytes):
-        """Of rows on demand, keep those that come first and fit so many bytes; the others are computed whenever they are wanted."""
+        """Keep the first rows on demand, up to ``n_bytes``; others are computed each time that they are needed."""
         self.most_kept = <Py_ssize_t>min(n_bytes / (8.0 * max(self.n_rows, 1)), <double>self.n_rows)
         self.keeps_all = self.most_kept == self.n_rows
 
     cdef demand(self, const int32_t *rows, int count, const double **at, bint keep):
-        """Ask for those of the rows that are not there, at once; ``at``: where each of them is.
+        """Compute the missing rows together; OUT ``at``: pointer to each row, shape (count,).
 
-        Those that are not kept for good are there as long as what is returned. ``keep``: all are, whether they fit or not.
+        Rows that are not kept live as long as the returned object. ``keep``: keep all, beyond any limit.
         """
         cdef const double[:, ::1] block
         cdef Py_ssize_t k, q = 0, n = self.n_rows
@@ -221,7 +220,7 @@ cdef class CsrMatrix:
                     svmx_publish_piece(&self.row_at[rows[k]], <const float *>&self.nothing[0])
             try:
                 self.source.fail(error)
-            except BaseException as again:  # a second Ctrl-C, say
+            except BaseException as again:  # such as a second Ctrl-C
                 self.source.fail(again)
         for k in range(count):
             if self.kept_row(rows[k]) != NULL:
@@ -229,7 +228,7 @@ cdef class CsrMatrix:
         return lent
 
     cdef int demand_one(self, int32_t row) noexcept nogil:
-        """Ask for a row, to be kept."""
+        """Compute a row, and keep it."""
         cdef const double *at
         with gil:
             self.demand(&row, 1, &at, True)
@@ -249,7 +248,7 @@ cdef class CsrMatrix:
 
     @property
     def indices(self):
-        """Of all entries; made anew of a regular matrix."""
+        """Indices of all entries; a new buffer if the matrix is regular."""
         cdef Py_ssize_t i
         cdef int32_t[::1] every
         if not self.regular:
@@ -303,13 +302,13 @@ cdef class CsrMatrix:
         return hash((self.n_rows, self.n_columns, self.nnz))
 
     def toarray(self):
-        """All values with zeros between them: ndarray of float64, shape as of the matrix. Raises MemoryError."""
-        from libsvmx._core.interchange import dense_of  # files are read and trained without
+        """Dense ndarray of float64, of the matrix's shape. Raises MemoryError."""
+        from libsvmx._core.interchange import dense_of  # loads NumPy
 
         return dense_of(self)
 
     def tocsr(self):
-        """A scipy.sparse.csr_matrix of float64 with memory of its own."""
+        """A copy as scipy.sparse.csr_matrix of float64."""
         from libsvmx._core.interchange import scipy_of
 
         return scipy_of(self)
@@ -323,10 +322,10 @@ cdef class CsrMatrix:
         return dense if dtype is None else dense.astype(dtype, copy=False)
 
     def take(self, rows):
-        """The given rows, copied, in the given order, with all columns. ``rows``: buffer of int32.
+        """A copy of ``rows`` (int32), in this order, with all columns.
 
-        Values keep their type, those of a table become double. A regular matrix loses its zeros, unless they are kernel
-        values; rows without any stay regular.
+        Values keep their type; those of a table become double. A regular matrix loses its zeros, unless they are kernel
+        values; without zeros it stays regular.
         """
         cdef const int32_t[::1] chosen = rows
         cdef Py_ssize_t i, n = chosen.shape[0]
@@ -405,9 +404,9 @@ def _unpickle(indptr, indices, values, n_columns=0, first_index=1):
     return CsrMatrix(*parts, copy=False, n_columns=n_columns, first_index=first_index)
 
 
-# With at least this share of nonzeros rows are kept dense: a dense product of blocks then costs less than sparse sums.
+# With at least this share of nonzeros, rows are stored dense: a dense product of blocks costs less than sparse sums.
 DENSE_SHARE = 0.25
-# Arrays of one element per possible index are used while they stay near the size of the data itself.
+# Arrays with an element per possible index may have this many elements per entry, plus a constant.
 cdef int64_t ROOM_PER_ENTRY = 4
 cdef int64_t ROOM_FREE = 1 << 16
 
@@ -418,12 +417,12 @@ cdef int ascending(const void *a, const void *b) noexcept nogil:
 
 
 def distinct_features(CsrMatrix matrix):
-    """Ascending indices of the features that have an entry: buffer of int32."""
+    """Indices of the features with an entry, ascending, int32."""
     cdef int64_t k, n = 0, nnz
     cdef Py_ssize_t size = <Py_ssize_t>matrix.max_index + 1
     cdef unsigned char[::1] seen
     cdef int32_t[::1] found, every
-    nnz = matrix._indices.shape[0]  # each once, if all rows have the same
+    nnz = matrix._indices.shape[0]  # of one row, if regular
     if size <= ROOM_PER_ENTRY * nnz + ROOM_FREE:
         seen = bytearray(size)
         for k in range(nnz):
@@ -454,8 +453,7 @@ def distinct_features(CsrMatrix matrix):
 cdef Py_ssize_t first_at_least(const int32_t[::1] sorted_indices, int32_t index, Py_ssize_t begin) noexcept nogil:
     """First position p >= begin with sorted_indices[p] >= index, or the length.
 
-    Rows are ascending as well, so ``begin`` is where the previous entry was found; in dense
-    data the answer is the first position looked at.
+    ``begin`` is the position found for the previous entry of an ascending row; in dense data it is the answer.
     """
     cdef Py_ssize_t end = sorted_indices.shape[0], middle
     if begin < end and sorted_indices[begin] >= index:
@@ -470,9 +468,9 @@ cdef Py_ssize_t first_at_least(const int32_t[::1] sorted_indices, int32_t index,
 
 
 def count_nonzeros(CsrMatrix matrix):
-    """How many values are not 0, and how many features have such a value: the same whether zeros are stored or not.
+    """Number of nonzero values, and of features with any; independent of stored zeros.
 
-    They are counted once; many ask, since all pairs of classes have the same matrix.
+    Counted once, as all pairs of classes share the matrix.
     """
     with critical_section(matrix):
         if matrix.n_nonzeros < 0:
@@ -496,10 +494,10 @@ cdef (int64_t, int64_t) counted_nonzeros(CsrMatrix matrix) except *:
 
 
 def compacted(CsrMatrix a, CsrMatrix b=None):
-    """a and b with features renumbered 0, 1, … in their order, where largest indices dwarf the data; else as they are.
+    """a and b with features renumbered 0, 1, … in order, if the largest index dwarfs the data; else unchanged.
 
-    Only what the indices are called changes, so every sum over ascending features keeps its order.
-    Hashed features reach 2^31 - 1 with a handful of entries, and loops keep arrays as long as the largest index.
+    Loops allocate arrays as long as the largest index, and hashed features reach 2^31 - 1 with a handful of entries.
+    Sums over ascending features keep their order.
     """
     cdef int64_t entries = a.nnz + (b.nnz if b is not None else 0)
     cdef int64_t width = 1 + <int64_t>max(a.max_index, b.max_index if b is not None else 0)
@@ -535,9 +533,8 @@ cdef CsrMatrix _renumbered(CsrMatrix matrix, features):
 
 # ---- From arrays to the buffers of a CsrMatrix -----------------------------------------------------
 #
-# From arrays to the buffers of a CsrMatrix in two passes: entries are counted, then written, with nothing between.
-#
-# Another thread may change an array meanwhile, so no pass trusts the other: what does not fit raises ValueError.
+# In two passes: entries are counted, then written. Another thread may change an array meanwhile, so the second pass
+# checks all bounds, and raises ValueError.
 
 ctypedef fused real:
     float
@@ -551,9 +548,9 @@ CHANGED = "X was changed while it was read"
 
 
 def count_entries(const real[:, :] table, counts):
-    """How many values of each row are not 0, into ``counts`` (buffer of int64, shape (rows,)).
+    """Number of nonzero values of each row, into ``counts`` (OUT, int64, shape (rows,)).
 
-    The values of a row lie side by side. Returns row * columns + column of the first value that is not finite, or -1.
+    Rows must be contiguous. Returns row * columns + column of the first value that is not finite, or -1.
     """
     cdef int64_t[::1] count = counts
     cdef Py_ssize_t i, j, n = table.shape[0], columns = table.shape[1]
@@ -584,7 +581,7 @@ def count_entries(const real[:, :] table, counts):
 
 
 def write_entries(const real[:, :] table, indptr, indices, values):
-    """Index (column + 1) and value of each value that is not 0, where ``indptr`` (rows + 1 of int64) says."""
+    """Write index (column + 1) and value of each nonzero value, at ``indptr`` (IN, int64, shape (rows + 1,))."""
     cdef const int64_t[::1] ptr = indptr
     cdef int32_t[::1] index = indices
     cdef double[::1] value = values
@@ -623,11 +620,11 @@ def write_entries(const real[:, :] table, indptr, indices, values):
 
 
 def count_stored(indptr, const whole[::1] indices, const real[::1] data, int64_t columns, counts):
-    """How many of the stored values of each row are not 0, into ``counts`` (buffer of int64, shape (rows,)).
+    """Number of nonzero stored values of each row, into ``counts`` (OUT, int64, shape (rows,)).
 
     Parameters
     ----------
-    indptr : buffer of int64, shape (rows + 1,)      ascending, to at most the length of the others
+    indptr : buffer of int64, shape (rows + 1,)      ascending, up to at most the length of ``indices`` and ``data``
 
     Returns
     -------
@@ -659,7 +656,7 @@ def count_stored(indptr, const whole[::1] indices, const real[::1] data, int64_t
 
 
 def write_stored(indptr, const whole[::1] indices, const real[::1] data, kept_indptr, kept_indices, values):
-    """Index (column + 1) and value of each stored value that is not 0, where ``kept_indptr`` says; the rest as there."""
+    """Write index (column + 1) and value of each nonzero stored value, at ``kept_indptr``; see ``count_stored``."""
     cdef const int64_t[::1] ptr = indptr, kept_ptr = kept_indptr
     cdef int32_t[::1] index = kept_indices
     cdef double[::1] value = values
@@ -688,18 +685,16 @@ def write_stored(indptr, const whole[::1] indices, const real[::1] data, kept_in
         raise ValueError(CHANGED)
 
 
-# ---- Checks that look at every value ---------------------------------------------------------------
-#
-# Checks that look at every value.
+# ---- Checks of values ------------------------------------------------------------------------------
 
-# Pairs looked at by first_asymmetry.
+# Pairs compared by first_asymmetry.
 cdef Py_ssize_t SYMMETRY_PAIRS = 1000
 
 
 def first_not_finite(CsrMatrix matrix, rows):
-    """Position in ``rows`` (buffer of int32) of the first row with a nan or infinite value, or -1.
+    """Position in ``rows`` (int32) of the first row with a nan or infinite value, or -1.
 
-    Of a table of kernel values -1: it is finite, as whoever made it has seen.
+    -1 for a table of kernel values, which was checked by its creator.
     """
     cdef const int32_t[::1] chosen = rows
     cdef Py_ssize_t i
@@ -714,7 +709,7 @@ def first_not_finite(CsrMatrix matrix, rows):
 
 
 def first_negative(CsrMatrix matrix, rows):
-    """(position in ``rows``, feature, value) of the first number below 0 in these rows (buffer of int32); None without."""
+    """(position in ``rows``, feature, value) of the first negative value in ``rows`` (int32), or None."""
     cdef const int32_t[::1] chosen = rows
     cdef Py_ssize_t i
     cdef int64_t k
@@ -726,7 +721,7 @@ def first_negative(CsrMatrix matrix, rows):
 
 
 def precomputed_row_length(CsrMatrix matrix, Py_ssize_t row):
-    """Last index of the row if it has all of 0, 1, …, last; else -1."""
+    """Last index of the row if its indices are 0, 1, …, last; else -1."""
     cdef int64_t k, size = matrix.ptr[row + 1] - matrix.ptr[row]
     cdef const int32_t *feature = matrix.features(row)
     for k in range(0 if matrix.is_table else size):
@@ -736,7 +731,7 @@ def precomputed_row_length(CsrMatrix matrix, Py_ssize_t row):
 
 
 def serial_number(CsrMatrix matrix, Py_ssize_t row):
-    """Value of index 0 of a row that begins with it."""
+    """Value of index 0, the first of the row."""
     return matrix.at(matrix.ptr[row])
 
 
@@ -750,21 +745,20 @@ def has_index_zero(CsrMatrix matrix):
 
 
 def first_asymmetry(CsrMatrix matrix, rows):
-    """Looks for K(i, j) != K(j, i) among about a thousand pairs of precomputed rows (buffer of int32).
+    """Look for K(i, j) != K(j, i) among about a thousand pairs of precomputed rows (int32).
 
     Returns
     -------
-    (i, j) : positions in ``rows`` of the first pair found, or None. Kernel values may differ by rounding:
-        only a difference beyond 1e-6 of their size counts.
+    (i, j) : positions in ``rows`` of the first pair that differs by more than rounding (1e-6 relative), or None
     """
     cdef const int32_t[::1] chosen = rows
     cdef Py_ssize_t n = chosen.shape[0], i, j, step = max(1, n * n // SYMMETRY_PAIRS), at = 0
     cdef GivenRow row_i, row_j
     cdef double a, b
-    if matrix.row_at != NULL:  # whose values are not asked for without need
+    if matrix.row_at != NULL:  # do not compute rows just for a check
         return None
     if n and step > 1 and step % n == 0:
-        step += 1  # so that columns vary
+        step += 1  # vary the column
     while at < n * n:
         i, j = at // n, at % n
         row_i, row_j = matrix.given_row(chosen[i]), matrix.given_row(chosen[j])
@@ -777,10 +771,10 @@ def first_asymmetry(CsrMatrix matrix, rows):
 
 
 def square_of_offsets(CsrMatrix matrix, rows, double ranges):
-    """|x|^2 in the features that are farther from 0 than ``ranges`` >= 1 times their range, each where it is farthest.
+    """Sum of max |x_f|^2 over features f that are farther from 0 than ``ranges`` >= 1 times their range in ``rows``
+    (int32).
 
-    Such a feature is stored in every row, so those of the first one (of ``rows``, buffer of int32) are all there can
-    be.
+    Such a feature is stored in every row, so only those of the first row are candidates.
     """
     cdef const int32_t[::1] chosen = rows
     cdef const int32_t *feature
@@ -805,7 +799,7 @@ def square_of_offsets(CsrMatrix matrix, rows, double ranges):
             x = matrix.at(k) if k < end and feature[k - begin] == first[c] else 0.0
             low[c], high[c] = min(low[c], x), max(high[c], x)
             far |= max(fabs(low[c]), fabs(high[c])) >= ranges * (high[c] - low[c])
-        if not far:  # nor will be: the range grows by as much as the distance from 0, or more
+        if not far:  # nor later: the range grows at least as much as the distance from 0
             return 0.0
     for c in range(n_candidates):
         size = max(fabs(low[c]), fabs(high[c]))
@@ -815,7 +809,7 @@ def square_of_offsets(CsrMatrix matrix, rows, double ranges):
 
 
 def largest_serial(CsrMatrix vectors):
-    """Largest serial number of precomputed support vectors, whose rows start with 0:serial; 0 without rows."""
+    """Largest serial number of precomputed support vectors, whose rows begin with 0:serial; 0 without rows."""
     cdef Py_ssize_t i
     cdef double largest = 0
     for i in range(vectors.n_rows):
@@ -824,7 +818,7 @@ def largest_serial(CsrMatrix vectors):
 
 
 def serials_only(CsrMatrix matrix, rows):
-    """The given rows (buffer of int32) cut down to 0:serial, all a precomputed model needs of them."""
+    """The given rows (int32), reduced to 0:serial, which is all that a precomputed model needs."""
     cdef const int32_t[::1] chosen = rows
     cdef Py_ssize_t i, n = chosen.shape[0]
     indptr_, values_ = zeros("q", n + 1), zeros("d", n)

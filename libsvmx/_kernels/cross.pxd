@@ -8,16 +8,16 @@ from libsvmx._kernels.products cimport Products
 
 cdef class CrossKernel:
     cdef readonly CsrMatrix vectors
-    cdef readonly bint exact        # of the rows last prepared: K is LIBSVM's, bit for bit
+    cdef readonly bint exact        # K of the rows last prepared is LIBSVM's, bit for bit
     cdef svmx_kernel formula
     cdef bint given                 # a precomputed kernel
     cdef bint of_distance           # K is a function of |x - z|^2
-    cdef int product                # what |x|^2 and the like are of, see kernel_functions.h
-    cdef bint of_squares            # K is a function of |x|^2 and |z|^2, too
+    cdef int product                # the product in place of x'z, see kernel_functions.h
+    cdef bint of_squares            # K depends on |x|^2 and |z|^2, too
     cdef bint approximate
-    cdef int distances              # how those are computed
+    cdef int distances              # how distances are computed
     # the vectors
-    cdef CsrMatrix numbered         # features numbered as in the tests
+    cdef CsrMatrix numbered         # with the features numbered as in the tests
     cdef svmx_vectors entries       # of ``numbered``
     cdef double[::1] square_z
     cdef double largest_square
@@ -28,7 +28,7 @@ cdef class CrossKernel:
     cdef CsrMatrix tests
     cdef Py_ssize_t n
     cdef const int32_t *rows
-    cdef object lent                # those of a kernel on demand that are not kept
+    cdef object lent                # rows on demand that are not kept
     cdef const double *asked_at[SVMX_TESTS]
     cdef Py_ssize_t n_slots
     cdef int32_t[::1] slot_feature
@@ -51,22 +51,22 @@ cdef class CrossKernel:
 
 cdef class CrossRow:
     cdef CrossKernel kernel
-    cdef readonly bint exact        # of the row last loaded: K is LIBSVM's, bit for bit
+    cdef readonly bint exact        # K of the row last loaded is LIBSVM's, bit for bit
     cdef readonly double margin     # bound of |K - LIBSVM's K| for it
     cdef Py_ssize_t tile
-    cdef double *room               # of two tiles; the values of the first
+    cdef double *room               # of two tiles; ``fill`` writes to the first
     # the vectors
-    cdef CsrMatrix numbered         # features numbered 0, 1, …
+    cdef CsrMatrix numbered         # with features numbered 0, 1, …
     cdef bint renumbered
-    cdef const int32_t[::1] feature     # what these are, if they are not the numbers themselves
+    cdef const int32_t[::1] feature     # original feature of each, if renumbered
     cdef Products for_dots
     cdef Products for_distances
     cdef double[::1] memory
     # the row
-    cdef Products products          # by which it is computed
+    cdef Products products          # for_dots or for_distances
     cdef bint by_distances
     cdef double square
-    cdef bint table                 # K by the table of integer distances
+    cdef bint table                 # whether K is read from the table of integer distances
     cdef int64_t n_met              # entries at features of the vectors
     cdef int32_t[::1] met
     cdef double[::1] met_value
@@ -80,9 +80,9 @@ cdef class CrossRow:
 
 cdef class CrossTable(CrossKernel):
     cdef double[::1] entry          # (n_rows, n_rows)
-    cdef const double *of_row[SVMX_TESTS]      # of each row of the panel, with all
+    cdef const double *of_row[SVMX_TESTS]      # table row of each row of the panel
     cdef int32_t[::1] everyone
-    cdef Py_ssize_t at              # the first row of the panel that is tabulated
+    cdef Py_ssize_t at              # first row of the panel being tabulated
     cdef void share(self, double[::1] entry) noexcept
     cdef bint begin(self, int64_t panel) noexcept nogil
     cdef void tabulate_with(self, Py_ssize_t row, double *values) noexcept nogil

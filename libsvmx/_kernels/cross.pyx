@@ -1,17 +1,16 @@
-"""Kernel values between test rows and support vectors, in double: LIBSVM's, or about LIBSVM's with a bound.
+"""Kernel values between test rows and support vectors, in double: LIBSVM's, or approximate with an error bound.
 
-LIBSVM's RBF of prediction sums (x_f - z_f)^2 over ascending features of either row; training uses norms and a dot
-product instead, and the two differ in the last bits. A panel of test rows meets one support vector at a time: the
-lanes are test rows, so every sum keeps its order.
+In prediction, LIBSVM's RBF sums (x_f - z_f)^2 over ascending features; in training it uses norms and a dot product,
+which differ in the last bits. Here a panel of test rows is combined with one support vector at a time: lanes are test
+rows, so every sum keeps LIBSVM's order.
 
-Distances by dot products are many times cheaper, since features that the vector lacks cost nothing. Where all values
-are integers (one-hot data above all) they are the same numbers, any order of sums being exact, and a table holds the
-exponentials. Elsewhere they serve to tell signs, with a bound on how far K is from LIBSVM's.
+Distances by dot products are many times cheaper, since features missing from the vector cost nothing. If all values are
+integers (such as one-hot data), sums are exact in any order and give the same numbers, and a table holds the
+exponentials. Otherwise they decide signs, with a bound on |K - LIBSVM's K|.
 
-How far such values may be from LIBSVM's says the kernel function (``about_error`` in kernel_functions.c), given X = |x|,
-R = max |z|, and as the number of terms the nonzeros of x plus the most of any z. Products below the least double are
-lost in both ways of summing: X and R are increased by 1e-150, so that 2^-53 (X + R)^2 covers them. Where anything
-overflows the bound is infinite or no number, and tells nothing.
+The bound is the kernel function's (``about_error`` in kernel_functions.c), for X = |x|, R = max |z|, and as many terms
+as x and the longest z have nonzeros. X and R are increased by 1e-150, so that 2^-53 (X + R)^2 covers underflow, which
+loses products in both ways of summing. With overflow the bound is infinite or nan, and decides nothing.
 """
 
 from libc.math cimport HUGE_VAL, floor, sqrt
@@ -38,17 +37,17 @@ from libsvmx._kernels.products import products_of
 # Largest squared distance with a table entry: 32 kB of exponentials.
 cdef double TABLE_END = 4095
 
-# What a panel's values with one vector cost, in elements worked on: for each of its entries, and as many more for the kernel
-# function; and a piece of work between two questions.
+# Work of a panel with one vector, in elements: per entry of the vector, and for the kernel function; and work between
+# two checks for a stop.
 cdef int64_t ENTRY = 4, VALUE = 16
 cdef int64_t PIECE = 1 << 22
 
-# How distances are computed.
+# Ways to compute distances.
 cdef enum:
     SUMS_OF_SQUARES     # exact, LIBSVM's order
     INTEGERS            # exact, by dot products
     BY_PRODUCTS         # approximate
-    OF_OTHER_PRODUCTS   # that are not dot products, which they are defined by
+    OF_OTHER_PRODUCTS   # by a product of the kernel other than the dot product
 
 
 cdef int ascending(const void *a, const void *b) noexcept nogil:
@@ -57,13 +56,13 @@ cdef int ascending(const void *a, const void *b) noexcept nogil:
 
 
 def may_be_approximate(int kind):
-    """Whether a CrossKernel of that kind has values that are cheaper than LIBSVM's, with an error bound."""
+    """Whether a CrossKernel of that kind has cheaper approximate values, with an error bound."""
     cdef const svmx_kernel_function *function = svmx_kernel_function_of(kind)
     return function != NULL and function.about != NULL
 
 
 def values_with_themselves(squares, int kind, int degree, double gamma, double coef0):
-    """K(x, x) of rows with these squares |x|^2 (buffer of float64, shape (n,)): a buffer of the same kind."""
+    """K(x, x) of rows with given |x|^2; both float64, shape (n,)."""
     cdef const double[::1] given = squares
     cdef svmx_kernel formula
     cdef Py_ssize_t i
@@ -76,7 +75,7 @@ def values_with_themselves(squares, int kind, int degree, double gamma, double c
 
 
 def squares_of(CsrMatrix matrix, int kind):
-    """|x|^2 of each row, of the product that kernel ``kind`` is of: buffer of float64, shape (n_rows,)."""
+    """|x|^2 of each row, in the product of kernel ``kind``; float64, shape (n_rows,)."""
     cdef svmx_kernel formula
     cdef Py_ssize_t i
     cdef int64_t k
@@ -96,11 +95,11 @@ cdef class CrossKernel:
     ----------
     vectors : CsrMatrix            support vectors
     kind, degree, gamma, coef0     as in LIBSVM
-    approximate : bool             values with an error bound will do, where they are cheaper
+    approximate : bool             allow values with an error bound, if cheaper
 
     Attributes
     ----------
-    exact : bool                   whether the values for the rows last prepared are LIBSVM's own
+    exact : bool                   whether values of the rows last prepared are LIBSVM's
     """
 
     def __cinit__(self, CsrMatrix vectors, int kind, int degree, double gamma, double coef0, bint approximate=False):
@@ -127,7 +126,7 @@ cdef class CrossKernel:
             self.largest_square = max(self.largest_square, self.square_z[v])
 
     def prepare(self, CsrMatrix tests, rows):
-        """Get ready for panels of the given rows (buffer of int32) of ``tests``, which must stay as they are."""
+        """Prepare for panels of ``rows`` (int32) of ``tests``; both must not change meanwhile."""
         cdef const int32_t[::1] chosen = rows
         cdef Py_ssize_t i, width, size
         cdef int64_t k, longest = 1
@@ -171,15 +170,15 @@ cdef class CrossKernel:
             self.squares = svmx_aligned(&self.squares_memory[0])
 
     cdef void release(self) noexcept:
-        """Let go of the rows prepared for, which are the caller's."""
+        """Release the prepared rows, which are the caller's."""
         self.tests, self.rows, self.lent = None, NULL, None
 
     cdef bint has_table(self, double square) noexcept nogil:
-        """Whether there is a table for integers, given the largest |x|^2."""
+        """Whether a table covers integer distances, given the largest |x|^2."""
         return self.product != SVMX_HARMONIC and 2.0 * (square + self.largest_square) <= TABLE_END  # (|x| + |z|)^2 at most
 
     cdef int tabulate(self, double square) except -1:
-        """table[d] = K of squared distance d, for all that there can be."""
+        """Set table[d] = K of squared distance d, for all possible d."""
         cdef Py_ssize_t d, n = <Py_ssize_t>(2.0 * (square + self.largest_square)) + 1
         if self.table.shape[0] < n:
             self.table = zeros("d", n)
@@ -194,7 +193,7 @@ cdef class CrossKernel:
         self.n_slots = 0
 
     cdef int load(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
-        """Put n <= 32 of the rows prepared for into the panel; ``rows`` must live until the next call."""
+        """Load n <= 32 of the prepared rows into the panel; ``rows`` must live until the next call."""
         cdef Py_ssize_t r, s
         cdef int64_t k
         cdef int32_t f
@@ -236,12 +235,12 @@ cdef class CrossKernel:
         return 0
 
     cdef double error_bound(self, double square, int64_t nonzeros) noexcept nogil:
-        """How far K(x, z) may be from LIBSVM's for any vector z, given |x|^2 and the number of entries of x."""
+        """Bound of |K - LIBSVM's K| for any vector z, given |x|^2 and the number of entries of x."""
         cdef double reach = sqrt(square) + sqrt(self.largest_square) + 2e-150
         return self.formula.function.about_error(nonzeros + self.longest, &self.formula, reach)
 
     cdef int fill(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        """out[(v - begin) * 32 + r] = K(row r of the panel, vector v); lanes without a row are of no use."""
+        """out[(v - begin) * 32 + r] = K(row r of the panel, vector v); lanes without a row are undefined."""
         cdef Py_ssize_t v, r
         cdef GivenRow given
         if self.given and self.tests.row_at != NULL and not self.tests.keeps_all:
@@ -249,7 +248,7 @@ cdef class CrossKernel:
                 for r in range(self.n):
                     out[(v - begin) * SVMX_TESTS + r] = self.asked_at[r][self.vectors.serial_of(v) - 1]
             return 0
-        if self.given and self.tests.row_at != NULL:  # of a symmetric kernel, rows of vectors are there already
+        if self.given and self.tests.row_at != NULL:  # the kernel is symmetric, and the vectors' rows are computed
             for v in range(begin, end):
                 given = self.tests.given_row(self.vectors.serial_of(v) - 1)
                 for r in range(self.n):
@@ -259,7 +258,7 @@ cdef class CrossKernel:
             for r in range(self.n):
                 given = self.tests.given_row(self.rows[r])
                 for v in range(begin, end):
-                    # the caller has checked that every serial number is there
+                    # the caller has checked the serial numbers
                     out[(v - begin) * SVMX_TESTS + r] = given_value(&given, self.vectors.serial_of(v))
             return 0
         if self.of_distance and self.distances == SUMS_OF_SQUARES:
@@ -285,7 +284,7 @@ cdef class CrossKernel:
         return 0
 
     cdef void apply(self, Py_ssize_t n_vectors, double *values) noexcept nogil:
-        """The kernel function, in place; only of lanes that have a row, if each costs as much as the first."""
+        """Apply the kernel function in place; only to lanes with a row, if it is not vectorised."""
         cdef Py_ssize_t v
         if self.formula.function.values == NULL:
             return
@@ -296,12 +295,12 @@ cdef class CrossKernel:
             self.formula.function.values(self.n, &self.formula, values + v * SVMX_TESTS)
 
     def block(self, CsrMatrix tests, rows, asking=None):
-        """Kernel values of at most 32 rows (buffer of int32) of ``tests``. ``asking`` is told of the work.
+        """Kernel values of at most 32 ``rows`` (int32) of ``tests``. ``asking``: a Token that counts the work.
 
         Returns
         -------
         values : buffer of float64, shape (n_vectors * 32,)     K(row r, vector v) at v * 32 + r
-        margins : list of float                                 how far a row's values may be from LIBSVM's
+        margins : list of float                                 bound of |K - LIBSVM's K| of each row
         """
         cdef const int32_t[::1] chosen = rows
         cdef Py_ssize_t begin = 0, end, n = self.vectors.n_rows
@@ -328,21 +327,20 @@ cdef class CrossKernel:
 
 # ---- A single test row -----------------------------------------------------------------------------
 #
-# Kernel values between a single test row and support vectors, the same numbers as of a panel.
-#
-# A panel of 32 rows costs the same with one row in it. Here lanes are vectors: their products with a row come from what
-# gives training its kernel rows (products.pyx), kept with the vectors. That takes the room of the vectors once more.
+# The same kernel values as in a panel, which costs the same with one row as with 32. Here lanes are vectors: their
+# products with a row are those of training's kernel rows (products.pyx), whose layout takes the memory of the vectors
+# once more.
 
 cdef class CrossRow:
-    """CrossRow(kernel): of the vectors and the function of a CrossKernel.
+    """CrossRow(kernel): for the vectors and the function of a CrossKernel.
 
-    ``load(tests, row)``, then ``fill(begin, end)`` puts K(row, vector) of the vectors [begin, end) at ``room``; ``begin``
-    is a multiple of ``tile``, ``end`` at most the next one.
+    After ``load(tests, row)``, ``fill(begin, end)`` writes K(row, vector) of vectors [begin, end) to ``room``;
+    ``begin`` is a multiple of ``tile``, ``end`` at most the next one.
 
     Attributes
     ----------
-    exact : bool           whether the values for the row last loaded are LIBSVM's own
-    margin : float         how far they may be from LIBSVM's
+    exact : bool           whether values of the row last loaded are LIBSVM's
+    margin : float         bound of |K - LIBSVM's K| of that row
     """
 
     def __cinit__(self, CrossKernel kernel):
@@ -356,7 +354,7 @@ cdef class CrossRow:
         self.memory = zeros("d", 0)
 
     cdef int load(self, CsrMatrix tests, Py_ssize_t row) except -1:
-        """Get ready for a row of ``tests``."""
+        """Load a row of ``tests``."""
         cdef CrossKernel kernel = self.kernel
         cdef int64_t k, first = tests.ptr[row], p = 0
         cdef Py_ssize_t width
@@ -391,7 +389,7 @@ cdef class CrossRow:
         return self.choose(kernel.of_distance and kernel.product == SVMX_DOT and self.exact and not self.table)
 
     cdef int choose(self, bint distances) except -1:
-        """Products that give distances, or dots; made when they are needed first."""
+        """Select the products for distances, or for dots; made on first use."""
         cdef Products chosen = self.for_distances if distances else self.for_dots
         if chosen is None:
             chosen = products_of(self.numbered, ramp(self.numbered.n_rows), distances, False, self.kernel.product, True)
@@ -430,7 +428,7 @@ cdef class CrossRow:
         return 0
 
     def values(self, CsrMatrix tests, Py_ssize_t row):
-        """K(row of ``tests``, vector) of all vectors: buffer of float64, shape (n_vectors,)."""
+        """K(row of ``tests``, vector) of all vectors; float64, shape (n_vectors,)."""
         cdef Py_ssize_t begin, end, n = self.numbered.n_rows
         out_ = zeros("d", n)
         cdef double[::1] out = out_
@@ -444,29 +442,27 @@ cdef class CrossRow:
         return out_
 
 
-# ---- Rows that are predicted again and again -------------------------------------------------------
+# ---- Rows that are predicted repeatedly ------------------------------------------------------------
 #
-# All kernel values of some rows as predictions have them, for those that are predicted again and again.
-#
-# Folds of permuted labels predict every row by models of nearly all others, over and over. Values that have been computed once
-# are read from a table, the same bits.
+# Folds of permuted labels predict every row repeatedly, by models of nearly all others. Here each value is computed
+# once, and then read from a table, with the same bits.
 
 cdef class CrossTable(CrossKernel):
     """CrossTable(vectors, kind, degree, gamma, coef0): a CrossKernel whose test rows are the ``vectors`` themselves.
 
-    After ``prepare``, panel by panel, and in any order: ``begin``, then ``tabulate_with`` each row from ``at`` on: of the
-    others they are copies. After all of them ``load`` and ``fill``, which read the table.
+    After ``prepare``, fill the table panel by panel, in any order: ``begin``, then ``tabulate_with`` each row from
+    ``at`` on (the others follow by symmetry). Then ``load`` and ``fill`` read it.
     """
 
     def __cinit__(self, *_):
         self.everyone = ramp(self.vectors.n_rows)
 
     cdef void share(self, double[::1] entry) noexcept:
-        """The table, float64, shape (n_rows, n_rows), of all threads that fill it."""
+        """Set the table, float64, shape (n_rows, n_rows), flat, shared by the threads that fill it."""
         self.entry = entry
 
     cdef bint begin(self, int64_t panel) noexcept nogil:
-        """Rows of a panel of the table are next; False if there is none of this number."""
+        """Begin a panel of the table; False if there is none with this number."""
         self.at = panel * SVMX_TESTS
         if self.at >= self.everyone.shape[0]:
             return False
@@ -474,7 +470,7 @@ cdef class CrossTable(CrossKernel):
         return True
 
     cdef void tabulate_with(self, Py_ssize_t row, double *values) noexcept nogil:
-        """K of these with another one, either way; ``values``: room for SVMX_TESTS."""
+        """Write K of the panel's rows with another, and its mirror image; ``values``: scratch, (SVMX_TESTS,)."""
         cdef Py_ssize_t r, n = self.everyone.shape[0]
         CrossKernel.fill(self, row, row + 1, values)
         for r in range(self.n):

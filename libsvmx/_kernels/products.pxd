@@ -20,8 +20,8 @@ cdef class Products:
     cdef const int32_t[::1] rows
     cdef Py_ssize_t width
     cdef int64_t nnz
-    cdef double value_ns            # of a product, estimated
-    cdef double block_ns            # of one in a block
+    cdef double value_ns            # estimated time of a product
+    cdef double block_ns            # in a block
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
     cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil
@@ -36,16 +36,16 @@ cdef class Products:
 cdef class StreamedProducts(Products):
     cdef int product                # see kernel_functions.h
     cdef double[::1] source         # the row, by feature
-    cdef int64_t spread             # its number in the matrix, -1: none yet
+    cdef int64_t spread             # number of that row in the matrix; -1: none
     cdef int meet(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
     cdef void spread_out(self, int64_t row) noexcept nogil
 
 
 cdef class PanelProducts(Products):
-    cdef double[::1] in_double      # the panels, either here
+    cdef double[::1] in_double      # the panels, here
     cdef float[::1] in_float        # or here
     cdef svmx_numbers panels
-    cdef bint full                  # dense enough for blocks to go over all features
+    cdef bint full                  # dense enough for blocks over all features
 
 
 cdef class IntegerProducts(Products):
@@ -55,9 +55,9 @@ cdef class IntegerProducts(Products):
 
 
 cdef class PostingProducts(Products):
-    cdef int64_t[::1] column        # the postings of (tile, feature): [c + 1] is where cell c = tile * width + feature starts
+    cdef int64_t[::1] column        # [c + 1]: begin of the postings of cell c = tile * width + feature
     cdef uint16_t[::1] place        # of the target within its tile
-    cdef double[::1] in_double      # its value, either here
+    cdef double[::1] in_double      # its value, here
     cdef float[::1] in_float        # or here
     cdef svmx_numbers values
 
@@ -79,7 +79,7 @@ cdef class PostingMeetings(PostingProducts):
 cdef class GivenValues(Products):
     cdef bint transposed
     cdef int32_t[::1] serial
-    cdef object lent                # of rows on demand, those that were asked for last and are not kept in the matrix
+    cdef object lent                # rows on demand of the last ``demand`` that the matrix does not keep
     cdef int n_asked
     cdef int32_t asked[SVMX_SOURCES]
     cdef const double *asked_at[SVMX_SOURCES]
@@ -91,14 +91,14 @@ cdef class RbfPanels:
     cdef PanelProducts products
     cdef CsrMatrix matrix
     cdef const int32_t[::1] rows    # of the kernel, in the matrix
-    cdef double[::1] squares        # of them
-    cdef double[::1] of_targets     # of the targets
-    cdef double largest             # of those
+    cdef double[::1] squares        # of the rows
+    cdef double[::1] of_targets     # squares of the targets
+    cdef double largest             # of the targets' squares
     cdef svmx_kernel formula
     cdef svmx_targets targets
     cdef Py_ssize_t n
     cdef Py_ssize_t block_tile      # targets at a time
-    cdef readonly bint mostly_zero  # hardly any value is in doubt even where rounding is large
+    cdef readonly bint mostly_zero  # few values are in doubt even if rounding is large
     @staticmethod
     cdef RbfPanels over(PanelProducts products, CsrMatrix matrix, const int32_t[::1] rows, double[::1] squares,
                         const svmx_kernel *formula, double[::1] of_targets, const int32_t[::1] members)

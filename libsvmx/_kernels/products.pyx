@@ -1,11 +1,10 @@
-"""Where the numbers of a kernel row come from: dot products of one row with many target rows.
+"""Dot products of one row with many target rows, from which kernel rows are computed.
 
-Five sources behind one virtual call per tile of targets: dense panels, panels of small integers, column
-postings, columns of bits, and the given matrix of a precomputed kernel. Each sum runs over ascending
-features, one rounded product after the other, as LIBSVM's merge of two sparse rows does; terms it skips
-are zeros, which change no bit. Sums of integers are not rounded, so they run over pairs of features. Where a sum may be
-formed in another order, RbfPanels goes on to the kernel value at once. Products that are not dot products have panels and
-postings of their own kind.
+Five classes with one virtual call per tile of targets: dense panels, panels of small integers, column postings, columns
+of bits, and the given matrix of a precomputed kernel. Each sum is over ascending features, one rounded product after
+the other, as in LIBSVM's merge of two sparse rows; terms skipped there are zeros, which change no bit. Sums of integers
+are exact, so they are over pairs of features. If a sum may be in another order, RbfPanels computes the kernel value in
+the same pass. Other products than dot products have their own panels and postings.
 """
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint64_t
@@ -24,51 +23,51 @@ from libsvmx._core.rbf cimport (SVMX_RBF_BLOCK, SVMX_RBF_TILE, svmx_rbf_block, s
                                 svmx_source)
 
 
-# At this share of nonzeros and above, a dense panel reads fewer bytes per row than the
-# postings (8 bytes a cell against 10 a nonzero plus a read-modify-write of the sum).
+# From this share of nonzeros on, a dense panel reads fewer bytes per row than postings (8 bytes per cell against 10 per
+# nonzero plus a read-modify-write of the sum).
 DENSE_FROM = 0.25
-# Rows of small integers are laid out in full from this share of nonzeros and from so many features on: of 16 they take as
-# long as in double and one pass, of 32 a quarter less. And up to so many features, an even number.
+# Rows of small integers have dense panels from this share of nonzeros on, and for this range of features (even): 16
+# take as long as in double and one pass, 32 a quarter less.
 cdef double INTEGERS_FROM = 0.15
 cdef enum:
     LEAST_INTEGERS = 24
     MOST_INTEGERS = 4096
-# Rows in float make panels in float from so many values on, which would be 8 MB in double: half of that is fetched faster.
-# In cache it is not: to widen the numbers takes up to a fifth of the time.
+# Rows in float have panels in float from this number of values on (8 MB in double), where memory limits the speed. In
+# cache, converting the numbers would take up to a fifth of the time.
 cdef Py_ssize_t FLOATS_FROM = 1 << 20
-# Rows are worth computing in blocks from so many nonzeros a target and up to so many features; a block goes over
-# the nonzeros of its targets, or, from this share of nonzeros on, over all features.
+# Rows are computed in blocks from this number of nonzeros per target on, and up to this number of features; a block is
+# over the nonzeros of its targets, or, from this share of nonzeros on, over all features.
 cdef double BLOCK_FROM = 4
 cdef Py_ssize_t BLOCK_WIDTH = 4096
 cdef double FULL_FROM = 0.6
-# What a product takes is estimated by counts, since it decides what is worth keeping: a clock would decide otherwise on a
-# busy machine. Nanoseconds of a nonzero of the row, with panels; of a feature, in a block of full panels; of a nonzero that
-# meets one of the target, with postings; of one of the target, in a sparse block; of one of the row, with columns of bits;
-# of a feature of small integers; and of a given value. As measured with AVX-512; with AVX2 all of them take about twice as long.
+# The time of a product decides which rows are kept; it is estimated from counts, as measured times vary on a busy
+# machine. Nanoseconds per nonzero of the row, with panels; per feature, in a block of full panels; per common nonzero,
+# with postings; per nonzero of the target, in a sparse block; per nonzero of the row, with columns of bits; per feature
+# of small integers; and per given value. Measured with AVX-512; with AVX2 about twice as long.
 cdef double OF_PANEL = 0.05, OF_FULL_BLOCK = 0.034, OF_MEETING = 0.5, OF_SPARSE_BLOCK = 0.045, OF_COLUMN = 0.045
 cdef double OF_INTEGER = 0.012, OF_GIVEN = 0.35
-# Of other products: a nonzero of the row, with panels; and times what a nonzero takes that meets one.
+# For other products: nanoseconds per nonzero of the row, with panels; and a factor on OF_MEETING.
 cdef double OF_PANEL_MINIMUM = 0.12, OF_PANEL_HARMONIC = 0.16, OF_SPARSE_MINIMUM = 1.5, OF_SPARSE_HARMONIC = 2.0
-# A column of bits takes the room of its postings if there is a nonzero for so many targets.
+# A column of bits takes the memory of its postings if one in this number of targets has a nonzero.
 cdef double BITS_PER_NONZERO = 80
-# Where rounding is large, rows are computed in one pass if one value in so many is in doubt, or fewer: to settle one takes
-# as long as to compute so many otherwise. So many rows are looked at.
+# If rounding is large, rows are computed in one pass if at most one in this number of values is in doubt, as settling
+# one costs as much as this number of values. The share is estimated from a sample of rows.
 cdef int64_t VALUES_PER_DOUBT = 100
 cdef enum: SAMPLED_ROWS = 5
-# Values of targets that stay in L2 while the rows of a block go by.
+# Values of targets that stay in L2 during a block of rows.
 cdef Py_ssize_t BLOCK_VALUES = 1 << 15
-# Features of a panel that are laid out together.
+# Features of a panel that are written together.
 cdef Py_ssize_t FEATURES_AT_ONCE = 32
-# Largest tile of postings: a target's place in its tile fits 16 bits.
+# Largest tile of postings: a target's place in its tile has 16 bits.
 cdef int64_t LARGEST_TILE = 1 << 16
 
 
 def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=False, int product=SVMX_DOT, bint any_row=False):
-    """The source that suits the density of the targets ``rows`` (buffer of int32) of ``matrix``.
+    """The Products that suit the density of the targets ``rows`` (int32) of ``matrix``.
 
-    ``distances``: one that has them. ``integers``: rows are multiplied with each other alone, and are what
-    ``Kernel.integers`` says. ``product``: one of those of kernel_functions.h. ``any_row``: others than rows of ``matrix``
-    may come, in double.
+    ``distances``: must have ``distances``. ``integers``: only products of these rows with each other are needed, and
+    ``Kernel.integers`` holds. ``product``: see kernel_functions.h. ``any_row``: rows from outside ``matrix`` are
+    allowed, in double.
     """
     cdef Products products = Products(matrix, rows)
     if product != SVMX_DOT:
@@ -85,9 +84,8 @@ def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=Fals
 
 
 cdef values_of_columns(Products products):
-    """The one value that each feature has wherever it is not 0; None if there are features of several values.
-
-    None, too, if columns of bits would take more room than postings.
+    """The single nonzero value of each feature; None if a feature has several, or if columns of bits would take more
+    memory than postings.
     """
     cdef Py_ssize_t i
     cdef int64_t k
@@ -110,21 +108,22 @@ cdef values_of_columns(Products products):
 
 
 cdef class Products:
-    """Products(matrix, rows): base of them all.
+    """Products(matrix, rows): base class, for the targets ``rows`` of ``matrix``.
 
-    ``fill(row, begin, end, out)``: products of row ``row`` of the matrix with the targets [begin, end). ``begin`` is a
-    multiple of ``tile``, ``end`` at most the next one; ``out`` has room for ``tile`` doubles.
+    ``fill(row, begin, end, out)``: products of row ``row`` of the matrix with targets [begin, end); ``begin`` is a
+    multiple of ``tile``, ``end`` at most the next one. OUT ``out``: (tile,).
 
-    ``dots(nnz, index, value, begin, end, out)``: the same of any row, given by its nonzeros at features below ``width``;
-    not of ``GivenValues`` and ``IntegerProducts``. ``distances(nnz, place, value, begin, end, out)``: squared distances
-    from it in LIBSVM's form of prediction, the sum of (x_f - z_f)^2 over ascending features; of panels and postings
-    alone, and ``out`` has room for two tiles.
-    Entry k has the feature place[k]; or there is none of it here, and the next one is ~place[k].
+    ``dots(nnz, index, value, begin, end, out)``: ``fill`` for any row, given by its nonzeros at features below
+    ``width``; not in ``GivenValues`` and ``IntegerProducts``.
 
-    ``value_ns``, ``block_ns``: nanoseconds that a product takes, of a mean row alone and in a block, as estimated.
+    ``distances(nnz, place, value, begin, end, out)``: squared distances from any row as in LIBSVM's prediction, the sum
+    of (x_f - z_f)^2 over ascending features; only with panels and postings. OUT ``out``: (2 * tile,). Entry k has
+    feature place[k]; if negative, the targets lack its feature, and the next one of theirs is ~place[k].
 
-    ``fill_block(sources, begin, end, out)``: products of the SVMX_SOURCES rows that ``lay_sources`` spread out, at
+    ``fill_block(sources, begin, end, out)``: products of the SVMX_SOURCES rows of ``lay_sources``, at
     out[s * BLOCK_TILE + k]; ``begin`` is a multiple of BLOCK_TILE, ``end`` at most the next one. Only if ``blocks``.
+
+    ``value_ns``, ``block_ns``: estimated nanoseconds of a product with a mean row, alone and in a block.
     """
 
     def __cinit__(self, CsrMatrix matrix, rows, *args):
@@ -134,7 +133,7 @@ cdef class Products:
         self.width = 1 + <Py_ssize_t>matrix.max_index
         for i in range(self.n):
             self.nnz += matrix.ptr[self.rows[i] + 1] - matrix.ptr[self.rows[i]]
-        # worth it where a target is long enough to be worth fetching once, and the sources still fit L2
+        # blocks pay if targets are long enough to save fetching them, and the sources fit L2
         self.blocks = self.nnz >= BLOCK_FROM * self.n and self.width <= BLOCK_WIDTH and not matrix.regular
 
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
@@ -151,11 +150,11 @@ cdef class Products:
         return 0
 
     cdef double mean_nonzeros(self) noexcept nogil:
-        """Of the targets."""
+        """Mean nonzeros of a target."""
         return self.nnz / max(1.0, <double>self.n)
 
     cdef void lay_sources(self, const int64_t *rows, int n, double *sources) noexcept nogil:
-        """Up to SVMX_SOURCES rows of the matrix, feature by feature; ``sources`` has width * SVMX_SOURCES doubles."""
+        """Write up to SVMX_SOURCES rows of the matrix by feature; OUT ``sources``: (width, SVMX_SOURCES)."""
         cdef int s
         cdef int64_t k
         cdef const int32_t *feature
@@ -173,7 +172,7 @@ cdef class Products:
         return 0
 
     cdef double dot(self, int64_t row, Py_ssize_t target) noexcept nogil:
-        """One product."""
+        """A single product."""
         cdef const int64_t *ptr = self.matrix.ptr
         cdef int64_t p = ptr[row], q = ptr[self.rows[target]]
         cdef const int32_t *of_p = self.matrix.features(row) - p
@@ -193,7 +192,7 @@ cdef class Products:
 
 
 cdef class StreamedProducts(Products):
-    """For a few rows alone: targets are read where they are, since to lay them out takes as long as some rows."""
+    """For only a few rows: targets are read in place, as a layout of their own takes as long as some rows."""
 
     def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT):
         self.product = product
@@ -219,7 +218,7 @@ cdef class StreamedProducts(Products):
         return 0
 
     cdef int meet(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        """As ``fill``, of another product, once the row is spread out."""
+        """``fill`` for a product other than the dot product, after ``spread_out``."""
         cdef const int64_t *ptr = self.matrix.ptr
         cdef const int32_t *feature
         cdef Py_ssize_t i
@@ -232,7 +231,7 @@ cdef class StreamedProducts(Products):
         return 0
 
     cdef void spread_out(self, int64_t row) noexcept nogil:
-        """``source`` becomes that row."""
+        """Write the row to ``source``."""
         cdef const int32_t *feature
         cdef int64_t k
         if self.spread >= 0:
@@ -252,9 +251,9 @@ ctypedef fused number:
 
 
 cdef int lay_panels(Products products, number[::1] panels) except -1:
-    """Put the targets into ``panels``, which are zeros so far; some features of a panel at a time, which stay in L1.
+    """Write the targets to ``panels``, which are zeros; some features of a panel at a time, which stay in L1.
 
-    Integers come pair by pair of features.
+    Integers are in pairs of features.
     """
     cdef CsrMatrix matrix = products.matrix
     cdef Py_ssize_t panel, lane, count, f, n_panels = (products.n + SVMX_PANEL - 1) // SVMX_PANEL
@@ -283,9 +282,10 @@ cdef int lay_panels(Products products, number[::1] panels) except -1:
 
 
 cdef class PanelProducts(Products):
-    """Dense data: panels of 16 targets, feature-major, so that a feature of the row meets 16 targets at once.
+    """Dense data: panels of 16 targets, feature-major, so that a feature of the row is multiplied by 16 targets at
+    once.
 
-    ``dots`` of rows in double, and ``distances``, are over panels in double: of a matrix in double, or for ``any_row``.
+    ``dots`` of rows in double, and ``distances``, need panels in double: of a matrix in double, or with ``any_row``.
     """
 
     def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT, bint any_row=False):
@@ -328,7 +328,7 @@ cdef class PanelProducts(Products):
 
 
 cdef class IntegerProducts(Products):
-    """Data of small integers: panels as of dense data, of 16 bits a number and pair by pair of features."""
+    """Small integers: dense panels of 16-bit numbers, in pairs of features."""
 
     def __cinit__(self, CsrMatrix matrix, rows):
         if matrix.regular:
@@ -347,7 +347,7 @@ cdef class IntegerProducts(Products):
         return 0
 
     cdef void lay(self, int64_t row, Py_ssize_t step, int16_t *to) noexcept nogil:
-        """A row, a pair of features every ``step`` pairs; ``to`` is of zeros."""
+        """Write a row to ``to``, which is zeros, with a stride of ``step`` pairs of features."""
         cdef const int32_t *feature = self.matrix.features(row) - self.matrix.ptr[row]
         cdef int64_t k
         for k in range(self.matrix.ptr[row], self.matrix.ptr[row + 1]):
@@ -370,10 +370,10 @@ cdef class IntegerProducts(Products):
 
 
 cdef class PostingProducts(Products):
-    """Sparse data: for each feature the targets that have it, so that only meeting nonzeros are touched.
+    """Sparse data: for each feature the targets that have it, so that only common nonzeros are read.
 
-    Postings are kept by tile of targets, whose sums then stay in L1; tiles grow where features are so many
-    that the table of (tile, feature) would outgrow the data.
+    Postings are by tile of targets, whose sums stay in L1; tiles are larger if the table of (tile, feature) would
+    outgrow the data.
     """
 
     def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT, bint any_row=False):
@@ -394,7 +394,7 @@ cdef class PostingProducts(Products):
         for k in range(n_tiles * self.width + 1):
             meetings += <double>self.column[k + 1] * self.column[k + 1]
             self.column[k + 1] += self.column[k]
-        pairs = self.n // self.tile * <double>self.tile ** 2 + (self.n % self.tile) ** 2  # of targets of a tile
+        pairs = self.n // self.tile * <double>self.tile ** 2 + (self.n % self.tile) ** 2  # of targets in the same tile
         self.value_ns = OF_MEETING * meetings / max(pairs, 1.0)
         self.block_ns = OF_SPARSE_BLOCK * self.mean_nonzeros()
         self.place = zeros("H", max(self.nnz, 1))
@@ -404,7 +404,7 @@ cdef class PostingProducts(Products):
         else:
             self.in_double = zeros("d", max(self.nnz, 1))
             self.values.in_double = &self.in_double[0]
-        # filled from the back: column[c + 1], so far the end of cell c, becomes its start
+        # fill from the back: column[c + 1], the end of cell c, becomes its begin
         for i in range(self.n - 1, -1, -1):
             cell = i // self.tile * self.width + 1
             feature = matrix.features(chosen[i]) - matrix.ptr[chosen[i]]
@@ -438,7 +438,7 @@ cdef class PostingProducts(Products):
 
 
 cdef class ColumnProducts(Products):
-    """Sparse data of one value a feature: for each feature a bit for every target (see svmx_column_words)."""
+    """Sparse data with one nonzero value per feature: for each feature a bit per target (see svmx_column_words)."""
 
     def __cinit__(self, CsrMatrix matrix, rows, values):
         cdef Py_ssize_t i
@@ -461,7 +461,7 @@ cdef class ColumnProducts(Products):
 
 
 cdef class PanelMeetings(PanelProducts):
-    """Panels of another product."""
+    """Panels for a product other than the dot product."""
 
     def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT, bint any_row=False):
         self.product, self.blocks = product, False
@@ -475,7 +475,7 @@ cdef class PanelMeetings(PanelProducts):
 
 
 cdef class PostingMeetings(PostingProducts):
-    """Postings of another product."""
+    """Postings for a product other than the dot product."""
 
     def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT, bint any_row=False):
         self.product, self.blocks = product, False
@@ -498,21 +498,21 @@ cdef class PostingMeetings(PostingProducts):
 
 
 cdef class GivenValues(Products):
-    """Precomputed kernel: row i holds its serial number at index 0 and K(i, s) at index s, every s present.
+    """Precomputed kernel: row i holds its serial number at index 0 and K(i, s) at every index s.
 
-    ``transposed``: K(target, row) instead of K(row, target); the same if the given matrix is symmetric.
+    ``transposed``: K(target, row) instead of K(row, target).
     """
 
     def __cinit__(self, CsrMatrix matrix, rows, bint transposed=False):
         cdef Py_ssize_t i
-        self.transposed = transposed and matrix.row_at == NULL  # rows on demand are of a symmetric kernel
+        self.transposed = transposed and matrix.row_at == NULL  # kernels on demand are symmetric
         self.blocks, self.value_ns = False, OF_GIVEN
         self.serial = zeros("i", self.n)
         for i in range(self.n):
             self.serial[i] = <int32_t>matrix.serial_of(self.rows[i])
 
     cdef int demand(self, const int32_t *rows, int count) noexcept nogil:
-        """Have up to SVMX_SOURCES rows on demand computed, those that are not there; ``fill`` finds them until the next call."""
+        """Compute the missing ones of up to SVMX_SOURCES rows on demand, for ``fill`` until the next call."""
         cdef int k
         for k in range(count):
             if self.found(rows[k]) == NULL:
@@ -527,7 +527,7 @@ cdef class GivenValues(Products):
         return 0
 
     cdef const double *found(self, int32_t row) noexcept nogil:
-        """A row on demand that is there, else NULL."""
+        """A row on demand, if computed, else NULL."""
         cdef const double *kept = self.matrix.kept_row(row)
         cdef int k
         for k in range(self.n_asked if kept == NULL else 0):
@@ -559,12 +559,14 @@ cdef class GivenValues(Products):
 
 
 cdef class RbfPanels:
-    """Rows of the RBF kernel over panels in one pass (_core/loops/rbf.c), and those values that remain in doubt. Made by ``over``."""
+    """Rows of the RBF kernel over panels in one pass (_core/loops/rbf.c); values whose rounding is in doubt are
+    computed again as LIBSVM does. Made by ``over``."""
 
     @staticmethod
     cdef RbfPanels over(PanelProducts products, CsrMatrix matrix, const int32_t[::1] rows, double[::1] squares,
                         const svmx_kernel *formula, double[::1] of_targets, const int32_t[::1] members):
-        """Targets are the rows ``members`` of the kernel, one at least; ``of_targets`` are their squares, then a panel more."""
+        """For the targets ``members``, at least one row of the kernel; ``of_targets``: their squares, padded by a
+        panel."""
         cdef RbfPanels panels = RbfPanels.__new__(RbfPanels)
         cdef Py_ssize_t k
         panels.products, panels.matrix, panels.rows, panels.squares = products, matrix, rows, squares
@@ -579,7 +581,7 @@ cdef class RbfPanels:
         return panels
 
     cdef int64_t doubts(self, const int32_t[::1] members) except -1:
-        """How many values of a few rows with the first targets are in doubt because rounding is large."""
+        """Number of values in doubt, in a sample of rows with the first targets, if rounding is large."""
         cdef float out[SVMX_RBF_TILE]
         cdef int32_t doubtful[SVMX_RBF_TILE]
         cdef svmx_source source
@@ -593,19 +595,19 @@ cdef class RbfPanels:
         return found
 
     cdef bint knows(self, int32_t i, svmx_source *source) noexcept nogil:
-        """Whether few values of row i are in doubt."""
+        """Whether few values of row i are in doubt; sets ``source``."""
         return (svmx_rbf_source(&self.targets, self.squares[i], self.largest, source)
                 and (source.close or self.mostly_zero))
 
     cdef int64_t tile(self, int32_t i, svmx_source source, Py_ssize_t begin, Py_ssize_t end, float *out,
                       int32_t *doubtful) noexcept nogil:
-        """Up to SVMX_RBF_TILE values; returns how many are in doubt."""
+        """Compute up to SVMX_RBF_TILE values; returns the number in doubt."""
         cdef const int64_t *ptr = self.matrix.ptr + self.rows[i]
         return svmx_rbf_one(&self.targets, begin, min(end - begin, <Py_ssize_t>SVMX_RBF_TILE), ptr[1] - ptr[0],
                             self.matrix.features(self.rows[i]), self.matrix.values_from(ptr[0]), source, out, doubtful)
 
     cdef bint fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
-        """False, and nothing done, if too many values would be in doubt."""
+        """Compute a row; False, and nothing done, if too many values would be in doubt."""
         cdef svmx_source source
         cdef int32_t doubtful[SVMX_RBF_TILE]
         cdef int64_t n_doubtful
@@ -619,7 +621,7 @@ cdef class RbfPanels:
 
     cdef bint fill_block(self, const int32_t *sources, int count, const double *laid, Py_ssize_t begin, Py_ssize_t end,
                          float **out) noexcept nogil:
-        """The same of several rows, ``laid`` out by the products; False, too, if the targets are not full."""
+        """``fill`` for several rows, ``laid`` out by ``lay_sources``; False, too, if the panels are not ``full``."""
         cdef svmx_source shares[SVMX_SOURCES]
         cdef int64_t n_doubtful[SVMX_SOURCES]
         cdef int32_t doubtful[SVMX_SOURCES * SVMX_RBF_BLOCK]
@@ -639,7 +641,7 @@ cdef class RbfPanels:
 
     cdef void settle(self, int32_t i, Py_ssize_t begin, int64_t n_doubtful, const int32_t *doubtful,
                      float *out) noexcept nogil:
-        """Values in doubt, at places from ``begin`` on, as LIBSVM computes them."""
+        """Compute the values in doubt, at places relative to ``begin``, as LIBSVM does."""
         cdef int64_t k
         cdef Py_ssize_t t
         for k in range(n_doubtful):

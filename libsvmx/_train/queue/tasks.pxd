@@ -91,7 +91,7 @@ cdef struct Sigmoid:
 
 
 cdef struct Fold:
-    Py_ssize_t first            # index into ``rows``: rows by class, held-out ones, solve of each pair, begins of classes
+    Py_ssize_t first            # in ``rows``: rows by class, held-out ones, solve per pair, begins of classes
     Py_ssize_t n
     Py_ssize_t n_held
     int k                       # classes; 1 for a single function of all rows
