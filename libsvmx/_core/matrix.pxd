@@ -81,8 +81,7 @@ cdef class CsrMatrix:
         return <const double *>svmx_piece_there(&self.row_at[i])
 
     cdef inline GivenRow given_row(self, Py_ssize_t i) noexcept nogil:
-        """Kernel values of row i, of the form 0:serial 1:K(row, 1) 2:K(row, 2) …; a row on demand is kept from now
-        on."""
+        """Kernel values of row i, of the form 0:serial 1:K(row, 1) 2:K(row, 2) …; keeps a row on demand."""
         cdef GivenRow row = self.first_row
         if self.row_at != NULL:
             if self.kept_row(i) == NULL:

@@ -328,8 +328,7 @@ cdef class CrossKernel:
 # ---- A single test row -----------------------------------------------------------------------------
 #
 # The same kernel values as in a panel, which costs the same with one row as with 32. Here lanes are vectors: their
-# products with a row are those of training's kernel rows (products.pyx), whose layout takes the memory of the vectors
-# once more.
+# products with a row are those of training's kernel rows (products.pyx), with a second copy of the vectors.
 
 cdef class CrossRow:
     """CrossRow(kernel): for the vectors and the function of a CrossKernel.

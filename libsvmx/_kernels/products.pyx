@@ -565,8 +565,7 @@ cdef class RbfPanels:
     @staticmethod
     cdef RbfPanels over(PanelProducts products, CsrMatrix matrix, const int32_t[::1] rows, double[::1] squares,
                         const svmx_kernel *formula, double[::1] of_targets, const int32_t[::1] members):
-        """For the targets ``members``, at least one row of the kernel; ``of_targets``: their squares, padded by a
-        panel."""
+        """For the targets ``members``, at least one row of the kernel; ``of_targets``: their squares, plus a panel."""
         cdef RbfPanels panels = RbfPanels.__new__(RbfPanels)
         cdef Py_ssize_t k
         panels.products, panels.matrix, panels.rows, panels.squares = products, matrix, rows, squares

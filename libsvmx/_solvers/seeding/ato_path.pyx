@@ -4,12 +4,12 @@ As eta goes from 0 to 1, the beta of R fall to 0, those of T that violate optima
 the margin M change so that their V stays at its level and the sums reach those of the new fold. Per unit of eta,
 
     d beta_R = -beta_R,   d beta_T = their bound,   W = K_:T d beta_T + K_:R d beta_R                           (7)
-    [0   E   ] [d level ]   [what the sums lack - sums of d beta_T and d beta_R]
-    [E'  K_MM] [d beta_M] = [-W_M                                              ]                                (8-10)
+    [0   E   ] [d level ]   [missing - sums of d beta_T and d beta_R]
+    [E'  K_MM] [d beta_M] = [-W_M                                   ]                                           (8-10)
     dV = -K_:M d beta_M - W                                                                                     (11)
 
-where E has a row per group, with 1 for its variables. A line ends at a breakpoint: a variable of M meets a bound, one
-at its bound or in T meets the level, or eta = 1, where R is empty.
+where E has a row per group, with 1 for its variables, and missing is the required change of the sums. A line ends at a
+breakpoint: a variable of M meets a bound, one at its bound or in T meets the level, or eta = 1, where R is empty.
 
 Departs from the paper:
 
@@ -26,7 +26,7 @@ Departs from the paper:
   takes a pseudo-inverse.
 * A variable of M that meets its bound ends a line; the paper's step depends only on rows off the margin.
 * If no variable of a group is on the margin, a case not in the paper, the level moves to the first variable that can
-  take what the sum lacks; if it lacks nothing, eta grows until the interval of possible levels is a point.
+  take what is missing; if nothing is, eta grows until the interval of possible levels is a point.
 * The paper's eta falls from 1, ours rises from 0: the lines are the same.
 
 The engine of all paths (_solvers/path) follows the lines. There a fold is the state of an optimum, V = linear - K beta,
@@ -36,8 +36,8 @@ where beta_R = 0 and
 * T moves to its other bound, as JOINING;
 * M and the levels follow, and each sum reaches that of the fold                                               (8-11)
 
-    [0   E   ] [d level ]   [what the sums lack - sums of d beta_T]
-    [E'  K_MM] [d beta_M] = [d linear_M - K_MT d beta_T           ],    dV = d linear - K_:T d beta_T - K_:M d beta_M
+    [0   E   ] [d level ]   [missing - sums of d beta_T ]
+    [E'  K_MM] [d beta_M] = [d linear_M - K_MT d beta_T ],    dV = d linear - K_:T d beta_T - K_:M d beta_M
 
 with the solver's kernel values in float. As an optimum within eps is enough, it is fast: with a ridge on K_MM no
 exchange is needed; FAR rows are always shrunk; long paths are given up; a chain keeps the factor of K_MM between folds.
@@ -133,8 +133,7 @@ cdef class StartBudget:
         return max(0.0, PATH_SHARE * self.scale * min(self.to_beat, from_nothing) - COST_BESIDES) / COST_OF_A_VALUE
 
     cpdef void note(self, bint tried, bint whole, double start_work, double solve_work) noexcept nogil:
-        """Note the work of a solved fold; ``tried``: after a start that has to pay; ``whole``: its path reached its
-        end."""
+        """Note the work of a solved fold; ``tried``: its start has to pay; ``whole``: its path reached the end."""
         cdef double work = solve_work
         if tried:
             work += COST_OF_A_VALUE * start_work + COST_BESIDES if self.by_path else start_work
@@ -171,8 +170,7 @@ cdef double ROUNDING = 1e-13
 
 
 cdef class FloatRows(DoubleRows):
-    """FloatRows(budget_bytes): rows of ``source``, from float, in the order of a path; ``target`` is the column of each
-    variable."""
+    """FloatRows(budget_bytes): rows of ``source`` in the order of a path; ``target``: column of each variable."""
 
     cdef void begin(self, Py_ssize_t n) noexcept nogil:
         """Start with n other rows; the caller sets ``target`` next."""

@@ -237,7 +237,7 @@ cdef void add_known(const FoldStart *at, const float **K, int count, const doubl
 # ---- Levels ----------------------------------------------------------------------------------------
 
 cdef void describe(FoldStart *at, double eps) noexcept nogil:
-    """Set the levels, what the sums lack, and which variables of T violate optimality.
+    """Set ``level`` and ``missing``, and in ``entering`` which variables of T violate optimality.
 
     The level of a group is V of its free variables: -rho; in the nu formulations, with two groups, -rho - r and -rho +
     r.
@@ -308,7 +308,8 @@ def moved_scores(FoldChange change, start_):
 
 # ---- AdjustAlpha -----------------------------------------------------------------------------------
 #
-# AdjustAlpha: a start made feasible, lower <= beta <= upper and sum of beta = the new fold's (Wen et al. 2017, section 3).
+# Makes a start feasible: lower <= beta <= upper, and the sums of beta are those of the fold (Wen et al. 2017, section
+# 3).
 #
 # Departs from the paper, which shifts the beta of T alone: what T cannot take goes to the free rows of S, and then to
 # all rows; so a start is found whenever one exists, even if T is empty. In the nu formulations each of the two sums is

@@ -104,7 +104,7 @@ cdef class FoldSeeder:
         """The seeder used where a path is not tried."""
         return SIR if at.n_entering else self.in_a_star
 
-    # ---- what leaves ---------------------------------------------------------------------------
+    # ---- R, the rows that leave ----------------------------------------------------------------
 
     cdef int take_leave(self, FoldStart *at, StartRows rows, Control control, SeederKind kind) except -1 nogil:
         """Set ``leaving``, sum over R of beta_r K_r; sir, top and near hand over its beta meanwhile."""
@@ -132,8 +132,8 @@ cdef class FoldSeeder:
     # and the excess over a bound goes evenly to the others (Wen et al. 2017, supplement): the shift of AdjustAlpha,
     # over the free rows of S.
     #
-    # Departs from the paper: R may be a fold, not one row. The amount is what the sum lacks in the new fold, which is
-    # less than what has left in the nu formulations, where the sum depends on the number of rows.
+    # Departs from the paper: R may be a fold, not one row. The amount is what is missing in the sum of the new fold,
+    # which is less than what has left in the nu formulations, where the sum depends on the number of rows.
 
     cdef int spread(self, const FoldStart *at) except -1 nogil:
         cdef int g
@@ -318,8 +318,8 @@ cdef class Replacement:
         return 0
 
     cdef int replace(self, FoldStart *at, StartRows rows, Control control, double most_work) except -1 nogil:
-        """Set beta of T, or of the margin if no row of T is an unknown, after ``reserve``. ``most_work``: values, of a
-        cold start."""
+        """Set beta of T, or of the margin if no row of T is an unknown, after ``reserve``. ``most_work``: of
+        ``make``."""
         cdef const float *K
         cdef double *own
         cdef void *grown
@@ -391,8 +391,7 @@ cdef class Replacement:
         return n
 
     cdef Py_ssize_t choose_equations(self, FoldStart *at, Py_ssize_t n_unknowns, double most_work) noexcept nogil:
-        """Set ``equation`` and ``goal``: margin, then unknowns, then (if these are of T) others of S; returns their
-        number."""
+        """Set ``equation`` and ``goal``: margin, unknowns, and if these are of T others of S; returns their number."""
         cdef Py_ssize_t v, t, n = 0, n_others = 0, first, room, at_other = 0
         cdef Py_ssize_t most = <Py_ssize_t>min(<double>(MOST_VALUES // n_unknowns), 2.0 * most_work / n_unknowns / n_unknowns)
         cdef bint star = at.entering[self.unknown[0]] <= 0

@@ -269,8 +269,8 @@ cdef void _partner_of_part(void *scans, int64_t number) noexcept nogil:
 #     score_q += coef_e K(source_e, q),    e = 0, 1, ...
 #
 # are made together, in the order of the steps, which gives the same bits as LIBSVM's G_bar, updated at every step
-# (Chang & Lin 2011, section 5.3). If whole rows are stored, a few updates are made at a time while their rows are in a cache; if
-# rows are short, all of them when a gradient is reconstructed, by values computed in blocks.
+# (Chang & Lin 2011, section 5.3). If whole rows are stored, a few updates are made at a time, while these are in a CPU
+# cache; with shortened rows, all of them when a gradient is reconstructed, from values computed in blocks.
 
 # Distinct sources at a time: their values for SVMX_REPLAY rows take 1 MB.
 cdef Py_ssize_t MOST_SOURCES = 8192

@@ -89,8 +89,7 @@ cdef class QueueControl(Control):
 
 
 cdef class Worker:
-    """Worker(todo, should_stop, max_iter): does tasks of ``todo``, a TaskList, in one thread, with memory for the
-    largest."""
+    """Worker(todo, should_stop, max_iter): solves tasks of ``todo``, a TaskList, in one thread."""
 
     def __init__(self, TaskList todo, should_stop, max_iter):
         cdef Py_ssize_t l = max(1, todo.most_rows), m = 2 * l if todo.doubled else l

@@ -450,8 +450,8 @@ cdef class TaskList:
     # ---- results -----------------------------------------------------------------------------------
 
     def coefficients(self, Py_ssize_t t, last=None):
-        """Coefficients of a solve (LIBSVM's sv_coef), float64, shape (n,); with ``last`` those of solves t to ``last``,
-        concatenated."""
+        """Coefficients of a solve (LIBSVM's sv_coef), float64, shape (n,); with ``last`` of all solves t to
+        ``last``."""
         cdef const Task *task = self.task(t)
         cdef const Task *end = self.task(t if last is None else last)
         return memoryview(self.coefficient)[task.out:end.out + end.n]
@@ -599,12 +599,10 @@ cdef class PairNumbers:
 
 # ---- Starts from an optimum over other rows --------------------------------------------------------
 #
-# The seeders are in _solvers/seeding. Here variables are those of the task's rows, S and T; R is known by its beta and
-# kernel rows.
+# The seeders are in _solvers/seeding. Variables are those of the task's rows, S and T; R has beta and kernel rows only.
 
 cdef class QueueStarts:
-    """QueueStarts(todo, kernel_rows, control, most_rows): starts of one worker, for tasks of at most ``most_rows``
-    rows."""
+    """QueueStarts(todo, kernel_rows, control, most_rows): makes starts for tasks of at most ``most_rows`` rows."""
 
     def __init__(self, TaskList todo, GramRows kernel_rows, Control control, Py_ssize_t most_rows):
         cdef Py_ssize_t l = max(1, most_rows), m = 2 * l if todo.doubled else l, n = max(1, todo.kernel_values.n)

@@ -255,8 +255,10 @@ def queued(
     seeding: Seeding,
     inner: SeededInnerFolds | None,
 ) -> None:
-    """Solve all folds in a queue: in a star from the training over all rows, in a chain from the previous fold. Raises
-    Stopped."""
+    """Solve all folds in a queue: in a star from the optimum over all rows, in a chain from the previous fold.
+
+    Raises Stopped.
+    """
     problem = results.problem
     costs_of = partial(class_costs, param=param, observer=observer)
     known: KnownOptima | None = None

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from libsvmx._train.warm_start import NumberOfDual, WarmStart
     from libsvmx._typing import Buffer
 
-# Cost of a kernel value of a solver's row, relative to one of a start's block of rows; measured on a4a, german, abalone
-# and cpusmall.
+# Cost of a kernel value of a solver's row, relative to one of a start's block: measured on a4a, german, abalone,
+# cpusmall.
 WORK_OF_A_VALUE = 4.0
 # auto takes the path up to this work per line, if few rows leave: SMO would take some dozens of steps of n values.
 SHORT_LINE = 3e4

@@ -158,8 +158,7 @@ class SeededDual:
         return dual.decided(held_out)
 
     def predicted(self, rand: Rand) -> Buffer:
-        """Predictions of a regression for each row by the inner fold without it; ``rand`` draws the folds. Raises
-        Stopped."""
+        """Predictions of a regression for each row by the inner fold without it, drawn by ``rand``. Raises Stopped."""
         if self.seeding.seeder == "none":
             own = replace(self.param, probability=False)
             return cross_validate_problem(self.problem, own, INNER_FOLDS, rand, self.observer, self.kernels)
