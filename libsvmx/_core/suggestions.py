@@ -10,8 +10,11 @@ LEAST_LENGTH = 3  # shorter names resemble too many others
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known name most similar to ``word``, if any is."""
     names, lower = {name.lower(): name for name in known}, word.lower()
-    if lower in names or len(word) < LEAST_LENGTH:
-        return names.get(lower)
+    if lower in names:
+        return names[lower]
+    if len(word) < LEAST_LENGTH:
+        begun = [names[name] for name in names if len(word) > 1 and name.startswith(lower)]
+        return begun[0] if len(begun) == 1 else None
     from difflib import get_close_matches
 
     found = get_close_matches(lower, list(names), 1)

@@ -86,7 +86,7 @@ class ChoicePolicy:
     max_total_steps_left: float = 30_000
     max_steps_per_variable: float = 200
     trial_steps_per_variable: float = 2.0
-    trial_rows: int = 1600
+    trial_rows: int = 1000
     smo_alone: float = 100.0
     linear_smo_alone: float = 5e4
     wide_smo_alone: float = 1e8

@@ -1,7 +1,7 @@
 """KernelPolicy: thresholds of size, cost and work at which a training switches to another mechanism.
 
-The result does not depend on them: the same bits, for seeded solves the same optimum to ``eps``. Tests force a
-mechanism by them: ``libsvmx.cross_validate(X, y, 5, policy=KernelPolicy(queue=False))``.
+The result does not depend on them: the same bits; for seeded solves, and with solver auto, the same optimum to ``eps``.
+Tests force a mechanism by them: ``libsvmx.cross_validate(X, y, 5, policy=KernelPolicy(queue=False))``.
 """
 
 from __future__ import annotations

@@ -82,19 +82,19 @@ class Workers:
         self.end = Token()
         self.over = False
         self.failure: BaseException | None = None
-        self.helpers: list[Any] = []
+        self.workers: list[Any] = []
 
     def start(self, threads: int) -> None:
         """Start up to ``threads`` threads."""
         from threading import Thread
 
         for _ in range(threads):
-            helper = Thread(target=self.work)
+            worker = Thread(target=self.work)
             try:
-                helper.start()
+                worker.start()
             except RuntimeError:  # the system allows no more: work with those started
                 break
-            self.helpers.append(helper)
+            self.workers.append(worker)
 
     def work(self) -> None:
         try:
@@ -120,7 +120,7 @@ class Workers:
         try:
             self.start(threads)  # a signal may come at once
             for k in range(self.n):
-                if not self.helpers:
+                if not self.workers:
                     yield self.solve(k, self.observer)
                     continue
                 self.look()
@@ -140,9 +140,9 @@ class Workers:
             self.over = True
             self.end.abandon()
             self.room.release(threads)
-            for helper in self.helpers:
-                helper.join()
-            self.helpers.clear()
+            for worker in self.workers:
+                worker.join()
+            self.workers.clear()
 
     def look(self) -> None:
         """Check once for all threads whether the call must end."""

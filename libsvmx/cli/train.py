@@ -290,7 +290,7 @@ def grammar(job: Job, argv: Sequence[str]) -> Grammar:
 
 
 def number_of(text: str) -> str:
-    """``; nu-svc is 1`` for the name of a formulation in the place of its number; ``svc`` and ``svr`` are of several."""
+    """``; nu-svc is 1`` for the name of a formulation in place of its number; ``svc`` and ``svr`` stand for several."""
     from libsvmx._core.suggestions import nearest
 
     by_name = {one.name.lower().replace("_", "-"): one for one in SvmType}

@@ -94,6 +94,15 @@ def test_only_rows_that_matter_are_trained_without():
     assert len(left_one_out(with_nu).retrained) == N  # its sums depend on the number of rows
 
 
+@pytest.mark.filterwarnings("ignore:a solution degenerates")
+@pytest.mark.parametrize("seeder", ["sir", "auto"])
+def test_nu_svc_with_an_infinite_r(seeder):
+    """Two classes of one and three rows with nu = 0.5: the margin of the training on all rows has no width."""
+    rows, labels = [[-0.376, -1.491], [-0.311, 0.0], [0.0, 0.464], [-0.515, 0.0]], [2, 2, 0, 2]
+    found = libsvmx.leave_one_out(rows, labels, svm_type="nu_svc", nu=0.5, seeder=seeder)
+    assert found.predictions.shape == (4,)
+
+
 @WEIGHTS_OF_CLASSES_GONE
 @pytest.mark.parametrize("seeder", SEEDERS)
 @pytest.mark.parametrize("name", LONELY)

@@ -84,4 +84,5 @@ def test_python_has_them_too():
 
 def test_short_names_are_like_too_many():
     assert nearest("ab", ["abc", "ab1"]) is None
+    assert nearest("ab", ["abc", "bc"]) == "abc"
     assert nearest("abcd", ["abc", "xyz"]) == "abc"

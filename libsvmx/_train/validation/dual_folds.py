@@ -182,8 +182,8 @@ class DualFolds:
         Stopped
         """
         known = self.full if seeding.scheme == "star" else self.last
-        if known is not None and known.scale != 1.0 and not start_pays(1 / known.scale):
-            known = None
+        if known is not None and known.scale != 1.0 and not (known.scale > 0.0 and start_pays(1 / known.scale)):
+            known = None  # 0: r of a nu formulation is infinite
         began, values = machine.perf_counter(), self.kernel.values_computed
         control = self._control(known.scale if known else 1.0)
         weights, gone = zeros("d", len(self.targets)), 0.0
