@@ -12,7 +12,7 @@ from support.data import DATA
 from support.oracle import Oracle
 from support.selection import quick_first
 
-from tools.bench import ROOT, datasets
+from tools.bench import ROOT, datasets, machine
 from tools.bench.__main__ import JOBS, arguments, job_of, main
 from tools.bench.cases import Case
 from tools.bench.certificate import certify
@@ -195,3 +195,12 @@ def test_command(tmp_path, capsys):
     assert main(["--case", "madelon", *folders]) == 2
     with pytest.raises(SystemExit):
         main(["--case", "nobody"])
+
+
+def test_the_machine_names_the_version_that_is_imported(monkeypatch):
+    import libsvmx
+
+    monkeypatch.setattr(machine.metadata, "version", lambda name: "that of another day")
+    packages = machine.description()["packages"]
+    assert packages["libsvmx"] == libsvmx.__version__
+    assert packages["numpy"] == "that of another day"

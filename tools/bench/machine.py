@@ -8,19 +8,24 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
+import libsvmx
 from tools.bench.measure import all_threads
 
 # of packages, what they are imported as
-PACKAGES = {"libsvmx": "libsvmx", "libsvm-official": "libsvm", "numpy": "numpy", "scipy": "scipy"}
-PACKAGES |= {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex"}
+PACKAGES = {"libsvm-official": "libsvm", "numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn"}
+PACKAGES |= {"scikit-learn-intelex": "sklearnex", "MAPIE": "mapie"}
 
 
 def description():
-    """Processor, memory, system, day, load and versions; a package that is missing has version None."""
+    """Processor, memory, system, day, load and versions; a package that is missing has version None.
+
+    libsvmx says its own: the metadata of a development install keep the version of the first one.
+    """
     info = Path("/proc/cpuinfo")
     found = re.search(r"model name\s*:\s*(.*)", info.read_text()) if info.exists() else None
     names = getattr(os, "sysconf_names", {})
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if "SC_PHYS_PAGES" in names else None
+    packages = {name: metadata.version(name) if find_spec(m) else None for name, m in PACKAGES.items()}
     return {
         "processor": found[1] if found else platform.processor() or platform.machine(),
         "threads": all_threads(),
@@ -30,7 +35,7 @@ def description():
         "python": platform.python_version(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
-        "packages": {name: metadata.version(name) if find_spec(m) else None for name, m in PACKAGES.items()},
+        "packages": {"libsvmx": libsvmx.__version__, **packages},
     }
 
 
