@@ -27,6 +27,7 @@ PROGRAMS = {
     "libsvmx": ("libsvmx", ""),
     "libsvm-official": ("LIBSVM", r"\b(libsvm|LIBSVM)\b"),
     "scikit-learn": ("scikit-learn", r"\b(sklearn|scikit-learn|GridSearchCV|MAPIE)\b"),
+    "MAPIE": ("MAPIE", r"\bMAPIE\b"),
 }
 LONGEST = 8  # a list that is kept of a FILE
 LONGEST_TEXT = 100
@@ -121,7 +122,8 @@ def digits(value, least=3):
     """So many digits, or nothing."""
     if value is None:
         return ""
-    return f"{value:,.0f}" if value >= 10 ** (least - 1) else f"{value:#.{least}g}"
+    rounded = float(f"{value:.{least}g}")  # 9.996 has a digit less behind the point
+    return f"{value:,.0f}" if rounded >= 10 ** (least - 1) else f"{rounded:#.{least}g}"
 
 
 def sampled(result, way):
@@ -174,12 +176,14 @@ def table(job, found, columns, rows=None):
 def measured_on(job, found):
     """The command, and of each machine what it is, versions of what took part, the day and its load; the JSON says
     more."""
-    ways = "; ".join(name for result in found for way in result.ways for name in (way, *result.runs(way)[-1]))
+    keys = {name for one in found for way in one.ways for name in (way, *one.runs(way)[-1])}
+    ways = "; ".join(keys - {"sklearn"})  # of a result that is the version of scikit-learn
     took_part = {name: called for name, (called, runs) in PROGRAMS.items() if re.search(runs, ways)}
     loads = {}
     for result in found:
         here = result.machine
-        versions = ", ".join(f"{called} {here['packages'][name]}" for name, called in took_part.items())
+        known = {called: here["packages"].get(name) for name, called in took_part.items()}
+        versions = ", ".join(f"{called} {version}" for called, version in known.items() if version)
         of_all = f"{here['threads']} of {here['processors']} processors"
         key = f"{here['processor']}, {of_all}, {versions}, {here['date']}"
         loads.setdefault(key, []).append(here["load"][0] if here["load"] else 0.0)
@@ -229,7 +233,7 @@ def memory():
 def speed_range():
     """From the least to the most times as fast."""
     ratios = [times_faster(one) for one in named("training", TRAININGS)]
-    return f"{min(ratios):.0f} to {max(ratios):.0f} times"
+    return f"{digits(min(ratios), 2)} to {digits(max(ratios), 2)} times"
 
 
 def speed_sets():
