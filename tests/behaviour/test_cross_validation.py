@@ -59,7 +59,7 @@ def left_out(case, fold_of, labels, **options):
     return found
 
 
-# ---- folds from nothing --------------------------------------------------------------------------------
+# ---- folds by cold starts ------------------------------------------------------------------------------
 
 
 @each("cross_validate", solver=["smo"], task=IN_LIBSVM, kernel=LIBSVMS, probability=[False, True], n_folds=[2, 5, 60])
@@ -308,7 +308,7 @@ def test_repeats_by_every_seeder(solver, task, kernel, seeding, mechanism):
 
 
 def test_a_chain_goes_on_through_all_repeats(mechanism):
-    """So does what is known of its starts: of so few rows they do not pay, and ever more folds start from nothing."""
+    """So does what is known of its starts: of so few rows they do not pay, and ever more folds have a cold start."""
     found = validated(Case("smo", "two classes", "rbf", **mechanism), 5, repeats=3, seeder="sir", scheme="chain")
     names = [fold.seeder for fold in found.folds]
     assert names[:2] == ["none", "sir"]

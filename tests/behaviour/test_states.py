@@ -88,7 +88,7 @@ class Followed:
         return self.state.decision_values(self.tests())
 
     def check_against_fresh(self):
-        """As a training of these rows from nothing: order of classes, objective, decision values."""
+        """As a cold start on these rows: order of classes, objective, decision values."""
         fresh = Followed(self.case, self.rows, self.weight, **self.options)
         assert fresh.state.objective == pytest.approx(self.state.objective, rel=1e-7, abs=1e-9)
         labels = fresh.state.model.labels

@@ -392,7 +392,7 @@ def test_easy_reads_the_last_line_from_a_pipe(folder):
 
 
 def test_states_travel_between_processes(folder):
-    """A point takes other steps from the one below it than from nothing, and the same from workers."""
+    """A point takes other steps from the one below it than by a cold start, and the same from workers."""
     pytest.importorskip("joblib")
     args = [*SMALL, "--seeder", "sir"]
     folder.accepts("svmx-grid", *args, "--csv", "one", HEART)

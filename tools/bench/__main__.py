@@ -6,7 +6,7 @@ python -m tools.bench reading         readers of data files
 python -m tools.bench seeding         cross-validation with and without seeding, beside LIBSVM
 python -m tools.bench loo             leave-one-out beside LIBSVM
 python -m tools.bench grid            svmx-grid with and without seeding, beside LIBSVM
-python -m tools.bench updating        rows that join and leave a trained state, beside trainings from nothing
+python -m tools.bench updating        rows that join and leave a trained state, beside cold starts
 python -m tools.bench chunked         working sets solved in cache, beside the exact solver and LIBSVM
 python -m tools.bench choosing        solver auto beside those that it chooses from
 python -m tools.bench interior        the interior-point method, beside itself unreduced, LIBSVM and LIBLINEAR

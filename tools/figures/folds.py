@@ -6,7 +6,7 @@ from tools.figures.figure import Figure
 
 SET, FOLDS, OPTIONS = "a1a.xz", 10, {"C": 1.0, "gamma": 0.05}
 WAYS = {"nothing": (None, ""), "chain": ("sir", "chain"), "star": ("near", "star")}
-LABELS = {"nothing": "from nothing", "chain": "chain, by sir", "star": "star, by near"}
+LABELS = {"nothing": "cold start", "chain": "chain, by sir", "star": "star, by near"}
 COLOURS = {"nothing": style.MUTED, "chain": style.ORANGE, "star": style.BLUE}
 
 

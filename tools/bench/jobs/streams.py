@@ -76,7 +76,7 @@ def single(job):
     add, remove : list of float   seconds of each update
     breakpoints, free : list of int, int
     data_bytes, state_bytes, peak_bytes : int      resident with the data, with the state, and at most
-    cold, libsvm : float or None  seconds of a training from nothing, on all rows
+    cold, libsvm : float or None  seconds of a cold start, on all rows
     """
     dataset, C = load(job["npz"]), job["C"]
     n, options = len(dataset.targets), options_of(C, job["gamma"], 1e-3)

@@ -1,4 +1,4 @@
-"""Rows that join and leave a trained state, beside trainings from nothing.
+"""Rows that join and leave a trained state, beside cold starts.
 
 Rebuilds figures 4 to 6 of Karasuyama & Takeuchi, "Multiple incremental decremental learning of support vector machines"
 (2009), and measures a window that slides over a stream and single rows of a large set. ways_to_update.py says what is
@@ -109,7 +109,7 @@ class Updating(Job):
     name = "updating"
     explained = """\
 One thread; medians of CPU time until there is a model, data are in memory before. MID: all rows along one path;
-SID: one by one; LIBSVM and cold (libsvmx): training from nothing to the tolerance named; seeded: libsvmx's SMO from
+SID: one by one; LIBSVM and cold (libsvmx): a cold start to the tolerance named; seeded: libsvmx's SMO from
 the old optimum. theory: breakpoints of SID times ||d||_2 / ||d||_1, d the changes of alpha asked for."""
     parts: ClassVar = {
         "artificial": "Rows with alpha = C join and leave",
@@ -170,8 +170,8 @@ the old optimum. theory: breakpoints of SID times ||d||_2 / ||d||_1, d the chang
 
 def children(case, job, options):
     """Jobs of the processes at a place. LIBSVM and the seeded SMO, which take long where C is large, have processes of
-    their own, which are stopped at the limit; that of the seeded SMO trains, from nothing to the same tolerance, before
-    its clock starts."""
+    their own, which are stopped at the limit; before its clock starts, that of the seeded SMO
+    trains by a cold start to the same tolerance."""
     if case.part in ("stream", "single"):
         return [{**job, "call": f"jobs.streams:{case.part}"}]
     job |= {"call": "jobs.ways_to_update:changes", "subject": case.part, "scenario": case.scenario}

@@ -5,8 +5,8 @@ vector machines", 2009, section 4). The ways to the optimum of the rows that are
 
     MID             one path for all of them: state.update
     SID             one path for each: state.update with single rows, by turns one of A and one of R
-    LIBSVM e        svm_train of LIBSVM on those rows, from nothing, stopped at e
-    cold e          libsvmx on LIBSVM's path, from nothing
+    LIBSVM e        svm_train of LIBSVM on those rows, a cold start, stopped at e
+    cold e          libsvmx on LIBSVM's path, a cold start
     seeded e        libsvmx's SMO from the old optimum: sum over R of beta_j is spread evenly over the free variables
                     (section 4, third paragraph); scores of the rows that stay move by the changed beta only
 
