@@ -102,7 +102,8 @@ def shuffled(y, n):
 
 def path_refits(X, y, param):
     ends = np.log2([LEAST_C, MOST_C])
-    axis = (*ends, (ends[1] - ends[0]) / (POINTS - 1))
+    step = (ends[1] - ends[0]) / (POINTS - 1)
+    axis = (ends[0], ends[1] + step / 2, step)  # half a step more: rounding must not leave out the last point
     return libsvmx.grid_search(X, y, axis, None, 10, gamma=param.gamma, threads=1)
 
 
