@@ -1,6 +1,7 @@
 """Solvers in chunks in the benchmarks: what is generated, every part in small, what is stopped, and the tables."""
 
 import json
+import sys
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from tools.bench.jobs import chunked
 from tools.bench.jobs.chunked import CHUNKED, LIBSVM, SMO
 from tools.bench.jobs.trainings import excess, judged
 from tools.bench.measure import SIGALRM
+from tools.bench.peers import svmx
 
 JOB = job_of("chunked")
 HEART = chunked.trial("heart", "heart_scale", 100.0, 0.1, (CHUNKED, SMO, LIBSVM), "targets")
@@ -172,3 +174,10 @@ def test_command(tmp_path, capsys):
         assert f"## {title}" in table
     assert "| gauss-m-c1 | 200 | -s 0 -t 2 -c 1.0 -g 0.5 |" in table
     assert "w7a is not in" in table
+
+
+def test_what_irwls_needs_is_loaded_before_the_clock_starts(tmp_path, monkeypatch):
+    module = "libsvmx._solvers.decomposition.irwls"
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    svmx.Training(datasets.load(datasets.prepare(HEART, DATA, tmp_path)), HEART.options, solver="irwls")
+    assert module in sys.modules

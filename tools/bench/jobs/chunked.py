@@ -77,7 +77,10 @@ TARGETS = (
     trial("splice-c1000", "splice.t", 1000.0, width(70), USUAL, "targets"),
     trial("skin-like", "skin-like", 100.0, 10.0, USUAL, "targets", rows=60_000),
     trial("covtype-like", "covtype-like", 100.0, 0.5, USUAL, "targets", rows=40_000),
+    trial("elec2-c1000", "elec2", 1e3, 0.1, USUAL, "targets", rows=3000, standard=True),
     trial("elec2-c10000", "elec2", 1e4, 0.1, USUAL, "targets", rows=3000, standard=True),
+    trial("elec2-c100000", "elec2", 1e5, 0.1, USUAL, "targets", rows=3000, standard=True),
+    trial("svmguide1-c1000000", "svmguide1", 1e6, 1.0, USUAL, "targets", rows=3000, standard=True),
 )
 STRESS = (trial("a9a-c10000", "a9a", 1e4, 0.05, (CHUNKED, SMO, LIBSVM), "stress"),)
 COLUMNS = {

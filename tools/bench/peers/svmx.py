@@ -3,6 +3,7 @@
 import hashlib
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
 
 from libsvmx import KernelType, Observer, predict, save_model, train
@@ -44,6 +45,8 @@ class Training:
         few = {"rank": 2} if "rank" in settings else {}
         needed = ({"solver": name} for name in CHOICES) if settings.get("solver") == "auto" else ({**settings, **few},)
         try:
+            if settings.get("solver") in ("irwls", "auto"):  # LIBSVM's steps, with which irwls begins, solve four rows
+                import_module("libsvmx._solvers.decomposition.irwls")
             for one in needed:
                 train(FOUR_ROWS, FOUR_TARGETS, kernel_type=KernelType.LINEAR, **one)
         except ImportError as error:
