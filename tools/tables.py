@@ -296,6 +296,13 @@ def threads():
     return table("commands --part threads", found, columns)
 
 
+def targets():
+    found = results("commands", "targets")
+    columns = {"case": lambda one: f"{one.name} `{one.raw['case']['options']}`"}
+    names = ("avx512", "avx2", "baseline")
+    return table("commands --part targets", found, columns | columns_of({name: f"{name} s" for name in names}))
+
+
 def predicting():
     def seconds(who):
         return lambda one: digits(one.median(f"{who}, 1", "cpu"))
@@ -347,9 +354,29 @@ def grid():
     return table("grid", results("grid"), columns)
 
 
+def kernels_of_5000():
+    return [one for one in results("kernels") if one.raw["n_rows"] == 5000]
+
+
+def as_function(kernel, number):
+    """A number of a kernel that is given as a function; ``number``: of its result."""
+    (one,) = (one for one in kernels_of_5000() if one.name.split()[0] == kernel)
+    return number(one)
+
+
+def asked(one):
+    """The share of the matrix that fit asks for."""
+    return f"{one.median('function, libsvmx', 'asked'):.0%}".replace("%", " %")
+
+
+def search_ratio(one):
+    """Times as long as scikit-learn a search takes."""
+    return digits(one.ratio("function, libsvmx", "function, sklearn", "search"), 2)
+
+
 def kernels():
-    """Of 5,000 rows, a row for each form of a kernel."""
-    found = [one for one in results("kernels") if one.raw["n_rows"] == 5000]
+    """A row for each form of a kernel."""
+    found = kernels_of_5000()
     forms = {"by name": "name", "function": "function", "float32": "float32 matrix", "float64": "float64 matrix"}
 
     def seconds(way, call):
@@ -463,7 +490,10 @@ def distributed():
         ),
         "GB: each worker, client": lambda one: ", ".join(digits(most, 2) for most in last(one, "most_gigabytes")),
     }
-    return table("distributed --part cost", results("distributed", "cost"), columns)
+    found = results("distributed", "cost")
+    rows = int(found[0].name.split("x")[0]) // last(found[0], "blocks")
+    command = f"distributed --part cost --size {' '.join(one.name for one in found)} --block {rows}"
+    return table(command, found, columns)
 
 
 def rows_apart():
@@ -481,11 +511,15 @@ BLOCKS = {
     "small": small,
     "small-mean": small_mean,
     "threads": threads,
+    "targets": targets,
     "predicting": predicting,
     "reading": reading,
     "seeding": seeding,
     "grid": grid,
     "kernels": kernels,
+    "rbf-asked": partial(as_function, "rbf", asked),
+    "tanimoto-asked": partial(as_function, "tanimoto", asked),
+    "rbf-search": partial(as_function, "rbf", search_ratio),
     "rows-apart": rows_apart,
     "slow-case": slow_case,
     "path": partial(
