@@ -296,13 +296,6 @@ def threads():
     return table("commands --part threads", found, columns)
 
 
-def targets():
-    found = results("commands", "targets")
-    columns = {"case": lambda one: f"{one.name} `{one.raw['case']['options']}`"}
-    names = ("avx512", "avx2", "baseline")
-    return table("commands --part targets", found, columns | columns_of({name: f"{name} s" for name in names}))
-
-
 def predicting():
     def seconds(who):
         return lambda one: digits(one.median(f"{who}, 1", "cpu"))
@@ -511,7 +504,6 @@ BLOCKS = {
     "small": small,
     "small-mean": small_mean,
     "threads": threads,
-    "targets": targets,
     "predicting": predicting,
     "reading": reading,
     "seeding": seeding,
