@@ -13,7 +13,7 @@ from libsvmx._core import memory
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.shapley import ExpansionShapley
 from libsvmx._train.model import by_function
-from libsvmx.api.arrays import decision_values, model_of, tests_of, threads_of
+from libsvmx.api.arrays import as_matrix, decision_values, model_of, tests_of, threads_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -114,7 +114,7 @@ def explain(model: Model | Fitted, X: Any, background: Any, *, threads: int = 0)
     most, tests, others = threads_of(threads), tests_of(model, X), tests_of(model, background)
     if not others.n_rows:
         raise DataError("the background has no rows")
-    base = decision_values(model, others, threads=threads).mean(axis=0)
+    base = decision_values(model, background, threads=threads).mean(axis=0)
     first = min(tests.first_index, others.first_index)
     begin = min(first, model.vectors.first_index)
     end = max(last_of(tests), last_of(others)) + 1
@@ -132,8 +132,9 @@ def explain(model: Model | Fitted, X: Any, background: Any, *, threads: int = 0)
         raise DataError("a value of a feature, or a sum of them, is too large for a double")
     shown = np.broadcast_to(base, (len(rows), len(base))).copy()
     own = slice(first - begin, end - begin)
+    data = dense(as_matrix(X), begin, whole) if model.param.gammas else rows
     values = values[:, own, 0].copy() if len(base) == 1 else values[:, own]
-    return Explanation(values, shown[:, 0].copy() if len(base) == 1 else shown, rows[:, own], first)
+    return Explanation(values, shown[:, 0].copy() if len(base) == 1 else shown, data[:, own], first)
 
 
 def put_linear(values: FloatArray, model: Model, rows: FloatArray, background: FloatArray, first: int) -> None:
