@@ -280,6 +280,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     if job.state:
         changes = {name: value for name, value in job.values.items() if name not in FOLLOWED}
         state = load_state(job.state, State, observer, warn, **changes)
+        state.param.require_one_gamma("svmx-update")
         what = "rows of the state"
     else:
         state = started(job, param, files[0], files[1], observer)
