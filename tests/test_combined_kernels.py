@@ -319,7 +319,9 @@ def test_where_gamma_must_be_one_number(call, tmp_path, monkeypatch):
     [
         ({"gamma": [[1.0], [1.0, 2.0]]}, "gamma must be a number, or one for each feature"),
         ({"gamma": [1.0] * 5 + [-1.0]}, "finite and >= 0"),
-        ({"gamma": GAMMAS, "kernel": "linear"}, "kernel linear has no gamma"),
+        ({"gamma": set(GAMMAS)}, "gamma must be a number, or one for each feature"),
+        ({"gamma": dict(enumerate(GAMMAS))}, "gamma must be a number, or one for each feature"),
+        ({"gamma": GAMMAS.astype(str)}, "gamma must be a number, or one for each feature"),
     ],
 )
 def test_gammas_that_are_none(options, says):

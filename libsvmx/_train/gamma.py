@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from libsvmx._core.records import replace
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
@@ -27,10 +29,25 @@ def default_gamma(param: Parameter, max_index: int) -> Parameter:
 
 def feature_factors(param: Parameter) -> FloatArray:
     """What features are multiplied by, so that the kernel with one gamma is that with ``gammas``: shape (features,)."""
+    return _factors(param.gammas, param.kernel_type in GROWING_AS_FEATURES)
+
+
+@lru_cache(maxsize=16)
+def _factors(gammas: tuple[float, ...], as_features: bool) -> FloatArray:
+    """``feature_factors``, kept for the next prediction: read-only."""
     from numpy import array, sqrt
 
-    gammas: FloatArray = array(param.gammas)
-    return gammas if param.kernel_type in GROWING_AS_FEATURES else sqrt(gammas)
+    factors: FloatArray = array(gammas) if as_features else sqrt(array(gammas))
+    factors.flags.writeable = False
+    return factors
+
+
+def shown_gammas(gammas: tuple[float, ...]) -> str:
+    """Gammas in repr: of more than 20 the first and last three."""
+    from numpy import array, array2string
+
+    form: Any = {"float": "{:g}".format}
+    return array2string(array(gammas), max_line_width=1000, separator=", ", threshold=20, edgeitems=3, formatter=form)
 
 
 def gamma_of(gamma: str | float, X: Any) -> float:

@@ -8,6 +8,7 @@ from math import isinf
 from libsvmx._core.records import field, fields, record, replace
 from libsvmx._solvers.smo.solver import SMO
 from libsvmx._solvers.solver import NO_BOUND, Solver, converted
+from libsvmx._train.gamma import shown_gammas
 from libsvmx._train.observer import Remark
 from libsvmx._train.policy import DEFAULT, KernelPolicy, usual
 from libsvmx._typing import TYPE_CHECKING
@@ -71,7 +72,8 @@ class Parameter:
     tau : float
         Quantile of quantile regression, 0 < tau < 1 (``--tau``).
     gammas : tuple of float
-        Factors of gamma, one for each feature, >= 0; a feature with 0 does not count. () where there is one gamma.
+        Factors of gamma, one for each feature, >= 0; a feature with 0 does not count. () where there is one gamma,
+        or none in the kernel.
 
     Raises
     ------
@@ -114,7 +116,10 @@ class Parameter:
         return (*FIELDS, *tau, *(("gammas",) if self.gammas else ()))
 
     def __repr__(self) -> str:
-        return f"Parameter({', '.join(f'{name}={value!r}' for name, value in self._told.items())})"
+        told = {name: repr(value) for name, value in self._told.items()}
+        if len(self.gammas) > MOST_SHOWN:
+            told["gammas"] = shown_gammas(self.gammas)
+        return f"Parameter({', '.join(f'{name}={value}' for name, value in told.items())})"
 
     def __getstate__(self) -> list[Any]:
         return list(self._told.values())
@@ -132,12 +137,10 @@ class Parameter:
         if type(self.kernel_type) is not KernelType:
             put(self, "kernel_type", _member("kernel_type", self.kernel_type, KernelType))
         if is_several(self.gamma):
-            if "gamma" not in self.kernel_type.uses:
-                raise ParameterError(f"kernel {self.kernel_type.keyword} has no gamma")
             put(self, "gammas", self.gamma)
             put(self, "gamma", 1.0)
         if type(self.gammas) is not tuple or self.gammas:
-            put(self, "gammas", _gammas(self.gammas))
+            put(self, "gammas", _gammas(self.gammas) if "gamma" in self.kernel_type.uses else ())
         for name, type_ in CONVERTED.items():
             given: Any = getattr(self, name)
             if type(given) is not type_ or not abs(given) < PLAIN:
@@ -240,6 +243,7 @@ class Parameter:
 
 # Fields of all formulations.
 FIELDS = tuple(known.name for known in fields(Parameter) if known.name not in ("tau", "policy", "gammas"))
+MOST_SHOWN = 20  # gammas in repr
 PLAIN = 2.0**63  # numbers of the right type below it skip conversion and checks
 # Larger powers overflow or vanish unless |x| = 1; also an int32, as the squaring loop needs.
 MAX_DEGREE = 1_000_000
@@ -297,10 +301,16 @@ def is_several(gamma: Any) -> bool:
 
 def _gammas(given: Any) -> tuple[float, ...]:
     """Checked gamma of each feature. Raises ParameterError."""
+    from numpy import asarray
+
+    gammas: tuple[float, ...] = ()
     try:
-        gammas = tuple(map(float, given))
-    except (TypeError, ValueError):
-        gammas = ()
+        array = asarray(given)
+        values = array.tolist()
+        if array.ndim == 1 and array.dtype.kind in "biufO" and not any(isinstance(value, str) for value in values):
+            gammas = tuple(map(float, values))
+    except (TypeError, ValueError, OverflowError):
+        pass
     if not gammas or not all(0 <= gamma < float("inf") for gamma in gammas):
         raise ParameterError("gamma must be a number, or one for each feature, finite and >= 0")
     return gammas

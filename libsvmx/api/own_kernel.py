@@ -16,7 +16,8 @@ import numpy as np
 from libsvmx._core.arrays import ramp
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_diagonal
 from libsvmx._train.checks import check_signs
-from libsvmx._train.parameter import Parameter
+from libsvmx._train.gamma import GROWING_AS_FEATURES, shown_gammas
+from libsvmx._train.parameter import Parameter, is_several
 from libsvmx.api.arrays import as_matrix, scaled
 from libsvmx.api.kernel_values import NamedRows, PartRows, check_finite, chosen_rows, n_rows_of, plain_array, values_of
 from libsvmx.enums import KernelType
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 # The default ``diagonal`` computes blocks of this many rows by ``__call__``, and takes their diagonals.
 ROWS_OF_DIAGONAL = 16
-# Format of gammas in repr: of more than 20 the first and last three.
-SHOWN: Any = {"max_line_width": 1000, "threshold": 20, "edgeitems": 3, "formatter": {"float": "{:g}".format}}
 
 
 class Kernel:
@@ -88,7 +87,10 @@ class Kernel:
         ParameterError
             An unknown kernel, or a gamma that is missing or does not fit.
         """
-        return Named(Parameter(kernel_type=kernel_type, gamma=gamma, degree=degree, coef0=coef0))
+        param = Parameter(kernel_type=kernel_type, gamma=gamma, degree=degree, coef0=coef0)
+        if is_several(gamma) and not param.gammas:
+            raise ParameterError(f"kernel {param.kernel_type.keyword} has no gamma")
+        return Named(param)
 
     def __call__(self, A: Any, B: Any) -> Any:
         """K(a, b) of all pairs: real and finite numbers, shape (len(A), len(B)), an array or convertible to one.
@@ -165,6 +167,13 @@ class Named(Kernel):
             raise ParameterError(f"kernel {kind.keyword} needs gamma > 0")
         self.spec, self.gammas = KernelSpec(kind, param.degree, param.gamma, param.coef0), param.gammas
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "factors" in state:  # pickles of 0.3.0
+            factors, kind = state["factors"], state["spec"].kind
+            values = () if factors is None else factors if kind in GROWING_AS_FEATURES else factors**2
+            state = {"spec": state["spec"], "gammas": tuple(map(float, values))}
+        self.__dict__.update(state)
+
     @property
     def param(self) -> Parameter:
         """Parameters of a training with this kernel."""
@@ -178,7 +187,7 @@ class Named(Kernel):
         kind = KernelType(self.spec.kind)
         told = {name: repr(getattr(self.spec, name)) for name in kind.uses}
         if self.gammas:
-            told["gamma"] = np.array2string(np.array(self.gammas), separator=", ", **SHOWN)
+            told["gamma"] = shown_gammas(self.gammas)
         return f"Kernel.named({', '.join([repr(kind.keyword), *(f'{name}={value}' for name, value in told.items())])})"
 
     def prepare(self, X: Any) -> NamedRows:
