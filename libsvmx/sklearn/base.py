@@ -186,6 +186,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any, keep: bool, exact: bool) -> None:
         """``_fit`` on a copy that no other thread uses."""
+        vars(self).pop("_fitted", None)
         try:
             fit_together(self, [self], X, [("", y)], sample_weight, keep, exact)
         except BaseException as error:
@@ -274,8 +275,11 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
 
     @property
     def _is_called(self) -> bool:
-        """Whether the kernel is a callable."""
-        return callable(self.kernel) and not isinstance(self.kernel, Named)
+        """Whether the kernel is a callable; 0.3.0 has called ``Kernel.named``, too."""
+        if isinstance(self.kernel, Named):
+            fitted = vars(self).get("_fitted")
+            return fitted is not None and fitted.vectors is not None
+        return callable(self.kernel)
 
     def _gamma_of(self, rows: Any) -> Any:
         """gamma for these training rows: a number, or one for each feature."""
