@@ -9,6 +9,7 @@ from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix, largest_serial, serials_only
 from libsvmx._core.records import fields, record
+from libsvmx._train.gamma import feature_factors
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.solve_report import SolveReport, SolveReports
 from libsvmx._typing import TYPE_CHECKING
@@ -164,15 +165,18 @@ class Model(KeepsPredictors):
         """Support vectors as scipy.sparse.csr_array, shape (n_sv, n_features).
 
         Column j is column j of the training array and LIBSVM's index j + 1; index j in data with an index 0. With a
-        precomputed kernel there is one column, the serial numbers of the vectors.
+        precomputed kernel there is one column, the serial numbers of the vectors. Features whose gamma is 0 are 0.
         """
         import numpy as np
         from scipy.sparse import csr_array
 
         v = self.vectors
         width = 1 if self.param.kernel_type == KernelType.PRECOMPUTED else self.n_features
-        parts = (_ndarray(v.values), _ndarray(v.indices) - np.int32(v.first_index), _ndarray(v.indptr))
-        return csr_array(parts, shape=(v.n_rows, width))
+        values, columns = _ndarray(v.values), _ndarray(v.indices) - np.int32(v.first_index)
+        if self.param.gammas:
+            factors = feature_factors(self.param)[columns]
+            values = np.divide(values, factors, out=np.zeros(len(values)), where=factors > 0)
+        return csr_array((values, columns, _ndarray(v.indptr)), shape=(v.n_rows, width))
 
     @property
     def w(self) -> FloatArray:

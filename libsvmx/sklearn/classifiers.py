@@ -291,7 +291,7 @@ class SVC(BaseClassifier):
     support_ : array of int32, shape (n_sv,)
         Indices of the support vectors, grouped by class.
     support_vectors_ : array or sparse, shape (n_sv, n_features)
-        Support vectors.
+        Support vectors. After ``partial_fit`` and ``unlearn``, features whose gamma is 0 are 0.
     n_support_ : array of int32, shape (n_classes,)
         Number of support vectors of each class.
     dual_coef_ : array or sparse, shape (n_classes - 1, n_sv)

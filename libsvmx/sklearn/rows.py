@@ -39,7 +39,7 @@ def matrix_of(X: Any, is_kernel: bool, borrow: bool = False) -> CsrMatrix:
 
 def vectors_of(model: Model, rows: Any, support: IntArray) -> Any:
     """Support vectors, in double: the model's own array if it is dense and double, else chosen from ``rows``."""
-    if model.vectors.regular:
+    if model.vectors.regular and not model.param.gammas:
         return np.asarray(model.vectors.values).reshape(len(support), -1)
     return rows[support].astype(np.float64, copy=False)
 
