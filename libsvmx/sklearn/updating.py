@@ -17,6 +17,7 @@ from libsvmx._core.records import replace
 from libsvmx._train.folds import Rand
 from libsvmx._train.limits import limited
 from libsvmx._train.model import pair_place
+from libsvmx._train.parameter import is_several
 from libsvmx._train.updating.left_out import values_left_out
 from libsvmx._train.validation.leave_one_out import leave_one_out
 from libsvmx.api.arrays import as_matrix, precomputed, scaled
@@ -312,6 +313,8 @@ class Updating:
         given = {name: getattr(self, name) for name in FIXED if hasattr(self, name)}
         if isinstance(given.get("class_weight"), dict):  # a copy: the caller may change it
             given["class_weight"] = dict(given["class_weight"])
+        if is_several(given.get("gamma")):
+            given["gamma"] = np.array(given["gamma"])
         kept = KeptRows.of_training(data, labels, sparse, given)
         weights = given.get("class_weight")
         if isinstance(weights, dict) and labels is not None:  # also classes without rows yet
@@ -400,4 +403,6 @@ def _is_exact(param: Parameter) -> bool:
 
 def _same(a: Any, b: Any) -> bool:
     """Whether a parameter is unchanged."""
+    if is_several(a) and is_several(b):
+        return bool(np.array_equal(a, b))
     return a is b or (type(a) is type(b) and bool(a == b)) or (isinstance(a, int | float) and a == b)
