@@ -507,6 +507,8 @@ def scaled(matrix: CsrMatrix, X: Any, param: Parameter, first_index: int | None 
     if columns > len(factors) or (is_table(X) and matrix.n_rows and columns < len(factors)):
         raise DataError(f"there are {len(factors)} gammas, but rows with {columns} columns")
     indices = np.asarray(matrix.stored_indices)
+    if len(indices) and matrix.first_index < first and indices.min() < first:
+        raise DataError(f"there is a gamma for each feature from {first} on, but rows with feature {indices.min()}")
     shape = (matrix.n_rows, len(indices)) if matrix.regular else len(indices)
     values = np.asarray(matrix.values).reshape(shape) * factors[indices - first]
     return CsrMatrix(
