@@ -61,14 +61,17 @@ def completed(param: Parameter, model: Model, given: Collection[str] = ()) -> Pa
     kept = model.param
     usual = Parameter()
     names = ["svm_type", "kernel_type", *kept.kernel_type.uses]
+    if "gamma" in names and param.gammas != kept.gammas and (param.gammas or param.gamma):
+        if param.gammas and kept.gammas:
+            raise ParameterError("gamma of each feature is not that of the model")
+        words = ["one for each feature" if p.gammas else "one number" for p in (param, kept)]
+        raise ParameterError(f"gamma is given as {words[0]}, but the model has {words[1]}")
     for name in names:
         value, own = getattr(param, name), getattr(kept, name)
         asked = (name in given or value != getattr(usual, name)) and not (name == "gamma" and value == 0)
         if asked and not isclose(value, own, rel_tol=1e-12):
             words = [v.name if isinstance(v, SvmType | KernelType) else f"{v:.17g}" for v in (value, own)]
             raise ParameterError(f"{name} is given as {words[0]}, but the model has {words[1]}")
-    if "gamma" in given and param.gammas != kept.gammas:
-        raise ParameterError("gamma of each feature is not that of the model")
     return replace(
         param,
         svm_type=kept.svm_type,
