@@ -1,0 +1,149 @@
+"""A gamma for each feature: what is shown and kept has the caller's units, and what cannot be meant is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.model_selection import GridSearchCV
+
+import libsvmx
+from libsvmx import DataError, Kernel, Parameter, ParameterError
+from libsvmx.cli import update
+
+N = 60
+rng = np.random.default_rng(3)
+X = rng.normal(size=(N, 4))
+Y = np.where(X[:, 0] * X[:, 1] > 0, 1, 2)
+GAMMAS = np.array([1.0, 0.5, 0.0, 2.0])
+COUNTS = GAMMAS > 0
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian"])
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
+def test_explained_rows_are_the_callers(name, form):
+    model = libsvmx.train(form(X), Y, kernel_type=name, gamma=GAMMAS)
+    found = libsvmx.explain(model, form(X[:5]), form(X[10:25]))
+    np.testing.assert_allclose(found.base_values, model.decision_function(X[10:25]).mean(), rtol=1e-12)
+    np.testing.assert_allclose(found.values.sum(axis=1) + found.base_values, model.decision_function(X[:5])[:, 0])
+    np.testing.assert_array_equal(found.data, X[:5])
+    assert not found.values[:, 2].any()
+
+
+@pytest.mark.parametrize("changes", [["-c", "2"], ["--add", "more"]])
+def test_svmx_update_needs_one_gamma(changes, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    libsvmx.train(X, Y, gamma=GAMMAS, keep_state=True).save("state")
+    (tmp_path / "more").write_text("1 1:0.5 4:2\n2 2:1\n")
+    with pytest.raises(ParameterError, match="gamma must be one number for svmx-update"):
+        update.main(["-q", *changes, "--state", "state", "--save-state", "after"])
+    assert not (tmp_path / "after").exists()
+
+
+OF_030 = {"rbf": np.sqrt(GAMMAS), "laplacian": GAMMAS}  # factors of features, as 0.3.0 has kept them
+
+
+@pytest.mark.parametrize("name", OF_030)
+def test_kernels_pickled_by_030(name):
+    kernel = Kernel.named(name, gamma=GAMMAS)
+    old = Kernel.__new__(type(kernel))
+    old.__setstate__({"spec": kernel.spec, "factors": OF_030[name]})
+    np.testing.assert_allclose(old.param.gammas, GAMMAS)
+    found, wanted = (libsvmx.train(X, Y, kernel=one).decision_function(X) for one in (old, kernel))
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    old.__setstate__({"spec": Kernel.named(name, gamma=0.5).spec, "factors": None})
+    assert repr(old) == repr(pickle.loads(pickle.dumps(old))) == f"Kernel.named('{name}', gamma=0.5)"
+
+
+def test_estimators_that_030_fitted_with_a_kernel_by_name():
+    """It called such a kernel, so the model has the support vectors for calls."""
+    kernel, called = Kernel.named("rbf", gamma=GAMMAS), Kernel()
+    called.prepare, called.rows, called.cross, called.diagonal = kernel.prepare, kernel.rows, kernel, kernel.diagonal
+    old = libsvmx.SVC(kernel=called).fit(X, Y)
+    wanted = old.decision_function(X)
+    old.set_params(kernel=kernel)
+    np.testing.assert_allclose(old.decision_function(X), wanted)
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(old)).decision_function(X), wanted)
+    assert old.fit(X, Y).to_model().own_kernel is None
+
+
+@pytest.mark.parametrize("name", ["linear", "precomputed", "cosine"])
+def test_kernels_without_gamma_ignore_an_array_as_they_do_a_number(name):
+    rows = X @ X.T if name == "precomputed" else X
+    of_array, of_number = (
+        libsvmx.train(rows, Y, Parameter(gamma=gamma), kernel_type=name) for gamma in (np.ones(4) / 3, 0.5)
+    )
+    np.testing.assert_array_equal(of_array.decision_function(rows), of_number.decision_function(rows))
+    assert of_array.param.gammas == ()
+
+
+def test_a_search_over_kernels_with_an_array():
+    search = GridSearchCV(libsvmx.SVC(gamma=GAMMAS), {"kernel": ["linear", "rbf"]}, cv=3, error_score="raise")
+    search.fit(X, Y)
+    linear = libsvmx.SVC(kernel="linear", gamma=GAMMAS).fit(X, Y)
+    np.testing.assert_array_equal(linear.coef_, libsvmx.SVC(kernel="linear").fit(X, Y).coef_)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", ["rbf", "laplacian"])
+def test_support_vectors_have_the_callers_units(name, form):
+    kernel = Kernel.named(name, gamma=GAMMAS)
+    model = libsvmx.train(form(X), Y, kernel=kernel)
+    np.testing.assert_allclose(model.support_vectors.toarray(), X[model.sv_indices - 1] * COUNTS, rtol=1e-12)
+    values = model.decision_function(X)
+    np.testing.assert_allclose(model.decision_function(model.support_vectors), values[model.sv_indices - 1], atol=1e-9)
+    fitted = libsvmx.SVC(kernel=kernel, keep_rows=True).fit(form(X[:50]), Y[:50])
+
+    def shown():
+        vectors = fitted.support_vectors_
+        return vectors if isinstance(vectors, np.ndarray) else vectors.toarray()
+
+    np.testing.assert_array_equal(shown(), X[fitted.support_])
+    of_model = libsvmx.SVC.from_model(model)
+    np.testing.assert_allclose(of_model.support_vectors_.toarray(), X[of_model.support_] * COUNTS, rtol=1e-12)
+    if name == "rbf":
+        fitted = libsvmx.SVC(gamma=GAMMAS, keep_rows=True).fit(form(X[:50]), Y[:50])
+        fitted.partial_fit(form(X[50:]), Y[50:])
+        np.testing.assert_allclose(shown(), X[fitted.support_] * COUNTS, rtol=1e-12)
+
+
+def test_rows_join_after_an_equal_gamma_is_set():
+    own = GAMMAS.copy()
+    fitted = libsvmx.SVC(gamma=own, keep_rows=True).fit(X[:50], Y[:50])
+    fitted.set_params(gamma=GAMMAS.copy()).partial_fit(X[50:], Y[50:])
+    fitted.set_params(gamma=GAMMAS.tolist()).unlearn([3])
+    fitted = libsvmx.SVC(gamma=own, keep_rows=True).fit(X[:50], Y[:50])
+    own *= 2  # the estimator has the caller's array, as scikit-learn has
+    with pytest.raises(ValueError, match="fit again"):
+        fitted.partial_fit(X[50:], Y[50:])
+
+
+def test_a_feature_before_the_first_of_the_training_rows():
+    rows = [{j + 1: value for j, value in enumerate(row)} for row in X.tolist()]
+    model = libsvmx.train(rows, Y, gamma=GAMMAS)
+    with pytest.raises(DataError, match="a gamma for each feature from 1 on, but rows with feature 0"):
+        model.predict([{0: 1.0, 1: 0.5}])
+
+
+def test_state_from_a_model_with_another_gamma():
+    of_one, of_each = libsvmx.train(X, Y, gamma=0.5), libsvmx.train(X, Y, gamma=GAMMAS)
+    with pytest.raises(ParameterError, match="gamma is given as one for each feature, but the model has one number"):
+        libsvmx.State.from_model(X, Y, of_one, gamma=GAMMAS)
+    with pytest.raises(ParameterError, match="gamma is given as one number, but the model has one for each feature"):
+        libsvmx.State.from_model(X, Y, of_each, gamma=0.5)
+    with pytest.raises(ParameterError, match="gamma of each feature is not that of the model"):
+        libsvmx.State.from_model(X, Y, of_each, gamma=2 * GAMMAS)
+    assert libsvmx.State.from_model(X, Y, of_each, gamma=GAMMAS).model.param.gammas == tuple(GAMMAS)
+
+
+def test_a_data_frame_is_no_gamma():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ParameterError, match="one for each feature"):
+        libsvmx.train(X, Y, gamma=pandas.DataFrame([GAMMAS], columns=[1, 2, 3, 4]))
+    series = pandas.Series(GAMMAS, index=[4, 3, 2, 1])
+    assert libsvmx.train(X, Y, gamma=series).param.gammas == tuple(GAMMAS)
+
+
+def test_repr_of_many_gammas_is_short():
+    assert "gammas=[0, 1, 2, ..., 781, 782, 783]" in repr(Parameter(gamma=np.arange(784)))
+    assert "gammas=(1.0, 0.5, 0.0, 2.0)" in repr(Parameter(gamma=GAMMAS))
