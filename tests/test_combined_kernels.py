@@ -267,6 +267,34 @@ def test_a_kernel_by_name_is_trained_by_its_name(estimator):
     assert "times 6 gammas" in repr(found)
 
 
+@pytest.mark.parametrize("gamma", [0.3, GAMMAS])
+def test_functions_that_need_a_kernel_of_libsvmx_take_one_by_name(gamma):
+    kernel = Kernel.named("rbf", gamma=gamma)
+    found, wanted = (libsvmx.low_rank(X, rank=5, **option) for option in ({"kernel": kernel}, {"gamma": gamma}))
+    np.testing.assert_array_equal(found.factor, wanted.factor)
+    model = libsvmx.train(X, Y, kernel=kernel)
+    assert libsvmx.State.from_model(X, Y, model, kernel=kernel).model.param == model.param
+    axes = {"log2c": (-1, 1, 1), "log2g": (-1, 1, 1)}
+    found, wanted = (libsvmx.grid_search(X, Y, **axes, **option) for option in ({"kernel": kernel}, {"gamma": gamma}))
+    np.testing.assert_array_equal(found.rate, wanted.rate)
+    assert np.isnan(libsvmx.grid_search(X, Y, axes["log2c"], kernel=kernel).log2g).all()
+
+
+@pytest.mark.parametrize("gamma", [0.3, GAMMAS])
+def test_estimators_follow_a_kernel_by_name(gamma):
+    kernel, kept = Kernel.named("rbf", gamma=gamma), {"refine": True, "keep_rows": True}
+    wanted = libsvmx.SVC(gamma=gamma, **kept).fit(X, Y).decision_function(X)
+    for fitted in (
+        libsvmx.SVC(kernel=kernel, refine=True).fit(X, Y),
+        libsvmx.SVC(kernel=kernel, **kept).fit(X[:N], Y[:N]).partial_fit(X[N:], Y[N:]),
+    ):
+        np.testing.assert_allclose(fitted.decision_function(X), wanted, rtol=0, atol=1e-11)
+    search = libsvmx.SVCCV(kernel=kernel, Cs=[1, 10]).fit(X, Y)
+    assert search.n_features_in_ == 6 and search.best_estimator_.to_model().own_kernel is None
+    with pytest.raises(ValueError, match="5 features"):
+        search.predict(X[:, :5])
+
+
 def test_rows_with_an_index_may_lack_features():
     model = libsvmx.train(ROWS, Y, gamma=GAMMAS)
     np.testing.assert_array_equal(model.decision_function(ROWS), libsvmx.train(X, Y, gamma=GAMMAS).decision_function(X))

@@ -14,7 +14,7 @@ from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.grid_search import Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import folds_of, parameter_of, problem_of, seed_of
-from libsvmx.api.kernels import asked_for, called
+from libsvmx.api.kernels import asked_for, called, kernel_word
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
@@ -113,8 +113,8 @@ def grid_search(
     X, y, param, **options
         As in ``train``.
     log2c, log2g : (begin, end, step) or None
-        Exponents of C and gamma; None keeps C or gamma of ``param``. Your own kernels have no gamma; where each
-        feature has its own, this is a factor of all.
+        Exponents of C and gamma; None keeps C or gamma of ``param``. Your own kernels have no gamma, and that of a
+        ``Kernel.named`` is only searched if log2g is given; where each feature has its own, this is a factor of all.
     n_folds : int
         Number of folds, 5 by default; ``cv`` is a synonym.
     sample_weight
@@ -157,14 +157,14 @@ def grid_search(
     >>> found.best_C, found.best_gamma, found.best_rate
     (0.5, 0.5, 96.6667)
     """
-    own = any(callable(options.get(word)) for word in ("kernel", "kernel_type"))
-    X, known, options = called(X, options)
-    if own:
-        if known is not None and (workers != 1 or dask is not None):
-            raise ParameterError("a kernel of your own is called in this process: leave out workers= and dask=")
-        if log2g is not None and log2g is not G_AXIS:
-            raise ParameterError("a kernel of your own has no gamma: leave out log2g=")
+    if kernel_word(options) and log2g is G_AXIS:
         log2g = None
+    X, known, options = called(X, options)
+    if known is not None:
+        if workers != 1 or dask is not None:
+            raise ParameterError("a kernel of your own is called in this process: leave out workers= and dask=")
+        if log2g is not None:
+            raise ParameterError("a kernel of your own has no gamma: leave out log2g=")
     n_folds = folds_of(n_folds, options, 5)
     problem, param = problem_of(X, y, parameter_of(param, options, random_state, X), sample_weight)
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))

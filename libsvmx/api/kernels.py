@@ -29,7 +29,7 @@ from libsvmx.api.kernel_values import (
     n_rows_of,
     values_of,
 )
-from libsvmx.api.own_kernel import Function, Named, as_kernel, diagonal_of, prepared
+from libsvmx.api.own_kernel import Function, as_kernel, diagonal_of, is_called, prepared
 from libsvmx.enums import KernelType, SolveStatus
 from libsvmx.exceptions import ParameterError
 
@@ -235,22 +235,38 @@ def called(X: Any, options: Mapping[str, Any]) -> tuple[Any, KernelRows | None, 
     ------
     ParameterError, DataError
     """
-    options = dict(options)
-    word = next((word for word in ("kernel", "kernel_type") if callable(options.get(word))), None)
+    options = without_named(options)
+    word = kernel_word(options)
     if word is None:
         return X, None, options
-    given = options.pop(word)
-    for name in ("kernel", "kernel_type"):
-        if name in options:
-            raise ParameterError("kernel is called kernel_type here: give one of them")
+    check_own(options)
+    known = KernelRows.of(options.pop(word), X)
+    return known.matrix(), known, {**options, "kernel_type": KernelType.PRECOMPUTED}
+
+
+def without_named(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords in which a ``Kernel.named`` is replaced by its parameters. Raises ParameterError."""
+    options = dict(options)
+    word = kernel_word(options)
+    if word is None or is_called(options[word]):
+        return options
+    check_own(options)
+    param = options.pop(word).param
+    return {**options, **{name: getattr(param, name) for name in ("kernel_type", "degree", "gamma", "coef0", "gammas")}}
+
+
+def kernel_word(options: Mapping[str, Any]) -> str | None:
+    """The keyword that is a callable kernel, or None."""
+    return next((word for word in ("kernel", "kernel_type") if callable(options.get(word))), None)
+
+
+def check_own(options: Mapping[str, Any]) -> None:
+    """Raise ParameterError for keywords beside a callable kernel that are not for it."""
+    if "kernel" in options and "kernel_type" in options:
+        raise ParameterError("kernel is called kernel_type here: give one of them")
     for name in ("gamma", "degree", "coef0"):
         if name in options:
             raise ParameterError(f"{name} is for kernels that libsvmx computes: let the kernel itself know it")
-    if isinstance(given, Named):
-        own = ("kernel_type", "degree", "gamma", "coef0", "gammas")
-        return X, None, {**options, **{name: getattr(given.param, name) for name in own}}
-    known = KernelRows.of(given, X)
-    return known.matrix(), known, {**options, "kernel_type": KernelType.PRECOMPUTED}
 
 
 @contextmanager

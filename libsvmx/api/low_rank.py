@@ -21,6 +21,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx.api.arrays import parameter_of, rows_as, training_rows
+from libsvmx.api.kernels import without_named
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
@@ -134,7 +135,8 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     >>> kernel.rank, kernel.features_of(X[:3]).shape
     (20, (3, 20))
     """
-    param = parameter_of(replace(param or Parameter(), svm_type=SvmType.C_SVC), {"solver": CRSVM.name, **options}, X=X)
+    options = {"solver": CRSVM.name, **without_named(options)}
+    param = parameter_of(replace(param or Parameter(), svm_type=SvmType.C_SVC), options, X=X)
     solver = param.solver
     if not isinstance(solver, CRSVM) or not solver.low_rank:
         raise ParameterError("a low-rank factor needs a rank, or the error that it may have (rank_error)")

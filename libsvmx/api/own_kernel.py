@@ -335,6 +335,11 @@ def as_kernel(given: Any) -> Kernel:
     return given if isinstance(given, Kernel) else Function(given)
 
 
+def is_called(kernel: Any) -> bool:
+    """Whether a kernel is a callable, and not one of libsvmx's."""
+    return callable(kernel) and not isinstance(kernel, Named)
+
+
 def prepared(kernel: Kernel, X: Any) -> Any:
     """``kernel.prepare(X)``. Raises DataError if the number of rows changes."""
     n, rows = n_rows_of(X), kernel.prepare(X.tocsr() if hasattr(X, "tocsr") else X)

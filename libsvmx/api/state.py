@@ -32,7 +32,7 @@ from libsvmx.api.arrays import (
     training_rows,
     weights_of,
 )
-from libsvmx.api.kernels import StateRows, asked_for, called, with_all_values
+from libsvmx.api.kernels import StateRows, asked_for, called, with_all_values, without_named
 from libsvmx.api.warned import early_stops_warned, warn_of_weights
 from libsvmx.exceptions import DataError
 from libsvmx.io.statefile import load_state, save_state
@@ -141,6 +141,7 @@ class State(state.State):
         model, known = model_of(model), None
         if model.own_kernel is not None:
             X, known, _ = called(X, {"kernel": model.own_kernel.given})
+        options = without_named(options)
         if param is None and model.statuses:
             param = replace(model.param, probability=False)
         param = completed(parameter_of(param, options, X=X), model, options)

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx._core.machine import machine
 from libsvmx.api.kernels import KernelRows
+from libsvmx.api.own_kernel import is_called
 from libsvmx.sklearn.base import KERNELS, BaseSVM, TakesKernel
 from libsvmx.sklearn.classifiers import SVC, gives_probabilities
 from libsvmx.sklearn.input_checks import keep_parameters, test_data, training_data
@@ -103,7 +104,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
         """``fit`` on a copy that no other thread uses."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
-        if callable(self.kernel):
+        if is_called(self.kernel):
             rows, y = X, column_or_1d(y, warn=True)
         else:
             rows, y = training_data(self, X, y, given=self.kernel == "precomputed")
@@ -131,7 +132,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
     ) -> Scores:
         """Scores of all points; C changes slowest."""
         searched, known = estimator, X
-        if callable(self.kernel) and not callable(self.scoring):  # a callable scorer may need the rows
+        if is_called(self.kernel) and not callable(self.scoring):  # a callable scorer may need the rows
             searched = copy(estimator).set_params(kernel="precomputed")  # one call of the kernel for all folds
             known = KernelRows.of(self.kernel, X).all_values()
         search = FoldSearch(
@@ -216,7 +217,8 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
                 "with best_params_"
             )
         check_is_fitted(now)
-        return now.best_estimator_, X if callable(now.kernel) else test_data(now, X, given=now.kernel == "precomputed")
+        best = now.best_estimator_
+        return best, X if best._is_called else test_data(now, X, given=now.kernel == "precomputed")
 
     def predict(self, X: Any) -> Any:
         """Predict the targets of rows by the best model.

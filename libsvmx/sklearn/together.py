@@ -145,7 +145,7 @@ def predicted_together(
     """Predictions, one column per estimator; rows are validated once."""
     tests, columns = None, []
     for one in ones:
-        if tests is None or callable(one.kernel):  # its values are those with the support vectors of each model
+        if tests is None or one._is_called:  # its values are those with the support vectors of each model
             tests = one._tests(X)
         columns.append(predicted(one._fitted, tests, one._threads).reshape(-1))
     return np.column_stack(columns)

@@ -13,6 +13,7 @@ from libsvmx._train.checks import check_finite, check_problem
 from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import tell_offset, train_classifier, train_problem, train_single
+from libsvmx.api.own_kernel import is_called
 from libsvmx.enums import SolveStatus, SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
@@ -83,7 +84,7 @@ def ended(model: Model, status: SolveStatus, instead: SolveStatus) -> Model:
 
 def check_exact(param: Parameter, kernel: Any, what: str) -> None:
     """Raise ParameterError, which names ``what``, unless parameters and kernel allow an exact path."""
-    if callable(kernel):
+    if is_called(kernel):
         raise ParameterError(
             f"{what} needs a kernel that libsvmx computes, 'linear', 'poly', 'rbf' or 'sigmoid', or one that is "
             "'precomputed', not a callable one"

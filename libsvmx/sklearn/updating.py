@@ -21,6 +21,7 @@ from libsvmx._train.parameter import is_several
 from libsvmx._train.updating.left_out import values_left_out
 from libsvmx._train.validation.leave_one_out import leave_one_out
 from libsvmx.api.arrays import as_matrix, precomputed, scaled
+from libsvmx.api.own_kernel import is_called
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import StoppedEarly, warn_caller
 from libsvmx.io.transcript import update
@@ -380,7 +381,7 @@ class Shown:
 
 def check_follows(estimator: Any, what: str) -> None:
     """Raise ValueError if rows cannot be added or removed with these parameters."""
-    if callable(estimator.kernel):
+    if is_called(estimator.kernel):
         raise ValueError(
             f"{what} needs a kernel that libsvmx computes, 'linear', 'poly', 'rbf' or 'sigmoid', or one that is "
             "'precomputed', not a callable one"
