@@ -187,16 +187,26 @@ def column_of_times(frame: Any) -> str | None:
     return None
 
 
-def columns_of_text(frame: Any) -> str:
-    """``column 'city' holds text``, for errors; empty if no column of the data frame does."""
-    names = [str(name) for name in getattr(frame, "columns", ())]
+def columns_of_text(frame: Any, numeric: bool = True) -> str:
+    """``column 'city' holds text``, for errors; empty if no column of a data frame does. ``numeric``: so does ``"1"``."""
+    names = getattr(frame, "column_names", None)  # of pyarrow, whose ``columns`` are their values
+    names = list(map(str, names if isinstance(names, list) else getattr(frame, "columns", ())))
     values = np.asarray(frame, dtype=object) if names else np.empty((0, 0))
     found = [
         repr(name)
         for name, column in zip(names, values.T, strict=False)
-        if any(isinstance(value, str) for value in column)
+        if any(isinstance(value, str) and (numeric or not is_numeric(value)) for value in column)
     ]
     return f"column{'s' * (len(found) > 1)} {', '.join(found)} hold{'s' * (len(found) == 1)} text" if found else ""
+
+
+def is_numeric(text: str) -> bool:
+    """Whether text converts to a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_of_polars(frame: Any) -> bool:

@@ -47,7 +47,7 @@ def are_whole(values: Any) -> bool:
 
 
 def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
-    """``validate_data`` with the names of text columns in its errors. Raises ValueError, also for dates, which
+    """``validate_data``; its errors name columns that do not convert. Raises ValueError, also for dates, which
     scikit-learn would convert to numbers."""
     column = column_of_times(X)
     if column is not None:
@@ -55,7 +55,7 @@ def validated(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
     try:
         return validate_data(estimator, X, *y, **options)
     except ValueError as error:
-        if text := columns_of_text(X):
+        if "could not convert" in str(error) and (text := columns_of_text(X, numeric=False)):
             raise ValueError(f"{error}: {text}") from None
         raise
 

@@ -82,6 +82,31 @@ def test_columns_of_text_are_named(frames):
         libsvmx.train(several, Y)
 
 
+def test_only_columns_that_do_not_convert_are_named(frames):
+    """Text of digits does, and no other error is about text."""
+    digits = frames.DataFrame({"a": ["1", "2"] * 60, "b": X[:, 0]})
+    fitted = libsvmx.SVC().fit(digits, Y)
+    with pytest.raises(ValueError, match=r"could not convert.*: column 'c' holds text$"):
+        libsvmx.SVC().fit(frames.DataFrame({"a": ["1", "2"] * 60, "c": ["1", "large"] * 60}), Y)
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[120, 119\]$"):
+        libsvmx.SVC().fit(digits, Y[1:])
+    with pytest.raises(ValueError, match="feature names") as told:
+        fitted.predict(frames.DataFrame({"q": ["1", "2"] * 60, "b": X[:, 0]}))
+    assert "text" not in str(told.value)
+
+
+def test_tables_of_arrow_have_names_beside_their_columns():
+    class Table:
+        column_names, columns = ["a", "city"], [[1.0, 2.0], ["small", "large"]]
+        shape = (2, 2)
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array([[1.0, "small"], [2.0, "large"]], dtype=object)
+
+    with pytest.raises(libsvmx.DataError, match=r"column 'city' holds text$"):
+        libsvmx.train(Table(), [1, 2])
+
+
 def test_dates_are_no_numbers(frames):
     """Beside columns of numbers those of polars are given to NumPy as days since 1970."""
     import datetime
