@@ -293,9 +293,13 @@ if not TYPE_CHECKING:
 
 
 def _all() -> list[str]:
-    from importlib.util import find_spec
+    from importlib import import_module
 
-    return [*_NAMES, *(_ESTIMATORS if find_spec("sklearn") else ())]
+    try:
+        import_module("libsvmx.sklearn")
+    except Exception:  # scikit-learn is missing, too old, or made for another NumPy
+        return list(_NAMES)
+    return [*_NAMES, *_ESTIMATORS]
 
 
 def __getattr__(name: str) -> Any:
@@ -317,4 +321,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(_all())
+    from importlib.util import find_spec
+
+    return sorted([*_NAMES, *(_ESTIMATORS if find_spec("sklearn") else ())])

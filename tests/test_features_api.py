@@ -1,6 +1,8 @@
 """Weights of linear models, low-rank features, and what observers are told of solver crsvm."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -159,3 +161,11 @@ def test_star_import_has_the_estimators_where_scikit_learn_is_installed():
     exec("from libsvmx import *", names)
     assert names["train"] is libsvmx.train
     assert ("SVC" in names) == ("SVC" in dir(libsvmx)) == (find_spec("sklearn") is not None)
+
+
+@pytest.mark.parametrize("error", ["ImportError", "ValueError"])
+def test_star_import_without_a_scikit_learn_that_can_be_imported(error, tmp_path):
+    (tmp_path / "sklearn.py").write_text(f"raise {error}('made for another NumPy')")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from libsvmx import *; print(train, 'SVC' in globals())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout[-6:]) == (0, "False\n"), done.stderr
