@@ -1,6 +1,7 @@
 """c_path(): at every C the model and the cross-validated error that trainings at that C give."""
 
 import pickle
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -59,6 +60,15 @@ def some_costs(path, n, seed=0):
     drawn = np.exp(rng.uniform(np.log(path.C_min), np.log(path.C_max), n))
     at = rng.choice(path.C[1:-1], min(n, len(path.C) - 2), replace=False)
     return [*drawn, *at, *at * (1 - 1e-9), *at * (1 + 1e-9), path.C_min, path.C_max]
+
+
+def test_attributes_cannot_be_assigned():
+    path, curves = libsvmx.c_path(ROWS[:20], LABELS[:20], 0.1, 1), libsvmx.tau_path([[0.0]] * 9, range(9), 0.1, 0.9)
+    for made, name in ((path, "C"), (path, "_costs"), (path, "other"), (curves, "tau"), (curves, "param")):
+        with pytest.raises(FrozenInstanceError, match=f"cannot assign to field '{name}'"):
+            setattr(made, name, 1)
+    with pytest.raises(FrozenInstanceError, match="cannot delete field 'tau'"):
+        del curves.tau
 
 
 @pytest.mark.parametrize("case", NAMES)

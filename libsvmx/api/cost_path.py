@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from libsvmx._core.records import replace
+from libsvmx._core.records import record, replace
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
 from libsvmx._train.drawn_folds import draw_folds
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 AnyPath = TypeVar("AnyPath", bound="ModelPath")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@record(frozen=True, slots=True, eq=False)
 class ModelPath:
     """Base class of CostPath and TauPath: the optimum at every value of C or tau."""
 
