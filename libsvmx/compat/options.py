@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import CFUNCTYPE, c_char_p
 from enum import IntEnum
@@ -123,7 +124,7 @@ class svm_parameter(Handle):
     }
     _integers = frozenset({"svm_type", "kernel_type", "degree", "shrinking", "probability", "nr_weight", "nr_fold"})
     _floats = frozenset({"gamma", "coef0", "cache_size", "eps", "C", "nu", "p"})
-    _counting = tuple(sorted(_integers - {"nr_fold"} | _floats))
+    _counting, _real = tuple(sorted(_integers - {"nr_fold"})), tuple(sorted(_floats))
 
     svm_type: int
     kernel_type: int
@@ -153,6 +154,10 @@ class svm_parameter(Handle):
         elif name in self._floats:
             value = float(value)
         super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        restored, (kind, held) = super().__reduce__()
+        return restored, (kind, {name: value for name, value in held.items() if name not in ("_checked", "_given")})
 
     def __str__(self) -> str:
         names = (*self._names, "cross_validation", "nr_fold", "print_func")
@@ -206,7 +211,9 @@ class svm_parameter(Handle):
     def to_parameter(self) -> Parameter:
         """A checked Parameter with the same values. ValueError for invalid ones."""
         held, n = self._attributes, self.nr_weight
-        given = (*map(held.get, self._counting), *self.weight_label[:n], None, *self.weight[:n])
+        integers = (*map(held.get, self._counting), *map(int, self.weight_label[:n]))
+        floats = array("d", [*map(held.get, self._real), *map(float, self.weight[:n])])
+        given = integers, floats.tobytes()  # copies; 0.0 is not -0.0
         if held.get("_given") != given:
             held["_checked"], held["_given"] = self._as_parameter(), given
         checked: Parameter = held["_checked"]

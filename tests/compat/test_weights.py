@@ -1,5 +1,8 @@
 """Weights of rows as LIBSVM's tool "weights for data instances" takes them in Python."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -64,6 +67,18 @@ def test_cross_validation_and_what_is_written_later():
     assert svm_train(problem, "-q -v 4") < plain
     problem.W = W.tolist()
     assert model_text(svm_train(problem, OPTIONS).model) == expected(W)
+
+
+def test_parameters_written_between_trainings_count():
+    problem, param = svm_problem(Y, X), svm_parameter("-q -t 3")
+    param.nr_weight, param.weight_label, param.weight = 1, [1], [np.array(2.0)]
+    before = model_text(svm_train(problem, param).model)
+    param.weight[0][...] = 0.01
+    after = model_text(svm_train(problem, param).model)
+    assert after != before
+    param.coef0 = -0.0
+    assert model_text(svm_train(problem, param).model) == after.replace(b"coef0 0", b"coef0 -0")
+    assert pickle.dumps(param) == pickle.dumps(copy.copy(param)) and b"_given" not in pickle.dumps(param)
 
 
 @pytest.mark.parametrize(
