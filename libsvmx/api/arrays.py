@@ -188,7 +188,7 @@ def column_of_times(frame: Any) -> str | None:
 
 
 def columns_of_text(frame: Any, numeric: bool = True) -> str:
-    """``column 'city' holds text``, for errors; empty if no column of a data frame does. ``numeric``: so does ``"1"``."""
+    """``column 'city' holds text``, for errors; empty if no column does. ``numeric``: also one of ``"1"``."""
     names = getattr(frame, "column_names", None)  # of pyarrow, whose ``columns`` are their values
     names = list(map(str, names if isinstance(names, list) else getattr(frame, "columns", ())))
     values = np.asarray(frame, dtype=object) if names else np.empty((0, 0))
