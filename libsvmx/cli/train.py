@@ -294,8 +294,10 @@ def number_of(text: str) -> str:
     from libsvmx._core.suggestions import nearest
 
     by_name = {one.name.lower().replace("_", "-"): one for one in SvmType}
-    names = [name for name in by_name if name.endswith(f"-{text.lower()}")] or [nearest(text, by_name)]
-    found = ", ".join(f"{name} is {by_name[name].option}" for name in names if name)
+    names = [name for name in by_name if name.endswith(f"-{text.lower()}")]
+    if not names and (likely := nearest(text, by_name)):
+        names = [likely]
+    found = ", ".join(f"{name} is {by_name[name].option}" for name in names)
     return f"; {found}" if found else ""
 
 

@@ -186,7 +186,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any, keep: bool, exact: bool) -> None:
         """``_fit`` on a copy that no other thread uses."""
-        vars(self).pop("_fitted", None)
+        self.__dict__.pop("_fitted", None)
         try:
             fit_together(self, [self], X, [("", y)], sample_weight, keep, exact)
         except BaseException as error:
