@@ -218,7 +218,8 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
             )
         check_is_fitted(now)
         best = now.best_estimator_
-        return best, X if best._is_called else test_data(now, X, given=now.kernel == "precomputed")
+        called = callable(now.kernel) and best._is_called
+        return best, X if called else test_data(now, X, given=now.kernel == "precomputed")
 
     def predict(self, X: Any) -> Any:
         """Predict the targets of rows by the best model.
