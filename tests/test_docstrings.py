@@ -114,6 +114,16 @@ def test_an_estimator_describes_itself_what_others_have_too(name):
     assert "n_features_in_" in " ".join(sections(name)["Attributes"])
 
 
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_what_a_fit_sets_is_described(name):
+    kind, y = PUBLIC[name], [0, 1] * 10
+    given = {"estimator": libsvmx.SVC(kernel="linear"), "Cs": [1, 2], "cv": 2, "nu": 0.2}
+    fitted = kind(**{word: value for word, value in given.items() if word in inspect.signature(kind).parameters})
+    fitted.fit([[k * 0.5, k % 3] for k in range(20)], [[label, label] for label in y] if "Multi" in name else y)
+    told = re.findall(r"\w+_\b", " ".join(sections(name)["Attributes"]))
+    assert {word for word in vars(fitted) if word.endswith("_") and not word.startswith("_")} - set(told) == set()
+
+
 def test_each_has_an_example():
     assert [name for name in FUNCTIONS + ESTIMATORS if "Examples" not in sections(name)] == []
 

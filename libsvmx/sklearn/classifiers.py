@@ -291,7 +291,8 @@ class SVC(BaseClassifier):
     support_ : array of int32, shape (n_sv,)
         Indices of the support vectors, grouped by class.
     support_vectors_ : array or sparse, shape (n_sv, n_features)
-        Support vectors. After ``partial_fit`` and ``unlearn``, features whose gamma is 0 are 0.
+        Support vectors; read-only if the rows are dense and have no zeros. After ``partial_fit`` and ``unlearn``,
+        features whose gamma is 0 are 0.
     n_support_ : array of int32, shape (n_classes,)
         Number of support vectors of each class.
     dual_coef_ : array or sparse, shape (n_classes - 1, n_sv)
@@ -374,9 +375,9 @@ class NuSVC(BaseClassifier):
 
     Attributes
     ----------
-    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, probA_, probB_
+    classes_, class_weight_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_
         As in ``SVC``.
-    fit_status_, optimality_, shape_fit_, row_ids_, n_features_in_, feature_names_in_
+    probA_, probB_, fit_status_, optimality_, shape_fit_, row_ids_, n_features_in_, feature_names_in_
         As in ``SVC``.
 
     Examples

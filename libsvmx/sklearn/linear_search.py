@@ -74,7 +74,7 @@ class LinearSVCCV(ClassifierMixin, BaseLinearSearch):
 
     Attributes
     ----------
-    C_, best_score_, best_index_, best_params_, cv_results_, Cs_, classes_, n_splits_, refit_time_
+    C_, best_score_, best_index_, best_params_, cv_results_, Cs_, classes_, n_splits_, scorer_, refit_time_
         As in ``SVCCV``.
     best_estimator_ : LinearSVC
         Best model, trained on all rows; only with ``refit``.
@@ -147,7 +147,7 @@ class LinearSVRCV(RegressorMixin, BaseLinearSearch):
     ----------
     C_, best_score_, best_index_, best_params_, cv_results_, Cs_
         As in ``LinearSVCCV``.
-    n_iter_, n_splits_, refit_time_, n_features_in_, feature_names_in_
+    n_iter_, n_splits_, scorer_, refit_time_, n_features_in_, feature_names_in_
         As in ``LinearSVCCV``.
     best_estimator_ : LinearSVR
         Best model, trained on all rows; only with ``refit``.

@@ -344,6 +344,8 @@ class SVCCV(ClassifierMixin, BaseSearch):
         As in ``SVC``.
     n_splits_ : int
         Number of folds.
+    scorer_ : callable
+        What scores the estimators, made from ``scoring``.
     refit_time_ : float
         Seconds of the training on all rows.
     n_features_in_, feature_names_in_
@@ -456,9 +458,11 @@ class SVRCV(RegressorMixin, BaseSearch):
 
     Attributes
     ----------
-    C_, gamma_, best_score_, best_index_, best_params_, best_estimator_, cv_results_
+    C_, gamma_, best_score_, best_index_, best_params_
         As in ``SVCCV``.
-    Cs_, gammas_, n_splits_, refit_time_, n_features_in_, feature_names_in_
+    best_estimator_ : SVR
+        Best model, trained on all rows; only with ``refit``.
+    cv_results_, Cs_, gammas_, n_splits_, scorer_, refit_time_, n_features_in_, feature_names_in_
         As in ``SVCCV``.
 
     Examples
