@@ -78,6 +78,19 @@ def test_onnx_predicts_the_same(name, dtype, tmp_path):
     assert predicted.shape == (len(X),)
 
 
+@pytest.mark.parametrize("kind", [kind for kind in libsvmx.KernelType if kind.keyword != "precomputed"])
+@pytest.mark.parametrize("formulation", ["c_svc", "one_class", "epsilon_svr"])
+def test_onnx_has_no_number_that_is_not_used(formulation, kind, tmp_path):
+    """onnxruntime warns of each."""
+    onnx = pytest.importorskip("onnx")
+    X = np.random.default_rng(0).random((30, 3))
+    model = libsvmx.train(X, np.arange(30) % 3, svm_type=formulation, kernel_type=kind)
+    libsvmx.export(model, str(tmp_path / "model.onnx"))
+    graph = onnx.load(str(tmp_path / "model.onnx")).graph
+    read = {name for node in graph.node for name in node.input}
+    assert {constant.name for constant in graph.initializer} <= read
+
+
 def test_onnx_of_no_vectors_and_one_class_alone(tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnx")

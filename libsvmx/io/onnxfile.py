@@ -121,7 +121,7 @@ def kernel(graph: Graph, model: Model, Z: FloatArray) -> str:
 
 def kernel_of_squares(graph: Graph, p: Parameter, Z: FloatArray, dots: str) -> str:
     """A kernel of u'v and the squares of u and v."""
-    one, zero, squared = graph.constant(1.0), graph.constant(0.0), (Z * Z).sum(axis=1)
+    zero, squared = graph.constant(0.0), (Z * Z).sum(axis=1)
     squares = graph.node("ReduceSum", graph.node("Mul", "x", "x"), graph.constant([1], "int64"), keepdims=1)
     if p.kernel_type == KernelType.COSINE:
         lengths = graph.node("Mul", graph.node("Sqrt", squares), graph.constant(np.sqrt(squared)))
@@ -129,11 +129,12 @@ def kernel_of_squares(graph: Graph, p: Parameter, Z: FloatArray, dots: str) -> s
     both = graph.node("Add", squares, graph.constant(squared))
     if p.kernel_type == KernelType.TANIMOTO:
         rest = graph.node("Sub", both, dots)
-        return graph.node("Where", graph.node("Equal", rest, zero), one, graph.node("Div", dots, rest))
+        return graph.node("Where", graph.node("Equal", rest, zero), graph.constant(1.0), graph.node("Div", dots, rest))
     distance = graph.node("Sub", both, graph.node("Mul", dots, graph.constant(2.0)))
     least = graph.node("Max", distance, zero)  # rounding does not make a distance negative
     if p.kernel_type == KernelType.RBF:
         return graph.node("Exp", graph.node("Mul", least, graph.constant(-p.gamma)))
+    one = graph.constant(1.0)
     if p.kernel_type == KernelType.RATIONAL_QUADRATIC:
         return graph.node("Div", one, graph.node("Add", one, graph.node("Mul", least, graph.constant(p.gamma))))
     is_32 = p.kernel_type == KernelType.MATERN32
