@@ -33,6 +33,7 @@ LETTER_OF = {
     "cost": "c",
     "cv": "v",
     "degree": "d",
+    "eps": "e",
     "epsilon": "p",
     "gamma": "g",
     "kernel": "t",
@@ -154,9 +155,10 @@ def hint(option: str, *known: Iterable[str]) -> str:
     """``; did you mean --solver?`` if a wrong option resembles a long one."""
     if len(option) < 3:  # a letter
         return ""
-    from libsvmx._core.suggestions import did_you_mean
+    from libsvmx._core.suggestions import nearest
 
-    return did_you_mean(f"--{option.lstrip('-')}", [name for names in (*known, (HELP, VERSION)) for name in names])
+    found = nearest(option.lstrip("-"), [name.lstrip("-") for names in (*known, (HELP, VERSION)) for name in names])
+    return f"; did you mean --{found}?" if found else ""
 
 
 def version_text(command: str) -> str:
