@@ -65,6 +65,9 @@ def test_estimators_that_030_fitted_with_a_kernel_by_name():
     np.testing.assert_allclose(old.decision_function(X), wanted)
     np.testing.assert_allclose(pickle.loads(pickle.dumps(old)).decision_function(X), wanted)
     assert old.fit(X, Y).to_model().own_kernel is None
+    other = libsvmx.SVC(kernel=lambda A, B: A @ B.T).fit(X, Y).set_params(kernel=kernel)
+    with pytest.raises(ValueError, match="fitted with another kind of kernel"):
+        other.predict(X)
 
 
 @pytest.mark.parametrize("name", ["linear", "precomputed", "cosine"])
@@ -113,6 +116,9 @@ def test_rows_join_after_an_equal_gamma_is_set():
     fitted.set_params(gamma=GAMMAS.copy()).partial_fit(X[50:], Y[50:])
     fitted.set_params(gamma=GAMMAS.tolist()).unlearn([3])
     fitted = libsvmx.SVC(gamma=own, keep_rows=True).fit(X[:50], Y[:50])
+    with pytest.raises(ValueError, match=r"is 0\.1 now: fit again"):
+        fitted.set_params(gamma=0.1).partial_fit(X[50:], Y[50:])
+    fitted.set_params(gamma=own)
     own *= 2  # the estimator has the caller's array, as scikit-learn has
     with pytest.raises(ValueError, match="fit again"):
         fitted.partial_fit(X[50:], Y[50:])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from libsvmx._core.records import replace
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
@@ -17,6 +15,9 @@ if TYPE_CHECKING:
 
 # Kernels whose argument, |u - v|_1 or (u - v)^2 / (u + v), grows as the features do; others grow as their squares.
 GROWING_AS_FEATURES = (KernelType.LAPLACIAN, KernelType.CHI2)
+# Of the last trainings and predictions; no lru_cache: commands start without functools.
+KEPT_FACTORS: dict[tuple[tuple[float, ...], bool], FloatArray] = {}
+MOST_KEPT = 16
 VALUES_OF_BLOCK = 2**17  # a megabyte of doubles at a time
 
 
@@ -29,16 +30,16 @@ def default_gamma(param: Parameter, max_index: int) -> Parameter:
 
 def feature_factors(param: Parameter) -> FloatArray:
     """What features are multiplied by, so that the kernel with one gamma is that with ``gammas``: shape (features,)."""
-    return _factors(param.gammas, param.kernel_type in GROWING_AS_FEATURES)
-
-
-@lru_cache(maxsize=16)
-def _factors(gammas: tuple[float, ...], as_features: bool) -> FloatArray:
-    """``feature_factors``, kept for the next prediction: read-only."""
     from numpy import array, sqrt
 
-    factors: FloatArray = array(gammas) if as_features else sqrt(array(gammas))
-    factors.flags.writeable = False
+    key = param.gammas, param.kernel_type in GROWING_AS_FEATURES
+    factors = KEPT_FACTORS.get(key)
+    if factors is None:
+        factors = array(param.gammas) if key[1] else sqrt(array(param.gammas))
+        factors.flags.writeable = False
+        if len(KEPT_FACTORS) >= MOST_KEPT:
+            KEPT_FACTORS.clear()
+        KEPT_FACTORS[key] = factors
     return factors
 
 

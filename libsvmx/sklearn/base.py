@@ -25,6 +25,7 @@ from libsvmx._train.parameter import MAX_THREADS, Parameter, is_several
 from libsvmx._train.problem import Problem
 from libsvmx._train.warm_start import KnownOptima, WarmStart
 from libsvmx.api.arrays import scaled
+from libsvmx.api.kernel_values import NamedRows
 from libsvmx.api.kernels import KernelRows
 from libsvmx.api.own_kernel import Named, as_kernel
 from libsvmx.enums import KernelType, SolveStatus, SvmType
@@ -277,8 +278,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
     def _is_called(self) -> bool:
         """Whether the kernel is a callable; 0.3.0 has called ``Kernel.named``, too."""
         if isinstance(self.kernel, Named):
-            fitted = vars(self).get("_fitted")
-            return fitted is not None and fitted.vectors is not None
+            return isinstance(getattr(vars(self).get("_fitted"), "vectors", None), NamedRows)
         return callable(self.kernel)
 
     def _gamma_of(self, rows: Any) -> Any:

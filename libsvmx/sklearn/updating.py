@@ -404,6 +404,6 @@ def _is_exact(param: Parameter) -> bool:
 
 def _same(a: Any, b: Any) -> bool:
     """Whether a parameter is unchanged."""
-    if is_several(a) and is_several(b):
-        return bool(np.array_equal(a, b))
+    if is_several(a) or is_several(b):
+        return is_several(a) and is_several(b) and bool(np.array_equal(a, b))
     return a is b or (type(a) is type(b) and bool(a == b)) or (isinstance(a, int | float) and a == b)
