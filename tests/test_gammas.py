@@ -59,12 +59,15 @@ def test_estimators_that_030_fitted_with_a_kernel_by_name():
     """It called such a kernel, so the model has the support vectors for calls."""
     kernel, called = Kernel.named("rbf", gamma=GAMMAS), Kernel()
     called.prepare, called.rows, called.cross, called.diagonal = kernel.prepare, kernel.rows, kernel, kernel.diagonal
-    old = libsvmx.SVC(kernel=called).fit(X, Y)
+    old = libsvmx.SVC(kernel=called, keep_rows=True).fit(X, Y)
     wanted = old.decision_function(X)
     old.set_params(kernel=kernel)
     np.testing.assert_allclose(old.decision_function(X), wanted)
     np.testing.assert_allclose(pickle.loads(pickle.dumps(old)).decision_function(X), wanted)
+    with pytest.raises(ValueError, match=r"0\.3\.0, which has fitted this, called .*: fit again"):
+        old.partial_fit(X[:3], Y[:3])
     assert old.fit(X, Y).to_model().own_kernel is None
+    old.partial_fit(X[:3], Y[:3])
     other = libsvmx.SVC(kernel=lambda A, B: A @ B.T).fit(X, Y).set_params(kernel=kernel)
     with pytest.raises(ValueError, match="fitted with another kind of kernel"):
         other.predict(X)

@@ -386,6 +386,8 @@ def check_follows(estimator: Any, what: str) -> None:
             f"{what} needs a kernel that libsvmx computes, 'linear', 'poly', 'rbf' or 'sigmoid', or one that is "
             "'precomputed', not a callable one"
         )
+    if estimator._is_called:
+        raise ValueError(f"{what}: libsvmx 0.3.0, which has fitted this, called {estimator.kernel!r}: fit again")
     if getattr(estimator, "probability", False):
         raise ValueError(
             f"{what} gives no probability estimates, which come from a cross-validation: leave out probability=True"
