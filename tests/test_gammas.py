@@ -5,11 +5,13 @@ import pickle
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.model_selection import GridSearchCV
+from support.optional import optional
 
 import libsvmx
 from libsvmx import DataError, Kernel, Parameter, ParameterError
 from libsvmx.cli import update
+
+model_selection = optional("sklearn.model_selection")
 
 N = 60
 rng = np.random.default_rng(3)
@@ -84,7 +86,9 @@ def test_kernels_without_gamma_ignore_an_array_as_they_do_a_number(name):
 
 
 def test_a_search_over_kernels_with_an_array():
-    search = GridSearchCV(libsvmx.SVC(gamma=GAMMAS), {"kernel": ["linear", "rbf"]}, cv=3, error_score="raise")
+    search = model_selection.GridSearchCV(
+        libsvmx.SVC(gamma=GAMMAS), {"kernel": ["linear", "rbf"]}, cv=3, error_score="raise"
+    )
     search.fit(X, Y)
     linear = libsvmx.SVC(kernel="linear", gamma=GAMMAS).fit(X, Y)
     np.testing.assert_array_equal(linear.coef_, libsvmx.SVC(kernel="linear").fit(X, Y).coef_)
