@@ -30,7 +30,7 @@ SIZE_OF = {"d": 8, "q": 8, "Q": 8, "i": 4, "f": 4, "h": 2, "H": 2, "b": 1}
 
 @freelist(32)
 cdef class Memory:
-    """What a buffer is a view of. A bytearray's has to be cast, and takes three times as long: a small training has sixty."""
+    """Memory of a buffer. A bytearray with a cast view takes three times as long; a small training makes sixty."""
 
     cdef str kind
     cdef void *items

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Kernels whose argument, |u - v|_1 or (u - v)^2 / (u + v), grows as the features do; others grow as their squares.
 GROWING_AS_FEATURES = (KernelType.LAPLACIAN, KernelType.CHI2)
-# Of the last trainings and predictions; no lru_cache: commands start without functools.
+# Factors of the last trainings and predictions. No lru_cache: commands start without functools.
 KEPT_FACTORS: dict[tuple[tuple[float, ...], bool], FloatArray] = {}
 MOST_KEPT = 16
 VALUES_OF_BLOCK = 2**17  # a megabyte of doubles at a time
@@ -29,7 +29,7 @@ def default_gamma(param: Parameter, max_index: int) -> Parameter:
 
 
 def feature_factors(param: Parameter) -> FloatArray:
-    """What features are multiplied by, so that the kernel with one gamma is that with ``gammas``: shape (features,)."""
+    """Factors of the features, shape (features,): over rows scaled by them, gamma = 1 is the kernel with ``gammas``."""
     from numpy import array, sqrt
 
     key = param.gammas, param.kernel_type in GROWING_AS_FEATURES
