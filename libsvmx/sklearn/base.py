@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -285,7 +286,9 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         """gamma for these training rows: a number, or one for each feature."""
         if isinstance(self.kernel, Named):
             return self.kernel.param.gammas or self.kernel.param.gamma
-        return 0.0 if self._is_kernel else self.gamma if is_several(self.gamma) else gamma_of(self.gamma, rows)
+        if self._is_kernel:
+            return 0.0
+        return copy(self.gamma) if is_several(self.gamma) else gamma_of(self.gamma, rows)
 
     @property
     def _kernel_fields(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ LINEAR = {"kernel": "linear", "tol": 1e-6}
 
 
 def ranking_of_refits(estimator, X, y, wanted=1):
-    """Each model trained from nothing, and |w|^2 of kernel matrices that are computed without each feature."""
+    """Each model trained anew, and |w|^2 of kernel matrices that are computed without each feature."""
     left, ranking = list(range(X.shape[1])), np.ones(X.shape[1], dtype=int)
     while len(left) > wanted:
         fitted = base.clone(estimator).fit(X[:, left], y)

@@ -90,7 +90,7 @@ def test_after_its_cost_has_become_next_to_nothing(svm_type, cost, tmp_path):
 
 
 def test_a_reload_is_a_check(tmp_path):
-    """K beta is computed from nothing, so what rounding has left of many changes is gone: much, where nu-SVC divides by
+    """K beta is computed anew, which removes the rounding errors of many changes: large ones, where nu-SVC divides by
     an r of next to nothing."""
     rng = np.random.default_rng(10)
     X, y = rng.normal(size=(24, 3)), np.arange(24) % 2

@@ -262,7 +262,7 @@ def test_no_features_where_there_are_too_many():
 
 
 class Stalling(IRWLS):
-    """Ends with status ROUNDING, where it came to or where it began; ``starts``: whether from nothing."""
+    """Ends with status ROUNDING, where it came to or where it began; ``starts``: whether cold."""
 
     def __init__(self, starts, is_lost):
         super().__init__()

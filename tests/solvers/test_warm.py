@@ -177,7 +177,7 @@ def test_ato_among_rows_that_come_twice():
     order, bounds = stratified_folds(filled("d", targets), 10, Rand(1))
     for begin, end in pairwise(bounds[:7]):
         solved = folds.solve(order[begin:end], Seeding("ato", "chain"))
-        assert begin == 0 or solved.report.iterations < 100  # 1,000 from nothing
+        assert begin == 0 or solved.report.iterations < 100  # 1,000 of a cold start
 
 
 @pytest.mark.parametrize("name", SEEDERS)

@@ -71,7 +71,7 @@ def text(page, name):
 
 
 def assert_fresh(page):
-    """What is drawn is what a training from nothing on these rows gives."""
+    """What is drawn is what a training on these rows gives."""
     found = drawn(page)
     head, view = found["head"], found["view"]
     X = np.column_stack([head["rows"]["x"], head["rows"]["y"]])

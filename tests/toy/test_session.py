@@ -32,7 +32,7 @@ def arrays_of(session):
 
 
 def fresh(session, **others):
-    """A training from nothing on the rows of a session."""
+    """A training on the rows of a session."""
     settings = {name: getattr(session.scene.param, name) for name in SETTINGS}
     return libsvmx.train(*arrays_of(session), **settings, **others)
 

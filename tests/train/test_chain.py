@@ -39,7 +39,7 @@ def test_a_path_that_pays_leaves_nothing_to_the_solver():
 @pytest.mark.parametrize("queue", [True, False])
 @pytest.mark.parametrize("seeder", ["sir", "mir", "near"])
 def test_a_start_that_does_not_pay_is_not_made_again_at_once(seeder, queue):
-    """The fold after one that took more than the one from nothing starts from nothing, and says so."""
+    """The fold after one that took more steps than the cold one starts cold, and says so."""
     options = {"C": 30.0, "policy": KernelPolicy(queue=queue)}
     one, three = (validated("heart_scale", 8, seeder, threads=threads, **options) for threads in (1, 3))
     plain = validated("heart_scale", 8, "none", threads=1, **options)

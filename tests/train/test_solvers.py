@@ -56,7 +56,7 @@ def test_solvers_are_part_of_a_parameter():
 
 
 def listening(solver, asked):
-    """``solver``, which notes of each solve whether it is from nothing, and how many subproblems it took."""
+    """``solver``, which notes of each solve whether it starts cold, and how many subproblems it takes."""
 
     class Listening(type(solver)):
         def solve(self, dual, *rest):
@@ -69,7 +69,7 @@ def listening(solver, asked):
 
 @pytest.mark.parametrize(("solver", "seeder"), [(SMO(), "near"), (Chunked(**SMALL), "sir")], ids=["smo", "chunked"])
 def test_who_is_asked(solver, seeder):
-    """The solver of the parameter, with its settings: from nothing, of seeded folds from a start, and of a state."""
+    """The solver of the parameter, with its settings: cold, of seeded folds from a start, and of a state."""
     matrix, y = data.load("heart_scale", 90)
     asked = []
     param = Parameter(C=4, solver=listening(solver, asked), threads=2, policy=IN_TURN)

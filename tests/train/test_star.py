@@ -1,4 +1,4 @@
-"""Folds that start in a queue from the training over all rows: the same optima as from nothing, by fewer iterations."""
+"""Folds that start in a queue from the training over all rows: the same optima as cold starts, in fewer iterations."""
 
 import numpy as np
 import pytest
@@ -54,11 +54,11 @@ def test_a_path_where_folds_from_nothing_take_many_steps(name, C, seeder):
     """Along it, nothing is left to the solver, or little."""
     star, plain = (found(name, own, 20, C=C, eps=1e-3) for own in ("auto", "none"))
     assert {fold.seeder for fold in star.folds} == {seeder}
-    steps, steps_from_nothing = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
+    steps, cold_steps = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
     if seeder == "ato":
-        assert steps < 0.05 * steps_from_nothing
+        assert steps < 0.05 * cold_steps
     else:
-        assert steps > 0.1 * steps_from_nothing
+        assert steps > 0.1 * cold_steps
     assert np.abs(star.decision_values - plain.decision_values).max() < 0.05 * (1 + np.abs(plain.decision_values).max())
 
 
@@ -182,22 +182,22 @@ def test_an_end_after_the_star_keeps_its_report():
     ids=["nu-svc", "one-class", "epsilon-svr", "nu-svr"],
 )
 def test_auto_in_other_formulations(name, options, n_folds):
-    """A star by avg, or a path; two chains of nu-SVR and of one class with few folds; of others, from nothing."""
+    """A star by avg, or a path; two chains of nu-SVR and of one class with few folds; cold starts of others."""
     star, plain = (found(name, seeder, n_folds, threads=1, **options) for seeder in ("auto", "none"))
-    steps, steps_from_nothing = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
-    if options["svm_type"] == SvmType.NU_SVC:  # of which one from nothing is off by eps / r
+    steps, cold_steps = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
+    if options["svm_type"] == SvmType.NU_SVC:  # a cold start of which is off by eps / r
         plain = found(name, "none", n_folds, **options, **({"eps": 1e-9} if star.scheme else {}))
     if options["svm_type"] == 4 or (options["svm_type"] == 2 and n_folds < 30):
         assert star.scheme == "chain"
         of_chain = {10: 5, 25: 13, 30: 10}[n_folds]
         assert [f for f, fold in enumerate(star.folds) if fold.seeder == "none"] == list(range(0, n_folds, of_chain))
-        assert steps < (0.95 if options["svm_type"] == 4 else 0.8) * steps_from_nothing
+        assert steps < (0.95 if options["svm_type"] == 4 else 0.8) * cold_steps
     elif n_folds < {1: 30, 2: 0, 3: 20}[options["svm_type"]]:
-        assert (star.scheme, star.full, steps) == ("", None, steps_from_nothing)
+        assert (star.scheme, star.full, steps) == ("", None, cold_steps)
     else:
         assert star.scheme == "star"
         assert {fold.seeder for fold in star.folds} <= {"avg", "ato"}
-        assert steps < 0.8 * steps_from_nothing
+        assert steps < 0.8 * cold_steps
     scale = 1 + np.nanmax(np.abs(plain.decision_values))
     assert np.nanmax(np.abs(star.decision_values - plain.decision_values)) < 1e-4 * scale
 
@@ -219,8 +219,8 @@ def test_pairs_of_nu_svc_that_lose_no_row_are_not_solved_again():
     options = {"svm_type": 1, "nu": 0.1, "threads": 1}
     star, plain = (found("vowel.scale.xz", name, 130, **options) for name in ("auto", "none"))
     assert (star.seeder, star.scheme) == ("auto", "star")
-    steps, steps_from_nothing = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
-    assert steps < 0.7 * steps_from_nothing
+    steps, cold_steps = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
+    assert steps < 0.7 * cold_steps
     scale = 1 + np.abs(plain.decision_values).max()
     assert np.abs(star.decision_values - plain.decision_values).max() < 1e-4 * scale
     assert max(abs(a.objective / b.objective - 1) for a, b in zip(star.folds, plain.folds, strict=True)) < 1e-5
@@ -279,8 +279,8 @@ def test_row_weights(seeder):
     assert a_queue(*data.load("heart_scale"), [0.0, *weights[1:]]) is None  # a row that takes no part
     star, plain = (found("heart_scale", own, sample_weight=weights, C=10.0, threads=1) for own in (seeder, "none"))
     agree(star, plain)
-    steps, steps_from_nothing = (sum(fold.iterations for fold in cv.folds[1:]) for cv in (star, plain))
-    assert steps < 0.95 * steps_from_nothing
+    steps, cold_steps = (sum(fold.iterations for fold in cv.folds[1:]) for cv in (star, plain))
+    assert steps < 0.95 * cold_steps
 
 
 @pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])

@@ -1,4 +1,4 @@
-"""States that rows join and leave: after any change the optimum of a training from nothing, by NumPy's judgement."""
+"""States that rows join and leave: after any change the optimum of a new training, checked with NumPy."""
 
 from itertools import pairwise
 
