@@ -1,7 +1,7 @@
-"""Check that imports point down: each module imports only from lower chapters, or from others of its own, and no
-modules import each other in a circle. What is imported for type checkers alone is no arrow.
+"""Check that imports point down: each module imports only from lower chapters, or from its own chapter, and no
+modules import each other in a circle. Imports under TYPE_CHECKING do not count.
 
-Usage: python tools/check_layers.py        exit code 1 and a line per wrong arrow
+Usage: python tools/check_layers.py        exit code 1 and a line for each wrong import
 """
 
 import re
@@ -10,8 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Of each package the lower chapters first. A chapter is a folder or a module, or several side by side; a module belongs
-# to the longest name that begins its own.
+# For each package, lower chapters first. A chapter is a folder, a module, or several at one level; a module belongs to
+# the longest entry that is a prefix of its name.
 LAYERS = {
     "libsvmx": (
         "enums exceptions _typing _version _core/contexts _core/enumerations",
@@ -66,7 +66,7 @@ def problems(root=ROOT, layers=LAYERS):
             if RELATIVE.search(text):
                 yield f"{package}/{name}: relative import"
             if name == "__init__" or (path.stem == "__init__" and not imported):
-                continue  # the public names, loaded on first use, or a map of chapters
+                continue  # public names, loaded on first use, or a map of chapters
             if own is None:
                 yield f"{package}/{name}: has no chapter; add it to LAYERS"
                 continue
@@ -79,12 +79,12 @@ def problems(root=ROOT, layers=LAYERS):
 
 
 def chapter_of(name, level):
-    """The chapter of a module, None without one."""
+    """The chapter of a module, or None."""
     return max((c for c in level if name == c or name.startswith(f"{c}/")), key=len, default=None)
 
 
 def targets(text, package, folder):
-    """Modules of ``package`` imported by a source, as paths below its ``folder``."""
+    """Modules of ``package`` imported by a source text, as paths below ``folder``."""
     for origin, names, plain in IMPORT.findall(text):
         module = origin or plain
         if module != package and not module.startswith(f"{package}."):
@@ -98,7 +98,7 @@ def targets(text, package, folder):
 
 
 def circles(graph):
-    """Lines about circles of imports."""
+    """Lines about circular imports."""
     done, open_path = set(), []
 
     def visit(name):

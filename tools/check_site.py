@@ -1,8 +1,8 @@
-"""Check the links inside a built site: each leads to a file of it, and to an anchor that the file has.
+"""Check the links inside a built site: each leads to an existing file and anchor.
 
-Sphinx checks what pages say; this checks what it has made of them, its own navigation, indices and pictures included.
+Sphinx checks the sources; this checks its output, navigation, indices and pictures included.
 
-Usage: python tools/check_site.py build/site        exit code 1 and a line per broken link
+Usage: python tools/check_site.py build/site        exit code 1 and a line for each broken link
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Pages and completions of the commands, made from the usages that they print.
+"""Pages and completions of the commands, generated from the usages that they print.
 
-Usage: python tools/command_pages.py [--write]        names those that are not as they should be, or writes them
+Usage: python tools/command_pages.py [--write]        names the files that are out of date, or writes them
 
-    docs/commands.md                    each command: usage, example, what its report says
+docs/commands.md                    each command: usage, example, report
     packaging/man/svmx-*.1              man pages
     packaging/completions/bash|zsh|fish completion of options, of their values, and of files
 """
@@ -19,7 +19,7 @@ from tools.usages import FILE, NOTHING, pages  # noqa: E402
 
 MADE = "made by tools/command_pages.py"
 WIDTH = 86  # columns of a box of the site
-# In docs/commands.md they are run one after the other.
+# Run one after the other in docs/commands.md.
 EXAMPLES = {
     "svmx-train": "svmx-train -c 10 -g 0.05 data/heart_scale heart.model",
     "svmx-predict": "svmx-predict data/heart_scale heart.model heart.out",
@@ -68,7 +68,7 @@ def lowered(text):
 
 
 def man(page, found):
-    """A page in macros of man(7)."""
+    """A page in man(7) macros."""
     lines = [f'.\\" {MADE}', f'.TH {page.name.upper()} 1 "" libsvmx "User Commands"']
     lines += [".SH NAME", f"{roff(page.name)} \\- {roff(lowered(page.summary))}", ".SH SYNOPSIS", ".nf"]
     lines += [roff(line) for line in page.synopsis]
@@ -101,7 +101,7 @@ def roff(text):
 
 
 def written(option):
-    """An option as typed; of -wL, with its label, the beginning."""
+    """An option as typed; -wL, with its label, as "-w"."""
     return "-w" if option.name == "-wL" else option.name
 
 
@@ -111,13 +111,13 @@ def quoted(text):
 
 
 def brief(text, most=60):
-    """The first words of a text."""
+    """The first words of a text, at most ``most`` characters."""
     text = text.split(";")[0].split(" (")[0]
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
 
 
 def said(option):
-    """A short description of an option; without one, the name of its value."""
+    """A short description of an option, or else the name of its value."""
     if not option.text:
         return option.name.lstrip("-")
     return brief(option.text) if option.text[0].isalpha() else option.value
@@ -147,7 +147,7 @@ def bash(page, found):
 
 
 def replies(words):
-    """A command that completes from some words."""
+    """A command that completes with the given words."""
     return f'mapfile -t COMPREPLY < <(compgen -W {quoted(words)} -- "$word")'
 
 
@@ -194,7 +194,7 @@ def fish(page, found):
 
 
 def fish_quoted(*pairs):
-    """Values with descriptions, a line each; tabs and newlines count only outside of quotes."""
+    """Values with descriptions, one per line; tabs and newlines separate only outside quotes."""
     inside = ([part.replace("\\", "\\\\").replace("'", "\\'") for part in pair if part] for pair in pairs)
     return "\\n".join("\\t".join(f"'{part}'" for part in parts) for parts in inside)
 
@@ -203,7 +203,7 @@ def fish_quoted(*pairs):
 
 
 def files():
-    """Contents by path."""
+    """{path: content} of all files."""
     found = pages()
     out = {ROOT / "docs" / "commands.md": markdown(found)}
     for page in found:
@@ -216,7 +216,7 @@ def files():
 
 
 def stale():
-    """Paths of files that differ from the pages."""
+    """Paths of files that are out of date."""
     return [path for path, text in files().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
 
 

@@ -1,8 +1,8 @@
-"""Whether fit after fit holds more memory: python tools/memory_of_fits.py [FITS]
+"""Whether repeated fits leak memory: python tools/memory_of_fits.py [FITS]
 
-For each estimator and kind of input, MB of the process after half of the fits and after all of them (200), and objects
-of Python that were added. Exit code 1 if there is more than half a MB, or an object for each fit. The first hundred
-fits may add 1.7 MB, once.
+For each estimator and kind of input, MB of the process after half of the fits and after all (200), and the increase in
+Python objects. Exit code 1 if memory grows by more than half a MB, or by an object per fit. The first hundred fits may
+add 1.7 MB, once.
 """
 
 import gc
@@ -43,7 +43,7 @@ def resident():
 
 
 def grown(name, rows, parameters, fit, fits):
-    """Growth in MB, and in objects, over the second half of the fits."""
+    """Growth in MB and in objects over the second half of the fits."""
     made = getattr(libsvmx, name)(**parameters, **({"nu": 0.2} if name == "NuSVC" else {}))
     targets = X[:, 0] if name in ("SVR", "NuSVR") else Y
     before = objects = 0

@@ -1,9 +1,9 @@
-"""Build, install and test with the oldest version of everything for which pyproject.toml and meson.build declare one.
+"""Build, install and test with the oldest versions declared in pyproject.toml and meson.build.
 
     python tools/oldest.py [-Csetup-args=-D…] [arguments of pytest]
 
-What is declared without a version is the newest. It needs the oldest Python that is declared, since later ones have no
-wheels of these versions, a C compiler and the network.
+Requirements without a version are the newest. It needs the oldest declared Python, as later ones have no wheels of
+these versions, a C compiler and the network.
 """
 
 import os
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BOUND = re.compile(r"([\w.-]+)(?:\[[\w,]+\])?>=([\d.]+)")
 EXTRAS = ("grid", "dask", "plot", "sklearn", "test")
-# Old versions warn of deprecated features of each other.
+# Old versions trigger each other's deprecation warnings.
 MIXED = ("-W", "ignore::DeprecationWarning")
 
 

@@ -1,14 +1,14 @@
 """Write the C header of 128-bit powers of five for the conversion of decimal numbers.
 
 Row q holds the 128 leading bits of 5^q, as two 64-bit halves: D. Lemire, "Number parsing at a gigabyte per second",
-2021, section 5. They are cut off, except where the reciprocal 5^-q fits 64 bits (q >= -27): there they are rounded
-up, so that products that ought to be whole come out as whole.
+2021, section 5. They are truncated, except where the reciprocal 5^-q fits 64 bits (q >= -27): there they are rounded
+up, so that exact products come out exact.
 
 Usage: python tools/powers_of_five.py > powers_of_five.h        the build does so
 """
 
-LEAST = -342  # w * 10^-343 < 2^64 * 10^-343 is below half of the least double, 2^-1074
-GREATEST = 308  # 10^309 is above the greatest double
+LEAST = -342  # w * 10^-343 < 2^64 * 10^-343 is less than half of the smallest double, 2^-1074
+GREATEST = 308  # 10^309 exceeds the largest double
 
 
 def leading_bits(q: int) -> int:

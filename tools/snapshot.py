@@ -1,10 +1,10 @@
-"""Output and files of the commands over several hundred trainings, for comparing two versions.
+"""Output and files of the commands over several hundred trainings, to compare two versions.
 
 Usage: python tools/snapshot.py FOLDER        about two minutes
 
-`diff -r -x commands A B` of two such folders shows every byte that changed. FOLDER gets a numbered file for each
-command line, with exit code, output, and what was written; `commands` lists the lines. The sets are those of data/, cut
-to few rows.
+`diff -r -x commands A B` of two such folders shows every changed byte. FOLDER gets a numbered file for each command
+line, with exit code, output and written files; `commands` lists the command lines. The sets are those of data/, with
+few rows.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-# name, file, rows: two classes sparse and dense, several classes, targets of a regression
+# name, file, rows: two classes sparse and dense, several classes, regression targets
 SETS = {
     "heart": ("heart_scale", 270),
     "splice": ("splice.xz", 200),
@@ -37,7 +37,7 @@ SEEDERS = ("auto", "sir", "mir", "ato", "avg", "top", "near", "path")
 
 
 def products(*parts):
-    """All combinations of one item of each, as text."""
+    """All combinations of one item from each, as text."""
     return [" ".join(choice) for choice in itertools.product(*parts)]
 
 
@@ -84,7 +84,7 @@ def validations():
 
 
 def updates():
-    """Words of each call of svmx-update."""
+    """Arguments of each call of svmx-update."""
     for options, name in itertools.product(["-c 1", "-c 20 -g 0.1", "-t 0 -c 0.5", "-t 1 -d 2 -r 1 -c 2"], TWO + MANY):
         yield f"{options} --add {name}.more --remove 1,5,20-40 {name}.part {{model}} {{out}}", f"{options} {name}.part"
     for options, name in itertools.product(["-s 3 -c 5", "-s 3 -t 0 -c 1"], TARGETS):
@@ -123,7 +123,7 @@ def put_data(folder):
 
 
 def run(words):
-    """Exit code and standard output of a command line, in this process."""
+    """Exit code and standard output of a command line, run in this process."""
     from libsvmx.cli.process import guarded
 
     command, *arguments = shlex.split(words)
@@ -135,7 +135,7 @@ def run(words):
 
 
 def write(folder, number, words, *files):
-    """One record: the command line, its output, and the files written, which are removed."""
+    """One record: the command line, its output, and the written files, which are then removed."""
     record = [run(words)]
     with Path(folder, "commands").open("a") as commands:
         commands.write(f"{number:04d} {words}\n")

@@ -1,12 +1,12 @@
-"""Measured tables and numbers of README and docs/, from what `python -m tools.bench JOB --json FILE` writes.
+"""Measured tables and numbers of README and docs/, from the output of `python -m tools.bench JOB --json FILE`.
 
-Usage: python tools/tables.py [--write [FILE ...]]      names the pages that are not as they should be, or writes them;
-                                                        a FILE is taken into docs/figures/bench before, without its
+Usage: python tools/tables.py [--write [FILE ...]]      names the pages that are out of date, or writes them;
+                                                        a FILE is first added to docs/figures/bench, without its
                                                         long lists, such as one with an entry for each fold
 
-A page has <!-- measured: NAME --> and <!-- end -->. What stands between them is BLOCKS[NAME] of today's measurements:
-a table with the machine below it, or a number within a sentence. Several files of a job add up; of a case that is in
-two of them the later day counts, and of the same day the one with more runs.
+The text between <!-- measured: NAME --> and <!-- end --> on a page is BLOCKS[NAME] of today's measurements:
+a table with the machine below it, or a number within a sentence. Several files of a job are merged: of a case in two
+files the later day counts, on the same day the one with more runs.
 """
 
 import json
@@ -22,17 +22,17 @@ FOLDER = ROOT / "docs" / "figures" / "bench"
 PAGES = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
 BLOCK = re.compile(r"(<!-- measured: (\S+) -->)(.*?)(<!-- end -->)", re.S)
 MEGABYTE = 1 << 20
-# packages, as the pages call them, and the runs in which they take part
+# packages by their names on the pages, and the runs that use them
 PROGRAMS = {
     "libsvmx": ("libsvmx", ""),
     "libsvm-official": ("LIBSVM", r"\b(libsvm|LIBSVM)\b"),
     "scikit-learn": ("scikit-learn", r"\b(sklearn|scikit-learn|GridSearchCV|MAPIE)\b"),
     "MAPIE": ("MAPIE", r"\bMAPIE\b"),
 }
-LONGEST = 8  # a list that is kept of a FILE
+LONGEST = 8  # the longest list kept from a FILE
 LONGEST_TEXT = 100
 
-# of the job training, as the pages call them
+# in the job training, names for the pages
 TRAININGS = {
     "w7a": "w7a `-c 64 -g 7.8125`",
     "a9a-c1": "a9a `-c 1 -g 0.05`",
@@ -56,7 +56,7 @@ SEARCHES = {
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a case, as in the JSON; ``machine``: what it ran on."""
+    """The results of a case, from the JSON; ``machine``: where they were measured."""
 
     raw: dict
     machine: dict
@@ -70,7 +70,7 @@ class Result:
         return self.raw["told"]
 
     def runs(self, way):
-        """What each time came to, [] where it was not run."""
+        """The results of all runs, [] if there are none."""
         return next((run["results"] for run in self.raw["runs"] if run["name"] == way), [])
 
     def median(self, way, key="seconds"):
@@ -86,13 +86,13 @@ class Result:
 
     @property
     def ways(self):
-        """All that was run."""
+        """Names of all ways that ran."""
         return [run["name"] for run in self.raw["runs"] if run["results"]]
 
 
 @cache
 def results(job, part=""):
-    """Of each case of a job what was measured last, those of a part alone if one is given."""
+    """The latest results of each case of a job, or of one part."""
     found = {}
     files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
     for file in sorted((file for file in files if file["job"] == job), key=lambda file: file["machine"]["date"]):
@@ -119,15 +119,15 @@ def named(job, names):
 
 
 def digits(value, least=3):
-    """So many digits, or nothing."""
+    """``least`` significant digits, or '' for None."""
     if value is None:
         return ""
-    rounded = float(f"{value:.{least}g}")  # 9.996 has a digit less behind the point
+    rounded = float(f"{value:.{least}g}")  # 9.996 has one decimal less
     return f"{value:,.0f}" if rounded >= 10 ** (least - 1) else f"{rounded:#.{least}g}"
 
 
 def sampled(result, way):
-    """Seconds, with ~ where they are extrapolated."""
+    """Seconds, with ~ if extrapolated."""
     mark = "~" if (result.last(way, "measured") or 0) < (result.last(way, "parts") or 0) else ""
     return mark + digits(result.median(way))
 
@@ -138,8 +138,8 @@ def megabytes(result, way, key="training_bytes"):
 
 
 def equality(result):
-    """Of all models, that of all threads only if there is one; nothing where one is not known and the others do not
-    differ."""
+    """Whether all models are equal, that of all threads included if there is one; '' if one is unknown and the others
+    do not differ."""
     ways = ["libsvmx", "libsvm", *(["libsvmx-all"] if result.runs("libsvmx-all") else [])]
     models = {result.last(way, "model_hash") for way in ways}
     if len(models - {None}) > 1:
@@ -156,7 +156,7 @@ def rows_by_features(result):
 
 
 def columns_of(ways, key="seconds"):
-    """A column of medians for each way; ``ways``: their headings."""
+    """One column of medians per way; ``ways`` maps them to headings."""
     return {heading: lambda one, way=way: digits(one.median(way, key)) for way, heading in ways.items()}
 
 
@@ -164,7 +164,7 @@ def columns_of(ways, key="seconds"):
 
 
 def table(job, found, columns, rows=None):
-    """Markdown; ``columns``: functions of a row, usually a Result, without those that are empty in all rows."""
+    """Markdown; ``columns``: functions of a row, usually a Result; columns that are empty in all rows are left out."""
     cells = {name: [cell(row) for row in rows or found] for name, cell in columns.items()}
     cells = {name: column for name, column in cells.items() if any(column)}
     lines = [tuple(cells), *zip(*cells.values(), strict=True)]
@@ -174,10 +174,10 @@ def table(job, found, columns, rows=None):
 
 
 def measured_on(job, found):
-    """The command, and of each machine what it is, versions of what took part, the day and its load; the JSON says
+    """The command and, for each machine, its description, versions of the packages used, day and load; the JSON says
     more."""
     keys = {name for one in found for way in one.ways for name in (way, *one.runs(way)[-1])}
-    ways = "; ".join(keys - {"sklearn"})  # of a result that is the version of scikit-learn
+    ways = "; ".join(keys - {"sklearn"})  # for a result this key is the version of scikit-learn
     took_part = {name: called for name, (called, runs) in PROGRAMS.items() if re.search(runs, ways)}
     loads = {}
     for result in found:
@@ -231,13 +231,13 @@ def memory():
 
 
 def speed_range():
-    """From the least to the most times as fast."""
+    """The range of speedups."""
     ratios = [times_faster(one) for one in named("training", TRAININGS)]
     return f"{digits(min(ratios), 2)} to {digits(max(ratios), 2)} times"
 
 
 def speed_sets():
-    """What that range is over."""
+    """The sets of that range."""
     rows = [one.raw["n_rows"] for one in named("training", TRAININGS)]
     return f"{len(rows)} sets of {min(rows):,} to {max(rows):,} rows"
 
@@ -275,7 +275,7 @@ def small():
 
 
 def small_ratios():
-    """How many times as fast every call is."""
+    """The speedup of every call."""
     return [one.ratio("libsvm", "libsvmx", call) for one in results("small") for call in SMALL_CALLS]
 
 
@@ -316,7 +316,7 @@ def reading():
 
 
 def beside_libsvm(way):
-    """Seconds, and how many times as long LIBSVM takes."""
+    """Seconds, and LIBSVM's time as a multiple."""
 
     def cell(one):
         ratio = one.ratio("LIBSVM", way)
@@ -352,23 +352,23 @@ def kernels_of_5000():
 
 
 def as_function(kernel, number):
-    """A number of a kernel that is given as a function; ``number``: of its result."""
+    """A number for a kernel given as a function; ``number``: from its result."""
     (one,) = (one for one in kernels_of_5000() if one.name.split()[0] == kernel)
     return number(one)
 
 
 def asked(one):
-    """The share of the matrix that fit asks for."""
+    """The share of the matrix that fit computes."""
     return f"{one.median('function, libsvmx', 'asked'):.0%}".replace("%", " %")
 
 
 def search_ratio(one):
-    """Times as long as scikit-learn a search takes."""
+    """Time of a search as a multiple of scikit-learn's."""
     return digits(one.ratio("function, libsvmx", "function, sklearn", "search"), 2)
 
 
 def kernels():
-    """A row for each form of a kernel."""
+    """One row per form of a kernel."""
     found = kernels_of_5000()
     forms = {"by name": "name", "function": "function", "float32": "float32 matrix", "float64": "float64 matrix"}
 
@@ -386,13 +386,13 @@ def kernels():
 
 
 def slow_case():
-    """Of millions of iterations over few variables: seconds of LIBSVM and of libsvmx."""
+    """Millions of iterations over few variables: seconds of LIBSVM and of libsvmx."""
     (one,) = named("training", ["housing-nu-svr-linear"])
     return f"{digits(one.median('libsvm', 'cpu'))} s in LIBSVM and {digits(one.median('libsvmx', 'cpu'))} s here"
 
 
 def functions(part, **called):
-    """A call of libsvmx, the same by refits of its own, and scikit-learn's; ``called``: other headings of them."""
+    """A call of libsvmx, the same by its own refits, and scikit-learn's; ``called``: other headings for them."""
     found = results("functions", part)
     columns = {
         "set": lambda one: f"{one.raw['case']['data']} `{one.raw['case']['options']}`",
@@ -427,13 +427,13 @@ def intervals():
 
 
 def free_of_all(one):
-    """Support vectors inside their box, of all."""
+    """Free support vectors, of all support vectors."""
     told = next(iter(one.told["judged"].values()))
     return f"{told['n_sv'] - told['n_bounded']:,} of {told['n_sv']:,}"
 
 
 def large_costs():
-    """Working sets where SMO takes many steps."""
+    """Working sets where SMO needs many steps."""
 
     def told(one):
         options = re.sub(r"[\d.]+$", lambda number: f"{float(number[0]):.3g}", one.raw["case"]["options"])
@@ -459,7 +459,7 @@ def interior_point():
 
 
 def updating():
-    """A window that slides over a stream, a row for each C and gamma."""
+    """A sliding window over a stream, one row per C and gamma."""
     (one,) = results("updating", "stream")
     columns = {"setting": lambda way: way, "updates": lambda way: f"{one.last(way, 'updates'):,}"}
     columns |= {
@@ -490,7 +490,7 @@ def distributed():
 
 
 def rows_apart():
-    """By how many rows at most the scores of a search differ from scikit-learn's."""
+    """The largest difference between the scores of a search and scikit-learn's, in rows."""
     return str(max(one.told["rows_apart"] for one in results("selection", "checked")))
 
 
@@ -536,7 +536,7 @@ BLOCKS = {
 
 
 def rendered(text):
-    """A page with its blocks as they should be."""
+    """A page with up-to-date blocks."""
 
     def block(found):
         begin, name, _, end = found.groups()
@@ -546,7 +546,7 @@ def rendered(text):
 
 
 def brief(value):
-    """Of JSON, what is not long."""
+    """A JSON value without its long lists."""
     if isinstance(value, dict):
         return {key: brief(one) for key, one in value.items() if not is_long(one)}
     return [brief(one) for one in value] if isinstance(value, list) else value
@@ -559,7 +559,7 @@ def is_long(value):
 
 
 def take(path):
-    """Keeps a file of measurements beside the others, without the release of the system's kernel."""
+    """Adds a file of measurements to the others, without the release of the operating system's kernel."""
     file = json.loads(path.read_text(encoding="utf-8"))
     file["machine"]["system"] = re.sub(r" [^,]*", "", file["machine"].get("system", ""), count=1)
     lines = ",\n".join(json.dumps(brief(one)) for one in file["results"])

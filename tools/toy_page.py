@@ -1,10 +1,10 @@
-"""svmx-toy in headless Chromium: its picture for the docs, and the time of a frame while a row is dragged.
+"""svmx-toy in headless Chromium: a screenshot for the docs, and frame times while a row is dragged.
 
 Usage: python tools/toy_page.py --screenshot docs/figures/toy.png [--dark] [--width N --height N]
        python tools/toy_page.py --frames 300
 
-A frame begins with the pointer event and ends when the last command of drawing has been given; `shown` is the end of
-the frame of the browser in which it is seen, by its 60 Hz. What the page itself measures is printed as medians and 90th
+A frame begins with the pointer event and ends when its last drawing command has been issued; `shown` is the end of the
+browser's frame, at 60 Hz, in which it becomes visible. The page's own measurements are printed as medians and 90th
 percentiles, in milliseconds. Needs selenium, Chromium and ChromeDriver.
 """
 
@@ -37,8 +37,8 @@ def browser_programs():
 
 @contextlib.contextmanager
 def served(*words, before="pass"):
-    """The address of a page of a new process, without rows unless ``words`` say otherwise; ``before``: a statement run
-    there first."""
+    """The address of a page of a new process, without rows unless ``words`` add them; ``before``: a statement run there
+    first."""
     program = f"from libsvmx.cli.toy import entry\n{before}\nentry()"
     words = list(map(str, words)) or ["--example", "none"]
     command = [sys.executable, "-c", program, "--no-browser", *words]
@@ -92,7 +92,7 @@ def choose(page, control, value):
 
 
 def pixel_of(page, key):
-    """Position of a row in pixels from the middle of the plane, selenium's origin."""
+    """Position of a row in pixels from the centre of the plane, selenium's origin."""
     x, y = page.execute_script(
         "const { rows } = svmxToy.drawn().head, at = rows.key.indexOf(arguments[0]);"
         "const plane = document.getElementById('plane'), [x, y] = svmxToy.pixel(rows.x[at], rows.y[at]);"

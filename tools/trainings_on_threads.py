@@ -1,7 +1,7 @@
-"""Trainings and predictions on several threads, of libsvmx and of Python, for tools/tsan.sh: equal to those on one
-thread.
+"""Trainings and predictions on several threads, of libsvmx and of Python, for tools/tsan.sh: their results equal those
+on one thread.
 
-Exit code 1 for a difference. Races are told by the sanitizer.
+Exit code 1 for a difference. The sanitizer reports races.
 """
 
 import sys
@@ -23,7 +23,7 @@ KINDS = [
     {"C": 1, "solver": "crsvm", "rank": 30},
     {"C": 10, "folds": 12},
     {"svm_type": 3, "C": 2, "folds": 12},
-    {"C": 10, "cache_size": 20, "probability": True},  # kernel values by pairs of classes
+    {"C": 10, "cache_size": 20, "probability": True},  # kernel values shared by pairs of classes
     {"C": 10, "cache_size": 20, "folds": 6},
     # solves side by side: folds without a queue, of a star, rows left out, points of a grid
     {"C": 10, "cache_size": 10, "folds": 6, "rows": 2000},
@@ -34,7 +34,7 @@ KINDS = [
     {"C": 10, "left_out": "path", "rows": 400},
     {"grid": "auto", "rows": 600},
     {"grid": "none", "rows": 600},
-    # one training with its passes and updates split, with all rows kept and with few
+    # one training with its passes and updates split, with all rows cached and with few
     {"C": 10, "cache_size": 100, "wide": 6000},
     {"C": 10, "cache_size": 2, "wide": 6000},
     {"svm_type": 3, "C": 2, "cache_size": 2, "wide": 3000},
@@ -42,7 +42,7 @@ KINDS = [
 
 
 def data(n=2000, k=4):
-    """Rows of four classes, enough for a solver to compute kernel rows by several threads."""
+    """Rows of four classes, enough that several threads compute kernel rows."""
     random = np.random.default_rng(1)
     X = random.standard_normal((n, k))
     return X, (X[:, 0] + 0.3 * random.standard_normal(n) > 0).astype(float) + 2 * (X[:, 1] > 0)
@@ -51,10 +51,10 @@ def data(n=2000, k=4):
 def work(X, y, options, threads):
     """The results of a training and a prediction, or the folds of a cross-validation, as bytes."""
     options = dict(options)
-    if "wide" in options:  # expensive rows of three classes, which the pairs of a class share
+    if "wide" in options:  # expensive rows of three classes, shared by the pairs of a class
         X, _ = data(options.pop("wide"), 60)
         y = np.digitize(X[:, :8].sum(axis=1), (-1, 1)) + 0.1 * (X[:, 9] if options.get("svm_type") else 0)
-    if "rows" in options:  # of two classes
+    if "rows" in options:  # two classes
         n = options.pop("rows")
         X, y = X[:n], y[:n] % 2
     if "folds" in options:

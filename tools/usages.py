@@ -31,7 +31,7 @@ FORMULATIONS = {
     "quantile": "quantile regression",
 }
 
-# Values with descriptions, by option and name of the value in the usage.
+# Values with descriptions, by option and by the name of the value in the usage.
 VALUES = {
     ("-s", "type"): list(FORMULATIONS.items()),
     ("-t", "kernel"): [(kind.option, kind.keyword) for kind in KernelType],
@@ -45,7 +45,7 @@ OF_TRAIN = {"[svmx-train options]": re.compile(""), "its options, as in svmx-tra
 
 @dataclass
 class Option:
-    """One form of an option: ``-s``, ``type``, and its description. No name: an entry that is no option."""
+    """One form of an option: ``-s``, ``type``, and its description. An entry that is not an option has no name."""
 
     name: str
     value: str
@@ -107,7 +107,7 @@ class Page:
     sections: list
 
     def options(self, others=()):
-        """All options; ``others``: pages, for the options that this usage leaves to svmx-train."""
+        """All options; ``others``: pages that define the options which this usage refers to svmx-train for."""
         found = {option.name: option for s in self.sections for e in s.entries for option in e.options}
         titles = [pattern for words, pattern in OF_TRAIN.items() if words in self.usage]
         for page in others if titles else ():
@@ -120,7 +120,7 @@ class Page:
 
 
 class Grammar(Exception):
-    """The arguments of a command's call of ``options.parse``."""
+    """Raised with the arguments of a command's call of ``options.parse``."""
 
 
 def accepted(name):
@@ -146,7 +146,7 @@ def accepted(name):
 
 
 def short(name):
-    """An option in LIBSVM's grammar: only the letter counts."""
+    """An option in LIBSVM's grammar, in which only the letter counts."""
     return name if name.startswith("--") else name[:2]
 
 

@@ -8,7 +8,7 @@ python -m tools.bench loo             leave-one-out beside LIBSVM
 python -m tools.bench grid            svmx-grid with and without seeding, beside LIBSVM
 python -m tools.bench updating        rows that join and leave a trained state, beside cold starts
 python -m tools.bench chunked         working sets solved in cache, beside the exact solver and LIBSVM
-python -m tools.bench choosing        solver auto beside those that it chooses from
+python -m tools.bench choosing        solver auto beside the solvers it chooses from
 python -m tools.bench interior        the interior-point method, beside itself unreduced, LIBSVM and LIBLINEAR
 python -m tools.bench distributed     rows on a Dask cluster: equal results, memory, cost of an iteration
 python -m tools.bench commands        whole commands by number of threads and by CPU target
@@ -19,7 +19,7 @@ python -m tools.bench functions       calls that stand for many trainings, besid
 python -m tools.bench intervals       jackknife+ and CV+ beside MAPIE
 python -m tools.bench kernels         a kernel by name, as a function and as a matrix, beside scikit-learn
 python -m tools.bench growth          training by number of rows, beside scikit-learn and oneDAL; --saved draws again
-python -m tools.bench latencies       how soon Ctrl-C, SIGTERM and a time limit end each command
+python -m tools.bench latencies       how fast Ctrl-C, SIGTERM and a time limit end each command
 """
 
 import json
@@ -33,7 +33,7 @@ from tools.bench import ROOT, machine
 from tools.bench.measure import Unavailable
 from tools.bench.protocol import Found
 
-# modules of tools.bench.jobs, each of which has JOBS; the first is the usual one
+# modules of tools.bench.jobs, each with JOBS; the first is the default
 JOBS = (
     "training",
     "predicting",
@@ -63,7 +63,7 @@ def job_of(name):
 
 
 def arguments(argv, job=None):
-    """The job, by default the one of that name, and its options."""
+    """The job, by default the one named in ``argv``, and its options."""
     job = job or job_of(argv[0] if argv and argv[0] in JOBS else JOBS[0])
     parser = ArgumentParser("python -m tools.bench", description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     add = parser.add_argument
@@ -108,7 +108,7 @@ def run(job, options):
             except Unavailable as reason:
                 results.append(Found(case, str(reason)))
             print(job.table(results[-1]).text() if not results[-1].cannot else not_run(results[-1]), flush=True)
-            # after each case, so that a long run that is stopped leaves what it has
+            # after each case, so that stopping a long run keeps the results so far
             if options.json:
                 options.json.write_text(raw(job, results), encoding="utf-8")
             if options.markdown:
@@ -124,7 +124,7 @@ def run(job, options):
 
 
 def raw(job, results):
-    """JSON, with a line for each case."""
+    """JSON, one line per case."""
     lines = ",\n".join(json.dumps({**found.raw(), "wrong": job.wrong(found)}) for found in results)
     return f'{{"job": "{job.name}",\n"machine": {json.dumps(job.machine)},\n"results": [\n{lines}\n]}}\n'
 
@@ -134,7 +134,7 @@ def not_run(found):
 
 
 def markdown(job, results):
-    """Of each part the cases side by side, then one by one."""
+    """For each part the table of all cases, then the cases one by one."""
     lines = []
     for part, group in groupby(results, key=lambda found: found.case.part):
         of_part = list(group)

@@ -1,4 +1,4 @@
-"""What is trained, as data: a set, what is done to it before, and who trains on it."""
+"""What is trained, as data: a set, its preprocessing, and the solvers."""
 
 from dataclasses import dataclass, field, replace
 
@@ -7,30 +7,30 @@ QUICK_ROWS = 200
 
 @dataclass(frozen=True)
 class Way:
-    """Who trains, and how."""
+    """A solver and its settings."""
 
     name: str
     peer: str = "svmx"  # module of tools.bench.peers
-    settings: dict = field(default_factory=dict)  # keywords of its Training
+    settings: dict = field(default_factory=dict)  # keyword arguments of its Training
     threads: int = 1  # 0 for all
 
 
 @dataclass(frozen=True)
 class Case:
-    """One training, or what takes its place in a job."""
+    """One training, or the unit of work of another job."""
 
     name: str
     data: str  # file name of the set, without .xz, or a name in generated.SETS
     options: str = ""  # svm-train's grammar
-    rows: int = 0  # only the first so many, 0 for all
-    every: int = 1  # only each so-many-th row, before that
-    parity: bool = False  # targets become +1 for even labels, -1 for odd ones
-    factor: float = 1.0  # every value is multiplied by it
-    standard: bool = False  # columns are moved and scaled to mean 0 and deviation 1
+    rows: int = 0  # only the first n, 0 for all
+    every: int = 1  # only every n-th row, before that
+    parity: bool = False  # targets become +1 for even labels, -1 for odd labels
+    factor: float = 1.0  # multiplies every value
+    standard: bool = False  # columns are standardized to mean 0 and deviation 1
     part: str = ""  # of the job
-    ways: tuple = ()  # of Way, where a case has its own
+    ways: tuple = ()  # of Way, if the case has its own
     folds: int = 0  # of a cross-validation
-    paper_sv: str = ""  # support vectors that a paper found
+    paper_sv: str = ""  # support vectors reported in a paper
     note: str = ""
 
     def title(self):
@@ -44,5 +44,5 @@ class Case:
         return f"{self.name}: {self.data}" + "".join(text for text, applies in changes.items() if applies)
 
     def quick(self):
-        """The case in seconds."""
+        """The same case, cut so that it takes seconds."""
         return replace(self, rows=min(self.rows or QUICK_ROWS, QUICK_ROWS))

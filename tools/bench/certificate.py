@@ -5,10 +5,10 @@ scores f = Kb an optimum to eps is one where no b_i can go up and no b_j down wi
 
     gap = max_{b_i can rise} (V_i)  -  min_{b_j can fall} (V_j)        (Fan, Chen & Lin 2005, (6))
 
-nu-SVC and nu-SVR fix the sums of the positive and of the negative coefficients, so there each sign has a gap of its
-own. The kernel is computed here, in float64 by blocks, with NumPy and SciPy; nothing of libsvmx is used but the names
+nu-SVC and nu-SVR fix the sums of the positive and of the negative coefficients, so each sign has its own gap.
+The kernel is computed here, in float64 by blocks, with NumPy and SciPy; nothing of libsvmx is used but the names
 of the parameters. All rows count, support vectors or not. LIBSVM's rows are rounded to float, so its gap may exceed
-eps by about that rounding.
+eps by about that rounding error.
 """
 
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ import numpy as np
 C_SVC, NU_SVC, ONE_CLASS, EPSILON_SVR, NU_SVR = range(5)
 LINEAR, POLY, RBF, SIGMOID = range(4)
 BLOCK_VALUES = 1 << 24  # kernel values at a time: 128 MB
-DENSE_ABOVE = 0.05  # share of nonzeros from which a BLAS product is faster than a sparse one
-AT_BOUND = 1e-10  # relative distance to 0 or C_i that counts as none: peers scale coefficients back and forth
+DENSE_ABOVE = 0.05  # share of nonzeros above which a BLAS product is faster than a sparse one
+AT_BOUND = 1e-10  # relative distance to 0 or C_i that counts as zero: peers rescale coefficients
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """gap : largest over all dual problems;  objective : sum of them;  infeasibility : of bounds and sums, absolute."""
+    """gap : the largest of all dual problems;  objective : their sum;  infeasibility : of bounds and sums, absolute."""
 
     gap: float
     objective: float
@@ -64,7 +64,7 @@ def pairs(targets, param, solution):
 
 
 def certify_problem(kernel, rows, targets, used, coefficients, param, costs):
-    """One dual problem over ``rows``, of which those in ``used`` have the given coefficients."""
+    """One dual problem over ``rows``; those in ``used`` have the given coefficients, the others 0."""
     place = np.full(kernel.n, -1)
     place[rows] = np.arange(len(rows))
     beta = np.zeros(len(rows))
@@ -76,14 +76,14 @@ def certify_problem(kernel, rows, targets, used, coefficients, param, costs):
 
 
 def _signed(beta, f, targets, param, costs):
-    """Formulations in which the sign of each coefficient is given: C-SVC, nu-SVC, one-class."""
+    """Formulations with a given sign for each coefficient: C-SVC, nu-SVC, one-class."""
     s, n, size = param.svm_type, len(beta), np.abs(beta)
     sign, groups = targets, [np.ones(n, dtype=bool)]
     V, linear, total, scale = -f, 0.0, 0.0, 1.0
     if s == C_SVC:
         C = param.C * np.where(sign > 0, *costs)
         V, linear = sign - f, -float(size.sum())
-    elif s == NU_SVC:  # coefficients come divided by r (Chang & Lin 2001): bounds and scores are put back
+    elif s == NU_SVC:  # coefficients are divided by r (Chang & Lin 2001): undo that in bounds and scores
         scale = param.nu * n / size.sum()
         C, groups = np.full(n, 1 / scale), [sign > 0, sign < 0]
     else:
@@ -96,13 +96,13 @@ def _signed(beta, f, targets, param, costs):
 
 
 def _regression(beta, f, targets, param):
-    """Formulations over b = alpha - alpha*, of which one is 0: epsilon-SVR, nu-SVR."""
+    """Formulations over b = alpha - alpha*, one of them 0: epsilon-SVR, nu-SVR."""
     V, size = targets - f, np.abs(beta)
     C = np.full(len(beta), param.C)
     below, above, plus, minus = _room(beta, C)
     objective = 0.5 * float(beta @ f) - float(targets @ beta)
     wrong = max(0.0, float(np.max(size - C)), abs(float(beta.sum())))
-    if param.svm_type == EPSILON_SVR:  # a rise lowers alpha* before it raises alpha, a fall the other way round
+    if param.svm_type == EPSILON_SVR:  # raising b lowers alpha* before it raises alpha; lowering, the reverse
         rise, fall = V - np.where(minus, -param.p, param.p), V - np.where(plus, param.p, -param.p)
         return Certificate(_gap(rise, fall, below, above), objective + param.p * float(size.sum()), wrong)
     gap = max(_gap(V, V, below & ~minus, plus), _gap(V, V, minus, above & ~plus))
@@ -110,13 +110,13 @@ def _regression(beta, f, targets, param):
 
 
 def _room(beta, C):
-    """Where beta is below C, above -C, above 0, below 0."""
+    """Masks: beta below C, above -C, above 0, below 0."""
     near = C * (1 - AT_BOUND)
     return beta < near, beta > -near, beta > AT_BOUND * C, beta < -AT_BOUND * C
 
 
 def _gap(V_up, V_down, up, down):
-    """-inf where nothing can move."""
+    """-inf if no coefficient can move."""
     return float(np.max(V_up[up], initial=-np.inf) - np.min(V_down[down], initial=np.inf))
 
 
@@ -128,7 +128,7 @@ class Kernel:
             raise ValueError("no certificate for precomputed kernels")
         self.n, self.param = X.shape[0], param
         self.squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        X = X[:, np.unique(X.indices)]  # columns that are never used would only cost time
+        X = X[:, np.unique(X.indices)]  # unused columns would only cost time
         self.X = X.toarray() if X.nnz > DENSE_ABOVE * X.shape[0] * X.shape[1] else X
 
     def block(self, a, b):

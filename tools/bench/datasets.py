@@ -1,4 +1,4 @@
-"""The data of a case: found or made, cut or scaled as the case says, and kept as arrays in a cache folder."""
+"""The data of a case: read or generated, cut or scaled as the case says, and cached as arrays."""
 
 import hashlib
 import lzma
@@ -11,7 +11,7 @@ import libsvmx
 from tools.bench import ROOT, generated
 from tools.bench.measure import Unavailable
 
-# svm-train's options, and what libsvmx.train calls them
+# svm-train's options, and their names in libsvmx.train
 WHOLE = {"-s": "svm_type", "-t": "kernel_type", "-d": "degree", "-h": "shrinking", "-b": "probability"}
 REAL = {"-g": "gamma", "-r": "coef0", "-c": "C", "-n": "nu", "-p": "p", "-m": "cache_size", "-e": "eps"}
 
@@ -39,7 +39,7 @@ def find(folder, name):
 
 
 def prepare(case, folder, cache):
-    """The arrays of a case as an .npz file in ``cache``, made if it is not there yet. Raises Unavailable."""
+    """The arrays of a case as an .npz file in ``cache``, created if missing. Raises Unavailable."""
     if case.data in generated.SETS:
         key = key_of(Path(generated.__file__).read_bytes())
         return kept(cache / f"{case.data}-{case.rows}-{key}.npz", lambda: drawn(case))
@@ -49,14 +49,14 @@ def prepare(case, folder, cache):
 
 
 def plain_text(source, cache):
-    """The text of a set without compression; a plain file is taken as it is."""
+    """The text of a set, decompressed; a plain file is used in place."""
     if source.suffix != ".xz":
         return source
     return kept(cache / f"{source.stem}-{key_of(*_version(source))}.txt", lambda: lzma.decompress(source.read_bytes()))
 
 
 def kept(path, made):
-    """``path``, with what is ``made``, a Dataset or bytes, if it is not there yet."""
+    """``path``, written with the result of ``made``, a Dataset or bytes, if it does not exist."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f"partial-{path.name}")  # an interrupted write must not look like a whole file
@@ -75,7 +75,7 @@ def _version(source):
 
 
 def key_of(*content):
-    """Changes with what a file is made of."""
+    """A hash of ``content``, for the name of a cached file."""
     return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 
 
@@ -95,7 +95,7 @@ def drawn(case):
 
 
 def standardized(dataset):
-    """Columns of mean 0 and deviation 1; those that are the same everywhere become 0."""
+    """Columns of mean 0 and deviation 1; constant columns become 0."""
     X = scipy_matrix(dataset).toarray()
     width = X.std(axis=0)
     return dense_dataset((X - X.mean(axis=0)) / np.where(width > 0, width, 1.0), dataset.targets)
@@ -136,7 +136,7 @@ def load(path):
 
 
 def keywords(options, max_index):
-    """Keywords of libsvmx.train for svm-train's options, the default gamma filled in."""
+    """Keyword arguments of libsvmx.train for svm-train's options, the default gamma filled in."""
     words = options.split()
     given = {"gamma": 1 / max_index, "weights": []}
     for option, value in zip(words[::2], words[1::2], strict=True):

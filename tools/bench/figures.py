@@ -12,7 +12,7 @@ STYLES = {
 
 
 def updates(path, title, points):
-    """Median times against the last name of a place, m or C, a panel for each gamma; returns what to tell the user."""
+    """Median times against the last component of a place, m or C, a panel per gamma; returns a message for the user."""
     try:
         import matplotlib
     except ImportError:

@@ -1,13 +1,13 @@
-"""Sets that are generated: ``SETS[name](n, random)`` is (X, y), X float64 of shape (n, d), y of 1 and -1, shape (n,).
+"""Generated sets: ``SETS[name](n, random)`` is (X, y), X float64 of shape (n, d), y of 1 and -1, shape (n,).
 
-Each is drawn from the seed (n, place in SETS), so it is the same at every run and in every cache folder.
+Each is drawn from the seed (n, position in SETS), so it is the same in every run and every cache folder.
 
     gauss-m       class +1 N(0, I), class -1 N((2, 0), 4 I) in the plane, half each (Haykin 1994, "Gauss-M")
-    banana        a look-alike of Raetsch's: two crescents that interlock, blurred, columns of mean 0 and deviation 1
+    banana        like Raetsch's: two interlocking crescents, blurred, columns of mean 0 and deviation 1
     skin-like     three colours of pixels, as in "skin segmentation": skin around one colour, the rest grey with a tint
-    covtype-like  ten continuous columns, one of 4 and one of 40 set to 1, classes by a smooth function, with noise
-    mixture-10, mixture-100    as TorchKM's benchmarks draw them: each class N(m, 9 I) around five centres m, of which
-                  those of class -1 are N((2, 0), I), of +1 N((0, 2), I), 2 in one half of the columns; standardized
+    covtype-like  ten continuous columns, one-hot groups of 4 and of 40, classes by a smooth function, with noise
+    mixture-10, mixture-100    as in TorchKM's benchmarks: each class N(m, 9 I) around five centres m, drawn from
+                  N((2, 0), I) for -1 and N((0, 2), I) for +1, with 2 in half of the columns; standardized
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ SKIN_SHARE = 0.21
 SKIN_COLOUR = (200.0, 150.0, 120.0)
 BRIGHTNESS, OWN, TINT = 40.0, 15.0, 35.0  # deviations: of a skin pixel's brightness, of each colour; of other pixels
 BRIGHTEST = 255.0
-CRESCENT_BLUR = 0.3  # as many support vectors as Raetsch's sets have, about a fifth of the rows
+CRESCENT_BLUR = 0.3  # gives about a fifth of the rows as support vectors, like Raetsch's sets
 N_AREAS, N_SOILS = 4, 40
 N_CENTRES = 5  # of a class of a mixture
 
@@ -72,7 +72,7 @@ def signs(positive):
 
 
 def smooth(Z, random):
-    """A sum of waves and of a product, of deviation 1: float64, shape (len(Z),)."""
+    """A sum of waves and a product, of deviation 1: float64, shape (len(Z),)."""
     Z = Z / Z.std(axis=0)
     W = random.standard_normal((Z.shape[1], 6)) / np.sqrt(Z.shape[1])
     level = np.sin(1.5 * Z @ W + random.random(6)).sum(axis=1) + Z[:, 0] * Z[:, 1]
@@ -80,7 +80,7 @@ def smooth(Z, random):
 
 
 def noisy(level, random):
-    """Classes of equal size but for the noise."""
+    """Classes of equal size, up to noise."""
     return signs(level - np.median(level) + 0.4 * random.standard_normal(len(level)) > 0)
 
 

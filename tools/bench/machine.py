@@ -1,4 +1,4 @@
-"""What the numbers were measured on and with, and when."""
+"""The machine, versions and date of a measurement."""
 
 import datetime
 import os
@@ -11,15 +11,15 @@ from pathlib import Path
 import libsvmx
 from tools.bench.measure import all_threads
 
-# of packages, what they are imported as
+# import names of packages
 PACKAGES = {"libsvm-official": "libsvm", "numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn"}
 PACKAGES |= {"scikit-learn-intelex": "sklearnex", "MAPIE": "mapie"}
 
 
 def description():
-    """Processor, memory, system, day, load and versions; a package that is missing has version None.
+    """Processor, memory, system, day, load and versions; a missing package has version None.
 
-    libsvmx says its own: the metadata of a development install keep the version of the first one.
+    libsvmx reports its own version: the metadata of a development install keep that of the first install.
     """
     info = Path("/proc/cpuinfo")
     found = re.search(r"model name\s*:\s*(.*)", info.read_text()) if info.exists() else None
@@ -40,7 +40,7 @@ def description():
 
 
 def lines(machine):
-    """For people."""
+    """As text."""
     versions = ", ".join(f"{name} {version or '(missing)'}" for name, version in machine["packages"].items())
     load = f"; load {machine['load'][0]:.1f}" if machine["load"] else ""
     python = f"Python {machine['python']}"

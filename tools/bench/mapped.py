@@ -1,13 +1,13 @@
 """The four problems of Jung, O'Leary & Tits (2008), section 5.1, as rows of explicit features.
 
-Inputs x become the features of their polynomial kernel (x'z + 1)^2, but those of isolet, and the whole matrix is
-divided by its largest absolute value, (5.1) and (5.2). The constant feature, which the bias stands for, is left out:
-there is one feature less than in the paper.
+Inputs x become the features of their polynomial kernel (x'z + 1)^2, except for isolet, and the matrix is divided by
+its largest absolute value, (5.1) and (5.2). The constant feature, whose role the bias has, is left out: there is
+one feature less than in the paper.
 
-    mushrooms      categories as numbers 1, 2, ..., put together again from the 0/1 columns of LIBSVM's set
-    letter         letter A against the rest, numbers 0 to 15 as in the original, which LIBSVM's set has scaled
+    mushrooms      categories as numbers 1, 2, ..., recovered from the 0/1 columns of LIBSVM's set
+    letter         letter A against the rest, numbers 0 to 15 as in the original, unscaled from LIBSVM's set
     waveform       the first class against the rest, with columns of noise
-    isolet-like    generated: the real one cannot be had here
+    isolet-like    generated: the real set is not available
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 from tools.bench import datasets
 from tools.bench.cases import Case
 
-# Classes, rows of each, columns; the deviations of a class's rows fall by rank, and each value has noise of its own.
+# Classes, rows of each, columns; the deviations within a class fall by rank, and each value has its own noise.
 ISOLET = (26, 300, 617)
 DIRECTIONS, FAR, NOISE = 120, 0.5, 0.2
 SEED = 617
@@ -26,7 +26,7 @@ PROBLEMS = (*FILES, "isolet-like")
 
 
 def prepare(case, folder, cache):
-    """The arrays of a problem, or of its first rows, as datasets.prepare has them. Raises Unavailable."""
+    """The arrays of a problem, or of its first rows, in the form of datasets.prepare. Raises Unavailable."""
     path = cache / f"{case.data}-mapped-{case.rows}-{datasets.key_of(Path(__file__).read_bytes())}.npz"
     return datasets.kept(path, lambda: datasets.dense_dataset(*load(case.data, folder, case.rows)))
 
@@ -44,17 +44,17 @@ def load(name, folder, rows=0):
 
 
 def dense(folder, names):
-    """Values and labels of sets, one after the other."""
+    """Values and labels of several sets, concatenated."""
     found = [datasets.read(datasets.find(folder, name), Case(name, name)) for name in names]
     return np.vstack([datasets.scipy_matrix(d).toarray() for d in found]), np.concatenate([d.targets for d in found])
 
 
 def categories(X):
-    """Numbers 1, 2, ... of the categories whose 0/1 columns stand side by side: float64, shape (m, attributes).
+    """Numbers 1, 2, ... of the categories encoded by adjacent 0/1 columns: float64, shape (m, attributes).
 
     Raises
     ------
-    ValueError       there is a row with no or with more than one category of an attribute
+    ValueError       a row does not have exactly one category of an attribute
     """
     columns, begin = [], 0
     while begin < X.shape[1]:
@@ -73,7 +73,7 @@ def numbers(X):
 
 
 def isolet():
-    """As many classes, rows and columns; a row is the mean of its class and a smooth deviation, in [-1, 1]."""
+    """The classes, rows and columns of isolet; a row is the mean of its class plus a smooth deviation, in [-1, 1]."""
     classes, each, width = ISOLET
     random = np.random.default_rng(SEED)
     means = random.standard_normal((classes, classes)) @ random.standard_normal((classes, width)) / np.sqrt(classes)
@@ -88,7 +88,7 @@ def isolet():
 
 
 def second_order(X):
-    """Features whose products are (x'z + 1)^2 - 1: x_i^2 and sqrt(2) x_i x_j, row by row, then sqrt(2) x_i; scaled."""
+    """Features with products (x'z + 1)^2 - 1: x_i^2 and sqrt(2) x_i x_j, row by row, then sqrt(2) x_i; scaled."""
     first, second = np.triu_indices(X.shape[1])
     features = np.hstack([X[:, first] * X[:, second] * np.where(first == second, 1, np.sqrt(2)), np.sqrt(2) * X])
     return features / abs(features).max()

@@ -1,6 +1,6 @@
-"""One measurement in a process of its own, so that peak memory and settings are a solver's own.
+"""One measurement in its own process, so that peak memory and settings belong to one solver.
 
-``measure`` starts a child, which calls the function that its job names; the rest is for what is called there.
+``measure`` starts a child, which calls the function named by the job; the rest is for these functions.
 """
 
 import json
@@ -20,7 +20,7 @@ START_CHILD = "import sys; sys.path.append(sys.argv[1]); from tools.bench.measur
 
 
 class Unavailable(Exception):
-    """A peer that is not installed, a set that is not there, a case that cannot be run; the text says which."""
+    """A peer that is not installed, a missing set, or a case that cannot be run; the text says which."""
 
 
 def all_threads():
@@ -29,22 +29,22 @@ def all_threads():
 
 
 def measure(job, threads, timeout):
-    """What the function job["call"], "module:name" below tools.bench, returns in a child, or {"cannot": reason}.
+    """The result of job["call"], a function "module:name" below tools.bench, in a child, or {"cannot": reason}.
 
-    With job["limit"] the function stops itself after so many seconds, see ``limit_seconds``.
+    With job["limit"] the function stops itself after that many seconds, see ``limit_seconds``.
     """
     told = command([sys.executable, "-c", START_CHILD, ROOT], threads, timeout, given=json.dumps(job))
     if "cannot" not in told:
-        # a library may print while it is loaded; the result is the last line
+        # a library may print while it loads; the result is the last line
         return json.loads(told["output"].splitlines()[-1])
     stopped = told.get("exit_code") == -SIGALRM and job.get("limit")
     return {"cannot": f"not done after {job['limit']:g} s" if stopped else told["cannot"]}
 
 
 def command(arguments, threads, timeout, *, folder=None, given="", fails=False):
-    """A whole command: {seconds, cpu, output, errors}, or {cannot, ...}; one that ``fails`` has to.
+    """A whole command: {seconds, cpu, output, errors}, or {cannot, ...}; one that ``fails`` must fail.
 
-    ``seconds`` are by the clock. OpenMP and every BLAS keep to ``threads``.
+    ``seconds`` are wall time. OpenMP and every BLAS use ``threads`` threads.
     """
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     how = {"env": {**os.environ, **dict.fromkeys(names, str(threads))}, "timeout": timeout, "cwd": folder}
@@ -63,7 +63,7 @@ def command(arguments, threads, timeout, *, folder=None, given="", fails=False):
 
 
 def cpu_of_children():
-    """CPU seconds of all that this process has started and waited for."""
+    """CPU seconds of all finished child processes."""
     now = os.times()
     return now.children_user + now.children_system
 
@@ -83,23 +83,23 @@ def child():
 
 
 def timed(work, clock=time.process_time):
-    """Seconds of ``work``; CPU time where it runs on one thread, beside whatever else the machine does."""
+    """Seconds of ``work``; CPU time for work on one thread, so that other load does not count."""
     start = clock()
     work()
     return clock() - start
 
 
 def limit_seconds(seconds):
-    """End this process by SIGALRM after so many more seconds, where that can be had; None: never.
+    """End this process by SIGALRM after that many seconds, where the system has it; None: never.
 
-    By the clock on the wall: under a limit of CPU time, Linux counts a process's CPU time by ticks of milliseconds.
+    In wall time: under a limit of CPU time, Linux counts a process's CPU time by ticks of milliseconds.
     """
     if seconds is not None and SIGALRM:
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def reset_peak():
-    """Begin a new peak: what reading and converting the data took is not the solver's."""
+    """Reset the peak: reading and converting the data is not part of the solver."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:
@@ -107,7 +107,7 @@ def reset_peak():
 
 
 def peak_bytes(key="VmHWM"):
-    """Peak resident memory. Not ru_maxrss where /proc is: that one starts at what the parent process had."""
+    """Peak resident memory. Not ru_maxrss where /proc exists: it starts at the memory of the parent process."""
     status = Path("/proc/self/status")
     found = re.search(rf"^{key}:\s*(\d+)", status.read_text(), re.M) if status.exists() else None
     if found:

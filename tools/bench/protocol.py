@@ -1,4 +1,4 @@
-"""What every job is: cases, a run of one, tables. ``__main__`` does the rest alike for all of them."""
+"""The parts of every job: cases, runs, tables. ``__main__`` does the rest."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ from tools.bench.turns import Run, extrapolation, mark, refusals
 
 @dataclass
 class Found:
-    """What came of a case: its runs, and in ``told`` what a job makes of them; or why nothing could be run."""
+    """The results of a case: its runs, and in ``told`` values derived by the job; or why nothing could be run."""
 
     case: Any
     cannot: str = ""
@@ -24,7 +24,7 @@ class Found:
         return next((run for run in self.runs if run.name == name and run.results), None)
 
     def last(self, name):
-        """What a run came to, {} if it did not."""
+        """The last result of a run, {} without one."""
         run = self.run(name)
         return run.last if run else {}
 
@@ -47,7 +47,7 @@ class Found:
 
     @classmethod
     def of_raw(cls, raw, case):
-        """What ``raw`` gave of that case."""
+        """From the output of ``raw`` for that case."""
         runs = [Run(run["name"], None, run["results"], run["cannot"], run["about"]) for run in raw["runs"]]
         return cls(case, **{name: raw[name] for name in ("cannot", "n_rows", "n_columns", "note", "told")}, runs=runs)
 
@@ -57,14 +57,14 @@ class Job:
 
     Attributes
     ----------
-    name, explained : str        on the command line; what the numbers are, above the tables
-    parts : dict                 titles of parts, by name; {} if there is one without a name
-    usual : tuple                parts that are run where none are asked for; () for all
-    repeat : int                 times that each run has
-    max_seconds_once : float     a slower one has one
-    limit, megabytes, seconds : float or None       where a job has such an option, its default: seconds of a single
+    name, explained : str        on the command line; description of the numbers, printed above the tables
+    parts : dict                 titles of parts, by name; {} for a single unnamed part
+    usual : tuple                parts run by default; () for all
+    repeat : int                 runs of each kind
+    max_seconds_once : float     a slower run is not repeated
+    limit, megabytes, seconds : float or None       defaults of these options, if a job has them: seconds of a single
         process, megabytes of kernel rows, seconds for LIBSVM in each case
-    machine : dict               what it runs on, as of machine.description
+    machine : dict               from machine.description
     """
 
     name = explained = ""
@@ -75,46 +75,46 @@ class Job:
     machine: ClassVar[dict] = {}
 
     def options(self, parser):
-        """Adds those that no other job has."""
+        """Adds options of this job only."""
 
     def every_case(self, options):
         """All cases, in order of their parts; each has name, part, title() and quick()."""
         raise NotImplementedError
 
     def cases(self, options):
-        """Those that the options ask for."""
+        """The cases selected by the options."""
         parts = options.part or (self.parts if options.case else self.usual or self.parts)
         chosen = [case for case in self.every_case(options) if case.part in parts or not self.parts]
         chosen = [case for case in chosen if not options.case or case.name in options.case]
         return [case.quick() for case in chosen] if options.quick else chosen
 
     def run(self, case, options):
-        """Measures a case and returns what was Found. Raises Unavailable."""
+        """Measures a case and returns its Found. Raises Unavailable."""
         raise NotImplementedError
 
     def table(self, found):
-        """Of one case."""
+        """For one case."""
         raise NotImplementedError
 
     def tables(self, results):
-        """Of a part, all its cases side by side."""
+        """For a part, all its cases in one table."""
         return []
 
     def wrong(self, found):
-        """What is not as it must be, in words: exit code 1."""
+        """Errors found, in words: exit code 1."""
         return []
 
     def draw(self, folder, results):
-        """Figures; returns what to tell the user."""
+        """Figures; returns a message for the user."""
         return f"no figures of {self.name}"
 
 
 def remarks(job, found, parts=""):
-    """Extrapolations, refusals and what is wrong, for notes of a table."""
+    """Extrapolations, refusals and errors, for the notes of a table."""
     return [*extrapolation(found.runs, parts), *refusals(found.runs), *job.wrong(found)]
 
 
-# columns of a table: functions of what was found and of a run that was measured
+# columns of a table: functions of Found and of a measured run
 TIMES = {
     "median s": lambda found, run: f"{mark(run.last)}{run.seconds:.3f}",
     "min-max": lambda found, run: times_range(run.times),

@@ -7,7 +7,7 @@ MEGABYTE = 1 << 20
 
 @dataclass
 class Table:
-    """``rows``: tuples of str, the first is the heading; ``notes``: what the columns cannot say."""
+    """``rows``: tuples of str, the first is the heading; ``notes``: lines below the table."""
 
     title: str
     rows: list = field(default_factory=list)
@@ -29,7 +29,7 @@ def aligned(rows):
 
 
 def text(value, form):
-    """A number, or nothing."""
+    """A number, or '' for None."""
     return "" if value is None else format(value, form)
 
 

@@ -1,8 +1,8 @@
-"""The least time that a binary training can take on this machine, to measure the solver against.
+"""A lower bound on the time of a binary training on this machine, to measure the solver against.
 
     limit = (support vectors * n) values * seconds of a value  +  iterations * n * (V_i, K_i, K_j) bytes / bandwidth
 
-Shrinking lets a solver pass over fewer than n values in a step, so it may come below the second part.
+Shrinking lets a solver use fewer than n values in a step, so it may beat the second part.
 """
 
 import time
@@ -19,7 +19,7 @@ STEP_BYTES = 8 + 4 + 4  # V_i in double, K_i and K_j in float
 
 
 def limit(dataset, param, result):
-    """Seconds of both parts and what they come from, for what libsvmx's ``result`` says was needed."""
+    """Seconds of both parts and their factors, for the work in libsvmx's ``result``."""
     n = len(dataset.targets)
     rate, bandwidth = seconds_per_value(dataset, param), memory_bandwidth()
     rows, steps = result["n_sv"] * n * rate, result["iterations"] * n * STEP_BYTES / bandwidth
@@ -28,7 +28,7 @@ def limit(dataset, param, result):
 
 
 def seconds_per_value(dataset, param):
-    """Time of a kernel value at libsvmx's best rate, rows in blocks, by one thread."""
+    """Time per kernel value at libsvmx's best rate, rows in blocks, one thread."""
     from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._train.problem import Problem
 
@@ -41,7 +41,7 @@ def seconds_per_value(dataset, param):
 
 @cache
 def memory_bandwidth():
-    """Bytes a second of a = b + s c by one thread, in NumPy's two passes of 16 and 24 bytes a value."""
+    """Bytes a second of a = b + s c on one thread, in NumPy's two passes of 16 and 24 bytes a value."""
     a, b, c = (np.ones(TRIAD_VALUES) for _ in range(3))
     return 40 * TRIAD_VALUES / best(5, lambda: np.add(np.multiply(c, 3.0, out=a), b, out=a))
 

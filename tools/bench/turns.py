@@ -1,4 +1,4 @@
-"""Runs that take turns, several times; LIBSVM's parts that fit into a time budget stand for the whole."""
+"""Runs repeated in turns; LIBSVM's parts that fit into a time budget represent the whole."""
 
 import json
 import statistics
@@ -9,12 +9,12 @@ from typing import Any
 
 from tools.bench.measure import measure
 
-LONGEST_SECONDS = 1e6  # 11 days: the system's call that waits for a child counts milliseconds in 32 bits
+LONGEST_SECONDS = 1e6  # 11 days: waiting for a child counts milliseconds in 32 bits
 
 
 @dataclass
 class Run:
-    """One way to do a job: ``once`` does it and returns the result, {"seconds", …} or {"cannot"}; ``about`` it."""
+    """One way to do a job: ``once`` does it and returns the result, {"seconds", …} or {"cannot"}."""
 
     name: str
     once: Any
@@ -24,7 +24,7 @@ class Run:
 
     @property
     def last(self):
-        """What the last time came to, {} if there is none."""
+        """The last result, {} without one."""
         return self.results[-1] if self.results else {}
 
     @property
@@ -32,7 +32,7 @@ class Run:
         return [result["seconds"] for result in self.results]
 
     def median(self, key):
-        """Over all times that it ran; None if it was not told."""
+        """Over all results; None if they do not have it."""
         found = [r[key] for r in self.results if r.get(key) is not None]
         return statistics.median(found) if found else None
 
@@ -61,7 +61,7 @@ def refusals(runs):
 
 
 def extrapolation(runs, parts):
-    """How much of LIBSVM's was measured, where it was not all."""
+    """How much of LIBSVM's work was measured, if not all."""
     lines = []
     for last in (run.last for run in runs if mark(run.last)):
         ended = f" ({last['stopped']})" if last["stopped"] else ""
@@ -70,7 +70,7 @@ def extrapolation(runs, parts):
 
 
 def take_turns(runs, repeat, max_seconds_once):
-    """Every run ``repeat`` times, in turn; one that took longer than ``max_seconds_once`` not again."""
+    """Every run ``repeat`` times, in turns; one slower than ``max_seconds_once`` is not repeated."""
     for _ in range(repeat):
         for run in runs:
             if run.cannot or any(r.get("spent", r["seconds"]) > max_seconds_once for r in run.results):
@@ -87,9 +87,9 @@ def sampled(job, parts, timeout, measure=measure):
 
     Returns
     -------
-    seconds, iterations : of all parts, extrapolated where not all were measured
-    spent, measured, parts : seconds of those that were measured, their number, and how many there are
-    records : what the child wrote of each
+    seconds, iterations : of all parts, extrapolated if not all were measured
+    spent, measured, parts : seconds spent on measured parts, their number, and the number of all
+    records : output of the child for each part
     stopped : why it ended early, or ""
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -97,7 +97,7 @@ def sampled(job, parts, timeout, measure=measure):
         path.touch()
         told = measure({**job, "records": str(path)}, 1, min(job["seconds"] + timeout, LONGEST_SECONDS))
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    records = [json.loads(line) for line in lines if line.endswith("\n")]  # a child may be stopped in the middle of one
+    records = [json.loads(line) for line in lines if line.endswith("\n")]  # a child may be stopped within a line
     if not records:
         return {"cannot": told.get("cannot", "nothing was measured")}
     spent = sum(r["seconds"] for r in records)
@@ -108,5 +108,5 @@ def sampled(job, parts, timeout, measure=measure):
 
 
 def mark(result):
-    """'~' before a number that is extrapolated."""
+    """'~' before an extrapolated number."""
     return "~" if result.get("measured", 0) < result.get("parts", 0) else ""

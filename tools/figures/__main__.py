@@ -1,6 +1,6 @@
 """Make the figures of docs/: python -m tools.figures, from the repository root.
 
-Trains what each figure shows, some seconds for all, and writes NAME.json, its numbers, and NAME.svg.
+Trains for each figure, a few seconds in all, and writes its numbers, NAME.json, and its drawing, NAME.svg.
 """
 
 import sys
@@ -40,7 +40,7 @@ FIGURES = {
 
 
 def main(argv=None):
-    """Exit code 1 if --check finds numbers that are not as they were written."""
+    """Exit code 1 if --check finds numbers that differ from the saved ones."""
     parser = ArgumentParser("python -m tools.figures", description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("name", nargs="*", choices=[*FIGURES, []], metavar="NAME", help=f"of {' '.join(FIGURES)} (all)")

@@ -1,4 +1,4 @@
-"""What a figure is."""
+"""A figure: its numbers, its drawing, and how they are saved and compared."""
 
 import json
 from collections.abc import Callable
@@ -17,12 +17,12 @@ class Figure:
 
     Attributes
     ----------
-    name : str                                of its files
-    numbers : callable() -> dict, or None     what is shown, as JSON has it; None: they are measured elsewhere
+    name : str                                file name without extension
+    numbers : callable() -> dict, or None     numbers shown, as in the JSON; None: measured elsewhere
     draw : callable(dict) -> matplotlib.figure.Figure
-    close : float                             relative difference that numbers may have: libraries and processors differ
+    close : float                             allowed relative difference of numbers: libraries and processors differ
         in the last digits of linear algebra, and a solver that uses it may take other steps
-    loose : tuple of str                      keys below which nothing but the form is compared
+    loose : tuple of str                      keys below which only the structure is compared
     """
 
     name: str
@@ -32,7 +32,7 @@ class Figure:
     loose: tuple[str, ...] = ()
 
     def saved(self, folder=FOLDER):
-        """The numbers that were written, None if there are none."""
+        """The saved numbers, or None."""
         path = folder / f"{self.name}.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
@@ -43,14 +43,14 @@ class Figure:
         return self.picture(numbers, folder / f"{self.name}.svg")
 
     def picture(self, numbers, path):
-        """Draws into a file of any kind that matplotlib writes; returns its path."""
+        """Draws into a file of any format that matplotlib writes; returns its path."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with style.applied():
             style.save(self.draw(numbers), path)
         return path
 
     def differences(self, numbers, folder=FOLDER):
-        """Lines about what is not as it was written; [] if all is."""
+        """Lines about differences from the saved numbers; [] if there are none."""
         saved = self.saved(folder)
         if saved is None:
             return [f"{self.name}: there is no {self.name}.json"]
@@ -59,13 +59,13 @@ class Figure:
 
 
 def text_of(numbers):
-    """JSON with a line for each key."""
+    """JSON, one line per key."""
     lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in numbers.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def unlike(a, b, close, loose=(), where=""):
-    """Lines about where two values of JSON differ, numbers by more than ``close`` of the larger."""
+    """Lines about differences between two JSON values; numbers may differ by ``close`` times the larger one."""
     if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
         for key in a:
             inner = float("inf") if key in loose else close
@@ -90,7 +90,7 @@ def shortened(value):
 
 
 def rounded(values, digits=6):
-    """Numbers with so many digits, in lists as they are in arrays or lists."""
+    """Numbers rounded to ``digits`` digits, in nested lists like the input."""
     if hasattr(values, "tolist"):
         values = values.tolist()
     if isinstance(values, list | tuple):

@@ -1,4 +1,4 @@
-"""Where a fold starts: chain and star (Wen et al., AAAI 2017), and the iterations of each fold."""
+"""The start of a fold: chain and star (Wen et al., AAAI 2017), and the iterations of each fold."""
 
 import libsvmx
 from tools.figures import sets, style
@@ -35,7 +35,7 @@ def draw(found):
 
 
 def schemes(axes):
-    """Folds in a row, each from the one before; folds around the optimum over all rows."""
+    """Folds in a row, each started from the one before; folds around the optimum over all rows."""
     shown = 4
     for fold in range(shown):
         node(axes, (0.55 + 1.25 * fold, 2.3), f"fold {fold + 1}", style.ORANGE)

@@ -1,12 +1,12 @@
-"""Times of trainings by number of rows, beside LIBSVM, scikit-learn and scikit-learn-intelex.
+"""Training times by number of rows, beside LIBSVM, scikit-learn and scikit-learn-intelex.
 
-``python -m tools.bench growth --figures docs/figures`` measures; here they are drawn.
+``python -m tools.bench growth --figures docs/figures`` measures; this module draws.
 """
 
 from tools.figures import style
 from tools.figures.figure import Figure
 
-# ways of tools.bench: what they are called, colour, marker, line
+# solvers in tools.bench: name, colour, marker, line
 WAYS = {
     "libsvm": ("LIBSVM", style.RED, "s", "-"),
     "sklearn": ("scikit-learn", style.ORANGE, "^", "-"),

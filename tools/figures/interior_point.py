@@ -1,5 +1,5 @@
 """crsvm: rows of the normal matrix and the duality measure by iteration (Jung, O'Leary & Tits 2008, figure 5.5), and
-what low-rank factors of a kernel matrix leave out, by rank (as figure 5.7, by the trace)."""
+the approximation error of low-rank factors of a kernel matrix by rank (as figure 5.7, measured by the trace)."""
 
 import libsvmx
 from tools.figures import sets, style
@@ -16,7 +16,7 @@ METHODS = {
 
 
 class Lines(libsvmx.Observer):
-    """Keeps what is told of each iteration."""
+    """Records the report of each iteration."""
 
     def __init__(self):
         self.lines = []
@@ -29,7 +29,7 @@ def iterations():
     X, y = sets.problem(SET)
     told = Lines()
     libsvmx.train(X, y, solver="crsvm", observer=told, **OPTIONS)
-    lines = told.lines[1:]  # of the first no matrix was made
+    lines = told.lines[1:]  # the first iteration builds no matrix
     return {
         "set": SET,
         "rows": len(y),

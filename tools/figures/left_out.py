@@ -1,7 +1,7 @@
-"""Leave-one-out: of how many rows the answer is known from the training over all rows.
+"""Leave-one-out: for how many rows the training over all rows already gives the answer.
 
-A row with alpha = 0 is not needed, and a misclassified row stays misclassified (docs/crossvalidation.md). The others
-are left out. Counted from one training of each set; leave_one_out(..., values=False) retrains just these.
+A row with alpha = 0 changes nothing when left out, and a misclassified row stays misclassified
+(docs/crossvalidation.md). leave_one_out(..., values=False) retrains only without each of the others.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ def numbers():
 
 
 def counts(X, y, options):
-    """Rows of each kind."""
+    """Number of rows of each kind."""
     model = libsvmx.train(X, y, **options)
     support = np.zeros(len(y), bool)
     support[np.asarray(model.sv_indices) - 1] = True

@@ -1,4 +1,4 @@
-"""The overview: LIBSVM beside libsvmx, as tools/tables.py has their times; below, a row that is moved and the boundary
+"""The overview: LIBSVM beside libsvmx, with the times of tools/tables.py; below, a row that is moved and the boundary
 that follows."""
 
 import numpy as np
@@ -29,7 +29,7 @@ def overview():
 
 
 def times():
-    """CPU seconds of LIBSVM and of libsvmx with one thread, those that are most times as fast first."""
+    """CPU seconds of LIBSVM and of libsvmx with one thread, largest speedup first."""
     found = sorted(tables.named("training", CASES), key=tables.times_faster, reverse=True)
     return {
         CASES[one.name]: {way: rounded(one.median(way, "cpu"), 4) for way in ("libsvm", "libsvmx")} for one in found
@@ -37,7 +37,7 @@ def times():
 
 
 def moved():
-    """A state before a row is moved and after it."""
+    """A state before and after a row is moved."""
     X, y = sets.plane("wine.scale", CLASSES, FEATURES)
     X, y = X[::EVERY], y[::EVERY]
     state = libsvmx.train(X, y, C=C, gamma=1.0, keep_state=True)
@@ -77,7 +77,7 @@ def draw_overview(found):
 
 
 def move(figure, found):
-    """Two panels: the row is in its old place, and in its new one."""
+    """Two panels: the row in its old place and in its new one."""
     figure.suptitle("A row moves, the exact optimum follows", weight="bold", size=11, x=0.02, ha="left")
     left, right = figure.subplots(1, 2)
     before, after = found["before"], found["after"]

@@ -1,8 +1,8 @@
 """Breakpoints: coefficients along C (Hastie, Rosset, Tibshirani & Zhu, JMLR 5, 2004), and while one row joins
 (Cauwenberghs & Poggio, NIPS 2000; Karasuyama & Takeuchi, NIPS 2009).
 
-Rows of heart_scale, RBF kernel. A row joins here by its weight, which goes from 0 to 1: its coefficient is its weight
-times C as long as it is at its bound, and stands still from where it comes into the margin.
+Rows of heart_scale, RBF kernel. A row joins here by its weight, which goes from 0 to 1: while it is at its bound its
+coefficient is its weight times C, and once it is on the margin the coefficient is constant.
 """
 
 import numpy as np
@@ -76,7 +76,7 @@ def draw(found):
 
 
 def ticks(axes, places):
-    """A short line at each breakpoint, on the lower edge."""
+    """A short line on the lower edge for each breakpoint."""
     axes.vlines(places, 0, 0.04, transform=axes.get_xaxis_transform(), color=style.INK, lw=0.6)
 
 

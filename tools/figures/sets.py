@@ -15,7 +15,7 @@ def problem(name):
 
 
 def plane(name, classes, features):
-    """Rows of two classes, of which two features are kept: X of float64, shape (n, 2), and y of +1 and -1."""
+    """Rows of two classes with two selected features: X of float64, shape (n, 2), and y of +1 and -1."""
     import numpy as np
 
     X, y = problem(name)
@@ -24,14 +24,14 @@ def plane(name, classes, features):
 
 
 def ended_after(steps, X, y, **options):
-    """The model of a training that may take so many steps."""
+    """The model after at most ``steps`` steps."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", libsvmx.ConvergenceWarning)
         return libsvmx.train(X, y, max_iter=steps, **options)
 
 
 def gaps(steps, X, y, **options):
-    """The KKT gap after each number of steps, up to the end of the training: two lists, steps and gaps."""
+    """The KKT gap by number of steps, until the training ends: two lists, steps and gaps."""
     reached = []
     for limit in steps:
         report = ended_after(int(limit), X, y, **options).reports[0]

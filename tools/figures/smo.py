@@ -1,8 +1,8 @@
 """SMO: the KKT gap by iteration, and which rows are shrunk when.
 
-A training is ended after so many steps, again and again; its coefficients are then those that the whole training has
-there. Which rows are shrunk follows from them by LIBSVM's rule (be_shrunk in _solvers/smo/smo.pyx; Chang & Lin, ACM
-TIST 2, 2011, section 5), which is applied every min(n, 1000) steps.
+A training is stopped after 1, 2, ... steps; its coefficients are then those of the whole training at that step. The
+shrunk rows follow from them by LIBSVM's rule (be_shrunk in _solvers/smo/smo.pyx; Chang & Lin, ACM TIST 2, 2011,
+section 5), applied every min(n, 1000) steps.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from tools.figures import sets, style
 from tools.figures.figure import Figure, rounded
 
 SET, OPTIONS = "heart_scale", {"C": 100.0, "gamma": 0.05}
-EPS, SHRINK_EVERY, UNSHRINK = 1e-3, 1000, 10  # all rows come back once the gap is UNSHRINK * EPS or less
+EPS, SHRINK_EVERY, UNSHRINK = 1e-3, 1000, 10  # all rows return once the gap is at most UNSHRINK * EPS
 POINTS, LOOKS = 60, 120
 ZERO, FREE, BOUND = "0fC"
 
@@ -40,7 +40,7 @@ def numbers():
 
 
 def coefficients(X, y, steps):
-    """beta of all rows after so many steps; the first label of the set is +1."""
+    """beta of all rows after ``steps`` steps; the first label of the set is +1."""
     beta = np.zeros(len(y))
     if steps:
         model = sets.ended_after(steps, X, y, **OPTIONS)
@@ -53,7 +53,7 @@ def state_of(beta):
 
 
 def rows_shrunk(X, y, whole):
-    """When rows are shrunk, which are from then on, a bool for each row, and when all have come back before that."""
+    """Steps at which rows are shrunk, masks of the rows shrunk from then on, and the step of the unshrinking before."""
     K = kernel_matrix(X)
     every = min(len(y), SHRINK_EVERY)
     active, unshrunk_at = np.ones(len(y), bool), 0
@@ -65,7 +65,7 @@ def rows_shrunk(X, y, whole):
         highest, lowest = V[active & up].max(), V[active & low].min()
         if not unshrunk_at and highest - lowest <= UNSHRINK * EPS:
             unshrunk_at, active = time, np.ones(len(y), bool)
-        # at a bound, and no pair with it would move
+        # at a bound, and no violating pair contains it
         active &= up | (highest >= V)
         active &= low | (lowest <= V)
         found.append(~active)
@@ -101,7 +101,7 @@ def draw(found):
 
 
 def rows_over_time(axes, found):
-    """A line for each row, coloured by what its coefficient is, and pale while it is shrunk."""
+    """A line for each row, coloured by the kind of its coefficient, and pale while it is shrunk."""
     looks = np.array(found["looks"])
     states = np.array([list(row) for row in found["states"]])
     shrunk = np.zeros(states.shape, bool)
@@ -121,7 +121,7 @@ def rows_over_time(axes, found):
 
 
 def segments(looks, chosen):
-    """Lines with gaps between them, for each run of True in each row."""
+    """Lines with gaps, one per run of True in each row."""
     x, y = [], []
     for row, marks in enumerate(chosen):
         edges = np.flatnonzero(np.diff(np.concatenate([[0], marks.astype(int), [0]])))

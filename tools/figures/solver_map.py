@@ -1,14 +1,14 @@
-"""Which solver when: the questions of docs/solvers.md, one after the other, each with the solver of those who say yes.
+"""Which solver to choose: the questions of docs/solvers.md in order, each with the solver for the answer yes.
 
-Facts: docs/solvers.md, and _solvers/auto.py for what solver auto asks itself. The page tells the same as a list; a
-test compares them.
+Sources: docs/solvers.md, and _solvers/auto.py for the questions that solver auto decides itself. The page has the same
+list; a test compares them.
 """
 
 from libsvmx._solvers.auto import MAX_FEATURES, ROWS_PER_FEATURE, ChoicePolicy
 from tools.figures import style
 from tools.figures.figure import Figure
 
-# question, answer, what is chosen, whether solver auto asks it itself
+# question, answer, choice, whether solver auto decides it itself
 QUESTIONS = (
     (
         "Too many rows for the memory\nof one machine?",
@@ -49,11 +49,11 @@ QUESTIONS = (
     ),
 )
 OTHERWISE = ("smo", "all else")
-LINE, GAP, ANSWER = 0.19, 0.22, 1.62  # inches: a line of text, between boxes, the width of an answer
+LINE, GAP, ANSWER = 0.19, 0.22, 1.62  # inches: height of a line of text, space between boxes, width of an answer
 
 
 def numbers():
-    """What is written in the boxes."""
+    """The texts in the boxes."""
     questions = [dict(zip(("question", "solver", "remark", "auto"), one, strict=True)) for one in QUESTIONS]
     return {"questions": questions, "otherwise": dict(zip(("solver", "remark"), OTHERWISE, strict=True))}
 

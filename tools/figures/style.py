@@ -1,24 +1,24 @@
-"""One look for all figures: a width that a telephone shows without zooming, and both a light ground and a dark one.
+"""One style for all figures: readable on a telephone without zooming, on light and dark backgrounds.
 
-Colours are those of Okabe & Ito, which readers who see few colours can tell apart; where it matters, form or place
-tells the same.
+Colours are those of Okabe & Ito, which colour-blind readers can tell apart; where it matters, shape or position
+also distinguishes.
 """
 
 from contextlib import contextmanager
 
-WIDTH = 5.2  # inches; at 350 pixels, what is left of a telephone's 390, a letter of 10 points is 9 pixels high
+WIDTH = 5.2  # inches; at 350 pixels, the text width of a 390-pixel telephone, letters of 10 points are 9 pixels high
 INK, MUTED, FAINT, GROUND = "#22262b", "#6b7280", "#d6d9de", "#fcfcfa"
 ALPHA, GAMMA, TIMES = "\N{GREEK SMALL LETTER ALPHA}", "\N{GREEK SMALL LETTER GAMMA}", "\N{MULTIPLICATION SIGN}"
 BLUE, ORANGE, GREEN, RED, SKY, PINK = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7"
 
-# of an SVG on a dark page
+# in an SVG on a dark page
 DARK = {INK: "#e4e6ea", MUTED: "#9aa1ac", FAINT: "#3d4249", GROUND: "#131416", BLUE: "#4aa8e0", RED: "#f07c2c"}
 
 SETTINGS = {
     "figure.facecolor": GROUND,
     "savefig.facecolor": GROUND,
     "axes.facecolor": GROUND,
-    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "font.family": "DejaVu Sans",  # included in matplotlib
     "font.size": 9.5,
     "axes.titlesize": 10.5,
     "axes.titleweight": "bold",
@@ -53,7 +53,7 @@ SETTINGS = {
 
 @contextmanager
 def applied():
-    """The style, while figures are made and written."""
+    """The style as a context for drawing and saving figures."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -63,7 +63,7 @@ def applied():
 
 
 def panels(height, rows=1, columns=1, **more):
-    """A figure of the usual width, and its axes as ``Figure.subplots`` has them; ``more`` is for that."""
+    """A figure of the usual width, and its axes from ``Figure.subplots``, which gets ``more``."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
@@ -72,7 +72,7 @@ def panels(height, rows=1, columns=1, **more):
 
 
 def canvas(height):
-    """A figure without axes to be seen: x from 0 to WIDTH and y from 0 to ``height``, in inches."""
+    """A figure with invisible axes: x from 0 to WIDTH and y from 0 to ``height``, in inches."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height))
@@ -83,12 +83,12 @@ def canvas(height):
 
 
 def legend_below(figure, axes, columns, **more):
-    """One legend under all panels, which is returned."""
+    """One legend below all panels; returns it."""
     return figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns, **more)
 
 
 def box(axes, x, y, width, height, text, colour, *, filled=False, **more):
-    """A box with rounded corners whose lower left corner is (x, y), and text in its middle."""
+    """A box with rounded corners, lower left corner (x, y), and centred text."""
     from matplotlib.patches import FancyBboxPatch
 
     shape = "round,pad=0,rounding_size=0.07"
@@ -104,7 +104,7 @@ def arrow(axes, start, end, colour=MUTED, **more):
 
 
 def save(figure, path):
-    """As SVG the same bytes each time, for one version of matplotlib, which the file names."""
+    """SVG: the same bytes each time with one version of matplotlib, which the file names."""
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=200)
     if path.suffix == ".svg":
         text = path.read_text(encoding="utf-8")
@@ -112,7 +112,7 @@ def save(figure, path):
 
 
 def on_dark_pages():
-    """CSS: other colours in the place of those that the elements have."""
+    """CSS with other colours for dark pages."""
     rules = (
         f'[style*="{what}: {light}"]{{{what}:{dark}!important}}'
         for light, dark in DARK.items()

@@ -1,4 +1,4 @@
-"""The dual in the plane: which rows have a coefficient, and which of them are at their bound.
+"""The dual in the plane: which rows have a coefficient, and which are at their bound.
 
 Two features of wine.scale, classes 1 and 2, C-SVC with an RBF kernel.
 """
@@ -22,13 +22,13 @@ def numbers():
 
 
 def shown_in_plane(state, X, y, C, size):
-    """Rows, what their coefficients are, and decision values at ``size`` times ``size`` points around them."""
+    """Rows, kinds of their coefficients, and decision values on a ``size`` by ``size`` grid around them."""
     rows = {"rows": rounded(X), "labels": rounded(y), "kinds": kinds(state, len(y), C)}
     return {**rows, **values_on_grid(state, X, size)}
 
 
 def kinds(state, n, C):
-    """Of each row '0', 'free' or 'C', by its coefficient."""
+    """The kind of each row, '0', 'free' or 'C', by its coefficient."""
     found = ["0"] * n
     model = state.model
     for row, coef in zip(model.sv_indices, np.asarray(model.sv_coef)[0], strict=True):
@@ -37,7 +37,7 @@ def kinds(state, n, C):
 
 
 def values_on_grid(state, X, size):
-    """Decision values over the plane, and where: two lists of coordinates."""
+    """Decision values over the plane, and two lists of coordinates."""
     margin = 0.12
     x, z = (np.linspace(low - margin, high + margin, size) for low, high in zip(X.min(0), X.max(0), strict=True))
     points = np.column_stack([axis.ravel() for axis in np.meshgrid(x, z)])
@@ -46,7 +46,7 @@ def values_on_grid(state, X, size):
 
 
 def plane(axes, found, *, marked=(), size=16):
-    """Rows, boundary and margins of numbers as above; rows ``marked`` are left to the caller."""
+    """Draws rows, boundary and margins; rows ``marked`` are left to the caller."""
     values = np.array(found["values"])
     axes.contourf(found["x"], found["z"], values, levels=[-99, 0, 99], colors=[style.ORANGE, style.BLUE], alpha=0.10)
     axes.contour(found["x"], found["z"], values, levels=[-1, 1], colors=style.MUTED, linewidths=0.9, linestyles="--")
@@ -66,7 +66,7 @@ def ends(values):
 
 
 def looks(colour):
-    """Of each kind of row: face, edge, and how large it is."""
+    """Face colour, edge colour and size for each kind of row."""
     return (("0", "none", colour, 0.6), ("C", colour, colour, 1.0), ("free", colour, style.INK, 2.2))
 
 

@@ -1,4 +1,4 @@
-"""Chunked and IRWLS: the gap by step, beside SMO, where C is large; and what of the kernel matrix a step reads."""
+"""Chunked and IRWLS: the gap by step, beside SMO, for large C; and the part of the kernel matrix read in a step."""
 
 import numpy as np
 
@@ -32,13 +32,13 @@ def draw(found):
 
 
 def beside(name):
-    """Where the name of a curve stands, from its end."""
+    """Position of the label of a curve, relative to its end."""
     place, side = {"smo": ((-6, 2), "right"), "chunked": ((5, 0), "left"), "irwls": ((-6, 2), "right")}[name]
     return {"xytext": place, "textcoords": "offset points", "ha": side}
 
 
 def what_is_read(axes):
-    """The kernel matrix twice: two of its rows, and the block of a working set."""
+    """The kernel matrix twice: two rows of it, and the block of a working set."""
     from matplotlib.patches import Rectangle
 
     texts = ("smo: a step\nreads two\nrows of K", "chunked, irwls:\na step reads\nthe dark block")

@@ -1,6 +1,6 @@
-"""Solver auto beside the solvers that it chooses from, over sets, rows and C.
+"""Solver auto beside the solvers it chooses from, over sets, numbers of rows and C.
 
-A cell is a set, a number of rows and a C. Auto is to be about as fast as the best solver of each, never much slower.
+A cell is a set, a number of rows and a C. In each, auto should be about as fast as the best solver, never much slower.
 """
 
 from typing import ClassVar
@@ -16,13 +16,13 @@ WAYS = {name: Way(name, settings={"solver": name}) for name in NAMES}
 KERNEL, LINEAR = NAMES[:4], ("auto", "smo", "crsvm")
 SIZES, LARGE = (500, 3000), 20_000
 COSTS, LARGE_COSTS, LINEAR_COSTS = (0.1, 10.0, 1e3, 1e5, 1e6), (1.0, 100.0, 1e4), (0.1, 10.0, 1e3)
-WRONG_GAP, WRONG = 2.0, 1e-4  # times eps or the best gap; above the best objective, relatively
+WRONG_GAP, WRONG = 2.0, 1e-4  # times eps or the best gap; relative excess over the best objective
 EPS = 1e-3
-NEAR, NEAREST_SECONDS = 1.15, 1e-3  # a cell is won up to so many times the best, or so many seconds beside it
+NEAR, NEAREST_SECONDS = 1.15, 1e-3  # auto wins a cell within this factor of the best time, or this many seconds
 
 
 def of_set(name, gamma, data="", formulation=0, **change):
-    """All cells of a set; what is changed is as of Case."""
+    """All cells of a set; ``change`` are fields of Case."""
     data = data or name
     whole = {"every": 1, **change}
 
@@ -80,7 +80,7 @@ objectives are computed from data and coefficients. > S: not done by then; a lim
         return Table(found.title(), rows_of(found, COLUMNS), remarks(self, found))
 
     def tables(self, results):
-        """A line for each cell, and how auto stands."""
+        """A line for each cell, and a summary of auto."""
         names = list(dict.fromkeys(way.name for found in results for way in found.case.ways))
         rows, shares = [("", "n", *names, "auto / best")], []
         for found in results:
@@ -100,7 +100,7 @@ objectives are computed from data and coefficients. > S: not done by then; a lim
         return [Table("CPU seconds", rows, notes)]
 
     def wrong(self, found):
-        """Solvers that say they have converged, and are not at the optimum."""
+        """Solvers that report convergence but are not at the optimum."""
         told = {run.name: judged(found, run.name) for run in found.runs if ended(found, run.name)}
         gap = max(EPS, min((one["gap"] for one in told.values()), default=0.0))
         best = min((one["objective"] for one in told.values()), default=0.0)
@@ -112,12 +112,12 @@ objectives are computed from data and coefficients. > S: not done by then; a lim
 
 
 def ended(found, name):
-    """Whether a solver has come to the optimum."""
+    """Whether a solver has converged."""
     return found.last(name).get("status") == CONVERGED
 
 
 def beside_best(found):
-    """Time of auto as a multiple of the best; None if none has ended, infinite if auto alone has not."""
+    """Time of auto as a multiple of the best; None if no solver converged, infinite if only auto did not."""
     times = [found.run(way.name).seconds for way in found.case.ways if ended(found, way.name)]
     if not times:
         return None

@@ -14,13 +14,13 @@ from tools.bench.protocol import TIMES, Job, remarks, rows_of
 from tools.bench.report import Table, text
 
 EPS = 1e-3  # the tolerance of every training
-WRONG_GAP = 1.1  # times eps, or times the exact solver's where rounding of its rows has left it more
-WRONG = 1e-5  # so may its objective be above the exact solver's, relatively
-QUICK_SET = 60  # variables of a working set, so that there is more than one of them
+WRONG_GAP = 1.1  # times eps, or times the exact solver's gap if rounding of its rows has left more
+WRONG = 1e-5  # allowed excess over the exact solver's objective, relative
+QUICK_SET = 60  # variables in a working set, so that there are several sets
 
 
 def chunks(name, solver="chunked", working_set=0, rule="random", kept=0.0, threads=1):
-    """A solver in chunks; 0: it chooses."""
+    """A chunked solver; 0: it chooses the size."""
     settings = {"solver": solver, "working_set": working_set, "working_set_rule": rule, "keep_share": kept}
     return Way(name, settings=settings, threads=threads)
 
@@ -30,7 +30,7 @@ def trial(name, data, C, gamma, ways, part, **more):
 
 
 def width(sigma):
-    """gamma of a kernel's width."""
+    """gamma for a kernel of width sigma."""
     return 1 / (2 * sigma**2)
 
 
@@ -125,7 +125,7 @@ support vectors are computed from data and coefficients; above smo: the objectiv
         return Table(found.title(), rows_of(found, COLUMNS), remarks(self, found))
 
     def tables(self, results):
-        """Medians of every way in a line for each case."""
+        """One line per case with the median of every solver."""
         ways = list(dict.fromkeys(way.name for found in results for way in found.case.ways))
         rows = [("", "n", "options", "SV", "in the paper", "bounded", *ways)]
         for found in results:
@@ -136,7 +136,7 @@ support vectors are computed from data and coefficients; above smo: the objectiv
         return [Table("Seconds (subproblems)", rows)]
 
     def wrong(self, found):
-        """Ways in chunks that say they have converged, and are not at the optimum."""
+        """Chunked solvers that report convergence but are not at the optimum."""
         exact = judged(found, SMO.name).get("gap", 0.0)
         return [
             f"NOT OPTIMAL: {run.name}"
@@ -151,14 +151,14 @@ support vectors are computed from data and coefficients; above smo: the objectiv
 
 
 def sized(way, working_set):
-    """The way with working sets of another size, if it has any."""
+    """The same with another working set size, if it has one."""
     if not working_set or "solver" not in way.settings:
         return way
     return replace(way, settings={**way.settings, "working_set": working_set})
 
 
 def cell(found, way):
-    """Seconds of a way, and how many subproblems; '> 60': not done after 60 s."""
+    """Seconds, and the number of subproblems; '> 60': not finished after 60 s."""
     run = next((run for run in found.runs if run.name == way), None)
     if run is None:
         return ""

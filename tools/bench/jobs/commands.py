@@ -1,4 +1,4 @@
-"""Whole commands by number of threads, and trainings by CPU target: which part of a machine a run makes use of."""
+"""Whole commands by number of threads, and trainings by CPU target: how well a run uses the machine."""
 
 import sys
 import tempfile
@@ -57,7 +57,7 @@ class Commands(Job):
 
 
 def ways(part):
-    """(name, threads, what stands before the command) of each run."""
+    """(name, threads, words before the command) of each run."""
     if part == TARGETS:
         return [(name, 1, ["env", f"LIBSVMX_CPU={name}"]) for name in TARGET_NAMES]
     most = all_threads()

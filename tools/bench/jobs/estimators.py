@@ -17,7 +17,7 @@ from tools.bench.report import Table, milliseconds, text
 from tools.bench.turns import Run, take_turns
 
 OURS, ORACLE = "libsvmx", "sklearn"
-SMALL_SECONDS = 0.2  # calls are repeated for so long, and the median counts
+SMALL_SECONDS = 0.2  # calls are repeated for this long, and the median counts
 COSTS, GAMMAS = [2.0**c for c in range(-5, 15, 2)], [2.0**g for g in range(-15, 5, 2)]
 CALLS = ("fit", "predict", "predict_proba")
 CASES = (
@@ -98,7 +98,7 @@ class Estimators(Job):
 
 
 def oracle(run):
-    """scikit-learn's run with as many threads."""
+    """scikit-learn's run with the same number of threads."""
     return f"{ORACLE}, {run.about['threads']}"
 
 
@@ -120,7 +120,7 @@ def loaded(job):
         module = import_module("libsvmx" if way in (OURS, "SVCCV") else f"{way}.svm")
     except ImportError:
         raise Unavailable(f"{PACKAGES.get(way, 'scikit-learn')} is not installed") from None
-    warnings.simplefilter("ignore")  # newer versions do not like probability=True
+    warnings.simplefilter("ignore")  # newer versions warn of probability=True
     given = {"n_jobs": job["threads"]} if way in (OURS, "SVCCV") else {}
     return sparse.toarray(), dataset.targets, module, given
 
@@ -144,7 +144,7 @@ def calls(job):
 
 
 def repeated(work, clock=time.process_time):
-    """The median of as many times as fit into a moment, after one that does not count."""
+    """The median of as many calls as fit into SMALL_SECONDS, after one that does not count."""
     total, each = timed(work, clock), []
     if total > SMALL_SECONDS:
         return total

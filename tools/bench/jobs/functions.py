@@ -1,4 +1,4 @@
-"""What a function or an estimator of libsvmx does in one call, beside the same by refits and by scikit-learn."""
+"""One call of a function or an estimator of libsvmx, beside the same result by refits and by scikit-learn."""
 
 import warnings
 from functools import partial
@@ -67,7 +67,7 @@ class Functions(Job):
 
 
 def called(job):
-    """{part, way, npz, options}: seconds of the call; what is loaded on first use is there before."""
+    """{part, way, npz, options}: seconds of the call, after modules loaded on first use have been loaded."""
     try:
         import sklearn
     except ImportError:
@@ -78,7 +78,7 @@ def called(job):
     if work is None:
         raise Unavailable(NO_WAY)
     param = datasets.parameter(job["options"], X.shape[1])
-    warnings.simplefilter("ignore")  # where a search or a linear machine ends at its limit of iterations
+    warnings.simplefilter("ignore")  # where a search or a linear machine reaches its iteration limit
     few = np.r_[np.flatnonzero(y == y[0])[:15], np.flatnonzero(y != y[0])[:15]]
     work(X[few], y[few], param)
     return {"seconds": timed(partial(work, X, y, param)), "sklearn": sklearn.__version__}
@@ -95,7 +95,7 @@ def costs():
 
 
 def shuffled(y, n):
-    """Labellings, a column each."""
+    """Permuted labels, one column each."""
     random = np.random.default_rng(0)
     return np.stack([random.permutation(y) for _ in range(n)], axis=1)
 
@@ -103,7 +103,7 @@ def shuffled(y, n):
 def path_refits(X, y, param):
     ends = np.log2([LEAST_C, MOST_C])
     step = (ends[1] - ends[0]) / (POINTS - 1)
-    axis = (ends[0], ends[1] + step / 2, step)  # half a step more: rounding must not leave out the last point
+    axis = (ends[0], ends[1] + step / 2, step)  # half a step more: rounding must not drop the last point
     return libsvmx.grid_search(X, y, axis, None, 10, gamma=param.gamma, threads=1)
 
 
@@ -143,7 +143,7 @@ def influence_ours(X, y, param):
 
 
 def labels(module, X, y, param):
-    """By scikit-learn's wrapper."""
+    """With scikit-learn's wrapper."""
     from sklearn.multiclass import OneVsRestClassifier
 
     OneVsRestClassifier(classifier(module, param)).fit(X, shuffled(y == y[0], LABELS))

@@ -18,7 +18,7 @@ from tools.bench.turns import Run, mark, sampled, take_turns
 ORACLE, SEEDED, EXACT = "LIBSVM", "svmx-grid", "svmx-grid, none"
 COMMAND = "from libsvmx.cli.grid import entry; entry()"
 NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
-LINE = rf"log2c={NUMBER}\s+log2g={NUMBER}\s+rate={NUMBER}"  # of the file that grid.py writes
+LINE = rf"log2c={NUMBER}\s+log2g={NUMBER}\s+rate={NUMBER}"  # of the file written by grid.py
 COLUMNS = {
     **TIMES,
     "LIBSVM / run": lambda found, run: mark(found.last(ORACLE)) + text(found.ratio(ORACLE, run.name), ".2f"),
@@ -29,7 +29,7 @@ COLUMNS = {
 
 
 class Grid(Job):
-    """``told["right"]`` has for each run [log2 C, log2 gamma, rows predicted as they should be] of its points."""
+    """``told["right"]``: for each run, [log2 C, log2 gamma, number of correct predictions] of its points."""
 
     name = "grid"
     explained = """\
@@ -74,7 +74,7 @@ run's. ~ is extrapolated from the points measured, see the notes."""
 
 
 def unlike(found, name, other):
-    """Points that both have, those whose rates differ, and by how many rows at most."""
+    """Common points, those whose rates differ, and the largest difference in rows."""
     told = found.told.get("right", {})
     if name == other or name not in told or other not in told:
         return None
@@ -95,7 +95,7 @@ def right(run):
 
 
 def steps(span):
-    """The numbers of begin,end,step, the end included, as grid.py counts them."""
+    """The numbers of begin,end,step, end included, as in grid.py."""
     begin, end, step = map(float, span.split(","))
     if step == 0 or (end - begin) / step < 0:
         raise ValueError(f"{span}: no step leads from begin to end")
@@ -103,14 +103,14 @@ def steps(span):
 
 
 def spread(rows, columns):
-    """Every point once, in an order that is drawn once and for all, so that any first few stand for the rest."""
+    """Every point once, in a fixed random order, so that the first few represent the rest."""
     points = list(product(rows, columns))
     random.Random(1).shuffle(points)
     return points
 
 
 def svmx_grid(arguments, n_rows, timeout):
-    """The installed package's as a whole command, in a folder of its own, with one thread."""
+    """The installed svmx-grid as a whole command, in its own folder, with one thread."""
     with tempfile.TemporaryDirectory() as folder:
         told = command([sys.executable, "-c", COMMAND, *arguments], 1, timeout, folder=folder)
         written = "".join(path.read_text(encoding="utf-8") for path in Path(folder).glob("*.out"))
@@ -124,7 +124,7 @@ def svmx_grid(arguments, n_rows, timeout):
 
 
 def read_rates(content):
-    """{(log2 C, log2 gamma): rate in percent} of the file that grid.py writes."""
+    """{(log2 C, log2 gamma): rate in percent} from the file written by grid.py."""
     return {(float(log2c), float(log2g)): float(rate) for log2c, log2g, rate in re.findall(LINE, content)}
 
 

@@ -1,7 +1,7 @@
-"""Times of trainings by number of rows: ever longer parts of a set, by libsvmx, LIBSVM, scikit-learn and oneDAL.
+"""Training times by number of rows: growing parts of a set, by libsvmx, LIBSVM, scikit-learn and oneDAL.
 
-A peer that is slow is not asked for the next part, so that all together takes minutes. ``--saved`` draws what
-``--json`` has written, and measures nothing.
+A slow peer skips the larger parts, so that everything takes minutes. ``--saved`` draws the results that ``--json``
+has written, and measures nothing.
 """
 
 import json
@@ -20,9 +20,9 @@ from tools.figures.figure import rounded
 
 OURS, OURS_ON_ALL, ORACLE = "libsvmx", "libsvmx-all", "libsvm"
 SIZES = (1000, 2000, 4000, 8000, 16_000, 32_000)
-GROWS = 4.0  # a training of twice the rows is expected to take so many times as long
-CERTIFIED = 4000  # of more rows the kernel matrix of a certificate takes longer than the trainings
-WRONG = 1e-3  # above LIBSVM's objective, relatively
+GROWS = 4.0  # expected factor in time for twice the rows
+CERTIFIED = 4000  # with more rows, the kernel matrix of a certificate takes longer than the trainings
+WRONG = 1e-3  # relative excess over LIBSVM's objective
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ others one."""
     max_seconds_once = 0.1
 
     def __init__(self):
-        self.too_slow = {}  # (part, name of a way): why it is not asked for more rows
+        self.too_slow = {}  # (part, name of a way): why it skips larger parts
 
     def options(self, parser):
         told = f"a way that would take longer, {GROWS:g} times as long for twice the rows, is not asked (40)"
@@ -103,7 +103,7 @@ others one."""
         return found
 
     def read(self, case, path):
-        """What was Found of a case when a file of --json was written. Raises Unavailable."""
+        """The results of a case in a file of --json. Raises Unavailable."""
         saved = json.loads(path.read_text(encoding="utf-8"))
         self.machine = saved["machine"]
         for raw in saved["results"]:
@@ -115,7 +115,7 @@ others one."""
         return Table(found.title(), rows_of(found, COLUMNS), remarks(self, found))
 
     def tables(self, results):
-        """Seconds of each way, a line for each number of rows."""
+        """Seconds of each solver, one line per number of rows."""
         names = list(dict.fromkeys(run.name for found in results for run in found.runs))
         rows = [("rows", *names)]
         for found in results:
@@ -124,7 +124,7 @@ others one."""
         return [Table("Seconds", rows)] if results else []
 
     def wrong(self, found):
-        """Models of libsvmx that are not LIBSVM's, and objectives above LIBSVM's."""
+        """Models of libsvmx that differ from LIBSVM's, and objectives above LIBSVM's."""
         hashes = {name: found.last(name).get("model_hash") for name in (OURS, OURS_ON_ALL, ORACLE)}
         lines = [
             f"{name}: its model is not LIBSVM's: DIFFER"
@@ -141,7 +141,7 @@ others one."""
 
 
 def series(results):
-    """Of each set and peer the rows, and the median seconds of the fastest way that it was measured by."""
+    """For each set and peer the numbers of rows, and the median seconds of its fastest variant."""
     sets = {}
     for found in results:
         best = {}
@@ -158,7 +158,7 @@ def series(results):
 
 
 def told_of(here):
-    """The machine, what else ran on it at the beginning, and the versions, in two lines."""
+    """The machine, its load at the start, and the versions, in two lines."""
     names = ("libsvmx", "libsvm-official", "scikit-learn", "scikit-learn-intelex")
     versions = ", ".join(f"{name} {here['packages'][name]}" for name in names if here["packages"][name])
     load = f", load {here['load'][0]:.1f}" if here["load"] else ""

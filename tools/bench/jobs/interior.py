@@ -1,6 +1,6 @@
-"""The interior-point method beside itself unreduced, LIBSVM and LIBLINEAR.
+"""The interior-point method with and without constraint reduction, beside LIBSVM and LIBLINEAR.
 
-Figures and tables are after those of Jung, O'Leary & Tits, "Adaptive constraint reduction for training support vector
+Figures and tables follow Jung, O'Leary & Tits, "Adaptive constraint reduction for training support vector
 machines" (ETNA 31, 2008).
 """
 
@@ -19,26 +19,26 @@ from tools.bench.peers import CONVERGED
 from tools.bench.protocol import TIMES, Job, remarks, rows_of
 from tools.bench.report import Table, text
 
-WRONG = 1e-6  # so far may an objective be above the best one found, relatively, of a run that says it has converged
+WRONG = 1e-6  # allowed excess over the best objective, relative, of a run that reports convergence
 CRSVM = Way("crsvm", settings={"solver": "crsvm"})
 LOOSE = Way("crsvm, 1e-2", settings={"solver": "crsvm", "tolerance": 1e-2})
 LIBSVM, SMO, LIBLINEAR = Way("LIBSVM", "libsvm"), Way("smo"), "LIBLINEAR"
 
-# Rows of Adult; the sets that are not there are cut from the last one.
+# Rows of Adult; missing sets are cut from the last one.
 ADULT = {"a1a": 1605, "a2a": 2265, "a3a": 3185, "a4a": 4781, "a5a": 6414, "a6a": 11_220, "a7a": 16_100, "a8a": 22_696}
 LARGEST = "a9a"
 LINEAR = "-s 0 -t 0 -c 1 -m 1000"
 REGRESSION = "-s 3 -t 0 -p 0.1 -m 1000"
 RBF = f"-s 0 -t 2 -c 1 -g {1 / 123!r} -m 1000"
 ACCURACIES = (1e-3, 1e-4, 1e-6)
-MOST_DOUBLINGS, SETTLED = 22, 1e-8  # passes of LIBLINEAR that are tried: 1, 2, 4, ...
+MOST_DOUBLINGS, SETTLED = 22, 1e-8  # passes of LIBLINEAR: 1, 2, 4, ...
 FACTORS = (("eigen", 64), ("cholesky", 300), ("rpcholesky", 300), ("nystrom", 300))
 BY_FACTOR = ", by the factor"
 CASES = (
     *(Case(name, name, LINEAR, part="variants") for name in mapped.PROBLEMS),
     *(Case(name, name, LINEAR, rows, part="linear", ways=(CRSVM, LIBSVM)) for name, rows in ADULT.items()),
     Case(LARGEST, LARGEST, LINEAR, part="linear", ways=(CRSVM, LOOSE, LIBSVM)),
-    # LIBSVM to a tight tolerance, whose optimum ours is to be
+    # LIBSVM to a tight tolerance, as reference
     *(
         Case(n, n, f"{LINEAR} -e 1e-7", part="tight", ways=(CRSVM, LIBSVM))
         for n in ("a1a", "w7a", "mushrooms", "splice")
@@ -117,7 +117,7 @@ coefficients; above crsvm: relatively."""
         return [Table("Sets", rows, [f"time grows as {told}"] if told else [])]
 
     def wrong(self, found):
-        """Runs of the interior-point method that say they have converged, and are not at the optimum."""
+        """Interior-point runs that report convergence but are not at the optimum."""
         told = [(run, judged(found, run.name)["objective"]) for run in found.runs if judged(found, run.name)]
         best = min((objective for _, objective in told), default=0.0)
         return [
@@ -130,7 +130,7 @@ coefficients; above crsvm: relatively."""
 
 
 def variants(case, options):
-    """With at most so many rows q_U of m in the normal matrix."""
+    """With at most q_U of the m rows in the normal matrix."""
     npz = mapped.prepare(case, options.data, options.cache)
     m = len(datasets.load(npz).targets)
     ways = [Way("unreduced", settings={**CRSVM.settings, "reduction": "none"})]
@@ -140,7 +140,7 @@ def variants(case, options):
 
 
 def linear(case, options):
-    """On the largest set with the times that LIBLINEAR takes to looser objectives."""
+    """On the largest set, with LIBLINEAR's times to looser objectives."""
     try:
         found = trained(case, case.ways, options)
     except Unavailable:
@@ -158,10 +158,10 @@ def linear(case, options):
 
 
 def by_passes(job):
-    """In a child: {npz, limit}: curve of (seconds, primal objective) of LIBLINEAR by its number of passes.
+    """In a child: {npz, limit}: points (seconds, primal objective) of LIBLINEAR by number of passes.
 
     Dual coordinate descent for 1, 2, 4, ... passes until nothing changes any more, or the limit is near. Its problem
-    has a column of ones in place of the bias b, whose weight it regularizes with the others:
+    has a column of ones instead of the bias b, so that the bias is regularized like the weights:
     1/2 |w|^2 + 1/2 b^2 + the sum of the hinge losses, C = 1.
     """
     try:
@@ -188,7 +188,7 @@ def by_passes(job):
 
 
 def reached(curve, accuracy):
-    """The least seconds of a curve's points at or below (1 + accuracy) times its best objective."""
+    """The fewest seconds of a point at or below (1 + accuracy) times the best objective."""
     best = min(primal for _, primal in curve)
     return min(s for s, primal in curve if primal <= best * (1 + accuracy))
 
@@ -203,7 +203,7 @@ def exponent(results, way):
 
 
 def lowrank(case, options):
-    """Factors of the kernel matrix; what their models predict of the test set, by the kernel and by the factor."""
+    """Low-rank factors of the kernel matrix; test predictions with the kernel and with the factor."""
     test = datasets.prepare(replace(case, data=f"{case.data}.t"), options.data, options.cache)
     ways = []
     for method, rank in FACTORS:
@@ -214,7 +214,7 @@ def lowrank(case, options):
 
 
 def same_model(found):
-    """Of LIBSVM, which predicts as smo does if its model is the same."""
+    """LIBSVM's run, whose predictions are those of smo if the models are the same."""
     same = found.last(SMO.name).get("model_hash") == found.last(LIBSVM.name).get("model_hash")
     return "as smo" if same else "smo has ANOTHER model"
 

@@ -71,7 +71,7 @@ def covered(job):
     X, y = datasets.scipy_matrix(dataset).toarray(), dataset.targets
     param = datasets.parameter(job["options"] + " -m 100", X.shape[1])
     intervals = (ours if job["way"] == OURS else theirs)(job["part"], param)
-    intervals(X[:20], y[:20], X[:20])  # what is loaded at the first call
+    intervals(X[:20], y[:20], X[:20])  # loads what is loaded on first use
     ends = []
     seconds = timed(lambda: ends.extend(intervals(X[::2], y[::2], X[1::2])))
     lower, upper = ends

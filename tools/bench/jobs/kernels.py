@@ -1,4 +1,4 @@
-"""One kernel in every form, beside scikit-learn: by name, as a function of the caller, as a matrix of its values."""
+"""One kernel in every form, beside scikit-learn: by name, as a Python function, as a matrix."""
 
 from functools import partial
 from typing import ClassVar
@@ -16,7 +16,7 @@ from tools.bench.turns import Run, take_turns
 OURS, THEIRS = "libsvmx", "sklearn"
 NAMED, CALLED, MATRICES = "by name", "function", ("float32", "float64")
 COSTS, FOLDS = [2.0**c for c in range(-4, 6)], 5
-APART = 0.01  # by so much the shares of rows that are right may differ, of values rounded in another way
+APART = 0.01  # allowed difference in accuracy, as kernel values are rounded differently
 CALLS = ("fit", "predict", "search")
 COLUMNS = {
     **{f"{call} s": lambda found, run, call=call: short(run.median(call)) for call in CALLS},
@@ -64,7 +64,7 @@ a function for, as a share of the matrix. A matrix is there before the clock sta
         return Table(found.title(), rows_of(found, COLUMNS | RIGHT), remarks(self, found))
 
     def tables(self, results):
-        """libsvmx's numbers and scikit-learn's beside each other."""
+        """libsvmx's numbers beside scikit-learn's."""
         rows = [("rows", "kernel", *COLUMNS, *(f"sklearn: {name}" for name in COLUMNS if name != "values"))]
         for found in results:
             for form in (NAMED, CALLED, *MATRICES):
@@ -90,7 +90,7 @@ def cells(found, name):
 
 
 class Function:
-    """A kernel as a caller writes it, which counts the values that it is asked for."""
+    """A kernel as a user would write it; counts the values computed."""
 
     def __init__(self, kernel, gamma):
         self.kernel, self.gamma, self.asked = kernel, gamma, 0
@@ -122,7 +122,7 @@ def calls(job):
     estimator = (libsvmx if job["way"] == OURS else svm).SVC(C=param.C, gamma=param.gamma, kernel=kernel)
     few = np.r_[np.flatnonzero(y == y[0])[:10], np.flatnonzero(y != y[0])[:10]]
     first = rows[np.ix_(few, few)] if form in MATRICES else rows[few]
-    estimator.fit(first, y[few]).predict(first)  # what is loaded at the first call
+    estimator.fit(first, y[few]).predict(first)  # loads what is loaded on first use
     function.asked, before = 0, resident_bytes()
     reset_peak()
     fit = timed(partial(estimator.fit, rows, y))

@@ -1,4 +1,4 @@
-"""Seconds from a signal, or a time limit, to the end."""
+"""Seconds from a signal, or a time limit, to the end of a command."""
 
 import random
 import signal
@@ -16,7 +16,7 @@ from tools.bench.report import Table, milliseconds
 from tools.bench.turns import Run
 
 DATA, HARD = "a9a", "-c 100 -g 0.5"
-# scikit-learn's names, with what makes them train for long
+# scikit-learn's names, with parameters that make them train for long
 ESTIMATORS = {
     "SVC": "C=100, gamma=0.5",
     "NuSVC": "nu=0.2, gamma=0.5",
@@ -26,9 +26,9 @@ ESTIMATORS = {
     "SVCCV": "Cs=[32.0, 128.0], gammas=[0.5, 0.125], cv=5",
     "SVRCV": "Cs=[32.0, 128.0], gammas=[0.5, 0.125], cv=5",
 }
-# How often the file that is predicted holds the data.
+# Copies of the data in the file to predict.
 TIMES = 20
-# Seconds: no signal comes sooner, nor later than the limit below.
+# Seconds: no signal is sent earlier than the first, nor later than the limit below.
 SOONEST = 0.4
 WAYS = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM, "Ctrl-C, saved": signal.SIGINT, "time limit": None}
 PYTHON = "Ctrl-C in Python"
@@ -57,7 +57,7 @@ except KeyboardInterrupt:
 
 @dataclass(frozen=True)
 class Case:
-    """A command line, in which DATA, BIG, MODEL and RANGES are files; and what Python calls instead, '' for nothing."""
+    """A command line, with DATA, BIG, MODEL and RANGES for files; and the same call in Python, '' for none."""
 
     name: str
     command: str
@@ -74,7 +74,7 @@ class Case:
 
 
 def training(name, options, python="", validates=False):
-    """svmx-train, of which only what makes a model can save it."""
+    """svmx-train; only a run that makes a model can save it."""
     ways = tuple(way for way in WAYS if not (validates and way == "Ctrl-C, saved"))
     end = "" if validates else " out"
     return Case(name, "svmx-train", f"-q {HARD} {options} DATA{end}", ways, python)
@@ -152,7 +152,7 @@ start of the process, so the start of Python is in it. 'Ctrl-C, saved' is --on-i
         return Table(found.title(), rows, [f"{run.name}: {run.cannot}" for run in found.runs if run.cannot])
 
     def tables(self, results):
-        """All cases side by side: median and worst."""
+        """All cases in one table: median and worst."""
         ways = (*WAYS, PYTHON)
         rows = [("median / worst ms", *ways)]
         for found in results:
@@ -163,7 +163,7 @@ start of the process, so the start of Python is in it. 'Ctrl-C, saved' is --on-i
 
 
 class Runner:
-    """Runner(case, path, folder, options): one case, again and again."""
+    """Runner(case, path, folder, options): one case, repeated."""
 
     def __init__(self, case, path, folder, options):
         self.case, self.folder, self.options = case, folder, options
@@ -194,7 +194,7 @@ class Runner:
             raise Unavailable(f"{name}: {done.stderr.strip()}")
 
     def run(self, way, once):
-        """So many times; tries that ended by themselves before the moment do not count, and the next one is sooner."""
+        """``repeat`` tries at random moments. One that finished first does not count, and the next is earlier."""
         run, latest = Run(way, None), self.options.seconds
         for _ in range(2 * self.options.repeat):
             if len(run.results) == self.options.repeat:
@@ -210,7 +210,7 @@ class Runner:
         return run
 
     def of_command(self, way, moment):
-        """Seconds that a command goes on after its moment; None if it was over before."""
+        """Seconds that a command runs on after its moment; None if it had finished before."""
         more = ["--on-interrupt", "save"] if way == "Ctrl-C, saved" else []
         more += ["--time-limit", f"{moment:.3f}"] if way == "time limit" else []
         arguments = self.command(self.case.command, *more, *self.arguments)
@@ -228,7 +228,7 @@ class Runner:
         return self.waited(child, asked)
 
     def of_python(self, way, moment):
-        """Seconds until a call in Python has raised KeyboardInterrupt; None if it was over before."""
+        """Seconds until a call in Python raises KeyboardInterrupt; None if it had finished before."""
         arguments = [sys.executable, "-c", CHILD, str(self.data), self.case.python]
         child = subprocess.Popen(
             arguments, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -1,4 +1,4 @@
-"""svmx-predict beside svm-predict on test sets: whole commands, with models that are trained once and kept."""
+"""svmx-predict beside svm-predict on test sets: whole commands, with models trained once and kept."""
 
 import sys
 import tempfile
@@ -14,7 +14,7 @@ from tools.bench.protocol import TIMES, Found, Job, remarks, rows_of
 from tools.bench.report import Table, text
 from tools.bench.turns import Run, take_turns
 
-# test sets, with the options of the training; the sets that models are trained on, and how many rows of them
+# test sets with their training options; the sets that models are trained on, and how many rows of them
 CASES = (Case("a9a.t", "a9a.t", "-c 1 -g 0.05"), Case("mnist.scale.t", "mnist.scale.t", "-c 10 -g 0.02", parity=True))
 ROWS = {"a9a": 0, "mnist.scale": 10_000}
 COMMAND = "from libsvmx.cli.predict import entry; entry()"
@@ -67,7 +67,7 @@ class Predicting(Job):
 
 
 def partner(run):
-    """The run of LIBSVM's command with as many threads."""
+    """The run of LIBSVM's command with the same number of threads."""
     return run.name.replace(OURS, ORACLE)
 
 

@@ -1,4 +1,4 @@
-"""Megabytes of data text a second."""
+"""Reading of data files, in megabytes of text a second."""
 
 import time
 from functools import partial
@@ -33,7 +33,7 @@ trains: the time of that whole command is the time of reading, with about a mill
     def run(self, case, options):
         path = datasets.plain_text(datasets.find(options.data, case.data), options.cache)
         found = Found(case, told={"bytes": path.stat().st_size})
-        path.read_bytes()  # everyone finds it in the page cache
+        path.read_bytes()  # so that every reader finds it in the page cache
         jobs = [{"call": "jobs.reading:read", "reader": reader, "path": str(path)} for reader in READERS[:2]]
         found.runs = [Run(job["reader"], partial(measure, job, 1, options.timeout)) for job in jobs]
         found.runs.append(Run(READERS[2], partial(c_reader, options.svm_train, path, options.timeout)))

@@ -1,7 +1,7 @@
 """Cross-validation and leave-one-out: LIBSVM, libsvmx on LIBSVM's path, and libsvmx with its seeders.
 
 The sets are those of Wen et al., "Improving efficiency of SVM k-fold cross-validation by alpha seeding" (2017), table
-2, Heart and Madelon as they are, not scaled; MNIST is scaled, and cut to its first 10,000 rows.
+2: Heart and Madelon unscaled; MNIST scaled, its first 10,000 rows.
 """
 
 import tempfile
@@ -35,7 +35,7 @@ LEAVING = (
 ORACLE, EXACT, LEAVE_ONE_OUT = "LIBSVM", "none", "leave-one-out"
 SEEDERS = ("sir", "mir", "ato", "avg", "top")
 SCHEMES = ("chain", "star")
-# on the command line; a name without a scheme stands for both
+# on the command line; a name without a scheme means both
 CHOICES = (ORACLE, EXACT, *SEEDERS, *(f"{seeder}-{scheme}" for seeder in SEEDERS for scheme in SCHEMES), "auto")
 COLUMNS = {
     **TIMES,
@@ -53,9 +53,9 @@ COLUMNS = {
 
 
 class Seeding(Job):
-    """``told`` has for each run: accuracy (None where rows are missing), accuracy_there (over the rows that LIBSVM
-    predicted), unlike_exact (of all rows) and unlike_oracle (of LIBSVM's rows), numbers of rows predicted otherwise;
-    and, as "disagreed", the rows that not all complete runs predict alike."""
+    """``told`` has for each run: accuracy (None if rows are missing), accuracy_there (over the rows that LIBSVM
+    predicted), unlike_exact (of all rows) and unlike_oracle (of LIBSVM's rows), numbers of rows predicted differently;
+    and, as "disagreed", the rows on which complete runs differ."""
 
     name = "seeding"
     explained = """\
@@ -97,7 +97,7 @@ of the run's. ~ is extrapolated from the folds measured, see the notes."""
         return Table(found.title(), rows_of(found, COLUMNS), notes)
 
     def tables(self, results):
-        """Seconds of all runs, and how many times LIBSVM takes."""
+        """Seconds of all runs, and LIBSVM's time as a multiple."""
         names = list(dict.fromkeys(run.name for found in results for run in found.runs if run.results))
         rows = [("seconds (LIBSVM / run)", "folds", *names)]
         for found in results:
@@ -123,7 +123,7 @@ class LeavingOneOut(Seeding):
 
 
 def expanded(names):
-    """Every run asked for, once, with its scheme."""
+    """Every requested run once, with its scheme."""
     wanted = []
     for name in names or [ORACLE, EXACT, *SEEDERS, "auto"]:
         wanted += [f"{name}-{scheme}" for scheme in SCHEMES] if name in SEEDERS else [name]
@@ -141,7 +141,7 @@ def run_of(name, job, folder, options):
 
 
 def judged(runs, targets, folder):
-    """Compare the predictions of all runs, row by row; nan where a fold was not measured."""
+    """Compare the predictions of all runs, row by row; nan for folds that were not measured."""
     predicted = {}
     for run in runs:
         if run.name == ORACLE and run.results:
@@ -164,7 +164,7 @@ def judged(runs, targets, folder):
 
 
 def of_records(records, n):
-    """Predictions by row; nan where a fold was not measured."""
+    """Predictions by row; nan for folds that were not measured."""
     values = np.full(n, np.nan)
     for record in records:
         values[record["rows"]] = record["predictions"]
@@ -172,7 +172,7 @@ def of_records(records, n):
 
 
 def unlike(values, others):
-    """Rows that both predicted, and otherwise."""
+    """Number of rows that both predicted, but differently."""
     if others is not None:
         return int(np.sum((values != others) & np.isfinite(values) & np.isfinite(others)))
 
@@ -186,7 +186,7 @@ def seconds(found, name):
 
 
 def others(run):
-    """{seeder: rounds} of those that a run was not asked for; the first round of a chain has nothing to start from."""
+    """{seeder: rounds} of seeders other than the requested one; the first round of a chain has no start."""
     requested = run.name.partition("-")[0]
     if not run.results or requested not in (*SEEDERS, "auto"):
         return {}

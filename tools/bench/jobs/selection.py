@@ -1,10 +1,10 @@
-"""Model selection by the protocol that TorchKM publishes: 50 values of C, 10 folds, then the fit at the best one.
+"""Model selection by TorchKM's published protocol: 50 values of C, 10 folds, then the fit at the best C.
 
 Its scripts sweep lambda, C = 1 / (2 n lambda): 1e-3 to 1e3 over mixtures of normal distributions (table 2), 1e-5 to
 1e-1 over LIBSVM's sets (table 3). gamma is kernlab's sigest of the rows: twice that for TorchKM, whose kernel is
 exp(-2 sigest d^2), and in table 2 for ThunderSVM and scikit-learn, too; in table 3 ThunderSVM has sigest and a
-tolerance of 1e-8. Beside other values of C nothing is claimed. What it publishes was measured on an NVIDIA L40S
-(https://github.com/YikaiZhang95/torchkm, benchmarks/); its seconds in table 3 leave out the kernel matrix.
+tolerance of 1e-8. No claim is made for other values of C. The published times are from an NVIDIA L40S
+(https://github.com/YikaiZhang95/torchkm, benchmarks/); those in table 3 exclude the kernel matrix.
 """
 
 import time
@@ -114,7 +114,7 @@ def select(job):
     gamma = job["factor"] * sigest(X.toarray())
     X = X.toarray() if job["dense"] else X
     costs = 1.0 / (2.0 * len(y) * np.geomspace(*job["lambdas"][::-1], N_COSTS))
-    cv = StratifiedKFold(FOLDS, shuffle=True, random_state=1)  # w7a is sorted
+    cv = StratifiedKFold(FOLDS, shuffle=True, random_state=1)  # shuffled, because w7a is sorted
     given = {"cv": cv, "n_jobs": job["threads"]}
     if job["way"] == ORACLE:
         search = GridSearchCV(SVC(gamma=gamma, cache_size=MEGABYTES), {"C": costs}, **given)

@@ -79,14 +79,14 @@ def calls(job):
     problem = svmutil.svm_problem(dataset.targets.tolist(), x)
     parameters = {call: svmutil.svm_parameter(f"{ALL} {options}") for call, options in CALLS.items()}
     trainings = {call: partial(svmutil.svm_train, problem, own) for call, own in parameters.items()}
-    # compared first: the folds of a call depend on the random numbers of those before
+    # compared first: the folds of a call depend on the random numbers used before
     said = repr([said_by(train(), svmutil) for train in trainings.values()])
     told = {call: min(timed(train) for _ in range(BEST_OF)) for call, train in trainings.items()}
     return {"seconds": told["train"], **told, "said": hashlib.sha256(said.encode()).hexdigest()}
 
 
 def said_by(found, svmutil):
-    """What is compared: the accuracy of a cross-validation, the file of a model."""
+    """The result to compare: the accuracy of a cross-validation, or the model file."""
     if isinstance(found, float):
         return found
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
-"""States that are updated again and again, in a child: a window that slides, and single rows of a large set.
+"""States updated repeatedly, in a child: a sliding window, and single rows of a large set.
 
-CPU seconds count updates or trainings together with the predictions asked of them; data are in memory and converted
-before.
+CPU seconds include updates or trainings and their predictions; data are in memory and converted
+beforehand.
 """
 
 import gc
@@ -14,7 +14,7 @@ from tools.bench.datasets import csr_matrix, dense_dataset, load, part_of
 from tools.bench.jobs.ways_to_update import kept_state, options_of, scaled, sizes
 from tools.bench.measure import peak_bytes, reset_peak, resident_bytes, timed
 
-TIGHT_EPS = 1e-6  # of the training that is asked where two predictions differ
+TIGHT_EPS = 1e-6  # of the training that decides where two predictions differ
 
 
 def trained(peer, dataset, options, rows, asked):

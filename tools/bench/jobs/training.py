@@ -34,7 +34,7 @@ MAIN = (
     Case("cpusmall-svr", "cpusmall", "-s 3"),
     Case("abalone-nu-svr", "abalone", "-s 4"),
 )
-# every other set of at least 500 rows, with defaults
+# every other set of at least 500 rows, with default options
 DEFAULTS = (
     *(Case(name, name) for name in ("a1a", "a2a", "a3a", "a4a", "a6a", "a9a.t", "australian", "breast-cancer")),
     *(Case(name, name) for name in ("diabetes", "dna.scale", "dna.scale.t", "elec2", "fisher", "fourclass_scale")),
@@ -65,7 +65,7 @@ SETTINGS = (
     Case("housing-nu-svr-linear", "housing", "-s 4 -t 0"),  # 10^7 iterations over a few dozen active variables
     Case("svmguide1-one-class-b1", "svmguide1", "-s 2 -n 0.1 -b 1"),
 )
-# seconds in all, on sets that stand in the repository
+# about this many seconds in all, on sets in the repository
 QUICK = (
     Case("heart_scale", "heart_scale"),
     Case("a1a", "a1a"),
@@ -88,7 +88,7 @@ COLUMNS = {
     "+MB": lambda found, run: f"{run.last['training_bytes'] / MEGABYTE:.0f}",
     "model": lambda found, run: equality(found, run.name),
 }
-# of docs/compatibility.md; ratios of the others follow
+# sets of docs/compatibility.md; ratios of the others follow
 BESIDE = ("set", "rows", "options", "iterations", "support vectors", "model files", "LIBSVM s", "libsvmx s", "ratio")
 COUNTS = {
     "rows_computed": "{:,} kernel rows",
@@ -120,7 +120,7 @@ data and coefficients; iterations are each solver's own. +MB: peak while trainin
         return [replace(case, part=part) for part, cases in CASES.items() for case in cases]
 
     def cases(self, options):
-        """Each once: some are in two parts."""
+        """Each case once: some are in two parts."""
         return list({case.name: case for case in super().cases(options)}.values())
 
     def run(self, case, options):
@@ -143,7 +143,7 @@ data and coefficients; iterations are each solver's own. +MB: peak while trainin
         return Table(found.title(), rows_of(found, COLUMNS), notes)
 
     def tables(self, results):
-        """libsvmx beside LIBSVM, one thread each; times of others as multiples of libsvmx's; geometric means."""
+        """libsvmx beside LIBSVM, one thread each; times of the others as multiples of libsvmx's; geometric means."""
         others = [way.name for way in WAYS if way.name not in (OURS, ORACLE)]
         others = [name for name in others if any(found.run(name) for found in results)]
         rows = [(*BESIDE, *others)]
@@ -165,7 +165,7 @@ data and coefficients; iterations are each solver's own. +MB: peak while trainin
 
 
 def equality(found, name):
-    """'equal' or 'DIFFER' beside the model file of LIBSVM with one thread; '' where there is nothing to compare."""
+    """'equal' or 'DIFFER' from the model file of LIBSVM with one thread; '' if there is nothing to compare."""
     mine, theirs = found.last(name).get("model_hash"), found.last(ORACLE).get("model_hash")
     if name == ORACLE or mine is None or theirs is None:
         return ""

@@ -1,4 +1,4 @@
-"""A case trained by several ways, which take turns, each time in a process of its own; then all are certified alike."""
+"""A case trained by several solvers in turns, each run in its own process; then all results are certified."""
 
 import tempfile
 import time
@@ -19,9 +19,9 @@ from tools.bench.turns import Run, take_turns
 
 
 def trained(case, ways, options, *, npz=None, clock="cpu", certified=True, **more):
-    """What was Found. ``clock``: what is told of one thread; of several it is the time by the clock.
+    """The results as Found. ``clock``: of runs with one thread; runs with several use wall time.
 
-    told["judged"] : of each way gap, objective, infeasibility, n_sv, and n_bounded of two classes
+    told["judged"] : for each way gap, objective, infeasibility, n_sv, and n_bounded for two classes
     """
     megabytes = getattr(options, "megabytes", None)
     text = f"{case.options} -m {megabytes:g}" if megabytes else case.options
@@ -54,12 +54,12 @@ def trained(case, ways, options, *, npz=None, clock="cpu", certified=True, **mor
 
 
 def judged(found, name):
-    """What was certified of a way, {} if it was not."""
+    """The certificate of a way, {} without one."""
     return found.told.get("judged", {}).get(name, {})
 
 
 def excess(found, name, best):
-    """Objective of a way above that of another, relatively; None if there are not both."""
+    """Relative excess of one way's objective over another's; None if one is missing."""
     own, other = (judged(found, way).get("objective") for way in (name, best))
     return None if own is None or other is None else (own - other) / max(abs(other), 1e-300)
 
@@ -70,10 +70,10 @@ def train(job):
     Returns
     -------
     seconds : float           by job["clock"], 'cpu' or 'wall'; of the training alone, data in memory
-    peak_bytes, training_bytes : int      at most, and what the training added to its data
+    peak_bytes, training_bytes : int      peak memory, and the part added by the training
     n_sv, iterations, objective, rho, model_hash, counts, status, note : see peers.Outcome
     factor_seconds, solve_seconds : float    of a low-rank factor, and of crsvm's iterations, if there are any
-    accuracy : float          share of the rows of the set job["test"] that the model of libsvmx predicts right
+    accuracy : float          accuracy of libsvmx's model on the set job["test"]
     """
     dataset = datasets.load(job["npz"])
     training = import_module(f"tools.bench.peers.{job['peer']}").Training(dataset, job["options"], **job["settings"])

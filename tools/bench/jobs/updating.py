@@ -1,8 +1,8 @@
 """Rows that join and leave a trained state, beside cold starts.
 
-Rebuilds figures 4 to 6 of Karasuyama & Takeuchi, "Multiple incremental decremental learning of support vector machines"
-(2009), and measures a window that slides over a stream and single rows of a large set. ways_to_update.py says what is
-compared.
+Reproduces figures 4 to 6 of Karasuyama & Takeuchi, "Multiple incremental decremental learning of support vector
+machines" (2009), and measures a sliding window over a stream and single rows of a large set. ways_to_update.py
+explains the methods compared.
 """
 
 import statistics
@@ -21,8 +21,8 @@ MID, SID, LIBSVM = "MID", "SID", "LIBSVM 1e-3"
 TIGHT = ("LIBSVM 1e-6", "LIBSVM 1e-9")
 COLD, SEEDED = "cold 1e-3", "seeded 1e-6"
 WAYS = (MID, SID, LIBSVM, *TIGHT, COLD, SEEDED)
-WRONG = 1e-6  # a path whose objective is so much above another's, relatively, has missed the optimum
-WRONG_GAP = 1e-3  # and so has one with this KKT gap, LIBSVM's tolerance
+WRONG = 1e-6  # relative excess over another path's objective that means a missed optimum
+WRONG_GAP = 1e-3  # the same for the KKT gap: LIBSVM's tolerance
 STREAM = {
     "updates": lambda found, run: f"{run.last['updates']:,}",
     "path s": lambda found, run: f"{run.last['path']:.2f}",
@@ -54,17 +54,17 @@ SINGLE = {
 
 
 def moving(run):
-    """(seconds, breakpoints) of updates that have any; the others change nothing: alpha = 0 before and after."""
+    """(seconds, breakpoints) of updates with any breakpoints; the others change nothing: alpha = 0 before and after."""
     last = run.last
     return [(s, b) for s, b in zip(last["add"] + last["remove"], last["breakpoints"], strict=True) if b]
 
 
 @dataclass(frozen=True)
 class Update:
-    """A case: rows that join or leave, of each of ``counts``, for each pair of C and gamma in ``settings``.
+    """A case: rows that join or leave, ``counts`` at a time, for each pair of C and gamma in ``settings``.
 
-    ``part`` : 'artificial', figures 4 and 5, see ways_to_update.artificial; the paper does not say its C and gamma.
-    'window', figure 6. 'stream': a window of n slides over the first ``rows``. 'single'
+    ``part`` : 'artificial', figures 4 and 5, see ways_to_update.artificial; the paper does not give its C and gamma.
+    'window', figure 6. 'stream': a window of n slides over the first ``rows``. 'single': single rows
     """
 
     name: str
@@ -81,7 +81,7 @@ class Update:
         return f"{self.name}: {self.what}"
 
     def quick(self):
-        """The case in seconds."""
+        """The same case, cut so that it takes seconds."""
         if self.part == "window":
             return replace(self, settings=tuple((C, gamma) for gamma in (0.01, 1.0) for C in (1.0, 1e3)))
         if self.part == "stream":
@@ -156,7 +156,7 @@ the old optimum. theory: breakpoints of SID times ||d||_2 / ||d||_1, d the chang
         return Table(found.title(), rows_of(found, columns), notes)
 
     def wrong(self, found):
-        """Paths that ended elsewhere than at the optimum."""
+        """Paths that did not end at the optimum."""
         points = points_of(found)
         gaps = values(points, MID, "gap") + values(points, SID, "gap")
         gaps += [run.last["gap"] for run in found.runs if "gap" in run.last]
@@ -169,9 +169,9 @@ the old optimum. theory: breakpoints of SID times ||d||_2 / ||d||_1, d the chang
 
 
 def children(case, job, options):
-    """Jobs of the processes at a place. LIBSVM and the seeded SMO, which take long where C is large, have processes of
-    their own, which are stopped at the limit; before its clock starts, that of the seeded SMO
-    trains by a cold start to the same tolerance."""
+    """Child jobs at a place. LIBSVM and the seeded SMO, which take long for large C, run in their own
+    processes with a time limit; the seeded SMO first makes a cold start to the same tolerance,
+    before its clock starts."""
     if case.part in ("stream", "single"):
         return [{**job, "call": f"jobs.streams:{case.part}"}]
     job |= {"call": "jobs.ways_to_update:changes", "subject": case.part, "scenario": case.scenario}
@@ -186,11 +186,11 @@ def children(case, job, options):
 
 @dataclass
 class Point:
-    """All runs at one place: of one m, or of one C and gamma."""
+    """All runs at one place: one m, or one C and gamma."""
 
     place: dict
     runs: list = field(default_factory=list)
-    expected: float | None = None  # breakpoints of MID / those of SID, in theory
+    expected: float | None = None  # breakpoints of MID / those of SID, by theory
     stopped: set = field(default_factory=set)
 
     def median(self, way, key="seconds"):
@@ -198,12 +198,12 @@ class Point:
         return statistics.median(found) if found else None
 
     def ratio(self, way, other):
-        """One median as a multiple of another."""
+        """Median of one way as a multiple of another's."""
         a, b = self.median(way), self.median(other)
         return a / b if a is not None and b else None
 
     def theory(self):
-        """Breakpoints of MID as expected of those of SID."""
+        """Breakpoints of MID predicted from those of SID."""
         of_sid = self.median(SID, "breakpoints")
         return None if of_sid is None or self.expected is None else of_sid * self.expected
 
@@ -224,7 +224,7 @@ def values(points, way, key):
 
 
 def excess(points, way):
-    """How far objectives of a way are above those of MID, relatively."""
+    """Relative excess of a way's objectives over those of MID."""
     names = (MID, way)
     pairs = [zip(*(values([point], name, "objective") for name in names), strict=False) for point in points]
     return [(b - a) / abs(a) for pair in pairs for a, b in pair]

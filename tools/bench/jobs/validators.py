@@ -1,7 +1,7 @@
-"""Cross-validations in a child: LIBSVM's part by part within a time budget, libsvmx's by one call.
+"""Cross-validations in a child: LIBSVM's part by part within a time budget, libsvmx's in one call.
 
-LIBSVM appends a line of JSON to the file ``job["records"]`` after every fold or grid point, so that one that has to be
-stopped leaves what it has; ``job["seconds"]`` is for all of them, and at least one is measured.
+LIBSVM's child appends a line of JSON to the file ``job["records"]`` after every fold or grid point, so that a stopped
+run keeps its results; ``job["seconds"]`` is the budget for all, and at least one is measured.
 """
 
 import ctypes
@@ -18,15 +18,15 @@ from tools.bench.peers import CONVERGED
 
 SUMMED = ("iterations", "seeding_seconds", "solving_seconds", "rows_computed", "values_computed")
 TOLD = (*SUMMED, "objective", "rho", "n_sv", "seeder", "gap", "status")
-MAX_FOLDS_TOLD = 100  # of more, as in leave-one-out, only sums are told
+MAX_FOLDS_TOLD = 100  # with more, as in leave-one-out, only sums are reported
 
 
 def libsvm_folds(job):
-    """{npz, options, folds}: each fold trained and predicted by itself; lines {fold, rows, predictions, ...}."""
+    """{npz, options, folds}: each fold trained and predicted separately; lines {fold, rows, predictions, ...}."""
     from tools.bench.peers import libsvm as peer
 
     dataset = load(job["npz"])
-    gamma = keywords(job["options"], int(dataset.indices.max()))["gamma"]  # of all rows
+    gamma = keywords(job["options"], int(dataset.indices.max()))["gamma"]  # from all rows
     order, bounds = folds_of(dataset.targets, job["folds"])
 
     def parts():
@@ -49,7 +49,7 @@ def libsvm_folds(job):
 def libsvm_points(job):
     """{npz, options, folds, points}: svm_cross_validation at points (log2 C, log2 gamma); lines {point, right, ...}.
 
-    ``right`` counts rows predicted as they should be.
+    ``right`` counts correct predictions.
     """
     from tools.bench.peers import libsvm as peer
 
@@ -60,7 +60,7 @@ def libsvm_points(job):
     def parts():
         for point in job["points"]:
             training.param.C, training.param.gamma = (2.0**power for power in point)
-            ctypes.CDLL(None).srand(1)  # a process for each point, as svm-train is started
+            ctypes.CDLL(None).srand(1)  # as in a new svm-train process for each point
             arguments = training.problem, training.param, job["folds"], predicted
             yield training, lambda arguments=arguments: peer.libsvm.svm_cross_validation(*arguments)
             yield {"point": list(point), "right": int(np.sum(np.asarray(predicted) == dataset.targets))}
@@ -69,7 +69,7 @@ def libsvm_points(job):
 
 
 def within_budget(job, parts):
-    """Trainings with their works, and what they came to, by turns: as many as fit; a line for each."""
+    """``parts`` yields a training and its work, then the outcome: runs as many as fit, and writes a line for each."""
     spent, done = 0.0, 0
     for training, work in parts:
         if done and spent + spent / done > job["seconds"]:
@@ -84,7 +84,7 @@ def within_budget(job, parts):
 
 
 def folds_of(targets, n_folds):
-    """(order, bounds) of LIBSVM's folds for labels ``targets``: fold f is order[bounds[f]:bounds[f+1]]."""
+    """(order, bounds) of LIBSVM's folds for ``targets``: fold f is order[bounds[f]:bounds[f+1]]."""
     from libsvmx._train import folds
     from libsvmx._train.folds import Rand
 
@@ -110,7 +110,7 @@ def svmx_leave_one_out(job):
 
 
 def called(job, call, *arguments, **choice):
-    """Times the call, and tells of its trainings: those of the folds and that over all rows, if there is one."""
+    """Times the call, and reports its trainings: the folds and, if there is one, that over all rows."""
     dataset = load(job["npz"])
     matrix = csr_matrix(dataset)
     choice |= {**keywords(job["options"], matrix.max_index), "threads": 1}
@@ -126,7 +126,7 @@ def called(job, call, *arguments, **choice):
         "seconds": seconds,
         **summed,
         "whole_seconds": whole_seconds,
-        # neither seeding nor the training over all rows of a star: folds, training and prediction
+        # excludes seeding and a star's training over all rows: folds, training and prediction
         "rest_seconds": seconds - summed["seeding_seconds"] - (whole_seconds or 0),
         "whole": told(whole) if whole else None,
         "scheme": getattr(result, "scheme", None),
@@ -138,6 +138,6 @@ def called(job, call, *arguments, **choice):
 
 
 def told(fold):
-    """The record of a fold for JSON; what belongs to several problems becomes a list."""
+    """The record of a fold for JSON; values of several problems become a list."""
     values = {name: getattr(fold, name) for name in TOLD}
     return {k: list(v) if hasattr(v, "__iter__") and not isinstance(v, str) else v for k, v in values.items()}

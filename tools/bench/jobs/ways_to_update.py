@@ -1,17 +1,17 @@
-"""Updates of a trained state in a child: along a path, and by whatever else leads to the same optimum.
+"""Updates of a trained state in a child: along a path, and by other ways to the same optimum.
 
 Rows A join an optimum and rows R leave it (Karasuyama & Takeuchi, "Multiple incremental decremental learning of support
 vector machines", 2009, section 4). The ways to the optimum of the rows that are left:
 
     MID             one path for all of them: state.update
-    SID             one path for each: state.update with single rows, by turns one of A and one of R
-    LIBSVM e        svm_train of LIBSVM on those rows, a cold start, stopped at e
+    SID             one path for each: state.update with single rows, alternately one of A and one of R
+    LIBSVM e        svm_train of LIBSVM on those rows, a cold start, to tolerance e
     cold e          libsvmx on LIBSVM's path, a cold start
     seeded e        libsvmx's SMO from the old optimum: sum over R of beta_j is spread evenly over the free variables
                     (section 4, third paragraph); scores of the rows that stay move by the changed beta only
 
-Rows are in memory and converted before the clock starts, CPU seconds are counted until there is a model (seeded: until
-there are coefficients), and kernel rows that a trained state has kept are there, as they would be for any later update.
+Rows are in memory and converted before the clock starts. CPU seconds are counted until there is a model (seeded:
+until there are coefficients). Kernel rows kept by a trained state are available, as for any later update.
 """
 
 from dataclasses import asdict, dataclass
@@ -26,32 +26,32 @@ from tools.bench.datasets import csr_matrix, dense_dataset, load, parameter, sci
 from tools.bench.measure import limit_seconds, timed
 from tools.bench.peers import Solution, solution_of
 
-MEGABYTES = 500  # of kernel rows, for all: every row of the sets here but a9a
-NONE_LEFT = 1e-9  # of C: a sum that rounding alone has left over
+MEGABYTES = 500  # of kernel rows, for each way: enough for every row of all sets but a9a
+NONE_LEFT = 1e-9  # of C: a sum that is rounding error
 
-# Two classes in the plane with equal priors: one Gaussian, and two on either side of it. All have the same deviation;
-# 1.41 between centres at 0.7 is 2 standard deviations, so about a fifth of the rows is on the wrong side.
+# Two classes in the plane with equal priors: one Gaussian, and two on either side of it, all with the same deviation.
+# Centres 1.41 apart are 2 deviations of 0.7 apart, so about a fifth of the rows are on the wrong side.
 CENTRE = (0.5, 1.0)
 CENTRES = ((-0.5, 0.0), (1.5, 2.0))
 DEVIATION = 0.7
 
 
 def changes(job):
-    """{subject, ways, repeat, max_seconds_once, limit, ...}: every way ``repeat`` times, in turn; ``limit`` is of the
-    seconds of the whole process, None for none.
+    """{subject, ways, repeat, max_seconds_once, limit, ...}: every way ``repeat`` times, in turn; ``limit``: seconds
+    of the whole process, None for no limit.
 
     Returns
     -------
     runs : list of {way, seconds, objective, ...}
-    ratio : of the breakpoints of MID to those of SID as section 3.4 expects it, ||d||_2 / ||d||_1 with the changes d of
-        alpha that are asked for; a median
+    ratio : median of ||d||_2 / ||d||_1 with the requested changes d of alpha: the breakpoints of MID over those of
+        SID as section 3.4 predicts them
     """
     runs, ratios, before = [], [], None
     limit_seconds(job["limit"])
     for repetition in range(job["repeat"]):
-        if before is None or job["subject"] == "artificial":  # the others have one change only
+        if before is None or job["subject"] == "artificial":  # the others have only one change
             before = Before(CHANGES[job["subject"]](job, repetition))
-        # to and fro: the first in a turn finds the processor's caches cold
+        # in alternating order: the first in a turn finds cold processor caches
         for name in job["ways"][:: -1 if repetition % 2 else 1]:
             if any(run["way"] == name and run["seconds"] > job["max_seconds_once"] for run in runs):
                 continue
@@ -67,7 +67,7 @@ def changes(job):
 
 
 def expected(asked):
-    """||d||_2 / ||d||_1 (section 3.4): sqrt(m) / m where all of m alpha go all the way between 0 and C."""
+    """||d||_2 / ||d||_1 (section 3.4): sqrt(m) / m if all m alpha move the whole way between 0 and C."""
     total = np.abs(asked).sum()
     return float(np.linalg.norm(asked) / total) if total else 1.0
 
@@ -77,7 +77,7 @@ def expected(asked):
 
 @dataclass(frozen=True)
 class Change:
-    """Rows X, y, of which the first ``n`` are trained on, those behind join, and ``gone`` of the first leave.
+    """Rows X, y: the first ``n`` are trained on, the rest join, and ``gone``, among the first, leave.
 
     X : float64, shape (n + joining, d)     y : float64, of 1 and -1, shape (n + joining,)     gone : int64, ascending
     """
@@ -91,7 +91,7 @@ class Change:
 
     @property
     def left(self):
-        """Rows after the change: those that stay, then those that join."""
+        """Rows after the change: the old ones that stay, then the new ones."""
         return np.setdiff1d(np.arange(len(self.y)), self.gone)
 
     def options(self, eps=1e-3):
@@ -111,8 +111,8 @@ def drawn(n, random):
 
 
 def artificial(job, repetition):
-    """{n, scenario, count, C, gamma}: rows that join have alpha = C in the optimum with all, those that leave in that
-    before."""
+    """{n, scenario, count, C, gamma}: joining rows have alpha = C in the optimum with all rows, leaving rows in that
+    before the change."""
     joining = job["count"] if job["scenario"] in ("add", "both") else 0
     leaving = job["count"] if job["scenario"] in ("remove", "both") else 0
     n, C, gamma = job["n"], job["C"], job["gamma"]
@@ -127,7 +127,7 @@ def artificial(job, repetition):
 
 
 def at_bound(X, y, C, gamma):
-    """Rows whose alpha is C."""
+    """Rows with alpha = C."""
     found = np.flatnonzero(sizes(kept_state(X, y, C, gamma).model, len(y)) >= C)
     assert len(found)
     return found
@@ -141,7 +141,7 @@ def window(job, repetition):
 
 
 def scaled(dataset):
-    """(X, y): every column to [0, 1] over all rows."""
+    """(X, y): every column scaled to [0, 1] over all rows."""
     X = scipy_matrix(dataset).toarray()
     low, width = X.min(axis=0), np.ptp(X, axis=0)
     return (X - low) / np.where(width > 0, width, 1.0), dataset.targets
@@ -150,11 +150,11 @@ def scaled(dataset):
 CHANGES = {"artificial": artificial, "window": window}
 
 
-# ---- ways: (what is timed, what then tells the outcome) ---------------------------------------------
+# ---- ways: (timed function, function that reports the outcome) --------------------------------------
 
 
 class Before:
-    """Before(change): what is known of the optimum before the change, computed when it is asked for, once."""
+    """Before(change): facts about the optimum before the change, computed once on first use."""
 
     def __init__(self, change):
         self.change = change
@@ -191,7 +191,7 @@ def sizes(model, n):
 
 
 def certified(change, solution):
-    """Objective, and KKT gap over all rows, from the data: both of the kernel in double, whatever the solver's was."""
+    """Objective, and KKT gap over all rows, from the data, with a kernel in double precision for every solver."""
     rows = change.left
     matrix = scipy_matrix(dense_dataset(change.X[rows], change.y[rows]))
     return asdict(certify(matrix, change.y[rows], parameter(change.options(), matrix.shape[1]), solution))
@@ -200,7 +200,7 @@ def certified(change, solution):
 def along_paths(change, state, single):
     """MID or, one row at a time, SID."""
     state = state.copy()
-    state.check()  # a copy has no kernel rows; those of its support vectors are there again
+    state.check()  # a copy has no kernel rows; this computes those of its support vectors again
     n, X, y, gone = change.n, change.X, change.y, change.gone
     joining, reports = np.arange(n, len(y)), []
 
@@ -228,9 +228,9 @@ def along_paths(change, state, single):
 
 
 class Seeded:
-    """Seeded(change, eps): the optimum to ``eps`` before the change, and SMO from there.
+    """Seeded(change, eps): the optimum to ``eps`` before the change, and SMO started from it.
 
-    No face of libsvmx starts SMO from what its caller knows, so here the layers below are called.
+    libsvmx has no public way to start SMO from a caller's coefficients, so this calls the layers below.
     """
 
     def __init__(self, change, eps):
@@ -249,7 +249,7 @@ class Seeded:
         self.before = self.solve(smo, self.dual(before), self.kernel().part(before.data))
 
     def kernel(self):
-        """Of all rows, before and after."""
+        """Over all rows, before and after the change."""
         from libsvmx._kernels.kernel_matrix import Kernel
 
         return Kernel(self.problem.features, self.problem.rows, libsvmx.KernelType.RBF, 3, self.change.gamma, 0.0)
@@ -283,9 +283,9 @@ def values_of(targets, sources):
 
 
 def handed_on(beta, y, C, gone):
-    """beta, of sum 0, without the rows ``gone``: what they had is spread evenly over free rows, then over all.
+    """beta, of sum 0, without the rows ``gone``: their sum is spread evenly over free rows, then over all.
 
-    There is room: the others have minus that sum, and may all fall to 0.
+    There is always room: the others sum to minus that, and may all fall to 0.
     """
     beta, lost = beta.copy(), beta[gone].sum()
     lower, upper = np.minimum(0.0, y * C), np.maximum(0.0, y * C)

@@ -1,7 +1,7 @@
-"""The solvers that are compared.
+"""The solvers compared.
 
 Each module of this package has ``Training(dataset, options, **settings)``: the constructor prepares everything that is
-not timed, ``train()`` is what is timed, ``outcome()`` tells what came of it. Whatever cannot run raises Unavailable.
+not timed, ``train()`` is timed, ``outcome()`` returns the result. A solver that cannot run raises Unavailable.
 """
 
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 CONVERGED = "converged"
-# Trained on before the clock starts, by peers that load on first use what they need: four rows, and labels or targets.
+# Four rows with labels or targets, trained on before the clock starts by peers that load modules on first use.
 FOUR_ROWS, FOUR_TARGETS = ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.0, 0.5)), (1.0, -1.0, 1.0, -1.0)
 
 
@@ -32,7 +32,7 @@ class Solution:
 
 @dataclass
 class Outcome:
-    """What a training came to; None where a peer does not tell, ``status`` where it is not 'converged'."""
+    """The result of a training; None for what a peer does not report, ``status`` if it is not 'converged'."""
 
     solution: Solution
     iterations: int | None = None
@@ -45,6 +45,6 @@ class Outcome:
 
 
 def solution_of(model):
-    """Of a model of libsvmx."""
+    """The solution in a model of libsvmx."""
     given = (np.asarray(model.sv_indices) - 1, np.asarray(model.sv_coef))
     return Solution(*given, *(map(np.asarray, (model.labels, model.class_sv)) if model.class_sv is not None else ()))

@@ -1,4 +1,4 @@
-"""LIBSVM itself, through the shared library of libsvm-official; threads come from OMP_NUM_THREADS.
+"""LIBSVM itself, through the shared library of libsvm-official; OMP_NUM_THREADS sets the threads.
 
 Problems are built as svm-train builds them, one block of nodes for all rows, explicit zeros included.
 """
@@ -24,11 +24,11 @@ from libsvm.svm import libsvm, svm_node, svm_parameter, svm_problem, toPyModel
 
 
 class Nodes:
-    """Rows as arrays of svm_node; ``pointers`` are valid as long as this object lives."""
+    """Rows as arrays of svm_node; ``pointers`` are valid while this object lives."""
 
     def __init__(self, dataset):
         n = len(dataset.targets)
-        starts = dataset.indptr[:-1] + np.arange(n)  # one node more for each row before it: its end mark
+        starts = dataset.indptr[:-1] + np.arange(n)  # each row before adds one node, its end mark
         self.space = np.empty(len(dataset.values) + n, dtype=np.dtype(svm_node))
         self.space["index"] = -1
         place = np.arange(len(dataset.values)) + np.repeat(np.arange(n), np.diff(dataset.indptr))
@@ -79,7 +79,7 @@ class Training:
         )
 
     def predictor(self, dataset):
-        """A function that predicts these rows by the model, when there is one."""
+        """A function that predicts these rows with the model, once there is one."""
         nodes = Nodes(dataset)
         return lambda: np.array([libsvm.svm_predict(self.model, row) for row in nodes.pointers])
 
@@ -98,6 +98,6 @@ def model_bytes(model):
 
 
 def has_openmp():
-    """Whether the loaded library brought an OpenMP runtime with it."""
+    """Whether the loaded library brought an OpenMP runtime."""
     maps = Path("/proc/self/maps")
     return not maps.exists() or re.search(r"lib(gomp|omp|iomp)", maps.read_text()) is not None

@@ -9,7 +9,7 @@ from tools.bench.measure import Unavailable
 from tools.bench.peers import FOUR_ROWS, FOUR_TARGETS, Outcome, Solution
 
 PACKAGES = {"sklearn": "scikit-learn", "sklearnex": "scikit-learn-intelex"}
-# by formulation: the estimator, and which of its keywords are which fields of a Parameter
+# by formulation: the estimator, and its keywords for the fields of a Parameter
 ESTIMATORS = (
     ("SVC", {"C": "C"}),
     ("NuSVC", {"nu": "nu"}),
@@ -28,7 +28,7 @@ class Training:
 
     def __init__(self, dataset, options, dense=False, library="sklearn"):
         sparse, self.targets, self.library = scipy_matrix(dataset), dataset.targets, library
-        # LIBSVM's default gamma counts the largest index, which is the number of columns here
+        # LIBSVM's default gamma uses the largest index, here the number of columns
         param = parameter(options, sparse.shape[1])
         name, fields = ESTIMATORS[param.svm_type]
         try:
@@ -57,7 +57,7 @@ class Training:
         coef = e.dual_coef_.toarray() if hasattr(e.dual_coef_, "toarray") else np.asarray(e.dual_coef_)
         coef, rho = np.atleast_2d(coef), -np.atleast_1d(e.intercept_)
         labels = getattr(e, "classes_", None)
-        if labels is not None and len(labels) == 2:  # its binary classifiers count for the second class
+        if labels is not None and len(labels) == 2:  # binary classifiers are positive for the second class
             coef, rho = -coef, -rho
         counts = None if labels is None else np.asarray(e.n_support_)
         handed_on = self.library == "sklearnex" and not hasattr(e, "_onedal_estimator")

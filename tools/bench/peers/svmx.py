@@ -1,4 +1,4 @@
-"""libsvmx; the number of threads comes from OMP_NUM_THREADS."""
+"""libsvmx; OMP_NUM_THREADS sets the number of threads."""
 
 import hashlib
 import tempfile
@@ -12,11 +12,11 @@ from tools.bench.measure import Unavailable
 from tools.bench.peers import CONVERGED, FOUR_ROWS, FOUR_TARGETS, Outcome, solution_of
 
 FLOAT_BYTES = 4  # of a kernel value in a row
-CHOICES = ("smo", "irwls", "crsvm")  # of solver auto, that need something
+CHOICES = ("smo", "irwls", "crsvm")  # of solver auto: solvers that need setting up
 
 
 class Reports(Observer):
-    """Keeps what the solver says of each dual problem, of a factor of the kernel, and of crsvm's iterations."""
+    """Records reports of each dual problem, of a kernel factor, and of crsvm's iterations."""
 
     def __init__(self):
         self.reports, self.more = [], {}
@@ -35,17 +35,17 @@ class Reports(Observer):
 
 
 class Training:
-    """Training(dataset, options, **settings): ``settings`` are more keywords of libsvmx.train, such as a solver."""
+    """Training(dataset, options, **settings): ``settings`` are further keywords of libsvmx.train, such as a solver."""
 
     def __init__(self, dataset, options, **settings):
         self.matrix, self.targets = csr_matrix(dataset), dataset.targets
         self.given = {**keywords(options, self.matrix.max_index), **settings}
         self.observer = Reports()
-        # what the solver needs is loaded before the clock starts, by training four rows: SciPy takes 0.2 s
+        # load what the solver needs before the clock starts, by training four rows: SciPy takes 0.2 s
         few = {"rank": 2} if "rank" in settings else {}
         needed = ({"solver": name} for name in CHOICES) if settings.get("solver") == "auto" else ({**settings, **few},)
         try:
-            if settings.get("solver") in ("irwls", "auto"):  # LIBSVM's steps, with which irwls begins, solve four rows
+            if settings.get("solver") in ("irwls", "auto"):  # irwls begins with LIBSVM's steps, which solve four rows
                 import_module("libsvmx._solvers.decomposition.irwls")
             for one in needed:
                 train(FOUR_ROWS, FOUR_TARGETS, kernel_type=KernelType.LINEAR, **one)
@@ -56,7 +56,7 @@ class Training:
         self.model = train(self.matrix, self.targets, observer=self.observer, **self.given)
 
     def predictor(self, dataset):
-        """A function that predicts these rows by the model, when there is one."""
+        """A function that predicts these rows with the model, once there is one."""
         tests = csr_matrix(dataset)
         return lambda: predict(self.model, tests)
 
@@ -75,7 +75,7 @@ class Training:
 
 
 def model_hash(model):
-    """Of the file that is written."""
+    """Hash of the model file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         save_model(str(path), model)
@@ -85,7 +85,7 @@ def model_hash(model):
 def counts(reports, n):
     """Work of all dual problems together: kernel rows, values, working sets, and bytes of rows written and read.
 
-    Each step reads rows i and j; with the active set shrunk less than the n values counted here.
+    Each step reads rows i and j; with shrinking, fewer than the n values counted here.
     """
     found = {
         name: sum(getattr(r, name) for r in reports) for name in ("rows_computed", "values_computed", "subproblems")
