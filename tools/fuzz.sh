@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Wild input with AddressSanitizer, UndefinedBehaviorSanitizer and bounds checks, for so many hours of processor time.
+# Wild input with AddressSanitizer, UndefinedBehaviorSanitizer and bounds checks, for HOURS of processor time.
 # Usage: bash tools/fuzz.sh HOURS [pytest arguments]      needs what tools/sanitize.sh needs
-# Each round has seeds of its own and keeps its output in build/fuzz if it fails: there, "seed N" before the failure is
-# what LIBSVMX_FUZZ_SEED=N LIBSVMX_FUZZ_CASES=1 begins with.
+# Each round has its own seeds; if it fails, its output stays in build/fuzz. To repeat a failure, take N from "seed N"
+# before it: LIBSVMX_FUZZ_SEED=N LIBSVMX_FUZZ_CASES=1.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 hours=${1:?hours of processor time}

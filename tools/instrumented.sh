@@ -1,6 +1,6 @@
 # Sourced by sanitize.sh and tsan.sh: a build with sanitizers, installed into a folder of its own.
-# Sets `python`, which finds that build before any other, and what is installed besides. An editable install is no
-# other: Python runs the hook of one from .pth files, which it does not look for in a folder that a .pth file names.
+# Sets `python`, which finds that build first, and all other installed packages. An editable install does not shadow
+# it: its hook runs from a .pth file, and Python does not read .pth files in a folder named by a .pth file.
 build_instrumented() { # folder, options of meson setup
     local build=$1 prefix=$1/prefix packages
     shift

@@ -5,8 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/instrumented.sh
 build_instrumented "$(realpath -m "${SVMX_SANITIZE_BUILD:-build/sanitize}")" -Db_sanitize=address,undefined -Dbounds_checks=true
-# Tests with a memory limit are left out: the sanitizer needs its shadow.
-# CPython is not instrumented, so the runtime must come first, and its leaks are not ours.
+# Without the tests with a memory limit: the sanitizer needs its shadow memory.
+# CPython is not instrumented, so the runtime must be loaded first, and CPython's leaks are ignored.
 LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
     ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONMALLOC=malloc \
     "$python" -m pytest -s -q -k "not memory" "$@"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The sdist of what is committed, checked: it builds, installs and passes the tests from itself alone.
+# Makes the sdist of the commit and checks that it builds, installs and passes the tests without the repository.
 # Usage: bash tools/sdist.sh FOLDER [pytest arguments]      needs git, a C compiler and the network
 set -euo pipefail
 cd "$(dirname "$0")/.."

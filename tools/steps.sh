@@ -1,4 +1,4 @@
-# Sourced by .ci/run, tools/nightly and tools/fuzz.sh: what steps take, and which Clang there is. $work is a folder.
+# Sourced by .ci/run, tools/nightly and tools/fuzz.sh: times of the steps, and the available Clang. $work is a folder.
 
 cpu() { # sets `used`: CPU seconds of all processes that have ended. In a subshell `times` would begin at 0
     times >"$work/times"
@@ -6,7 +6,7 @@ cpu() { # sets `used`: CPU seconds of all processes that have ended. In a subshe
 }
 
 laps=() began=0 spent=0
-lap() { # what: all since the last call. Sets `took`, and adds a line to `laps`
+lap() { # name: the time since the last call. Sets `took`, and adds a line to `laps`
     cpu
     took="$((SECONDS - began)) s, $((used - spent)) CPU s"
     laps+=("$(printf '%6d s %6d CPU s   %s' $((SECONDS - began)) $((used - spent)) "$1")")
@@ -17,5 +17,5 @@ print_laps() {
     printf '%s\n' "${laps[@]}" "$(printf '%6d s %6d CPU s   in all' "$SECONDS" "$used")"
 }
 
-# Clang, under whatever name, or nothing.
+# The path of a Clang, under any name, or nothing.
 find_clang() { command -v clang || ls /usr/bin/clang-[0-9]* 2>/dev/null | head -n 1 || true; }

@@ -5,10 +5,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath -m "${SVMX_TSAN_BUILD:-build/tsan}")
 mkdir -p "$build"
-# No race of the pool itself, whatever Python does.
+# The pool itself, without Python.
 "${CC:-cc}" -fsanitize=thread -O1 -g -DSVMX_THREADS=1 -Ilibsvmx/_core tests/core/pool_races.c -o "$build/pool_races" -lpthread
 setarch -R "$build/pool_races"
-# The extensions. CPython, NumPy and OpenBLAS are not instrumented: what they share under the GIL is not seen, and
+# The extensions. CPython, NumPy and OpenBLAS are not instrumented: their sharing under the GIL is not seen, and
 # OpenBLAS stays on one thread.
 . tools/instrumented.sh
 build_instrumented "$build" -Db_sanitize=thread
