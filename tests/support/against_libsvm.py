@@ -1,4 +1,4 @@
-"""The same training by LIBSVM and by libsvmx: equal transcript, model file and predictions."""
+"""The same training with LIBSVM and with libsvmx: equal transcript, model file and predictions."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def parameter(options, **more):
 
 
 def compare(arguments, options, folder):
-    """Train both on a real set, as ``compare_on``."""
+    """``compare_on`` on a real set."""
     matrix, targets = data.load(*arguments)
     compare_on(data.precomputed(matrix) if "-t 4" in options else matrix, targets, options, folder)
 

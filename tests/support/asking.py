@@ -10,8 +10,8 @@ LONGEST = 1 << 27
 class Asked(Token):
     """Asked(stop_at=None, error=None): a Token that stops from its ``stop_at``-th check on, or raises ``error``.
 
-    ``told``: the amounts of work. ``after``: checks after the first stop; other threads and clean-up may check again,
-    but without more work.
+    ``told``: the reported amounts of work. ``after``: checks after the first stop; other threads and clean-up may check
+    again, but do no more work.
     """
 
     def __init__(self, stop_at=None, error=None):
@@ -34,6 +34,6 @@ class Asked(Token):
         self.stop_at = 0
 
     def check(self, flops):
-        """All of the work is reported, ``flops`` in total, in small amounts."""
+        """All work is reported, ``flops`` in total, in small amounts."""
         assert max(self.told) <= LONGEST
         assert sum(self.told) >= 0.9 * flops / FLOPS

@@ -1,6 +1,6 @@
-"""Rewriting of asserts by pytest: only after ``rewrite`` is called, which conftest does for runs of few files.
+"""pytest's rewriting of asserts, off until ``rewrite`` is called, which conftest does for runs of few files.
 
-Importing this takes pytest's hook out of the way before hypothesis is imported, all of which it would rewrite, too.
+Importing this removes pytest's import hook before hypothesis is imported, which it would rewrite entirely.
 """
 
 import sys

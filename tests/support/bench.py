@@ -1,4 +1,4 @@
-"""Data sets and options for jobs of the benchmarks, run in this process."""
+"""Data sets and options for benchmark jobs, run in this process."""
 
 from argparse import Namespace
 

@@ -1,4 +1,4 @@
-"""The commands as processes and in this process, each in its own folder."""
+"""The commands, as processes or in this process, each in its own folder."""
 
 import subprocess
 import sys
@@ -24,21 +24,21 @@ MODULES = {
 }
 
 
-# What keeps svmx-grid and svmx-easy from drawing a picture, which takes them longest, if it runs before.
+# Keeps svmx-grid and svmx-easy from drawing a picture, their slowest part, if it runs first.
 NO_PICTURES = 'import sys; sys.modules["matplotlib"] = None'
 
-# Seconds until a process that hangs fails its test: what works takes a small part of that on any machine.
+# Seconds after which a hanging process fails its test; a working one takes a small part of that on any machine.
 PATIENCE = 900
 
 
 def arguments(command, *args, before="pass"):
-    """What starts ``command`` as a process; ``before`` is a statement run there when all is imported."""
+    """The command line that starts ``command`` as a process; ``before`` is a statement run there after all imports."""
     module = MODULES[command].__name__
     return [sys.executable, "-c", f"from {module} import entry\n{before}\nentry()", *map(str, args)]
 
 
 def process(command, *args, before="pass", **options):
-    """A finished process; output and errors are kept as bytes unless told otherwise."""
+    """A finished process; output and errors are bytes unless told otherwise."""
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": PATIENCE, **options}
     return subprocess.run(arguments(command, *args, before=before), **options)
 
@@ -60,7 +60,7 @@ def endless(path):
 class Folder:
     """The current folder of a test, where commands run in this process.
 
-    ``KEPT`` is a file that no failing command may touch: it stands where the output would go, and begins as a model.
+    ``KEPT`` is an existing model file in the place of the output, which no failing command may touch.
     """
 
     KEPT = b"svm_type kept from an earlier run\n"
@@ -77,7 +77,7 @@ class Folder:
         return (self.path / name).read_bytes()
 
     def call(self, command, *args, **given):
-        """(exit code, standard output, standard error). ``given``: to its ``main``, besides the arguments."""
+        """(exit code, standard output, standard error). ``given``: keyword arguments of its ``main``."""
         module = MODULES[command]
         self.capfd.readouterr()
         code = guarded(command, partial(module.main, **given), module.USAGE, [str(a) for a in args])

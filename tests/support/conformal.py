@@ -1,4 +1,4 @@
-"""Rows, trainings and the refits that intervals and label sets are compared with."""
+"""Rows, trainings and refits, to compare intervals and label sets with."""
 
 from itertools import combinations
 from math import floor, inf, isinf
@@ -16,7 +16,7 @@ REGRESSIONS = {
     "linear": ({**SVR, "kernel_type": "linear", "p": 0.3}, ROWS[:50, :9], ROWS[:50, 9], ROWS[60:100, :9]),
     "new rows among the rows": (SVR, ROWS[:40, :9], ROWS[:40, 9], ROWS[:20, :9]),
 }
-# Of the first row's class there is no other: without it a class is gone.
+# The only row of its class: without it the class is missing.
 LONELY = np.r_[3.0, SPECIES[:40:2], SPECIES[50:90:2]]
 CLASSES = {
     "two": ({"C": 1, "gamma": 0.1}, ROWS[:50], LABELS[:50], ROWS[50:80]),
@@ -40,7 +40,7 @@ def state_of(options, X, y):
 
 
 def score(values, own, label, known):
-    """Minus the least decision value for a label against another, of decision values of the classes ``own``."""
+    """Minus the smallest decision value for a label against another; ``own`` are the classes of the decision values."""
     for_it = [
         f if label == a else -f for f, (a, b) in zip(values, combinations(own, 2), strict=True) if label in (a, b)
     ]
@@ -55,12 +55,12 @@ def scores_by(model, X, known):
 
 
 def no_less(score, other):
-    """Ties count."""
+    """At least as large, up to rounding: ties count."""
     return score >= other or (not isinf(other) and other - score <= TIE * max(1, abs(other)))
 
 
 def interval(table, residuals, alpha):
-    """Barber et al., eq. 1.2, for one new row after another; ``table``: of each row's model."""
+    """Barber et al., eq. 1.2, for each new row; ``table``: their predictions by each training row's model."""
     n = len(residuals)
     k = floor(alpha * (n + 1) + 1e-12)
     low, high = np.sort(table - residuals[:, None], axis=0), np.sort(table + residuals[:, None], axis=0)

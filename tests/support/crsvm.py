@@ -68,7 +68,7 @@ class Case:
         assert self.gap(alpha) <= gap + noise, self.gap(alpha)
         short, dual = self.shortfall(alpha)
         assert short <= relative * abs(dual) + noise * self.upper.sum(), (short, dual)
-        # rho lies where the conditions have it
+        # rho lies where the optimality conditions allow it
         V, _ = self.scores(alpha)
         free = (alpha > 0) & (alpha < self.upper)
         if free.any():

@@ -1,4 +1,4 @@
-"""The options and the output of --solver crsvm."""
+"""Options and output of --solver crsvm."""
 
 import re
 
@@ -17,7 +17,7 @@ STOPPED = "the result is feasible, not optimal\n"
 
 
 def lines(out):
-    """The iteration log: a list for each solve of (number, mu, gap, dual, primal, rows, step)."""
+    """The iteration log: for each solve a list of (number, mu, gap, dual, primal, rows, step)."""
     solves = []
     for text in out.splitlines():
         if text == HEADER:
@@ -28,5 +28,5 @@ def lines(out):
 
 
 def numbers(out):
-    """The numbers of LIBSVM's lines, of the last solve."""
+    """The numbers in LIBSVM's lines of the last solve."""
     return {name: float(value) for name, value in re.findall(r"(#iter|nu|obj|rho|nSV|nBSV) = (\S+?),?(?:\s|$)", out)}

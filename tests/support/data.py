@@ -1,4 +1,4 @@
-"""Data sets for tests: real ones from the project's data folder, cut or relabelled in a stated way."""
+"""Data sets for tests: real ones from the project's data folder, cut or relabelled."""
 
 import email
 import json
@@ -15,7 +15,7 @@ DATA = Path(__file__).parents[2] / "data"
 
 
 def filled(kind, values):
-    """Writable memoryview of a struct code, such as "d" of float64."""
+    """Writable memoryview with a struct code, such as "d" for float64."""
     return memoryview(array(kind, values))
 
 
@@ -32,7 +32,7 @@ def from_rows(rows):
 
 @cache
 def load(name, n=None, relabel=None, only_above=0, factor=1.0):
-    """(matrix, targets): every (N/n)-th row; labels mapped; features up to ``only_above`` dropped; values scaled."""
+    """(matrix, targets): every (N/n)-th row; labels mapped; features above ``only_above`` kept; values scaled."""
     if name == "text":
         return standard_library_text()
     matrix, targets = read_problem(DATA / name)
@@ -52,7 +52,7 @@ def dense_rows(*arguments):
 
 
 def sparse_rows(name, n=200):
-    """``load`` as a matrix of SciPy and an array."""
+    """``load`` as a SciPy matrix and an array."""
     from scipy.sparse import csr_matrix
 
     matrix, targets = load(name, n)

@@ -15,18 +15,18 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/README.md"]
 NAMES += [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]
 
-# An optional package.
+# Needs an optional package.
 NEEDS = {
     **dict.fromkeys(("README.md", "docs/index.md", "docs/from-sklearn.md", "docs/sklearn.md"), "sklearn"),
     **dict.fromkeys(("docs/path.md", "docs/plot.md"), "matplotlib"),
     "docs/practice.md": "pandas",
 }
 
-# The interpreter of a block, given its text; with -c Python imports as at its prompt.
+# The interpreter of a block, which gets its text; with -c Python imports as at its prompt.
 RUNNERS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": ["python", "-c"]}
 OUTPUT, TEXT = "output", "text"
 
-# The first line of a block may say why the tests do not run it, or that it takes long.
+# The first line of a block may give a reason not to run it, or say that it takes long.
 NOT_RUN = re.compile(r"# not run by the tests: (.+)")
 SLOW = "# takes minutes"
 
@@ -44,12 +44,12 @@ class Block:
         return f"{self.document}:{self.line}"
 
     def not_run(self):
-        """The reason in the block for not running it, or None."""
+        """The reason for not running the block, or None."""
         found = NOT_RUN.fullmatch(self.text.partition("\n")[0])
         return found and found[1]
 
     def is_directive(self):
-        """Whether the block is markup of Sphinx, such as the contents of the site."""
+        """Whether the block is Sphinx markup, such as the contents of the site."""
         return self.kind.startswith("{")
 
     def is_slow(self):
@@ -75,12 +75,12 @@ def blocks_of(document):
 
 
 def promised():
-    """Pieces of the commands of README that .ci/run runs, in a fresh environment."""
+    """Pieces of the README commands that .ci/run runs in a fresh environment."""
     return re.findall(r'promised "([^"]+)"', (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
 
 
 def shows(printed, shown):
-    """Whether output matches a block: "…" stands for any text in a line, a line "..." for any lines."""
+    """Whether output matches a block: "…" matches any text in a line, a line "..." any lines."""
     lines = []
     for line in shown.splitlines(True):
         part = "(?:.*\n)*" if line.strip() == "..." else ".*".join(map(re.escape, line.split("…")))

@@ -1,4 +1,4 @@
-"""LIBSVM's draws by the C library's rand(): folds, and permutations of a permutation test."""
+"""LIBSVM's random draws by the C library's rand(): folds, and the permutations of a permutation test."""
 
 import ctypes
 
@@ -8,7 +8,7 @@ _libc = ctypes.CDLL(None)
 
 
 class Rand:
-    """rand() of the C library after srand(seed); it is global, so one at a time."""
+    """rand() of the C library after srand(seed); its state is global, so use one at a time."""
 
     def __init__(self, seed=1):
         _libc.srand(seed)
@@ -27,7 +27,7 @@ class Rand:
         return [order[f * n // k : (f + 1) * n // k] for f in range(k)]
 
     def stratified_folds(self, y, k):
-        """Stratified folds. Classes are ordered by first row, but +1 before -1."""
+        """Stratified folds. Classes are ordered by first row, except +1 before -1."""
         labels = list(dict.fromkeys(y.tolist()))
         if labels == [-1.0, 1.0]:
             labels.reverse()

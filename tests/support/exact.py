@@ -1,4 +1,4 @@
-"""Exact optima, checked by NumPy from the rows, and a Twin that knows the rows a state should have."""
+"""Exact optima, checked by NumPy from the rows, and Twin, a state beside the rows it should have."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ class Twin:
         if judged:
             worst = max(relative * part.scale + 16 * part.noise for part in judged)
             assert state.gap <= worst
-            # loosely: its own gap may be smaller than that of a cold start
+            # loose, as the state's gap may be smaller than that of a cold start
             assert max(part.gap(part.beta) for part in judged) <= state.gap + worst or state.gap == -np.inf
 
     def check_against_fresh(self, relative=1e-6):
@@ -88,7 +88,7 @@ class Twin:
 
 
 def fingerprint(state):
-    """Everything that an error must leave unchanged."""
+    """Everything that must be unchanged after an error."""
     binaries = {}
     for pair, binary in state.binaries.items():
         at = binary.state
@@ -100,7 +100,7 @@ def fingerprint(state):
 
 
 def unchanged(state, error, call, match=None):
-    """``call`` raises without any other effect."""
+    """``call`` raises and has no other effect."""
     before = fingerprint(state)
     with pytest.raises(error, match=match) as caught:
         call()
@@ -110,7 +110,7 @@ def unchanged(state, error, call, match=None):
 
 
 class PathTwin:
-    """A Path over rows of X, with any linear term and bounds, and NumPy's copy of it."""
+    """A Path over rows of X, with any linear term and bounds, and a NumPy copy of its boxes."""
 
     def __init__(self, X, param, per_row=1, budget_bytes=1e8, groups=1):
         self.X, self.param, self.per_row, self.totals = np.asarray(X, dtype=float), param, per_row, (0.0,) * groups
@@ -145,14 +145,14 @@ class PathTwin:
         self.path.state.append(kernel, filled("q", tags), *(filled("d", b.ravel()) for b in boxes))
 
     def update(self, rows=(), boxes=((), (), ()), gone=(), totals=None):
-        """One path; ``gone`` are positions."""
+        """One path; ``gone`` are the positions to remove."""
         self.totals = self.totals if totals is None else totals
         self.append(np.asarray(rows, dtype=int), *boxes)
         self.path.update(len(rows), filled("i", gone), self.totals, self.control())
         self.path.state.discard()
 
     def bind(self):
-        """The kernel in the present order of the rows, some of which a path may have to compute again."""
+        """The kernel in the current order of the rows; a path may have to recompute some of it."""
         self.append(np.zeros(0, dtype=int), (), (), ())
 
     def rescale(self, ratio):
@@ -195,8 +195,8 @@ class PathTwin:
 
 
 class Problems:
-    """Random linear terms and bounds: of C-SVC, regression, one-class, nu-SVR (tube), or none of these, with one sum or
-    two."""
+    """Random linear terms and bounds: for C-SVC, regression, one-class, nu-SVR (tube), or none of these, with one sum
+    or two."""
 
     def __init__(self, seed, kind, n, C=1.0, source="normal"):
         rng = self.rng = np.random.default_rng(seed)
@@ -253,7 +253,7 @@ def blobs(seed, n, k=2, d=3):
 
 
 def noisy_quadrants(n, seed=3):
-    """Rows with a fifth of random labels, so that a large C takes long."""
+    """Rows with a fifth of the labels random, so that a large C takes long."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2)).round(2)
     noise = np.sign(rng.normal(size=n))
@@ -261,7 +261,7 @@ def noisy_quadrants(n, seed=3):
 
 
 def shaped(X, source, rng):
-    """The 120 rows of ``blobs`` with dependent rows among them, by ``source``."""
+    """The 120 rows of ``blobs``, some made linearly dependent as ``source`` says."""
     if source == "grid":
         return X.round()
     if source == "thrice":

@@ -1,7 +1,7 @@
-"""The number of hypothesis's examples for a property: all with ``--exhaustive``, else a share.
+"""The number of hypothesis examples of a property: all with ``--exhaustive``, else a share.
 
-They are the same in every run, so that a find belongs to a change, unless LIBSVMX_FUZZ_SEED asks for others; then those
-that failed are tried again first, as hypothesis does.
+The same in every run, so that a failure belongs to a change, unless LIBSVMX_FUZZ_SEED draws new ones; then hypothesis
+first repeats earlier failures.
 """
 
 import os
@@ -17,7 +17,7 @@ settings.load_profile("libsvmx")
 
 
 def examples(n, **options):
-    """Settings of a property with at most ``n`` examples; no example has a time limit."""
+    """Hypothesis settings with at most ``n`` examples and no time limit for an example."""
     if not exhaustive:
         n = max(n // SHARE, min(n, FEWEST))
     return settings(max_examples=n, deadline=None, **options)

@@ -1,4 +1,4 @@
-"""Exported models without libsvmx: C by the available compiler, JSON by NumPy."""
+"""Exported models without libsvmx: C with the available compiler, JSON with NumPy."""
 
 import ctypes
 import json
@@ -54,7 +54,7 @@ class Program:
 
 
 def decision_values_of_json(path, X):
-    """JSON, evaluated as docs/compress.md says."""
+    """JSON, evaluated as in docs/compress.md."""
     model = json.loads(path.read_text())
     first, n = model["first_index"], len(model["support_vectors"])
     Z = np.zeros((n, model["n_features"]))

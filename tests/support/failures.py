@@ -1,16 +1,16 @@
-"""Values of the names in a failed assert that pytest has not rewritten."""
+"""Values of the names in a failed assert not rewritten by pytest."""
 
 import ast
 import types
 from pathlib import Path
 
 TESTS = str(Path(__file__).parents[1])
-LONGEST = 1000  # characters of a value, else its middle is left out
+LONGEST = 1000  # characters of a value; of a longer one the middle is left out
 NO_VALUES = types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type
 
 
 def values_in(traceback):
-    """Lines "name = value" for the failed statement: the innermost one in a file of the tests."""
+    """Lines "name = value" for the failed statement, the innermost one in a test file."""
     place = None
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename.startswith(TESTS):

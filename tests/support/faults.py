@@ -1,4 +1,4 @@
-"""Failing system calls, here and in commands, which may also be killed, and the files left then."""
+"""Failing system calls, in this process and in commands, which may also be killed, and the files left behind."""
 
 import json
 import os
@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parents[1] / "faults"
 COMPILER = (sysconfig.get_config_var("CC") or "cc").split()[0]
 HEART = DATA / "heart_scale"
 OLD = b"OLD\n"
-# Python's objects come from malloc, which a shim can let fail, and count as size of the process.
+# Python's objects come from malloc, so that the shim can fail them, and count towards the size of the process.
 OBJECTS_FROM_MALLOC = getattr(sys, "_is_gil_enabled", lambda: True)()
 objects_from_malloc = pytest.mark.skipif(not OBJECTS_FROM_MALLOC, reason="free-threaded Python has its own allocator")
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
@@ -34,7 +34,7 @@ SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT,
 
 @contextmanager
 def system_call(name, does):
-    """Within the block, this process calls ``does(true, *arguments)`` in place of ``true``, which is ``os.NAME`` or
+    """Within the block, this process calls ``does(true, *arguments)`` instead of ``true``, which is ``os.NAME`` or
     ``fcntl.flock``."""
     module = __import__("fcntl") if name == "flock" else os
     true = getattr(module, name)
@@ -44,8 +44,8 @@ def system_call(name, does):
 
 
 def failing(name, number, after=0, times=inf):
-    """``system_call`` succeeds ``after`` times, then fails with this error number ``times`` times, naming files as the
-    true one does."""
+    """``system_call`` succeeds ``after`` times, then fails ``times`` times with this error number; errors name files
+    like the original's."""
     calls = count()
 
     def does(true, *arguments, **more):
@@ -59,7 +59,7 @@ def failing(name, number, after=0, times=inf):
 
 @contextmanager
 def largest_file(n_bytes):
-    """No file of this process may be longer: a disk that gets full during a write."""
+    """No file of this process may grow beyond this: a disk that fills up during a write."""
     resource = pytest.importorskip("resource", reason="not on Windows")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
@@ -74,7 +74,7 @@ STACK = 1 << 28  # bytes
 
 @contextmanager
 def few_threads(given):
-    """This process can start only this many more threads: there are no addresses for another stack."""
+    """This process can start only ``given`` more threads: there is no address space for another stack."""
     if not sys.platform.startswith("linux"):
         pytest.skip("limits of address space that are kept")
     import resource
@@ -168,11 +168,11 @@ class Command:
     Attributes
     ----------
     words : str
-    outputs : tuple of str     in the order in which they take their places
-    copies : dict              files that are made anew before each run: name to the file of the ground it is a copy of
-    again : tuple of (str, str)     (words, file): what goes on after an early end, if that file is there by then
-    steps : bool               outputs come one by one, and may be new or old in any order
-    rounded : bool             with less memory its numbers may be rounded in another way
+    outputs : tuple of str     in the order in which they are replaced
+    copies : dict              files recreated before each run: {name: file of the ground to copy}
+    again : tuple of (str, str)     (words, file): how to resume after an early end, if that file exists by then
+    steps : bool               outputs are replaced one by one, and any of them may be new or old
+    rounded : bool             with less memory its numbers may be rounded differently
     """
 
     words: str
@@ -232,12 +232,12 @@ def make_ground(folder, server):
 
 
 class Case:
-    """Case(name, ground, folder, server, kind): a command in a folder of its own, an old file in each output's place.
+    """Case(name, ground, folder, server, kind): a command in its own folder, with an old file in place of each output.
 
     Attributes
     ----------
-    old, new : dict of str to bytes      outputs before, and after a run in which nothing goes wrong
-    calls : list of str                  what that run called, of ``kind``; not known for memory
+    old, new : dict of str to bytes      outputs before, and after an undisturbed run
+    calls : list of str                  calls of that run, of ``kind``; not known for memory
     n_calls : int
     """
 
@@ -263,7 +263,7 @@ class Case:
             (self.folder / name).write_bytes((self.ground / source).read_bytes() if source else OLD)
 
     def contents(self):
-        """The outputs; for a grid their meaning."""
+        """The outputs; for a grid their ``meaning``."""
         found = {}
         for name in self.command.outputs:
             content = (self.folder / name).read_bytes() if (self.folder / name).exists() else b""
@@ -271,13 +271,13 @@ class Case:
         return found
 
     def run(self, number, act, **settings):
-        """Run the command with one failing call; returns it and ``n_new``."""
+        """Run the command with one failing call; returns the finished command and ``n_new``."""
         self.prepare()
         done = self.server.run(self.command.words, self.folder, kind=self.kind, call=number, act=act, **settings)
         return done, self.n_new(done)
 
     def n_new(self, done):
-        """Number of new outputs; each is old or new as a whole, and the new ones come first."""
+        """Number of new outputs; each is entirely old or new, and the new ones come first."""
         assert "Traceback" not in done.err, done.err
         found, outputs = self.contents(), self.command.outputs
         if self.kind == "memory" and self.command.rounded and done.code == 0:
@@ -312,7 +312,7 @@ def numbers(content):
 
 
 def meaning(name, content):
-    """The content of a grid's output without times and order of points; other files as they are."""
+    """The content of a grid's output without times and order of points; other files unchanged."""
     if not content.endswith(b"\n") or content == OLD:
         return content
     if name == "table":

@@ -24,7 +24,7 @@ FORMULATIONS = list(SvmType)
 class Case:
     """One dual problem over random rows.
 
-    ``K``: the rounded kernel values over variables; ``beyond``: rows twice, and a linear kernel.
+    ``K``: the rounded kernel values over variables; ``beyond``: duplicated rows, and a linear kernel.
     """
 
     def __init__(self, seed, kind, n, C=3.0, weight=1.0, beyond=False, nu=0.35):
@@ -123,7 +123,7 @@ def taking_part(dual):
 
 
 def shared(change, free_only):
-    """The variables of S, or those of them within their bounds."""
+    """The variables of S, or only those of them strictly within their bounds."""
     (lower, upper), beta = box_of(change), np.asarray(change.beta)
     chosen = (lower < beta) & (beta < upper) if free_only else lower < upper
     return np.setdiff1d(np.flatnonzero(chosen), entering(change))
@@ -152,7 +152,7 @@ def extremes(change):
 
 
 def shifted(beta, lower, upper, missing):
-    """beta + theta, clipped, with its sum increased by ``missing`` or as far as possible; theta by bisection."""
+    """beta + theta, clipped, with the sum increased by ``missing``, or as far as possible; theta by bisection."""
     least, most = (lower - beta).sum(), (upper - beta).sum()
     if missing <= least:
         return lower
@@ -169,7 +169,7 @@ def shifted(beta, lower, upper, missing):
 
 
 def equalised(change, beta, movable):
-    """beta with those of ``movable`` shifted by one amount for each sum, towards the sums of the new fold."""
+    """beta with the ``movable`` variables shifted by one amount for each sum, towards the sums of the new fold."""
     lower, upper = box_of(change)
     beta = beta.copy()
     for own, goal in zip(groups_of(change), change.sums, strict=True):
@@ -179,7 +179,7 @@ def equalised(change, beta, movable):
 
 
 def adjusted(change, start):
-    """AdjustAlpha: T first, then the free rows of S, then all."""
+    """AdjustAlpha: first T, then the free rows of S, then all rows."""
     (lower, upper), known = box_of(change), np.asarray(change.beta)
     new = list(entering(change))
     free = [v for v in range(len(known)) if v not in new and lower[v] < known[v] < upper[v]]

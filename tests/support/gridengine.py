@@ -1,4 +1,4 @@
-"""An engine for grid searches whose rates depend on the start of each point, so that wrong starts show in the table."""
+"""An engine for grid searches whose rates depend on the start of each point: a wrong start changes the table."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ SMALL = ["-log2c", "-1,3,2", "-log2g", "-5,-1,2", "-png", "null"]
 
 
 def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=None, hand_on=None):
-    """The warm start is the chain of parameters since its start; the number of correct rows is its hash."""
+    """The warm start is the chain of parameters since the cold start; the number of correct rows is its hash."""
     known = KnownOptimum(*np.array([[param.C], [param.gamma]]))
     warm_start = [*(start or ()), KnownOptima({}, 1.0, {(0, 0): known})]
     for link in warm_start if hand_on else ():
@@ -33,13 +33,12 @@ def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=Non
 
 
 def use(patch, engine):
-    """Use this engine for all searches of this process, also those of commands."""
+    """Use this engine for all searches of this process, also by commands."""
     patch.setattr(grid_search, "cross_validate", engine)
 
 
 def install(seconds, **fields):
-    """Use ``chained``, slowed down, for the rest of this process, with a policy of these fields; auto is always
-    seeded."""
+    """Use ``chained``, slowed down, for the rest of this process, with a policy of these fields; auto always seeds."""
 
     def engine(*arguments, **options):
         time.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Faults injected at a given point of the package: no memory, Ctrl-C, an error."""
+"""Faults injected at a given point of the package: out of memory, Ctrl-C, an error."""
 
 
 def put_around(monkeypatch, owner, name, changed):
@@ -20,7 +20,7 @@ def failing_once(monkeypatch, owner, name, error):
 
 
 def interrupted_after(monkeypatch, owner, name):
-    """Ctrl-C comes after a call."""
+    """Ctrl-C arrives after a call."""
 
     def changed(known, *arguments, **options):
         known(*arguments, **options)

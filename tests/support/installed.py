@@ -9,7 +9,7 @@ OPTIONAL = "clibrary"  # the folder of a build option
 
 def differing(package, source=SOURCE):
     """Source files that differ from the installed ``package``, a folder: Python files and stubs by content, compiled
-    ones if they are newer than the compiled modules."""
+    sources if they are newer than the compiled modules."""
     package, found = Path(package), []
     if package == source:
         return found  # an editable install, which rebuilds on import

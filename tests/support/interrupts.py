@@ -1,8 +1,8 @@
-"""Ctrl-C: by another thread, or at any point of a call where CPython handles signals.
+"""Ctrl-C: from another thread, or at any point of a call where CPython handles signals.
 
-CPython looks for signals where a function begins, where a call has returned and where a loop turns (RESUME, CALL,
-JUMP_BACKWARD). What is raised there is raised by that instruction, so nothing can come between a call and what is done
-with its result, if a ``with`` or ``try`` begins or ends there: such places are no points.
+CPython checks for signals at the start of a function, after the return of a call and at the turn of a loop (RESUME,
+CALL, JUMP_BACKWARD). The exception is raised by that instruction, so nothing can come between a call and the use of
+its result, if a ``with`` or ``try`` begins or ends there: such places are not points.
 """
 
 import dis
@@ -26,8 +26,8 @@ FIRST, NEXT = 0.2, 10.0  # seconds
 def ctrl_c():
     """The block runs until a KeyboardInterrupt ends it.
 
-    Ctrl-C is repeated: Python drops exceptions in finalizers. A file that it finds open before its ``with`` has begun
-    is closed by Python, with a warning."""
+    Ctrl-C is repeated, as Python drops exceptions in finalizers. A file opened but not yet entered by its ``with`` is
+    closed by Python, with a warning."""
     over = threading.Event()
 
     def press():
@@ -47,9 +47,9 @@ def ctrl_c():
         presser.join()
 
 
-# ---- at every bytecode, and at every question --------------------------------------------------------
+# ---- at every bytecode, and at every check -----------------------------------------------------------
 
-SPREAD = 8  # number of points that a quick run tries anywhere
+SPREAD = 8  # number of points anywhere that a quick run tries
 
 
 class Failure(Exception):
@@ -76,11 +76,11 @@ class Point(NamedTuple):
 
 
 class Points:
-    """Points(at=0, act=fail): ``with`` it finds the points of libsvmx's Python code, and calls ``act`` at one of them.
+    """Points(at=0, act=fail): as a context finds the points of libsvmx's Python code, and calls ``act`` at one of them.
 
     Attributes
     ----------
-    found : list of Point      so far; the last one is that of ``act``
+    found : list of Point      so far; the last one is the point of ``act``
     """
 
     def __init__(self, at=0, act=fail):
@@ -109,7 +109,7 @@ class Points:
         if not is_own(frame.f_code.co_filename):
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        last = before = frame.f_lasti  # the last instruction that lets signals in, and the last one
+        last = before = frame.f_lasti  # the last instruction that handles signals, and the last one
         catches, looks, changes = places_of(frame.f_code)
         self.point(frame)
 
@@ -134,14 +134,14 @@ class Points:
 
 @cache
 def is_own(file):
-    """Whether code is of libsvmx, or of its context managers."""
+    """Whether code belongs to libsvmx, or to its context managers."""
     return f"{os.sep}libsvmx{os.sep}" in file or os.path.basename(file) == "contextlib.py"
 
 
 @cache
 def places_of(code):
-    """(catches, looks, changes): where an exception at an offset is caught; offsets of the instructions that let
-    signals in, and of those after which what outlives a call may be another."""
+    """(catches, looks, changes): where an exception at an offset is caught; offsets of instructions that handle
+    signals, and of those after which an object that outlives the call may have changed."""
     bytecode = dis.Bytecode(code)
     looks = {
         each.offset for each in bytecode if each.opname.startswith(("CALL", "RESUME")) or each.opname == "JUMP_BACKWARD"
@@ -158,9 +158,9 @@ def places_of(code):
 
 
 def points_of(make, call, exhaustive, functions):
-    """Which points of ``call(make())`` are to be tried: with LIBSVMX_INTERRUPTS=all every one; with ``exhaustive``
-    those that may differ from the one before; else one on each line of these ``functions``, and some anywhere."""
-    call(make())  # without imports and look-ups of a first call
+    """The points of ``call(make())`` to try: with LIBSVMX_INTERRUPTS=all every point; with ``exhaustive`` those that
+    may differ from the one before; else one on each line of these ``functions``, and some anywhere."""
+    call(make())  # does the imports and look-ups of a first call
     points, made = Points(), make()
     with points:
         call(made)

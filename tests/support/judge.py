@@ -1,14 +1,14 @@
-"""The judge of all solvers: NumPy's check of a solution of the dual problem, from the data.
+"""The judge of all solvers: a NumPy check of a solution of the dual problem, from the data.
 
     min 1/2 beta'K beta - linear'beta    s.t.  lower <= beta <= upper,  the sum of beta over group g is total_g
 
-    V = linear - K beta                                                 scores: minus the gradient
-    gap = max over groups of (max V of what can grow - min V of what can fall), at most eps at an optimum to eps
-    duality gap = sum_i max(upper_i s_i, lower_i s_i) - s_i beta_i,   s = V - level of its group: primal less dual,
-                  so that no beta has an objective lower by more
+V = linear - K beta                                                 scores: minus the gradient
+    gap = max over groups of (max V of variables that can grow - min V of those that can fall), <= eps at an optimum
+    duality gap = sum_i max(upper_i s_i, lower_i s_i) - s_i beta_i,   s = V - level of its group: primal minus dual,
+                  so no beta has an objective lower by more
 
-Nothing here is computed by the package: not kernel values, not certificates. ``K`` is an array over variables, or
-anything with ``K @ beta``, see ``Factor``.
+Nothing here is computed by the package, neither kernel values nor certificates. ``K`` is an array over variables, or
+any object with ``K @ beta``, see ``Factor``.
 """
 
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ ULP, FLOAT_ULP = 2.0**-52, 2.0**-23
 
 
 def kernel_values(param, X, Z):
-    """K(X, Z) of a Parameter in double; for the precomputed kernel, X and Z have rows whose products it is."""
+    """K(X, Z) of a Parameter in double; the precomputed kernel is that of the products of the rows."""
     dots = X @ Z.T
     if param.kernel_type in (KernelType.LINEAR, KernelType.PRECOMPUTED):
         return dots
@@ -97,7 +97,7 @@ class Judge:
     ----------
     K, linear, lower, upper : over variables
     group : array of int, None for one group
-    width : float       a coefficient so near a bound, in parts of its box, is there
+    width : float       a coefficient this near a bound, relative to its box, is at the bound
     """
 
     K: object
@@ -117,7 +117,7 @@ class Judge:
 
     @classmethod
     def of(cls, dual, K, **options):
-        """Of a DualProblem; ``K`` over variables."""
+        """From a DualProblem; ``K`` over variables."""
         return cls(K, dual.linear, dual.lower, dual.upper, np.asarray(dual.group), **options)
 
     # ---- the definitions ---------------------------------------------------------------------------------
@@ -130,11 +130,11 @@ class Judge:
         return float(-(self.linear + self.scores(beta)) @ beta / 2)
 
     def sums(self, beta):
-        """Of each group."""
+        """For each group."""
         return np.array([np.sum(np.asarray(beta)[own]) for own in self.groups])
 
     def sides(self, beta):
-        """(what can grow, what can fall), of the variables that take part."""
+        """(can grow, can fall), among the variables with a box."""
         near = self.width * (self.upper - self.lower)
         return self.takes_part & (beta < self.upper - near), self.takes_part & (beta > self.lower + near)
 
@@ -142,21 +142,21 @@ class Judge:
         return np.logical_and(*self.sides(beta))
 
     def intervals(self, beta):
-        """For each group (max V of what can grow, min V of what can fall): at an optimum its level lies between."""
+        """Bounds of each group's level at an optimum: (max V of those that can grow, min V of those that can fall)."""
         V, (grow, fall) = self.scores(beta), self.sides(beta)
         return [(V[own & grow].max(initial=-np.inf), V[own & fall].min(initial=np.inf)) for own in self.groups]
 
     def gap(self, beta):
-        """The largest violation of optimality by a pair of one group; -inf where there is no pair."""
+        """The largest violation of optimality by a pair in one group; -inf without a pair."""
         return float(max((top - bottom for top, bottom in self.intervals(beta)), default=-np.inf))
 
     def slack(self, beta, own, level):
-        """Primal less dual, of one group at one level."""
+        """Primal minus dual, for one group at one level."""
         s = (self.scores(beta) - level)[own]
         return np.sum(np.maximum(self.upper[own] * s, self.lower[own] * s) - s * np.asarray(beta)[own])
 
     def duality_gap(self, beta, level=None):
-        """Primal less dual, at the level given or, for each group, at that which suits beta best: a score."""
+        """Primal minus dual, at the given level or, for each group, at the level that suits beta best: a score."""
         V = self.scores(beta)
         found = 0.0
         for own in self.groups:
@@ -164,10 +164,10 @@ class Judge:
             found += min((self.slack(beta, own, one) for one in levels), default=0.0)
         return float(found)
 
-    # ---- what an answer must be --------------------------------------------------------------------------
+    # ---- properties of an answer -------------------------------------------------------------------------
 
     def check_feasible(self, beta, start, share=0.0, rounding=4096 * ULP):
-        """Within the box but for a ``share`` of it, and with the sums of ``start`` but for rounding."""
+        """Within the box up to a ``share`` of it, and with the sums of ``start`` up to rounding."""
         beta, start = np.asarray(beta), np.asarray(start)
         box = np.maximum(np.abs(self.lower), np.abs(self.upper))
         assert np.isfinite(beta).all()

@@ -1,4 +1,4 @@
-"""A DualProblem from labels and back, for oracles in LIBSVM's alpha: beta = y alpha, 0 <= alpha <= C."""
+"""A DualProblem from labels and back, for oracles in terms of LIBSVM's alpha: beta = y alpha, 0 <= alpha <= C."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""LIBSVM in a child process: wild files may crash it."""
+"""LIBSVM in a child process, as wild files may crash it."""
 
 import os
 import re
@@ -12,7 +12,7 @@ NOT_FINITE = re.compile(rb"(?<![A-Za-z_])-?(nan|inf)(?![A-Za-z_])")
 
 
 def of_libsvm(work):
-    """The bytes of ``work()`` in a child. None if LIBSVM crashes or gives up, or writes values that are not finite."""
+    """The bytes of ``work()`` in a child. None if LIBSVM crashes or gives up, or writes non-finite values."""
     out, into = os.pipe()
     child = os.fork()
     if child == 0:

@@ -49,7 +49,7 @@ def points(n, d, seed=0, density=1.0, scale=1.0):
 
 
 def problem(kind, n=90, seed=0):
-    """(matrix, K, kernel arguments) of a positive semidefinite kernel of full numerical rank, but for LINEAR."""
+    """(matrix, K, kernel arguments) of a positive semidefinite kernel, of full numerical rank except LINEAR."""
     X = points(n, 7, seed, density=0.6)
     X[3] = 0.0  # a row without entries
     arguments = {LINEAR: (0, 0.0, 0.0), POLY: (3, 0.2, 1.0), RBF: (0, 0.15, 0.0), PRECOMPUTED: (0, 0.0, 0.0)}[kind]

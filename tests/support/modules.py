@@ -1,4 +1,4 @@
-"""The same script run with LIBSVM's Python modules and with ours, each in a process of its own."""
+"""The same script run with LIBSVM's Python modules and with ours, each in its own process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 HEART = Path(__file__).parents[2] / "data" / "heart_scale"
 
-# Results are printed by repr, so equal output means equal doubles. Integer features keep ties and zeros frequent.
+# Results are printed by repr, so equal output means equal doubles. Integer features make ties and zeros frequent.
 PROLOGUE = """
 import os, sys
 from {module}.svmutil import *
@@ -43,8 +43,8 @@ def show(model, name="model"):
 """
 
 
-# Imports take longer than most scripts, so they are done once, and each script runs in a fork of that process, which
-# has the state of a fresh one, rand() included.
+# Imports take longer than most scripts, so they are done once, and each script runs in a fork of that process, whose
+# state is that of a fresh one, rand() included.
 SERVER = """
 import json, os, sys, traceback
 ready = compile({prologue!r}, "prologue", "exec")
@@ -71,7 +71,7 @@ for line in sys.stdin:
 
 @cache
 def server(module: str) -> subprocess.Popen[str]:
-    """A process that has imported a module, and reads the name of a folder and a script in each line."""
+    """A process that has imported a module, and reads the name of a folder and of a script in each line."""
     started = subprocess.Popen(
         [sys.executable, "-u", "-c", SERVER.format(prologue=PROLOGUE.replace("{module}", module)), str(HEART)],
         env={**os.environ, "OMP_NUM_THREADS": "1"},  # sums of the oracle depend on the number of threads

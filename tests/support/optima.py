@@ -1,6 +1,6 @@
-"""The dual problems behind a model, and NumPy's check of its coefficients by a kernel matrix in double.
+"""The dual problems behind a model, and NumPy's check of its coefficients with a kernel matrix in double.
 
-Of a model only public properties are looked at: ``param``, ``sv_coef``, ``sv_indices``, ``rho``, ``labels``.
+It uses only public properties of a model: ``param``, ``sv_coef``, ``sv_indices``, ``rho``, ``labels``.
 """
 
 from itertools import combinations
@@ -11,7 +11,7 @@ from libsvmx import SvmType
 
 from .judge import FLOAT_ULP, ULP, Judge
 
-# Relative to the box: a coefficient this near a bound is at it.
+# Relative to the box: a coefficient this near a bound is at the bound.
 SHARP = 1e-11
 
 
@@ -24,7 +24,7 @@ class Judged(Judge):
         self.F, self.V, self.reached = K @ beta, self.scores(beta), self.objective(beta)
         # rounding of V, here and there
         self.noise = 64 * ULP * (max(np.abs(K).max(), 1.0) * (np.abs(beta).sum() + 1) + np.abs(linear).max())
-        # as large as V of one-class may be
+        # may be as large as V of one-class
         self.scale = np.abs(linear).max() if linear.any() else max(np.abs(K).max(), self.noise, *np.abs(levels))
 
     def check(self, relative=1e-9):
@@ -46,7 +46,7 @@ class Judged(Judge):
         assert left <= allowed * (box.sum() + np.abs(self.beta).sum()), left
 
     def check_to(self, eps, ulp=FLOAT_ULP):
-        """Feasible, and optimal to ``eps`` by a solver whose kernel values have so much rounding."""
+        """Feasible, and optimal to ``eps`` for kernel values with rounding error ``ulp``."""
         self.check_in_box()
         self.check_sums()
         noise = 4 * ulp * (np.abs(self.K) @ np.abs(self.beta) + np.abs(self.linear)).max() + self.noise
@@ -74,8 +74,8 @@ def judged(model, K, y, weight=None, both=None):
     Parameters
     ----------
     weight : array, or None      weights of the rows
-    both : array, or None        of nu-SVR the variables of the rows, first those >= 0, of which a model has sums alone.
-        None: a row has one of them, as where the tube has a width
+    both : array, or None        the variables of nu-SVR's rows, first those >= 0, as a model only has their sums.
+        None: one variable per row is nonzero, as in a tube of positive width
     """
     param, n = model.param, len(y)
     w = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
@@ -103,7 +103,7 @@ def judged(model, K, y, weight=None, both=None):
         return [Judged(K, linear, *box, (0.0,), both, (-model.rho[0],))]
     if param.svm_type == SvmType.NU_SVR:
         group, total = np.repeat([0, 1], n), param.nu * C.sum() / 2
-        # the model has rho, between the two levels, but not their distance
+        # the model has rho, midway between the two levels, but not their distance
         asked = Judge(K, np.concatenate([y, y]), *box, group, width=SHARP)
         free, V = asked.free(both) & (group == 1), asked.scores(both)
         level = V[free].mean() if free.any() else np.mean(asked.intervals(both)[1])
@@ -122,7 +122,7 @@ def judged(model, K, y, weight=None, both=None):
         part, rho = K[np.ix_(own, own)], model.rho[function]
         if param.svm_type == SvmType.NU_SVC:
             total = param.nu * w[own].sum() / 2
-            r = total / np.maximum(beta[own], 0).sum()  # a model has the coefficients divided by it
+            r = total / np.maximum(beta[own], 0).sum()  # coefficients in a model are divided by it
             levels, group = (-r * (rho + 1), -r * (rho - 1)), (sign < 0).astype(int)
             box = np.minimum(sign, 0) * w[own], np.maximum(sign, 0) * w[own]
             found.append(Judged(part, np.zeros(len(sign)), *box, (total, -total), r * beta[own], levels, group))
@@ -165,21 +165,21 @@ def wins(values, labels):
 
 
 def votes(values, labels):
-    """The class of each row by LIBSVM's vote: of those with most pairs the first."""
+    """The class of each row by LIBSVM's vote: the first of those with most pairs."""
     return np.asarray(labels)[wins(values, labels).argmax(axis=1)]
 
 
 def predictions(model, values):
-    """Labels, targets, or +1 and -1 of one-class, of decision values."""
+    """Labels, targets, or +1 and -1 of one-class, from decision values."""
     if model.labels is not None:
         return votes(values, model.labels).astype(float)
     return values[:, 0] if model.param.svm_type.is_regression else np.where(values[:, 0] > 0, 1.0, -1.0)
 
 
 def by_labels(model, values, labels):
-    """Decision values of a model in the order of all ``labels``, which may differ from its own, and be more.
+    """Decision values of a model in the order of all ``labels``, which may include others and have another order.
 
-    Pairs of a class that the model lacks are nan; without labels values stay as they are.
+    Pairs of a class that the model lacks are nan; without labels values are unchanged.
     """
     if not len(labels):
         return values

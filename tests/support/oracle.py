@@ -1,4 +1,4 @@
-"""LIBSVM 3.37 through libsvm-official, fed and read exactly as its own svm-train would be.
+"""LIBSVM 3.37 through libsvm-official, used exactly like its own svm-train.
 
 Problems are built node by node from the same sparse rows, explicit zeros included (LIBSVM's Python
 interface drops them), and rand() is seeded with 1 before each call, as in a fresh process.
@@ -19,7 +19,7 @@ def reset_rand(seed=1):
 
 
 class Oracle:
-    """LIBSVM on one data set, with one option string; ``transcript``: what it printed."""
+    """LIBSVM on one data set, with one option string; ``transcript``: its output."""
 
     def __init__(self, matrix, targets, options):
         self.param = svm_parameter(options)
@@ -63,7 +63,7 @@ class Oracle:
         return list(target)
 
     def cross_validate_repeatedly(self, n_folds, repeats):
-        """Predictions of several calls in one process, which share one sequence of random numbers."""
+        """Predictions of several calls in one process, which share one random sequence."""
         target = (ctypes.c_double * self.problem.l)()
 
         def calls():

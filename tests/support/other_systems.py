@@ -10,7 +10,7 @@ import pytest
 CORE = Path(__file__).parents[2] / "libsvmx" / "_core"
 LOOPS = CORE / "loops"
 
-# Compiler, runner, options, and further ones for AVX (meson.build), or None without AVX.
+# Compiler, runner, options, and further options for AVX (meson.build), or None without AVX.
 SYSTEMS = {
     "windows": ("x86_64-w64-mingw32-gcc", ["wine"], [], ["-Wa,-muse-unaligned-vector-move"]),
     "musl": ("musl-gcc", [], ["-static"], []),
@@ -24,7 +24,7 @@ AVX = {"avx2": ["-march=x86-64-v3"], "avx512": ["-march=x86-64-v4", "-mprefer-ve
 
 
 def tools_of(system):
-    """Its line of the table; skips the test where they are not here."""
+    """Its line of the table; skips the test if its tools are missing."""
     compiler, runner, *_ = SYSTEMS[system]
     tools = [compiler, *runner[:1]]
     if not CORE.exists() or any(shutil.which(tool) is None for tool in tools):
@@ -33,7 +33,7 @@ def tools_of(system):
 
 
 def output_of(system, folder, *arguments):
-    """The output of a compiled program; warnings and exit codes are errors."""
+    """The output of a compiled program; warnings and nonzero exit codes are errors."""
     compiler, runner, options, _ = tools_of(system)
     program = folder / "program.exe"
     subprocess.run([compiler, *WARNINGS, "-I", CORE, "-I", LOOPS, *arguments, *options, "-o", program], check=True)

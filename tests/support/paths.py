@@ -1,11 +1,11 @@
-"""Paths of a state that are lost or given up on purpose, in place of its own."""
+"""Replacements for a state's paths that get lost or are given up on purpose."""
 
 from libsvmx._solvers.path.path import PathLong, PathLost
 from support.exact import Twin
 
 
 class Followed:
-    """Followed(path): passes on to the path; ``given_up`` records why updates ended early."""
+    """Followed(path): forwards to the path; ``given_up`` records why updates ended early."""
 
     def __init__(self, path):
         self.path, self.given_up = path, []
@@ -22,7 +22,7 @@ class Followed:
 
 
 class Short(Followed):
-    """Every path with a breakpoint counts as longer than a training: rows are added and removed by ``trained``
+    """Every path with a breakpoint counts as longer than a training, so rows are added and removed by ``trained``
     trainings."""
 
     trained = 0
@@ -48,7 +48,7 @@ class Lost(Followed):
 
 
 def follow_by(kind, state):
-    """Give the binary problems of a state paths of this ``kind``; those of new pairs of classes have their own."""
+    """Give the binary problems of a state paths of this ``kind``, new pairs of classes included."""
     for binary in state.binaries.values():
         if not isinstance(binary.path, kind):
             binary.path = kind(binary.path)

@@ -9,7 +9,7 @@ __all__ = ["ALWAYS_SHARED", "BY_CLASSES", "IN_TURN", "NEVER_SHARED", "KernelPoli
 
 # No queue.
 IN_TURN = KernelPolicy(queue=False)
-# Kernel values by pairs of classes in a queue; none for two classes, and for regressions.
+# Kernel values shared by pairs of classes in a queue; not used for two classes or regression.
 BY_CLASSES = KernelPolicy(max_gram_bytes=0)
 # Rows shared never, or always, whatever their cost.
 NEVER_SHARED = KernelPolicy(queue=False, small_bytes=-1, expensive_ns=inf)
@@ -17,5 +17,5 @@ ALWAYS_SHARED = KernelPolicy(queue=False, small_bytes=inf)
 
 
 def of_commands(monkeypatch, **fields):
-    """Give commands, which take no policy, one with these fields."""
+    """Commands take no policy; this gives them one with these fields."""
     monkeypatch.setattr(policy, "USUAL", KernelPolicy(**fields))

@@ -1,8 +1,8 @@
-"""One dual problem of any formulation and kernel for a solver, and NumPy's check of the solution.
+"""One dual problem of any formulation and kernel for a solver, and a NumPy check of the solution.
 
     V = linear - K beta,  beta = y alpha          optimal to eps  <=>  max_{I_up} V - min_{I_low} V <= eps
 
-K twice: in double from the rows themselves, and as the kernel rounds its rows to float.
+K is kept twice: in double from the rows, and as the kernel rounds it to float.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ from . import data
 from .judge import FLOAT_ULP, ULP, Judge, kernel_values
 from .labels import alpha_of, costs_of, labelled, labels_of
 
-# Maximum number of kernel rows added to V, each with rounding.
+# Maximum number of kernel rows added to V, each with a rounding error.
 SHIFTS = 4096
 
 ENGINES = [Chunked, IRWLS]
@@ -63,7 +63,7 @@ class Posed:
         return self
 
     def judge(self, C=None, K=None):
-        """Of this problem, with another C or another K."""
+        """A Judge of this problem, with another C or another K."""
         beta_max = self.C if C is None else C
         lower, upper = np.where(self.y > 0, 0.0, -beta_max), np.where(self.y > 0, beta_max, 0.0)
         return Judge(self.K if K is None else K, self.linear, lower, upper, np.asarray(self.dual.group))
@@ -93,7 +93,7 @@ class Posed:
         return self.judge(K=K).objective(self.y * alpha)
 
     def gap(self, alpha, C=None, K=None):
-        """The largest violation of optimality by a pair of variables that take part."""
+        """The largest violation of optimality by a pair of variables with a box."""
         return self.judge(C, K).gap(self.y * alpha)
 
     def noise(self, alpha, ulp=ULP):
@@ -105,7 +105,7 @@ class Posed:
         self.judge(C).check_feasible(self.y * alpha, self.y * (self.start if start is None else start))
 
     def check(self, solution, eps, C=None, start=None, precision="auto"):
-        """Feasible, optimal to eps as NumPy judges it in the given precision, and V right for every variable."""
+        """Feasible, optimal to eps by NumPy in the given precision, and V correct for every variable."""
         alpha, V = self.alpha(solution), np.asarray(solution.scores)
         K = self.K_float if precision == "float" else self.K
         self.check_feasible(alpha, C, start)
@@ -113,7 +113,7 @@ class Posed:
         slack = SHIFTS * self.noise(alpha)
         gap = self.gap(alpha, C, K)
         assert gap <= eps + slack, gap
-        # loosely where rows are rounded to float: tests of precision are stricter
+        # loose for rows rounded to float: tests of precision are stricter
         loosely = slack if precision == "float" else 4 * self.noise(alpha, FLOAT_ULP)
         assert np.abs(V - self.scores(alpha, K)).max(initial=0.0) <= loosely
         beta = self.y * alpha
@@ -123,7 +123,7 @@ class Posed:
             assert solution.rho == pytest.approx(-V[free].mean(), abs=slack + ULP)
 
     def check_near(self, solution, optimum, eps, K=None):
-        """The objective equals that of ``optimum`` up to what convexity allows for the gap: gap |dbeta| / 2."""
+        """The objective equals that of ``optimum`` up to gap |dbeta| / 2, the bound by convexity."""
         alpha, best = self.alpha(solution), self.alpha(optimum)
         distance = np.abs(alpha - best).sum() / 2
         allowed = eps * distance + SHIFTS * (self.noise(alpha) + self.noise(best)) * (1 + alpha.sum() + best.sum())

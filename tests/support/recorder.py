@@ -1,10 +1,10 @@
-"""An observer that records what it is told."""
+"""An observer that records its calls."""
 
 from libsvmx import Observer
 
 
 class Recorder(Observer):
-    """Reports, remarks, iterations and factors in order; ``act`` is done when iteration ``at`` is told."""
+    """Reports, remarks, iterations and factors in order; calls ``act`` at iteration ``at``."""
 
     def __init__(self, at=-1, act=lambda: None):
         self.at, self.act = at, act

@@ -1,4 +1,4 @@
-"""Representatives of parametrized tests: few combinations in which all values, or all pairs of values, occur."""
+"""Representatives of parametrized tests: few combinations that cover all values, or all pairs of values."""
 
 from collections import defaultdict
 from functools import reduce
@@ -11,9 +11,9 @@ import pytest
 
 
 def quick_first(values, n=1, names=1):
-    """Values of a parametrize; all but the first ``n`` are exhaustive: they repeat the same test, longer.
+    """Values of a parametrize; all after the first ``n`` are exhaustive: they repeat the same test, longer.
 
-    With several names each of the values is a tuple.
+    With several names, each value is a tuple.
     """
     rest = [value if names > 1 else (value,) for value in values[n:]]
     return [*values[:n], *(pytest.param(*value, marks=pytest.mark.exhaustive) for value in rest)]
@@ -28,10 +28,10 @@ def parameters_of(family):
 
 
 def cover(combos, strength):
-    """Positions of combinations in which any ``strength`` values that occur together do so still; greedy.
+    """Positions of combinations that together cover all tuples of ``strength`` values that occur; greedy.
 
-    What a combination would add can only become less as others are chosen. So the one that is first in a heap by what
-    they would have added before is the best of all, if that number is still right.
+    The gain of a combination can only fall as others are chosen. So the top of a heap by earlier gains is the best of
+    all if its gain is still the same.
     """
     offered = parts_of(combos, strength)
     heap = [(-parts.bit_count(), k) for k, parts in enumerate(offered)]
@@ -50,8 +50,8 @@ def cover(combos, strength):
 
 
 def parts_of(combos, strength):
-    """Of each combination the sets of ``strength`` values in it, as bits: each set of columns has a bit for each choice
-    of their values, of which the first bits are those of the values that come first."""
+    """For each combination the sets of ``strength`` values in it, as bits: each set of columns has a bit for each
+    choice of their values, earlier values first."""
     numbers = [
         {value: number for number, value in enumerate(dict.fromkeys(column))} for column in zip(*combos, strict=True)
     ]
@@ -68,7 +68,7 @@ def parts_of(combos, strength):
 
 
 def representatives(items):
-    """(cases that always run, cases only with --exhaustive); conftest says how they are chosen."""
+    """(cases that always run, cases only with --exhaustive); conftest explains the choice."""
     families, kept = defaultdict(list), set()
     for item in items:
         if item.get_closest_marker("exhaustive") is None:

@@ -1,4 +1,4 @@
-"""A client of a Dask cluster for tests, whose only worker is this process."""
+"""A client of a Dask cluster for tests, with this process as its only worker."""
 
 import pickle
 
@@ -9,8 +9,8 @@ class Future:
 
 
 class SequentialClient:
-    """The methods of ``distributed.Client`` used by training on a cluster, with each task run at once; everything is
-    pickled, so that no task has objects changed by another one."""
+    """The methods of ``distributed.Client`` used by training on a cluster; each task runs at once. Everything is
+    pickled, so that no task shares objects with another."""
 
     def map(self, function, *arguments, key=None, pure=None):
         return [Future(copied(function(*map(values_of, own)))) for own in zip(*arguments, strict=True)]
@@ -28,7 +28,7 @@ class SequentialClient:
 
 
 def values_of(argument):
-    """The arguments of a worker, with futures, also in a list, replaced by their results."""
+    """The arguments of a worker, with futures, also those in lists, replaced by their results."""
     if isinstance(argument, list):
         return [values_of(one) for one in argument]
     return copied(argument.value if isinstance(argument, Future) else argument)

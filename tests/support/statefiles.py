@@ -13,7 +13,7 @@ from support import data
 
 
 def moved(name, options):
-    """A state with a history: ids with gaps, positions out of order."""
+    """A state with a history: gaps in the ids, positions out of order."""
     matrix, targets = data.load(name)
     state = libsvmx.train(matrix, targets, keep_state=True, **options)
     rows = memoryview(np.arange(5, dtype=np.int32))
@@ -22,7 +22,7 @@ def moved(name, options):
 
 
 def opened(content):
-    """Description and arrays of a state file, as NumPy reads them."""
+    """Description and arrays of a state file, read by NumPy."""
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         names = [name for name in archive.files if name != DESCRIPTION]
         return json.loads(archive[DESCRIPTION]), {name: archive[name] for name in names}
@@ -58,5 +58,5 @@ def archived(members, compression=zipfile.ZIP_STORED):
 
 
 def signed(content):
-    """The same, with a right checksum."""
+    """The same with a correct checksum."""
     return content[:-DIGEST] + hashlib.sha256(content[:-DIGEST]).hexdigest().encode()

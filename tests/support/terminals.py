@@ -12,8 +12,8 @@ from support.commands import process
 
 ROWS, COLUMNS = 24, 80
 STEP = re.compile(r"\x1b\[(\d*)([A-Za-z])")
-END = b"\x03"  # of what a command has written: a terminal whose last writer is gone may drop what nobody has read yet
-AT_ONCE = "from libsvmx.cli import progress; progress.WAIT = progress.BETWEEN = 0"  # tells of all, however short
+END = b"\x03"  # end of a command's output: a terminal may drop unread output once its last writer is gone
+AT_ONCE = "from libsvmx.cli import progress; progress.WAIT = progress.BETWEEN = 0"  # reports every phase, however short
 
 
 def on_terminal(command, *args, streams=("stdout", "stderr"), before=AT_ONCE, columns=COLUMNS, env=None):
@@ -49,9 +49,9 @@ def on_terminal(command, *args, streams=("stdout", "stderr"), before=AT_ONCE, co
 
 
 class Screen:
-    """Screen(columns): a terminal with the sequences of the progress line; refuses all others.
+    """Screen(columns): a terminal that knows the sequences of the progress line and refuses all others.
 
-    ``lines`` are all that it has shown, those that have scrolled away included; ``most`` its rows.
+    ``lines``: everything shown, scrolled lines included; ``most``: its largest number of rows.
     """
 
     def __init__(self, columns=COLUMNS, most=ROWS):

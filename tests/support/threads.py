@@ -1,11 +1,11 @@
-"""The number of threads that a call starts."""
+"""The number of threads started by a call."""
 
 import sys
 import threading
 
 
 def started_by(call, *args, **options):
-    """The result, and the number of Python threads started meanwhile."""
+    """The result, and the number of Python threads started by the call."""
     begun, before = [], threading.getprofile()
 
     def note(frame, event, what):  # called first in each new thread

@@ -1,11 +1,11 @@
-"""Problems with weights of rows."""
+"""Problems with row weights."""
 
 import numpy as np
 
 from libsvmx.enums import SvmType
 
 TIGHT = 1e-8
-SMALL = {"working_set": 8}  # of chunked and irwls: many rounds
+SMALL = {"working_set": 8}  # of chunked and irwls: many working sets
 
 
 def options_of(kind, solver="smo", **more):
@@ -19,7 +19,7 @@ def options_of(kind, solver="smo", **more):
 
 
 def random_rows(seed, n=60, classes=2):
-    """(X, y by class, y of a regression, whole weights from 0 to 3)"""
+    """(X, y by class, y of a regression, integer weights from 0 to 3)"""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 4))
     score = X[:, 0] + 0.5 * rng.normal(size=n)

@@ -1,4 +1,4 @@
-"""Files, option lines and Python arguments that are valid, nearly valid or wild: structure first, then mutations."""
+"""Files, option lines and Python arguments that are valid, nearly valid or wild: first a structure, then mutations."""
 
 import bz2
 import gzip
@@ -25,7 +25,7 @@ TOKENS = [
     *[b"\xef\xbb\xbf", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0", b"1:", b":1", b"0:1", b"2147483647:1", b"1:1e308"],
     *[b"\x1a", b"\x80"],
 ]
-CHOICES = {  # option: values that it takes
+CHOICES = {  # option: its values
     "-s": "01234",
     "-t": "0123",
     "-d": "250",
@@ -67,7 +67,7 @@ class Wild:
         return r.choice(NUMBERS)
 
     def data(self):
-        """A data file of up to 13 rows, with most tokens valid."""
+        """A data file of up to 13 rows; most tokens are valid."""
         r, lines = self.random, []
         wild = r.random() < 0.5
         for _ in range(r.randrange(14)):
@@ -119,7 +119,7 @@ class Wild:
         return bytes(found)
 
     def enlarged(self, content):
-        """``content`` with some numbers so large that sums and products overflow."""
+        """``content`` with some numbers large enough that sums and products overflow."""
         r, found = self.random, bytearray(content)
         for _ in range(r.choice([1, 1, 2, 4])):
             places = list(re.finditer(rb"(?<=[ :\t])[-+]?[0-9]*\.[-+0-9.eE]+", bytes(found)))
@@ -131,8 +131,7 @@ class Wild:
         return bytes(found)
 
     def archive(self, content):
-        """(a compressed file, whether it is complete): up to four streams, cut, damaged, or with something after
-        them."""
+        """(a compressed file, whether it is complete): up to four streams, cut, damaged, or followed by other bytes."""
         r = self.random
         parts = streams(self, content, [gzip.compress, lzma.compress, bz2.compress])
         found = bytearray(b"".join(parts))
@@ -142,7 +141,7 @@ class Wild:
         elif kind == "mutated":
             found = self.mutated(found, 1)
             kind = "whole" if found == b"".join(parts) else kind
-        elif kind == "header":  # where it is known for what it is, of any of the streams
+        elif kind == "header":  # in the magic number of any stream
             begin = sum(map(len, parts[: r.randrange(len(parts))]))
             found[begin + r.randrange(2)] ^= 1 << r.randrange(8)
         elif kind == "behind":
@@ -150,7 +149,7 @@ class Wild:
         elif kind == "lost":
             del found[r.randrange(len(found))]
         if any(found == b"".join(parts[:k]) for k in range(1, len(parts))):
-            return self.archive(content)  # cut between two streams it is a whole archive, of fewer rows
+            return self.archive(content)  # cut between two streams it is a complete archive of fewer rows
         return bytes(found), kind == "whole"
 
     def state(self, content):
@@ -178,7 +177,7 @@ class Wild:
         return statefiles.archived(members)
 
     def options(self, without=()):
-        """Words of an option line for svmx-train; the run is short."""
+        """Words of an option line for svm-train; the run is short."""
         r, words = self.random, []
         for _ in range(r.choice([0, 1, 1, 2, 3, 4])):
             option = r.choice([*CHOICES, r.choice(UNKNOWN), "-q", "--loo", "--lenient"])
@@ -217,7 +216,7 @@ class Wild:
         return len(A), r.choice([*kinds[:2], kinds[3], kinds[4], kinds[5], kinds[7], *kinds])()
 
     def odd_csr(self, A):
-        """A sparse matrix with indices of 64 bits, repeated ones, or one beyond its shape, or rows beyond its end."""
+        """A sparse matrix with 64-bit or repeated indices, one beyond its shape, or rows beyond its end."""
         found, r = sparse.csr_matrix(A), self.random
         kind = r.randrange(6)
         if kind == 0:
@@ -235,7 +234,7 @@ class Wild:
         return found
 
     def targets(self, n):
-        """y for so many rows, in one of many kinds."""
+        """y for n rows, in one of many kinds."""
         r = self.random
         y = self.array.integers(0, r.choice([1, 2, 2, 2, 3, 5]), n)
         kinds = [lambda: y, lambda: y.tolist(), lambda: y * 1e9, lambda: y + 0.5, lambda: y[:-1], lambda: y[:, None]]
@@ -243,7 +242,7 @@ class Wild:
         return r.choice([kinds[0]] * 6 + kinds)()
 
     def keywords(self, choices):
-        """Keywords of a training: of each field one of its ``choices``, rarely something else."""
+        """Keyword arguments of a training: for each field one of its ``choices``, rarely something else."""
         r, found = self.random, {}
         odd = [None, -1, 1.5, "x", np.nan, np.inf, [], {}, object(), 2**70, True, b"1", np.float32(1), np.array([1, 2])]
         for name in r.sample(sorted(choices), r.choice([0, 1, 2, 2, 3])):

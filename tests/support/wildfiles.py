@@ -1,6 +1,6 @@
-"""Files of all formats that are valid, or wrong in one thing that somebody who knows the format could change.
+"""Files of all formats, valid or with one error that somebody who knows the format could make.
 
-What is right is spelled in many ways, and what is wrong is still so near that it reaches what lies behind the parser.
+Valid parts are spelled in many ways, and errors are small enough to get past the parser.
 """
 
 import hashlib
@@ -8,7 +8,7 @@ import json
 from itertools import pairwise
 
 LABELS = [("1", "-1"), ("+1", "-1"), ("0", "1"), ("1", "2", "3"), ("1.0", "-1.0"), ("-1", "1"), ("7", "2", "9", "-3")]
-KERNELS = {  # keyword: header lines that it has
+KERNELS = {  # keyword: its header lines
     "linear": {},
     "polynomial": {"degree": ("2", "3", "0"), "gamma": ("0.5", "1"), "coef0": ("0", "1", "-1")},
     "rbf": {"gamma": ("0.5", "1e-3", "10")},
@@ -26,7 +26,7 @@ def spelled(wild, value):
 
 
 def right_data(wild, regression=None):
-    """A data file that LIBSVM takes, too: few rows, some of them empty, repeated or far apart."""
+    """A data file that LIBSVM also accepts: few rows, some of them empty, repeated or far apart."""
     r = wild.random
     labels = r.choice(LABELS)
     real = r.random() < 0.2 if regression is None else regression
@@ -88,7 +88,7 @@ def model_bytes(header, rows):
 
 
 def near_model(wild):
-    """A model with one change: of the header, counts, a vector, or bytes; or unchanged."""
+    """A model with one change, in the header, counts, a vector, or bytes; or unchanged."""
     r = wild.random
     header, rows = right_model(wild)
     if r.random() < 0.4:
@@ -127,7 +127,7 @@ def near_model(wild):
 
 
 def near_ranges(wild, content):
-    """A range file with other limits, features that are missing or out of order, labels, or another change."""
+    """A range file with other limits, missing or unordered features, labels, or another change."""
     r = wild.random
     lines = content.decode().splitlines()
     kind = r.choice(["right", "limits", "drop", "order", "label", "value", "bytes"])
@@ -151,7 +151,7 @@ def near_ranges(wild, content):
 
 
 def near_results(wild, content):
-    """(a results file of a grid, whether only what it says was left out or moved: the rates are the same)."""
+    """(a results file of a grid, whether lines were only left out or moved, so that the rates are the same)."""
     r = wild.random
     lines = content.splitlines(keepends=True)
     kind = r.choice(["cut", "points", "order", "headless", "described", "value", "bytes"])
@@ -217,7 +217,7 @@ def near_start(wild, content):
 
 
 def streams(wild, content, packs):
-    """The content in one to four streams of one format, some of them empty, as pbzip2 and cat make them."""
+    """The content in one to four streams of one format, some of them empty, like files of pbzip2 and cat."""
     r = wild.random
     pack, cuts = r.choice(packs), sorted(r.randrange(len(content) + 1) for _ in range(r.randrange(4)))
     ends = [0, *cuts, len(content)]

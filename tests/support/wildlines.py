@@ -1,4 +1,4 @@
-"""Option lines of every command: valid ones, and ones with a word missing, repeated, odd or out of place.
+"""Option lines of every command: valid, or with a word missing, repeated, odd or misplaced.
 
 The files d and e hold data, t and m training data and their model, s a state, r ranges; o1, o2, o3 are outputs.
 """
@@ -46,7 +46,7 @@ FILES = {
     "svmx-grid": (("d",),),
     "svmx-easy": (("e", "d"), ("e",)),
 }
-FIXED = {  # so that a case ends soon and leaves the folder's other files alone
+FIXED = {  # keeps a case short and away from the folder's other files
     "svmx-grid": ("-png", "null", "-out", "o3"),
     "svmx-train": ("--max-iter", "2000"),
 }
@@ -54,7 +54,7 @@ LINES = tuple(name for name in FILES if name != "svmx-easy")  # svmx-easy search
 
 
 def line_of(wild, command):
-    """The words of a line, in a third of the cases with one change."""
+    """The words of a line, a third of the time with one change."""
     r, words = wild.random, []
     options = {**OPTIONS[command], **dict.fromkeys(SWITCHES.get(command, ()), ())}
     for name in r.sample(sorted(options), min(len(options), r.choice([0, 1, 1, 2, 3]))):
