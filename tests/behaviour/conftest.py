@@ -1,4 +1,4 @@
-"""Which mechanisms the suites run under."""
+"""The mechanisms that the suites run under."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from .table import MECHANISMS
 
 @pytest.fixture(params=MECHANISMS)
 def mechanism(request):
-    """Options of every call of a test whose results are compared: none, or what forces a mechanism.
+    """Options of every call of a test whose results are compared: none, or options that force a mechanism.
 
-    One of ``table.MECHANISMS``; ``table.each`` combines it with what else a test varies.
+    One of ``table.MECHANISMS``; ``table.each`` combines it with the test's other parameters.
     """
     return MECHANISMS[request.param]

@@ -1,14 +1,14 @@
-"""What can be done: formulations x kernels x solvers of each public function, and what is refused with which words.
+"""The supported formulations x kernels x solvers of each public function, and the refusals with their messages.
 
-    TASKS      a formulation over rows of a real data set, cut small: rows to train on, others to predict or to join
+TASKS      a formulation over rows of a small part of a real data set: rows to train on, others to predict or add
     KERNELS    each with its parameters
     SOLVERS    each with settings that make it work at this size
-    REFUSALS   of combinations, first match counts; what is in none of them can be done
+    REFUSALS   of combinations; the first match counts; a combination without a match is supported
 
-A suite asks for ``each("cross_validate")``: a test runs on the combinations that can be done. test_refusals.py runs all
+A suite asks for ``each("cross_validate")``, and its test runs on the supported combinations. test_refusals.py runs all
 the others.
 
-A new solver, kernel or formulation is a line here.
+A new solver, kernel or formulation is one line here.
 """
 
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ from libsvmx import CRSVM, IRWLS, Chunked, DataError, KernelType, Parameter, Par
 DATA = Path(__file__).parents[2] / "data"
 
 
-# Of tests in which folds or states lack a class that has a weight.
+# For tests in which folds or states lack a class that has a weight.
 WEIGHTS_OF_CLASSES_GONE = pytest.mark.filterwarnings("ignore:a weight is given for class")
 
 
@@ -39,9 +39,9 @@ class Task:
     Attributes
     ----------
     file : str
-    step : int              every step-th row of it, in an order drawn once
+    step : int              uses every step-th row, in a fixed random order
     n_train, n_tests : int
-    gamma : float           that suits the features
+    gamma : float           suits the features
     options : dict
     """
 
@@ -62,8 +62,8 @@ class Task:
         return len(set(data_of(self.file, self.step)[1])) if self.is_classification else 0
 
 
-# nu is such that nu l / 2 is no whole number, and weights of classes add up to nothing round: then some coefficient is
-# free, and rho unique.
+# nu l / 2 is not an integer, and sums of class weights are not round: then some coefficient is free, and rho is
+# unique.
 TASKS = {
     "two classes": Task(SvmType.C_SVC, "heart_scale", 3, 60, 30, 0.1, {"C": 2.0}),
     "binary features": Task(SvmType.C_SVC, "a1a.xz", 17, 60, 30, 0.05, {"C": 0.7, "weights": {1: 1.7}}),
@@ -76,7 +76,7 @@ TASKS = {
     "quantile": Task(SvmType.QUANTILE_SVR, "abalone_scale.xz", 47, 60, 28, 0.3, {"C": 5.0, "tau": 0.713}),
 }
 IN_LIBSVM = [name for name, task in TASKS.items() if task.svm_type != SvmType.QUANTILE_SVR]
-# gamma is the task's, times a factor where it is given
+# gamma is the task's, times the factor if there is one
 KERNELS = {
     "linear": (KernelType.LINEAR, {}, 0.0),
     "quadratic": (KernelType.POLY, {"degree": 2, "coef0": 1.0}, 1.0),
@@ -84,7 +84,7 @@ KERNELS = {
     "rbf": (KernelType.RBF, {}, 1.0),
     "sigmoid": (KernelType.SIGMOID, {"coef0": -0.2}, 0.3),
     "precomputed": (KernelType.PRECOMPUTED, {}, 0.0),  # of an RBF kernel with the task's gamma
-    # of those that LIBSVM lacks one of each way to a value; tests/test_named_kernels.py has the others
+    # of the kernels that LIBSVM lacks, one for each way to compute values; tests/test_named_kernels.py has the others
     "laplacian": (KernelType.LAPLACIAN, {}, 1.0),
     "tanimoto": (KernelType.TANIMOTO, {}, 0.0),
     "chi2": (KernelType.CHI2, {}, 1.0),
@@ -100,7 +100,7 @@ SOLVERS = {
     "crsvm": {"solver": CRSVM()},
     "crsvm, low rank": {"solver": CRSVM(rank=25)},
 }
-# Options of every call that force a way to the result: a test is run by each, as ``mechanism``.
+# Options of every call that force one way to the result; a test runs with each, as ``mechanism``.
 MECHANISMS = {
     "usual": {},
     "in turn": {"policy": policies.IN_TURN},
@@ -118,7 +118,7 @@ LIBSVM_LETTERS = {
 
 @cache
 def data_of(file, step):
-    """(X, y) of every step-th row, in an order drawn once; neither can be written to."""
+    """(X, y) of every step-th row, in a fixed random order; both are read-only."""
     X, y = libsvmx.read_problem(DATA / file)
     X, y = np.asarray(X.toarray())[::step], np.asarray(y)[::step]
     order = np.random.default_rng(7).permutation(len(y))
@@ -128,14 +128,14 @@ def data_of(file, step):
 
 
 def option_value(value):
-    """As options have it."""
+    """In the form of an option."""
     if isinstance(value, KernelType):
         return value.option
     return int(value) if isinstance(value, bool | SvmType) else repr(value)
 
 
 class Case:
-    """One combination. Rows are numbers: 0, 1, … are to train on, ``new`` are to predict or to join."""
+    """One combination. Rows are numbers: 0, 1, … are training rows, ``new`` are rows to predict or add."""
 
     def __init__(self, solver, task, kernel, **options):
         self.names, self.task, self.kernel = (solver, task, kernel), TASKS[task], kernel
@@ -171,35 +171,35 @@ class Case:
     def follows_libsvm(self):
         return self.names[0] == "smo"
 
-    # ---- rows as the functions take them ---------------------------------------------------------------
+    # ---- rows as arguments of the functions ------------------------------------------------------------
 
     def X(self, rows=None, trained=None):
-        """Rows; of a precomputed kernel their values with the rows ``trained``, by default themselves."""
+        """Rows; for a precomputed kernel, their values with the rows ``trained``, by default themselves."""
         rows = self.rows if rows is None else np.asarray(rows, dtype=int)
         if self.is_precomputed:
             return self.known[np.ix_(rows, rows if trained is None else np.asarray(trained, dtype=int))]
         return self.features[rows]
 
     def tests(self, rows=None, trained=None):
-        """Rows to predict by a model of the rows ``trained``, by default all that are to train on."""
+        """Rows to predict with a model of the rows ``trained``, by default all training rows."""
         return self.X(self.new if rows is None else rows, self.rows if trained is None else trained)
 
     def y(self, rows=None):
         return self.targets[self.rows if rows is None else np.asarray(rows, dtype=int)]
 
     def K(self, rows=None, others=None):
-        """Kernel values in double, by NumPy."""
+        """Kernel values in double, computed by NumPy."""
         rows = self.rows if rows is None else rows
         return self.known[np.ix_(rows, rows if others is None else others)]
 
     def factor(self, rows=None):
-        """The low-rank factor that the solver takes, by the public function."""
+        """The low-rank factor used by the solver, from the public function."""
         of_kernel = ("kernel_type", "degree", "gamma", "coef0", "policy")
         given = {name: value for name, value in self.options.items() if name in of_kernel}
         return libsvmx.low_rank(self.X(rows), rank=SOLVERS["crsvm, low rank"]["solver"].rank, **given).factor
 
     def K_solved(self, rows=None):
-        """Of the problem that the solver is given: of the low-rank factor, where it takes one."""
+        """Kernel values of the solver's problem: those of the low-rank factor, if it uses one."""
         if not self.is_low_rank:
             return self.K(rows)
         F = self.factor(rows)
@@ -218,7 +218,7 @@ class Case:
         return libsvmx.CsrMatrix(indptr, indices, X[at, column])
 
     def libsvm_options(self, **more):
-        """As a string of svm-train; of what LIBSVM lacks, of svmx-train."""
+        """Options of svm-train as a string; of svmx-train for what LIBSVM lacks."""
         options, words = {**self.options, **more}, []
         for label, weight in options.pop("weights", {}).items():
             words.append(f"-w{label} {weight!r}")
@@ -232,7 +232,7 @@ class Case:
         return " ".join(words)
 
     def rate(self, found):
-        """The figure of a validation that a search is by."""
+        """The number of a validation that a search compares."""
         if self.svm_type == SvmType.QUANTILE_SVR:
             return found.pinball_loss
         return found.mean_squared_error if self.svm_type.is_regression else found.accuracy
@@ -252,7 +252,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Calls of ``functions`` (all, if it is empty) that are refused where all of ``when`` are so."""
+    """Calls of ``functions`` (all, if empty) that are refused if all of ``when`` hold."""
 
     functions: tuple
     when: dict
@@ -280,11 +280,11 @@ OF_STATES = (
     "set_cost",
     "set_nu",
 )
-IN_STATES = ("usual", "little memory")  # of MECHANISMS: paths go by one row after the other
+IN_STATES = ("usual", "little memory")  # of MECHANISMS; with little memory, paths add one row at a time
 OF_CONFORMAL_STATES = ("jackknife_plus", "full_conformal", "conformal_p_values")
 NO_PRODUCT = [
     name for name in KERNELS if name not in ("linear", "rbf", "laplacian")
-]  # of functions of one feature each
+]  # for kernels that are functions of one feature each
 NEEDS_FEATURES = "solver crsvm needs explicit features"
 CANNOT_START = "solver crsvm cannot start from what is known"
 
@@ -340,12 +340,12 @@ def refusal(function, solver, task, kernel):
 
 @cache
 def possible(function, refused=False):
-    """(solver, task, kernel) of all that can be done, or of all that is refused."""
+    """(solver, task, kernel) of all supported or all refused combinations."""
     return [names for names in product(SOLVERS, TASKS, KERNELS) if (refusal(function, *names) is not None) == refused]
 
 
 def combinations_of(function, refused=False, **among):
-    """(solver, task, kernel) of all that can be done, or of all that is refused; ``among``: values of an axis."""
+    """(solver, task, kernel) of all supported or all refused combinations; ``among`` limits the values of an axis."""
     axes = [among.get(axis) for axis in ("solver", "task", "kernel")]
     return [
         names
@@ -355,7 +355,7 @@ def combinations_of(function, refused=False, **among):
 
 
 def name_of(value):
-    """Of a value of an axis, in the name of a test."""
+    """The name of an axis value, for the name of a test."""
     if isinstance(value, tuple):
         return " ".join(value)
     if isinstance(value, dict):
@@ -364,10 +364,10 @@ def name_of(value):
 
 
 def chosen(found, strength=2, others=None):
-    """pytest's parameters of combinations.
+    """pytest parameters of combinations.
 
-    Always those in which each pair of values occurs, of ``strength`` 1 each value. With --exhaustive ``others``, too,
-    which are all if none are given; of strength 1 those with each pair.
+    Always those that cover each pair of values, with ``strength`` 1 each value. With --exhaustive also ``others``,
+    by default all; with strength 1, those that cover each pair.
     """
     values = [tuple(map(id, one)) for one in found]
     always = selection.cover(values, strength)
@@ -384,9 +384,9 @@ def chosen(found, strength=2, others=None):
 
 
 def each(function, strength=2, **axes):
-    """A test's ``solver``, ``task`` and ``kernel``: what the function can do, combined with values of other ``axes``.
+    """Parameters ``solver``, ``task`` and ``kernel``: the function's combinations, with values of other ``axes``.
 
-    All that a test varies is given here; its ``mechanism`` is varied, too. Which combinations: as of ``chosen``.
+    All parameters of a test go here; ``mechanism`` varies, too. ``chosen`` explains the choice of combinations.
     """
 
     def decorated(test):
@@ -397,7 +397,7 @@ def each(function, strength=2, **axes):
         if "mechanism" in signature(test).parameters:
             names.append("mechanism")
             ways = IN_STATES if function in OF_STATES else list(MECHANISMS)
-            others = [k * len(ways) + k % len(ways) for k in range(len(found))]  # each combination in one way, in turn
+            others = [k * len(ways) + k % len(ways) for k in range(len(found))]  # each combination one way, in rotation
             found = [(*one, way) for one in found for way in ways]
         through = [name for name in names if name == "mechanism"]  # the fixture
         return pytest.mark.parametrize(names, chosen(found, strength, others), indirect=through)(test)

@@ -1,4 +1,4 @@
-"""svmx-train and svmx-predict over files: what LIBSVM prints and writes, and what the functions give over arrays."""
+"""svmx-train and svmx-predict over files: LIBSVM's output and files, and the results of the functions over arrays."""
 
 import re
 
@@ -24,7 +24,7 @@ OPTIONS_OF = {
 
 
 def written(folder, name, case, rows=None, trained=None):
-    """Rows as a data file, whose numbers are read as what they are."""
+    """Rows as a data file whose numbers are read back exactly."""
     matrix = case.matrix(rows, trained)
     lines = [
         " ".join([repr(float(y)), *(f"{index}:{value!r}" for index, value in matrix.row(i))])
@@ -34,7 +34,7 @@ def written(folder, name, case, rows=None, trained=None):
 
 
 def words(case):
-    """The options of a case, as of the commands."""
+    """The options of a case for the commands."""
     return [*case.libsvm_options().split(), *OPTIONS_OF[case.names[0]]]
 
 
@@ -47,7 +47,7 @@ PLURAL = {
 
 
 def figures_of(case):
-    """The fields of a validation that are printed, in their order."""
+    """The fields of a validation that are printed, in order."""
     if not case.svm_type.is_regression:
         return ["accuracy"]
     more = ["pinball_loss"] if "tau" in case.options else []

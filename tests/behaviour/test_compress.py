@@ -1,4 +1,4 @@
-"""compress(): no decision value of any row changes by more than its bound, by NumPy's sums and distances."""
+"""compress(): no decision value of any row changes by more than its bound, with sums and distances by NumPy."""
 
 import numpy as np
 from support import optima, oracle
@@ -50,7 +50,7 @@ def test_no_value_changes_by_more_than_its_bound(solver, task, kernel, how, mech
 
 @each("compress", strength=1, solver=["smo"], kernel=["rbf", "cubic"])
 def test_bounds_are_distances_in_feature_space(solver, task, kernel, mechanism):
-    """|w - w'| of each function by NumPy; and no w' of the vectors that are kept is nearer."""
+    """|w - w'| of each function by NumPy; and no w' over the kept vectors is nearer."""
     case = Case(solver, task, kernel, **mechanism)
     model = case.train()
     found = libsvmx.compress(model, max_sv=max(1, model.n_sv // 2))

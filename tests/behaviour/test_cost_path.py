@@ -1,4 +1,4 @@
-"""c_path(): at every C the exact optimum, by NumPy's judgement, and the errors of exact optima without each fold."""
+"""c_path(): the exact optimum at every C, checked by NumPy, and the errors of exact optima without each fold."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def followed(case, cv=None, **options):
 
 
 def some_costs(path, n, seed=0):
-    """C of the path: drawn, at breakpoints, just before and after them, and both ends."""
+    """Values of C: random, at breakpoints, just before and after them, and both ends."""
     drawn = np.random.default_rng(seed)
     found = [np.exp(drawn.uniform(np.log(path.C_min), np.log(path.C_max), n))]
     at = drawn.choice(path.C[1:-1], min(n, len(path.C) - 2), replace=False)
@@ -28,7 +28,7 @@ def some_costs(path, n, seed=0):
 
 
 def loss(case, missed):
-    """The sum of what a regression is judged by."""
+    """The sum of the losses that score a regression."""
     if case.svm_type == libsvmx.SvmType.QUANTILE_SVR:
         tau = case.options["tau"]
         return np.maximum(tau * missed, (tau - 1) * missed).sum()
@@ -36,7 +36,7 @@ def loss(case, missed):
 
 
 def refitted(case, C, fold_of):
-    """The cross-validated error by exact optima of the rows without each fold."""
+    """The cross-validated error from exact optima of the rows without each fold."""
     missed = 0.0
     for fold in range(fold_of.max() + 1):
         rest, own = case.rows[fold_of != fold], case.rows[fold_of == fold]

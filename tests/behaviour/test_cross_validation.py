@@ -1,4 +1,4 @@
-"""cross_validate(): LIBSVM's predictions, models that have not seen their fold, and the same optima by every seeder."""
+"""cross_validate(): LIBSVM's predictions, models that have not seen their fold, the same optima with every seeder."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ SEEDINGS = [
     if (seeder, scheme) != ("path", "chain")
 ]
 EPS = 1e-6
-# Decision values of two optima to eps differ by some eps; nu-SVC divides them by r < 1.
+# Decision values of two optima to eps differ by a few eps; nu-SVC divides them by r < 1.
 NEAR = {SvmType.NU_SVC: 500}
 USUALLY_NEAR = 100
 
@@ -39,7 +39,7 @@ def near(case):
 
 
 def left_out(case, fold_of, labels, **options):
-    """Decision values of each row by a training on the rows of all other folds.
+    """Decision values of each row from a training on the rows of all other folds.
 
     All folds share the low-rank factor of all rows, which is a linear kernel of its features.
     """
@@ -79,7 +79,7 @@ def test_a_fold_is_predicted_by_a_training_on_the_others(solver, task, kernel, m
     np.testing.assert_allclose(found.decision_values, expected, rtol=0, atol=near(case))
     values, sure = found.decision_values, np.ones(len(expected), dtype=bool)
     if case.task.is_classification:
-        # equal votes go to the class that LIBSVM has first, which depends on the fold
+        # a tie goes to LIBSVM's first class, which depends on the fold
         won = np.sort(optima.wins(values, found.labels), axis=1)
         sure = won[:, -1] > won[:, -2]
         expected = optima.votes(values, found.labels)
@@ -103,7 +103,7 @@ def test_figures_are_those_of_the_predictions(solver, task, kernel, mechanism):
     pairs = len(found.labels) * (len(found.labels) - 1) // 2
     assert found.decision_values.shape == (len(y), max(pairs, 1))
     assert sorted(set(found.fold_of)) == list(range(4))
-    if case.task.is_classification:  # stratified: of each class a fold has as many as another, but for one
+    if case.task.is_classification:  # stratified: the counts of a class in two folds differ by at most one
         for label in set(y):
             counts = np.bincount(found.fold_of[y == label], minlength=4)
             assert counts.max() - counts.min() <= 1
@@ -150,7 +150,7 @@ def test_every_seeder_ends_where_folds_from_nothing_do(solver, task, kernel, see
     assert found.labels == plain.labels
     assert all(one.status == "converged" and one.gap <= EPS * (1 + 1e-6) for one in found.folds)
     if kernel == "sigmoid":
-        return  # no inner product: there may be several optima
+        return  # not an inner product: there may be several optima
     np.testing.assert_allclose(found.decision_values, plain.decision_values, rtol=0, atol=near(case))
     for one, other in zip(found.folds, plain.folds, strict=True):
         assert one.objective == pytest.approx(other.objective, rel=1e-4, abs=1e-6)
@@ -164,7 +164,7 @@ def test_every_seeder_ends_where_folds_from_nothing_do(solver, task, kernel, see
 
 @each("seeded", strength=1, solver=["smo"], kernel=["rbf", "precomputed"], seeding=SEEDINGS)
 def test_seeded_folds_with_probability_estimates(solver, task, kernel, seeding, mechanism):
-    """Sigmoids differ by as much as eps allows, and labels where two estimates are nearly equal."""
+    """Sigmoids may differ by as much as eps allows, and labels if two estimates are nearly equal."""
     seeder, scheme = seeding
     case = Case(solver, task, kernel, eps=EPS, probability=True, **mechanism)
     plain, found = validated(case), validated(case, seeder=seeder, scheme=scheme)
@@ -180,7 +180,7 @@ def test_seeded_folds_with_probability_estimates(solver, task, kernel, seeding, 
 )
 @pytest.mark.parametrize("n_folds", [5, 10])
 def test_the_usual_scheme(seeder, scheme, n_folds):
-    """With few folds the training over all rows, which a star begins with, would cost more than it saves."""
+    """With few folds the training over all rows, the start of a star, would cost more than it saves."""
     scheme = scheme if n_folds >= 10 else "chain"
     found = validated(Case("smo", "two classes", "rbf"), n_folds, seeder=seeder)
     assert (found.seeder, found.scheme) == (seeder, scheme)
@@ -190,7 +190,7 @@ def test_the_usual_scheme(seeder, scheme, n_folds):
 @pytest.mark.parametrize("task", ["two classes", "three classes", "epsilon-SVR"])
 @pytest.mark.parametrize("seeder", ["path", *libsvmx.SEEDERS])
 def test_seeds_save_iterations(task, seeder):
-    """Of all folds together, where much is known: as many folds as rows. A start that helps nothing passes all else."""
+    """Over all folds, where much is known: one fold per row. A seeder that saves nothing would pass all other tests."""
     case = Case("smo", task, "rbf", C=50.0)
     plain, found = (validated(case, len(case.rows), seeder=name) for name in ("none", seeder))
     assert sum(fold.iterations for fold in found.folds) < 0.8 * sum(fold.iterations for fold in plain.folds)
@@ -217,7 +217,7 @@ def test_reports_of_folds_are_sums_over_their_pairs(solver, task, kernel, seedin
 
 
 def test_rows_without_anything_in_common(mechanism):
-    """All coefficients at C and all values 0 exactly: equal votes go to the class that LIBSVM has first."""
+    """All coefficients at C and all values exactly 0: ties go to LIBSVM's first class."""
     case = Case("smo", "three classes", "rbf", gamma=1e6, weights={}, C=0.5)
     expected = Oracle(case.matrix(), case.y(), case.libsvm_options()).cross_validate(4)
     for seeder, scheme in [("none", ""), *SEEDINGS]:
@@ -247,7 +247,7 @@ LONELY = {
 @pytest.mark.parametrize("seeder", ["none", "auto", "path", *libsvmx.SEEDERS])
 @pytest.mark.parametrize("name", LONELY)
 def test_a_class_that_a_fold_lacks(solver, name, seeder, mechanism):
-    """Its pairs have no values there, and it is not predicted."""
+    """Its pairs have no values there, and it is never predicted."""
     case = Case(solver, "two classes", "rbf", eps=EPS, weights={1: 1.137, -1: 0.913}, **mechanism)
     X, y = case.X(), LONELY[name](case.y())
     found = libsvmx.cross_validate(X, y, 4, seeder=seeder, **case.options)
@@ -265,7 +265,7 @@ def test_a_class_that_a_fold_lacks(solver, name, seeder, mechanism):
     assert np.isnan(found.decision_values).any() == (name != "a rare class first")
 
 
-# ---- folds that are drawn several times ------------------------------------------------------------------
+# ---- folds drawn several times -------------------------------------------------------------------------
 
 
 @each("cross_validate", solver=["smo"], task=IN_LIBSVM, kernel=LIBSVMS, probability=[False, True], n_folds=[3, 10])
@@ -294,7 +294,7 @@ def test_each_repeat_is_a_cross_validation_with_its_folds(solver, task, kernel, 
 
 @each("seeded", strength=1, solver=["smo", "irwls"], kernel=["linear", "rbf", "precomputed"], seeding=SEEDINGS)
 def test_repeats_by_every_seeder(solver, task, kernel, seeding, mechanism):
-    """A star of all of them has one training over all rows."""
+    """A star over all repeats has one training over all rows."""
     seeder, scheme = seeding
     case, recorder = Case(solver, task, kernel, eps=EPS, **mechanism), Recorder()
     plain = validated(case, 5, repeats=2)
@@ -308,11 +308,11 @@ def test_repeats_by_every_seeder(solver, task, kernel, seeding, mechanism):
 
 
 def test_a_chain_goes_on_through_all_repeats(mechanism):
-    """So does what is known of its starts: of so few rows they do not pay, and ever more folds have a cold start."""
+    """So do the statistics of its starts: with so few rows they do not pay, and more and more folds start cold."""
     found = validated(Case("smo", "two classes", "rbf", **mechanism), 5, repeats=3, seeder="sir", scheme="chain")
     names = [fold.seeder for fold in found.folds]
     assert names[:2] == ["none", "sir"]
-    assert names != 3 * names[:5]  # as if each repeat began anew
+    assert names != 3 * names[:5]  # as if each repeat began afresh
 
 
 @each("seeded", strength=1, solver=["smo"], kernel=["rbf"], seeding=SEEDINGS)
@@ -327,10 +327,10 @@ def test_seeded_repeats_with_probability_estimates(solver, task, kernel, seeding
 
 
 def test_inner_folds_of_repeats_are_drawn_of_rows_that_count():
-    """Rows of weight 0 are in the folds, but in no training: of such a row no inner fold is drawn."""
+    """Rows of weight 0 are in the folds, but in no training, so no inner fold is drawn for them."""
     case = Case("smo", "two classes", "rbf", eps=EPS, probability=True)
     weights = np.where(np.arange(len(case.rows)) % 3 == 1, 0.0, 1.0)
-    script = (  # in a process of its own, whose random numbers go on from call to call
+    script = (  # in its own process, whose random numbers continue from call to call
         "import sys, json; from libsvmx.svmutil import svm_train; W, y, X = json.load(sys.stdin); "
         "print(json.dumps([svm_train(W, y, X, '-q -c 2 -g 0.1 -e 1e-6 -b 1 -v 4') for _ in range(4)]))"
     )
@@ -369,7 +369,7 @@ def test_threads_change_no_bit_of_repeats(seeder, mechanism):
 
 
 def test_repeats_in_many_batches():
-    """The queue is emptied once and again: the training over all rows is kept, and the folds are the same."""
+    """The queue is emptied several times: the training over all rows is kept, and the folds are the same."""
     case = Case("smo", "two classes", "rbf")
     for seeder in ("none", "near"):
         usual, found = (
@@ -400,7 +400,7 @@ def test_what_repeats_have_done_before_the_end():
         assert np.isnan(found.accuracies).tolist() == [False, True, True] and np.isnan(found.accuracy)
 
 
-# ---- what is told and refused --------------------------------------------------------------------------
+# ---- reports and refusals ------------------------------------------------------------------------------
 
 
 def test_more_folds_than_rows():

@@ -1,4 +1,4 @@
-"""explain(): Shapley values by the formula over all coalitions, which NumPy evaluates; and explain_training()."""
+"""explain(): Shapley values against NumPy's sum over all coalitions; and explain_training()."""
 
 from itertools import chain, combinations
 from math import factorial
@@ -15,7 +15,7 @@ D = 7  # features: 128 coalitions
 
 
 def narrow(solver, task, kernel, **options):
-    """A case of few features."""
+    """A case with few features."""
     case = Case(solver, task, kernel, **options)
     case.features = case.features[:, -D:]
     return case
@@ -61,7 +61,7 @@ def test_values_add_up_whatever_the_threads(solver, task, kernel, mechanism):
     assert np.array_equal(one.data, X) and one.first_index == 1
     assert all(np.array_equal(other.values, one.values) for other in others)
     assert np.array_equal(libsvmx.explain(model, case.matrix(case.new[:6]), case.matrix(case.rows[:9])).data, X) or (
-        not X[:, -1].any()  # rows without columns: the last one is the last feature that a row has
+        not X[:, -1].any()  # rows without columns: the last column is the last feature of any row
     )
 
 
@@ -70,7 +70,7 @@ def test_values_add_up_whatever_the_threads(solver, task, kernel, mechanism):
 
 @each("train", strength=1)
 def test_a_plan_says_what_would_be_trained(solver, task, kernel, mechanism):
-    """Sizes, solver and parameters; nothing is trained, and a training then does as it says."""
+    """Sizes, solver and parameters; nothing is trained, and a later training does as planned."""
     case = Case(solver, task, kernel, **mechanism)
     plan = libsvmx.explain_training(case.X(), case.y(), **case.options)
     model = case.train()

@@ -1,4 +1,4 @@
-"""export(): C, compiled and run, has the model's bits; NumPy reads the numbers of JSON."""
+"""export(): compiled C computes the model's bits; NumPy reads the numbers of the JSON."""
 
 import numpy as np
 import pytest

@@ -14,13 +14,13 @@ FINE = 1e-6
 
 
 def axes_of(case):
-    """Two points on each axis that counts; None if there is none."""
+    """Two points on each axis that matters; None for the others."""
     middle, has_cost = case.options.get("gamma", 0.0), case.svm_type.has_cost
     if not (middle or has_cost):
         return None
     near = np.rint(np.log2(middle or 1.0))
     gammas = (near - 1, near + 1, 2) if middle else None
-    first = 1 if case.svm_type.is_regression else -1  # of a small C all coefficients may be at bounds, and rho is open
+    first = 1 if case.svm_type.is_regression else -1  # for small C all coefficients may be at bounds, and rho is free
     return {"log2c": (first, first + 2, 2) if has_cost else None, "log2g": gammas}
 
 
@@ -29,7 +29,7 @@ def searched(case, n_folds=3, **options):
 
 
 def rate_of(case, n_folds=3, **options):
-    """The rate that the table has for one cross-validation."""
+    """The table's rate for one cross-validation."""
     found = libsvmx.cross_validate(case.X(), case.y(), n_folds, **{**case.options, **options})
     return float(f"{case.rate(found):g}")
 
@@ -66,7 +66,7 @@ def test_rates_with_probability_estimates(solver, task, kernel, mechanism):
     seeder=["auto", "sir", "ato", "near", "path"],
 )
 def test_seeded_grids_have_the_same_rates(solver, task, kernel, seeder, mechanism):
-    """To eps: a row on the border may be predicted otherwise."""
+    """To eps: a row on the boundary may get another label."""
     case = Case(solver, task, kernel, eps=FINE, **mechanism)
     if axes_of(case) is None:
         return
@@ -75,7 +75,7 @@ def test_seeded_grids_have_the_same_rates(solver, task, kernel, seeder, mechanis
     if case.svm_type.is_regression:
         np.testing.assert_allclose(found.rate, plain.rate, rtol=1e-3)
     else:
-        # rows of one-class on the margin are on the border
+        # for one-class, rows on the margin are on the boundary
         rows = 5 if case.svm_type == SvmType.ONE_CLASS else 1
         np.testing.assert_allclose(found.rate, plain.rate, rtol=0, atol=100 * rows / len(case.rows) + 1e-3)
 
@@ -83,7 +83,7 @@ def test_seeded_grids_have_the_same_rates(solver, task, kernel, seeder, mechanis
 @pytest.mark.parametrize("seeder", ["auto", "sir", "near", "path"])
 @pytest.mark.parametrize("name", LONELY)
 def test_columns_of_folds_that_lack_a_class(name, seeder, mechanism):
-    """A point starts from the one of the next smaller C, fold by fold, each with the classes that it has."""
+    """A point starts from the next smaller C, fold by fold, each with its own classes."""
     case = Case("smo", "two classes", "rbf", eps=FINE, **mechanism)
     given = {"log2c": (-1, 3, 2), "log2g": (-4, -4, 1), "n_folds": 4, **case.options}
     plain, found = (
@@ -131,7 +131,7 @@ def test_what_is_refused(options):
 @pytest.mark.parametrize("task", ["two classes", "binary features", "three classes", "epsilon-SVR"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "quadratic", "precomputed"])
 def test_searches_of_estimators_score_given_folds(task, kernel):
-    """Each fold is scored by an estimator that is fitted without it; tests/estimators has the rest."""
+    """Each fold is scored by an estimator fitted without it; tests/estimators has the rest."""
     pytest.importorskip("sklearn")
     case = Case("smo", task, kernel)
     X, y = case.X(), case.y()

@@ -1,4 +1,4 @@
-"""leave_one_out(): each row as LIBSVM's n folds predict it, and the values of a training without it."""
+"""leave_one_out(): each row predicted as by LIBSVM's n folds, and the values of a training without it."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ N = 20
 
 
 def cut(solver, task, kernel, **options):
-    """A case of fewer rows."""
+    """A case with fewer rows."""
     case = Case(solver, task, kernel, **options)
     case.rows = case.rows[:N]
     return case
@@ -36,7 +36,7 @@ def left_one_out(case, **options):
     seeder=["auto", "path", "sir"],
 )
 def test_predictions_are_libsvms(solver, task, kernel, values, seeder, mechanism):
-    """To eps: of a row whose value is nearly 0 either label is right."""
+    """To eps: for a row with a value near 0 either label is right."""
     case = cut(solver, task, kernel, eps=EPS)
     expected = np.array(Oracle(case.matrix(), case.y(), case.libsvm_options()).cross_validate(N))
     found = left_one_out(case, values=values, seeder=seeder, **mechanism)
@@ -57,12 +57,12 @@ def test_predictions_are_libsvms(solver, task, kernel, values, seeder, mechanism
     seeder=SEEDERS,
 )
 def test_values_are_those_of_trainings_without_the_row(solver, task, kernel, seeder, mechanism):
-    """Also of rows that are not left out since they have no coefficient."""
+    """Also for rows that need no retraining, as they have no coefficient."""
     case = cut(solver, task, kernel, eps=EPS, **mechanism)
     found = left_one_out(case, seeder=seeder)
     assert all(one.status == "converged" for one in found.folds)
     if kernel == "sigmoid":
-        return  # no inner product: there may be several optima
+        return  # not an inner product: there may be several optima
     expected = left_out(case, np.arange(N), found.labels)
     np.testing.assert_allclose(found.decision_values, expected, rtol=0, atol=near(case))
     if not case.svm_type.is_regression:
@@ -87,17 +87,17 @@ def test_only_rows_that_matter_are_trained_without():
     assert set(every.retrained) == used < set(range(N))
     fewer = left_one_out(case, values=False)
     assert set(fewer.retrained) < used
-    known_wrong = sorted(used - set(fewer.retrained))  # and stay so
+    known_wrong = sorted(used - set(fewer.retrained))  # and stay wrong
     assert np.all(every.predictions[known_wrong] != case.y()[known_wrong])
     assert np.array_equal(fewer.predictions, every.predictions)
     with_nu = cut("smo", "nu-SVC", "rbf")
-    assert len(left_one_out(with_nu).retrained) == N  # its sums depend on the number of rows
+    assert len(left_one_out(with_nu).retrained) == N  # the sums of nu-SVC depend on the number of rows
 
 
 @pytest.mark.filterwarnings("ignore:a solution degenerates")
 @pytest.mark.parametrize("seeder", ["sir", "auto"])
 def test_nu_svc_with_an_infinite_r(seeder):
-    """Two classes of one and three rows with nu = 0.5: the margin of the training on all rows has no width."""
+    """Two classes of one and three rows with nu = 0.5: the margin of the training on all rows has width zero."""
     rows, labels = [[-0.376, -1.491], [-0.311, 0.0], [0.0, 0.464], [-0.515, 0.0]], [2, 2, 0, 2]
     found = libsvmx.leave_one_out(rows, labels, svm_type="nu_svc", nu=0.5, seeder=seeder)
     assert found.predictions.shape == (4,)

@@ -1,4 +1,4 @@
-"""influence(), jackknife_plus(), cv_plus(), full_conformal(), conformal_p_values(): what refits give, row by row."""
+"""influence(), jackknife_plus(), cv_plus(), full_conformal(), conformal_p_values(): results of refits, row by row."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ KERNELS = {"kernel": ["linear", "cubic", "rbf", "precomputed"]}
 
 
 def cut(solver, task, kernel, **options):
-    """A case of few rows: each is left out, and the others are trained on."""
+    """A case with few rows, as each is left out and the others are trained on."""
     case = Case(solver, task, kernel, **options)
     case.rows, case.new = case.rows[:N], case.new[:M]
     return case
@@ -29,7 +29,7 @@ def all_but(case, row):
 
 
 def refits(case):
-    """Of each row the state without it, and its decision functions of the new rows and of the row itself."""
+    """For each row, the state without it, with decision functions of the new rows and of the row itself."""
     for row in case.rows:
         rest = all_but(case, row)
         yield case.state(rest), case.tests(case.new, rest), case.tests([row], rest)
@@ -157,7 +157,7 @@ def test_cv_plus_is_that_of_the_models_of_folds(solver, task, kernel, random_sta
         for own, model, rest in fold_models(case, folds):
             table[own] = libsvmx.predict(model, case.tests(case.new, rest))
             left_out[own] = libsvmx.predict(model, case.tests(own, rest))
-        # to the bit along LIBSVM's path, to eps by others, which share what they know of the kernel
+        # to the bit on LIBSVM's path, to eps by the other solvers, which share known kernel values
         check_intervals(found, table, np.abs(case.y() - left_out), alpha, atol=0 if solver == "smo" else 1e-4)
         return
     labels, expected = labels_of(case, found), np.ones((M, len(found.labels)))
@@ -172,7 +172,7 @@ def test_cv_plus_is_that_of_the_models_of_folds(solver, task, kernel, random_sta
 
 
 def fold_models(case, folds):
-    """(rows of the fold, model of the others, the others), in the order in which LIBSVM takes them."""
+    """(rows of the fold, model of the others, the others), in LIBSVM's order."""
     for k, own in enumerate(folds):
         rest = np.concatenate([fold for j, fold in enumerate(folds) if j != k])
         yield own, case.train(rest), rest
@@ -225,7 +225,7 @@ def test_p_values_are_those_of_refits(solver, task, kernel, mechanism):
     assert found.tolist() == [conformal_p_value(case, row, target) for row, target in zip(case.new, y, strict=True)]
 
 
-# ---- what they have in common --------------------------------------------------------------------------
+# ---- common properties ---------------------------------------------------------------------------------
 
 OF_STATES = {
     "jackknife_plus": lambda state, case, **more: libsvmx.jackknife_plus(state, case.tests(), 0.2, **more),
@@ -264,7 +264,7 @@ def test_no_number_of_threads_changes_a_bit_of_cv_plus(solver, task, kernel, mec
 
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
 def test_a_state_with_a_past(kernel):
-    """After rows have left and joined, results are those of a state of the rows that are there."""
+    """After rows have left and joined, results equal those of a new state of the present rows."""
     case = cut("smo", "two classes", kernel)
     state = case.state(np.arange(20))
     state.remove([3, 4])

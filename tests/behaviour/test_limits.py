@@ -1,4 +1,4 @@
-"""Limits of every function: iterations, an observer that says stop, no time. What is left is feasible, or nothing."""
+"""Limits of every function: iterations, a stopping observer, no time. The result so far is feasible, or none."""
 
 import warnings
 from itertools import product
@@ -18,7 +18,7 @@ N = 30
 
 
 class Questions(Observer):
-    """Says stop from the k-th question on; counts questions, solves and what is told of progress."""
+    """Asks to stop from the k-th check on; counts checks, solves and progress reports."""
 
     def __init__(self, k=10**9):
         self.k, self.asked, self.counts, self.solves = k, 0, [], 0
@@ -35,7 +35,7 @@ class Questions(Observer):
 
 
 def moments(total, most=6):
-    """Some of the questions 1, 2, …, ``total``."""
+    """Some of the checks 1, 2, …, ``total``."""
     return sorted(set(np.linspace(1, total, min(most, total)).astype(int).tolist()))
 
 
@@ -47,13 +47,13 @@ def cut(solver, task, kernel, **options):
 
 @pytest.fixture(autouse=True)
 def quiet():
-    """Early ends are warned of; tests that look for it use pytest.warns."""
+    """Early ends warn; tests of the warning use pytest.warns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
 
 
-# Every function that has a time limit and an observer; what it counts, None for nothing.
+# Every function with a time limit and an observer; the unit it counts, or None.
 CALLS = {
     "train": lambda case, **more: case.train(**more),
     "probability": lambda case, **more: case.train(probability=True, **more),
@@ -75,7 +75,7 @@ CALLS = {
     ),
     "cv_plus": lambda case, **more: libsvmx.cv_plus(case.X(), case.y(), case.tests(), 3, **{**case.options, **more}),
 }
-# Of these a limit in time is that of the state.
+# The time limit of these is that of the state.
 OF_STATES = {
     "influence": lambda state, case, **more: libsvmx.influence(state, case.tests(), case.y(case.new), **more),
     "jackknife_plus": lambda state, case, **more: libsvmx.jackknife_plus(state, case.tests(), **more),
@@ -95,7 +95,7 @@ COUNTS = {
 
 
 def finished(call):
-    """What a call has returned, or what StoppedEarly has left of it, and the error."""
+    """The result of a call, or the partial result in StoppedEarly, and the error."""
     try:
         return call(), None
     except StoppedEarly as error:
@@ -103,8 +103,8 @@ def finished(call):
 
 
 def check_model(case, model):
-    """Feasible, whatever ended the solve."""
-    if case.is_low_rank or case.task.svm_type == SvmType.NU_SVC:  # whose coefficients are divided by r
+    """Feasible, however the solve ended."""
+    if case.is_low_rank or case.task.svm_type == SvmType.NU_SVC:  # coefficients of nu-SVC are divided by r
         return
     for one, status in zip(optima.judged(model, case.K(), case.y()), model.statuses, strict=True):
         one.check_in_box()
@@ -123,7 +123,7 @@ def test_an_iteration_limit_is_kept_and_told(solver, task, kernel, limit, mechan
     assert len(caught) == 1
     assert "iteration limit" in model.statuses
     assert all(report.iterations <= limit for report in model.reports)
-    # of nu-SVC coefficients are divided by r, and of nu-SVR both variables of a row may be above 0
+    # nu-SVC's coefficients are divided by r, and both variables of a row may be above 0 in nu-SVR
     if not case.is_low_rank and not task.startswith("nu-"):
         for one in optima.judged(model, case.K(), case.y()):
             one.check_in_box()
@@ -138,14 +138,14 @@ def test_every_function_warns_once_of_an_iteration_limit(name, task):
     with pytest.warns(ConvergenceWarning, match="iteration limit") as caught:
         CALLS[name](case, **more)
     assert len(caught) == 1
-    assert Path(caught[0].filename).parent == Path(__file__).parent  # of the line that called, not of one within
+    assert Path(caught[0].filename).parent == Path(__file__).parent  # the line of the caller, not one inside libsvmx
 
 
 # ---- an observer, and time -----------------------------------------------------------------------------
 
 
 def check_whole(name, observer):
-    """What an observer hears of a call that is not ended."""
+    """The observer's records of a complete call."""
     if name in COUNTS:
         what, total = COUNTS[name]
         begin = 0 if name == "permutation_test" else 1
@@ -154,13 +154,13 @@ def check_whole(name, observer):
 
 
 def check_partial(name, case, found, error, whole):
-    """What is left of a call that was ended."""
+    """The partial result of a call that was stopped."""
     if name in ("train", "probability", "calibrated"):
         assert error is None
         check_model(case, found)
         return
     if error is None:
-        return  # it was at its end
+        return  # it was complete
     assert error.status in ("interrupted", "time limit")
     assert str(error).startswith(f"{error.status}: ")
     if found is None:
@@ -179,7 +179,7 @@ def check_partial(name, case, found, error, whole):
     elif name == "fit_many":
         assert len(found) < len(whole)
         for one, other in zip(found, whole, strict=False):
-            # crsvm ends at its own tolerance, but what has reached eps counts as finished
+            # crsvm ends at its own tolerance, but counts as finished once it has reached eps
             assert one.reports[0].objective == pytest.approx(other.reports[0].objective, rel=1e-6)
             assert np.array_equal(one.sv_coef, other.sv_coef) or case.names[0] == "crsvm"
     elif name == "permutation_test":
@@ -190,7 +190,7 @@ def check_partial(name, case, found, error, whole):
 
 
 def calls(**ways):
-    """A test's ``name`` of CALLS, ``solver``, ``task`` and ``mechanism``, and the kernel that suits them."""
+    """Parameters ``name`` of CALLS, ``solver``, ``task`` and ``mechanism``, and a suitable kernel."""
     found = [
         (name, solver, task, kernel, way)
         for name, solver, task, way in product(CALLS, ["smo", "irwls", "crsvm"], TASKS, ways["mechanism"])
@@ -203,7 +203,7 @@ def calls(**ways):
 
 @calls(mechanism=["usual", "in turn", "rows shared", "by threads"])
 def test_an_observer_ends_every_function(name, solver, task, kernel, mechanism):
-    """At some of its questions: then there is what is done, as if it had not been stopped, or nothing."""
+    """At some of its checks: the result is the finished part, equal to that of an unstopped call, or nothing."""
     case = cut(solver, task, kernel, C=20.0, **mechanism)
     more = {"seeder": None} if name == "grid_search" else {}
     counting = Questions()
@@ -212,7 +212,7 @@ def test_an_observer_ends_every_function(name, solver, task, kernel, mechanism):
     for k in moments(counting.asked):
         observer = Questions(k)
         found, error = finished(lambda observer=observer: CALLS[name](case, observer=observer, **more))
-        assert observer.asked == k  # once it has said so it is not asked again
+        assert observer.asked == k  # no more checks after the stop
         assert observer.counts == counting.counts[: len(observer.counts)]
         check_partial(name, case, found, error, whole)
 
@@ -236,7 +236,7 @@ def test_an_observer_ends_seeded_folds(function, task, seeder):
 
 @each("train", strength=1, solver=["crsvm"])
 def test_what_crsvm_calls_converged_is_an_optimum_wherever_it_was_stopped(solver, task, kernel, mechanism):
-    """The last step may lead from a point that was stopped to the optimum: then it is as good as any."""
+    """The last step may lead from a stopped point to the optimum: then the result counts as converged."""
     case = Case(solver, task, kernel, **mechanism)
     counting = Questions()
     whole, early = case.train(observer=counting), 0

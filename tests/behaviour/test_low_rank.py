@@ -1,4 +1,4 @@
-"""low_rank() and solver crsvm on its factors: what a factor leaves out, and a linear method on its features."""
+"""low_rank() and solver crsvm on its factors: the approximation error, and a linear method on its features."""
 
 import numpy as np
 import pytest
@@ -39,10 +39,10 @@ def test_a_factor_approximates_the_kernel(task, kernel, method):
     np.testing.assert_allclose(found.features_of(case.X()), F, rtol=0, atol=1e-7 * size)
     features = case.K(case.new, case.rows)[:, found.pivots] @ found.transform
     np.testing.assert_allclose(found.features_of(case.tests()), features, rtol=0, atol=1e-7 * size)
-    if method == "eigen":  # nothing of this rank leaves out less
+    if method == "eigen":  # no factor of this rank has a smaller error
         least = np.linalg.eigvalsh(K)[: -found.rank].sum()
         assert np.trace(residual) <= least + 1e-7 * scale
-    if method == "cholesky":  # the first pivot is of the largest diagonal element, and each of what is left
+    if method == "cholesky":  # each pivot has the largest remaining diagonal element
         assert K[found.pivots[0], found.pivots[0]] >= K.diagonal().max() * (1 - 1e-12)
 
 
@@ -85,7 +85,7 @@ def test_threads_change_nothing_and_seeds_draw(method, kernel):
 
 
 def test_a_whole_factor_is_the_kernel():
-    """With as many columns as rows the optimum is that of the kernel itself."""
+    """With as many columns as rows, the optimum is that of the kernel itself."""
     case = Case("smo", "two classes", "rbf", eps=1e-8)
     exact = libsvmx.decision_values(case.train(), case.tests())
     for predict_with in ("kernel", "factor"):

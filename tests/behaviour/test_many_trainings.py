@@ -1,4 +1,4 @@
-"""fit_many() and permutation_test(): each training is that of train(), each score that of cross_validate()."""
+"""fit_many() and permutation_test(): each training equals train(), each score equals cross_validate()."""
 
 from math import nan, sqrt
 
@@ -14,7 +14,7 @@ from .test_training import THREADS, file_of
 
 
 def columns_of(case, m=3):
-    """Targets of the case, and others: permuted."""
+    """Targets of the case, and permutations of them."""
     drawn = np.random.default_rng(3)
     return np.stack([case.y(), *(drawn.permutation(case.y()) for _ in range(m - 1))], axis=1)
 
@@ -78,7 +78,7 @@ OPTIONS = [{"probability": True}, {"random_state": 7}, *({"seeder": name} for na
 
 
 def permuted(case, n, cv, seed=1):
-    """The targets, and the permutations of a test: from the numbers that come after those of the folds."""
+    """The targets, and the permutations of a test: drawn after the random numbers of the folds."""
     y, rand = case.y(), Rand(seed)
     rand.folds(y, cv, case.task.is_classification)
     return [y, *(y[rand.shuffled(np.arange(len(y)))] for _ in range(n))]
@@ -95,7 +95,7 @@ def scoring_of(case):
 
 
 def expected_scores(case, n=2, cv=3, **options):
-    """By cross-validations of the permutations."""
+    """From cross-validations of the permutations."""
     scores = []
     for y in permuted(case, n, cv, options.get("random_state", 1)):
         found = libsvmx.cross_validate(case.X(), y, cv, **{**case.options, **options})

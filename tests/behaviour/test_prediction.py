@@ -1,4 +1,4 @@
-"""predict(), decision_values(), predict_probability(): LIBSVM's bits, and NumPy's sums of the model's coefficients."""
+"""predict(), decision_values(), predict_probability(): LIBSVM's bits, and NumPy's sums over the coefficients."""
 
 import threading
 
@@ -15,13 +15,13 @@ from .test_training import THREADS, forms
 
 
 def trained(case, tmp_path, **options):
-    """A model as read from its file, which has fewer digits of the vectors; and LIBSVM's of the same file."""
+    """A model read from its file, whose vectors have fewer digits; and LIBSVM's from the same file."""
     libsvmx.save_model(tmp_path / "model", case.train(**options))
     return libsvmx.load_model(tmp_path / "model"), oracle.load(tmp_path / "model")
 
 
 def predictions(model, X, threads=0):
-    """All that a model says of rows, as bytes."""
+    """All predictions of a model, as bytes."""
     found = [libsvmx.predict(model, X, threads=threads), libsvmx.decision_values(model, X, threads=threads)]
     if model.has_probability and not model.param.svm_type.is_regression:
         found += libsvmx.predict_probability(model, X, threads=threads)
@@ -47,7 +47,7 @@ def test_labels_values_and_probabilities_are_libsvms(solver, task, kernel, proba
 
 @each("train")
 def test_values_are_sums_of_coefficients_and_kernel_values(solver, task, kernel, mechanism):
-    """As NumPy has them, and labels are those of LIBSVM's votes."""
+    """As computed by NumPy, and labels by LIBSVM's votes."""
     case = Case(solver, task, kernel, **mechanism)
     model = case.train()
     expected = optima.decision_values(model, case.K(case.new, case.rows))
@@ -120,7 +120,7 @@ def test_probabilities_are_probabilities(solver, task, kernel, mechanism):
 
 
 def test_labels_in_doubt_are_those_of_libsvms_sums(tmp_path):
-    """Vectors of both classes at the same places: each decision value is a rounding, of either sign, or 0."""
+    """Vectors of both classes at the same places: each decision value is rounding error, of either sign, or 0."""
     case = Case("smo", "two classes", "rbf")
     X = np.vstack([case.X(), case.X()])
     y = np.concatenate([case.y(), -case.y()])

@@ -1,4 +1,4 @@
-"""probability=True and "cv": sigmoids that fit the decision values of models that have not seen their rows."""
+"""probability=True and "cv": sigmoids fitted to decision values of models that have not seen their rows."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ SEEDERS = ["auto", "path", *libsvmx.SEEDERS]
 
 
 def slope(a, b, values, own):
-    """The gradient at (a, b) of what Platt's method minimises, with Lin, Lin & Weng's targets (2007): NumPy's."""
+    """The gradient at (a, b) of Platt's objective with the targets of Lin, Lin & Weng (2007), by NumPy."""
     n_own, n_other = own.sum(), (~own).sum()
     wanted = np.where(own, (n_own + 1) / (n_own + 2), 1 / (n_other + 2))
     error = wanted - 1 / (1 + np.exp(a * values + b))
@@ -34,7 +34,7 @@ def test_calibrated_sigmoids_fit_the_values_of_a_cross_validation(solver, task, 
         at, sign = of[first, second]
         own = np.isin(y, (first, second))
         values = sign * validated.decision_values[own, at]
-        # Newton's method ends at a gradient of 1e-5; values far out have no slope that can be told from 0
+        # Newton's method ends at a gradient of 1e-5; for values far out the slope is indistinguishable from 0
         assert np.abs(slope(a, b, values, y[own] == first)).max() <= 1e-4 * max(1.0, np.abs(values).max())
     plain = case.train()
     assert np.array_equal(model.sv_coef, plain.sv_coef) and np.array_equal(model.rho, plain.rho)
@@ -47,7 +47,7 @@ def pairs_of(labels):
 
 @each("train", strength=1, solver=["smo", "chunked", "irwls", "crsvm", "crsvm, low rank"])
 def test_estimates_of_every_solver_are_near(solver, task, kernel, mechanism):
-    """Those of LIBSVM's own folds by another solver, and the model itself is that without estimates."""
+    """To those of LIBSVM's own folds with another solver; the model itself equals that without estimates."""
     case = Case(solver, task, kernel, eps=1e-5, probability=True, **mechanism)
     model, plain = case.train(), case.train(probability=False)
     assert np.array_equal(model.sv_coef, plain.sv_coef) and np.array_equal(model.rho, plain.rho)
@@ -59,7 +59,7 @@ def test_estimates_of_every_solver_are_near(solver, task, kernel, mechanism):
         assert model.sigmoid_a[0] == pytest.approx(other.sigmoid_a[0], rel=0.02)
         return
     first, second = (libsvmx.predict_probability(one, case.tests())[1] for one in (model, other))
-    # those of one-class are steps of 0.1
+    # one-class estimates are multiples of 0.1
     np.testing.assert_allclose(first, second, rtol=0, atol=0.11 if task == "one-class" else 0.03)
 
 
@@ -89,7 +89,7 @@ def test_random_states_and_threads(solver, task, kernel, probability, mechanism)
 
 
 def test_estimates_of_one_class_are_shares_of_the_training_rows():
-    """The density of decision values, in ten steps: LIBSVM's marks, and more is more normal."""
+    """The density of decision values, in ten steps: LIBSVM's marks; higher values are more normal."""
     case = Case("smo", "one-class", "rbf", probability=True)
     model = case.train()
     _, estimates = libsvmx.predict_probability(model, case.X())

@@ -1,4 +1,4 @@
-"""The suites see what a user sees: names of libsvmx that are public, and judges of tests/support that see no others."""
+"""The suites use only public names of libsvmx, and only judges of tests/support that do so, too."""
 
 import ast
 from pathlib import Path
@@ -8,7 +8,7 @@ SUPPORT = HERE.parent / "support"
 
 
 def imported(path):
-    """(module, name or None) of every import of a file, also within functions."""
+    """(module, name or None) of every import in a file, also within functions."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
@@ -27,7 +27,7 @@ def support_of(path):
 
 
 def files():
-    """Those of the suites, and of tests/support what they import, directly or not."""
+    """The suites, and the files of tests/support that they import, directly or not."""
     waiting, found = set(HERE.glob("*.py")), set()
     while waiting:
         path = waiting.pop()
@@ -38,9 +38,9 @@ def files():
 
 def test_no_private_module_is_imported():
     names = {path.name for path in files()}
-    assert {"table.py", "judge.py", "optima.py", "oracle.py"} <= names  # what is looked at
+    assert {"table.py", "judge.py", "optima.py", "oracle.py"} <= names  # the search finds files
     for path in files():
-        if path == SUPPORT / "policies.py":  # what forces mechanisms has to know them
+        if path == SUPPORT / "policies.py":  # forces mechanisms, so it may use private names
             continue
         for module, name in imported(path):
             parts = [*module.split("."), name or ""]

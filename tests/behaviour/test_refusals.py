@@ -1,4 +1,4 @@
-"""What cannot be done is refused, with the words of the table: every combination that no suite runs on."""
+"""Every combination that no suite runs on is refused, with the message in the table."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from .test_grid_search import axes_of
 
 
 def over_rows(function, *between, **fixed):
-    """Of a function of rows, targets and options."""
+    """Call for a function of rows, targets and options."""
     return lambda case: function(case.X(), case.y(), *between, **{**case.options, **fixed})
 
 
@@ -50,7 +50,7 @@ CALLS = {
     "explain": lambda case: libsvmx.explain(case.train(), case.tests()[:1], case.X()[:1]),
     "export": lambda case: libsvmx.export(case.train(), "/dev/null"),
 }
-# What no function can do is asked of this one.
+# Used for refusals that hold for every function.
 OF_ALL = "train"
 REFUSED = [
     (function, *names)
@@ -70,7 +70,7 @@ def test_what_cannot_be_done(function, solver, task, kernel):
 
 
 def test_each_refusal_is_one_of_something():
-    """And each function can do something."""
+    """And each function supports something."""
     met = {id(refusal(*names)) for names in REFUSED}
     assert met == {id(one) for one in REFUSALS}
     assert all(combinations_of(function) for function in CALLS)

@@ -1,4 +1,4 @@
-"""State: after every change the optimum of the rows that are there, by NumPy's judgement, whatever happened before."""
+"""State: after every change the optimum of the present rows, checked by NumPy, whatever happened before."""
 
 import copy
 import hashlib
@@ -15,12 +15,12 @@ from libsvmx import DataError, ParameterError, State, StoppedEarly
 from .table import IN_LIBSVM, WEIGHTS_OF_CLASSES_GONE, Case, each
 from .test_cross_validation import LONELY
 
-CHANGED_COSTS = (0.3, 4.0, 0.9)  # times what it was
+CHANGED_COSTS = (0.3, 4.0, 0.9)  # factors of C
 CHANGED_NUS = (0.6, 1.3, 0.9)
 
 
 class Followed:
-    """A state beside the numbers of the rows that it should have; ``ever`` are those of all its ids."""
+    """A state beside the numbers of the rows that it should have; ``ever``: the row of each id ever given."""
 
     def __init__(self, case, rows=None, weight=None, **options):
         self.case, self.options = case, {**case.options, **options}
@@ -37,11 +37,11 @@ class Followed:
 
     @property
     def rows(self):
-        """Numbers of the rows that are there."""
+        """Numbers of the present rows."""
         return self.ever[self.ids]
 
     def joining(self, rows):
-        """What ``add`` takes: of a precomputed kernel values with all rows that ever were there, too."""
+        """Arguments of ``add``; for a precomputed kernel, values with all rows ever added, too."""
         return self.case.X(rows, np.concatenate([self.ever, rows])), self.case.y(rows)
 
     def update(self, add=(), remove=(), observer=None):
@@ -60,7 +60,7 @@ class Followed:
         assert getattr(self.state.param, name) == value
 
     def check(self):
-        """The optimum of these rows: exact, or, where the kernel is no inner product, to eps."""
+        """The optimum of these rows: exact, or to eps if the kernel is not an inner product."""
         state, rows = self.state, self.rows
         assert state.ids.tolist() == self.ids.tolist()
         assert np.array_equal(state.targets, self.case.y(rows))
@@ -81,14 +81,14 @@ class Followed:
         assert np.array_equal(state.predict(self.tests()), libsvmx.predict(state.model, self.tests()))
 
     def tests(self):
-        """New rows, as the state predicts them."""
+        """New rows, in the form that the state predicts."""
         return self.case.tests(self.case.new, self.ever)
 
     def values(self):
         return self.state.decision_values(self.tests())
 
     def check_against_fresh(self):
-        """As a cold start on these rows: order of classes, objective, decision values."""
+        """Equal to a cold start on these rows: order of classes, objective, decision values."""
         fresh = Followed(self.case, self.rows, self.weight, **self.options)
         assert fresh.state.objective == pytest.approx(self.state.objective, rel=1e-7, abs=1e-9)
         labels = fresh.state.model.labels
@@ -99,12 +99,12 @@ class Followed:
 
 
 def posed(solver, task, kernel, **options):
-    """A case whose sigmoid kernel, of which no path may lead on, is solved to a small eps."""
+    """A case; its sigmoid kernel, which may allow no path, is solved to a small eps."""
     return Case(solver, task, kernel, eps=1e-6 if kernel == "sigmoid" else 1e-3, **options)
 
 
 def told(state):
-    """All that a state says of itself, which an error must leave as it was."""
+    """All public properties of a state, which an error must leave unchanged."""
     model = state.model
     numbers = state.objective, state.gap, state.param, state.report, state.certificate()
     return model.sv_coef.tobytes(), model.rho.tobytes(), state.ids.tolist(), state.targets.tolist(), *numbers
@@ -205,7 +205,7 @@ def test_a_class_goes_and_comes_back(solver, task, kernel):
     case = posed(solver, task, kernel)
     followed = Followed(case)
     own = case.rows[case.y() == case.y()[0]]
-    if not task.startswith("nu"):  # whose nu one row does not allow
+    if not task.startswith("nu"):  # nu does not allow one row
         followed.update(remove=own[:-1])
         followed.check()
     followed.update(remove=np.intersect1d(own, followed.ids))
@@ -260,7 +260,7 @@ def test_copies_and_files_go_on_as_the_state_does(solver, task, kernel, mechanis
 
 @each("state", strength=1, solver=["smo"], kernel=["linear", "quadratic", "rbf", "precomputed"], form=["libsvm", "own"])
 def test_a_state_from_a_model(solver, task, kernel, form, mechanism, tmp_path):
-    """Of LIBSVM's file, whose C or nu is given again, or as train() has returned it."""
+    """From LIBSVM's file, with C or nu given again, or from the result of train()."""
     case = posed(solver, task, kernel, **mechanism)
     given = {}
     if form == "libsvm":
@@ -309,11 +309,11 @@ def test_a_certificate_is_of_the_rows_and_of_nothing_else():
     assert state.certificate()["sha256"] == found["sha256"]
 
 
-# ---- what leaves no trace ------------------------------------------------------------------------------
+# ---- errors without effect -----------------------------------------------------------------------------
 
 
 class Stopping(libsvmx.Observer):
-    """Says stop from the k-th question on."""
+    """Asks to stop from the k-th check on."""
 
     def __init__(self, k):
         self.left = k
@@ -368,7 +368,7 @@ def test_a_change_that_is_stopped_leaves_no_trace(solver, task, kernel, k, mecha
 
 
 def test_rows_that_nu_does_not_allow():
-    """The same change with fewer of them is made."""
+    """The same change with fewer of the rows succeeds."""
     case = posed("smo", "nu-SVC", "rbf", nu=0.8)
     few, many = (np.flatnonzero(case.targets == label) for label in (1, -1))
     followed = Followed(case, np.concatenate([few[:22], many[:30]]))

@@ -1,4 +1,4 @@
-"""tau_path(): at every tau the exact optimum, by NumPy's judgement and by refits."""
+"""tau_path(): at every tau the exact optimum, checked by NumPy and by refits."""
 
 import pickle
 
@@ -19,7 +19,7 @@ def followed(case, first=FIRST, last=LAST, **options):
 
 
 def some_taus(path, n):
-    """tau of the path: drawn, at breakpoints, just before and after them, and both ends."""
+    """Values of tau: random, at breakpoints, just before and after them, and both ends."""
     drawn = np.random.default_rng(n)
     at = drawn.choice(path.tau[1:-1], min(n, len(path.tau) - 2), replace=False)
     found = [drawn.uniform(path.tau[0], path.tau[-1], n), at, at * (1 - 1e-9), at * (1 + 1e-9), path.tau[[0, -1]]]

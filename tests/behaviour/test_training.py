@@ -1,4 +1,4 @@
-"""train(): the optimum of every formulation and kernel by every solver, judged from the data; LIBSVM's bytes by smo."""
+"""train(): the optimum of every formulation and kernel with every solver, from the data; LIBSVM's bytes by smo."""
 
 import pickle
 
@@ -27,14 +27,14 @@ def file_of(model, folder):
 
 @each("train", eps=[1e-3, 1e-6], shrinking=[True, False])
 def test_the_optimum(solver, task, kernel, eps, shrinking, mechanism):
-    """Feasible, and optimal to eps as NumPy judges it in double from the rows; what is reported of it is so."""
+    """Feasible, and optimal to eps by NumPy in double from the rows; the report agrees."""
     case = Case(solver, task, kernel, eps=eps, shrinking=shrinking, **mechanism)
     model = case.train()
     judged = optima.judged(model, case.K_solved(), case.y())
     assert model.statuses == ("converged",) * len(judged)
     for one, report in zip(judged, model.reports, strict=True):
         one.check_to(eps)
-        # LIBSVM divides that of nu-SVC by r^2, and says 1 / r
+        # LIBSVM divides nu-SVC's objective by r^2, and reports 1 / r
         factor = report.value**2 if case.svm_type == SvmType.NU_SVC else 1.0
         objective, rounding = factor * one.reached, 1e-6 * factor * np.abs(one.beta).sum()
         assert report.objective == pytest.approx(objective, rel=1e-5, abs=rounding)
@@ -45,7 +45,7 @@ def test_the_optimum(solver, task, kernel, eps, shrinking, mechanism):
 
 
 def test_the_problems_are_not_trivial():
-    """By LIBSVM's path each has free variables, and variables at either bound, for every kernel."""
+    """By LIBSVM's path each has free variables, and variables at both bounds, for every kernel."""
     for _, task, kernel in combinations_of("train", solver=["smo"]):
         case = Case("smo", task, kernel, eps=1e-6)
         for one in optima.judged(case.train(), case.K(), case.y()):
@@ -94,7 +94,7 @@ def test_neither_threads_nor_a_second_training_change_a_byte(solver, task, kerne
 
 @each("train", strength=1, solver=["smo", "irwls"], kernel=["rbf", "precomputed"])
 def test_labels_by_other_names_and_targets_that_move(solver, task, kernel, mechanism):
-    """Names of classes are names; a constant that is added to the targets is added to the level alone."""
+    """Names of classes are only names; a constant added to the targets changes only the level."""
     case = Case(solver, task, kernel, **mechanism)
     model = case.train()
     options = dict(case.options)
@@ -104,7 +104,7 @@ def test_labels_by_other_names_and_targets_that_move(solver, task, kernel, mecha
         y = np.array([renamed[label] for label in case.y()])
         other = libsvmx.train(case.X(), y, **options)
         values, expected = (libsvmx.decision_values(m, case.tests()) for m in (other, model))
-        if {1, -1} != set(model.labels.tolist()):  # of which LIBSVM has +1 first in any case
+        if {1, -1} != set(model.labels.tolist()):  # otherwise LIBSVM puts +1 first
             assert other.labels.tolist() == [renamed[label] for label in model.labels]
             assert np.array_equal(values, expected)
         else:
@@ -150,11 +150,11 @@ def test_model_files_go_both_ways(solver, task, kernel, tmp_path):
     assert loaded.statuses == () and loaded.sv_indices is None
 
 
-# ---- what rows and models may be -----------------------------------------------------------------------
+# ---- forms of rows and models --------------------------------------------------------------------------
 
 
 def forms(X):
-    """The same rows in every form that is accepted."""
+    """The same rows in every accepted form."""
     yield "columns first", np.asfortranarray(X)
     yield "lists", X.tolist()
     yield "mappings", [{j + 1: v for j, v in enumerate(row) if v} for row in X.tolist()]
@@ -183,7 +183,7 @@ def test_every_form_of_rows_gives_the_same_model(solver, task, kernel, mechanism
 
 @each("train", strength=1, kernel=["linear", "rbf", "precomputed"])
 def test_nothing_is_shared_with_the_caller(solver, task, kernel, mechanism):
-    """What is given can be written to afterwards, and is not written to."""
+    """The caller may overwrite the arguments later, and the call does not."""
     case = Case(solver, task, kernel, **mechanism)
     X, y = np.array(case.X()), np.array(case.y())
     model = libsvmx.train(X, y, **case.options)

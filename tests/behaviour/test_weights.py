@@ -1,4 +1,4 @@
-"""sample_weight in every function that takes it: weight 2 is the row twice, weight 0 the row left out."""
+"""sample_weight in every function that takes it: weight 2 equals the row twice, weight 0 the row left out."""
 
 import numpy as np
 import pytest
@@ -20,13 +20,13 @@ SMALL = {"kernel": ["linear", "cubic", "rbf", "precomputed"]}
 
 
 def drawn_weights(n, whole=True):
-    """0, 1 and 2, or three quarters of these, in an order drawn once."""
+    """0, 1 and 2, or three quarters of these, in a fixed random order."""
     w = np.random.default_rng(11).permutation(np.arange(n) % 3).astype(float)
     return w if whole else 0.75 * w
 
 
 def weighted(solver, task, kernel, whole=True, **options):
-    """A case, and the weights of its rows; nu is such that any two classes allow it."""
+    """A case, and the weights of its rows; nu is feasible for any two classes."""
     case = Case(solver, task, kernel, **options)
     if case.svm_type == SvmType.NU_SVC:
         case.options["nu"] = 0.213
@@ -42,7 +42,7 @@ def test_the_optimum_has_bounds_by_weight(solver, task, kernel, whole, mechanism
     w = w[case.rows]
     model = case.train(sample_weight=w)
     assert (w[model.sv_indices - 1] > 0).all()
-    if case.is_low_rank:  # whose factor is of the rows that count
+    if case.is_low_rank:  # the factor is that of the rows with weight
         rest = case.rows[w > 0]
         same = libsvmx.decision_values(case.train(rest, sample_weight=w[w > 0]), case.tests(case.new, rest))
         np.testing.assert_allclose(libsvmx.decision_values(model, case.tests()), same, rtol=0, atol=1e-9)
@@ -55,7 +55,7 @@ def test_the_optimum_has_bounds_by_weight(solver, task, kernel, whole, mechanism
 def test_weights_of_whole_numbers_are_rows_that_are_repeated(solver, task, kernel, mechanism):
     case, w = weighted(solver, task, kernel, eps=EPS, **mechanism)
     if kernel == "sigmoid":
-        return  # no inner product: there may be several optima
+        return  # not an inner product: there may be several optima
     w = w[case.rows].astype(int)
     often = np.repeat(case.rows, w)
     model, repeats = case.train(sample_weight=w), case.train(often)
@@ -95,7 +95,7 @@ def test_estimates_are_fitted_to_rows_that_count(solver, task, kernel, probabili
         weighed = case.train(probability=probability, sample_weight=w[case.rows])
         assert np.isfinite(weighed.sigmoid_a).all()
         assert weighed.sigmoid_a.tobytes() != plain.sigmoid_a.tobytes()
-    if probability is True:  # of "cv" folds are drawn over all rows
+    if probability is True:  # with "cv", folds are drawn over all rows
         left, without = (
             case.train(probability=True, sample_weight=counts * 1.0),
             case.train(case.rows[counts], probability=True),
@@ -134,7 +134,7 @@ def test_many_trainings(solver, task, kernel, mechanism, tmp_path):
 
 
 def left_out(case, w, fold_of, labels):
-    """Decision values by trainings on the rows of other folds, with their weights."""
+    """Decision values from weighted trainings on the rows of the other folds."""
     found = []
     for row in case.rows:
         rest = case.rows[fold_of != fold_of[row]]
@@ -151,7 +151,7 @@ def test_folds_are_trained_with_the_weights_of_their_rows(solver, task, kernel, 
     found = libsvmx.cross_validate(case.X(), case.y(), 3, sample_weight=w[case.rows], **case.options)
     expected = left_out(case, w, found.fold_of, found.labels)
     np.testing.assert_allclose(found.decision_values, expected, rtol=0, atol=2 * near(case))
-    if not case.svm_type.is_regression:  # each row counts once
+    if not case.svm_type.is_regression:  # each row counts once, whatever its weight
         assert found.accuracy == pytest.approx(100 * np.mean(found.predictions == case.y()), rel=1e-14)
 
 
@@ -193,7 +193,7 @@ def test_grids(solver, task, kernel, mechanism):
 @pytest.mark.parametrize("task", ["two classes", "three classes", "epsilon-SVR", "nu-SVR"])
 @pytest.mark.parametrize("how", ["rows", "a class"])
 def test_seeded_grids(task, how, mechanism):
-    """Points start from the next smaller C, with weights as with none."""
+    """Points start from the next smaller C, as without weights."""
     case, w = weighted("smo", task, "rbf", whole=False, eps=EPS, **mechanism)
     given = {**axes_of(case), **case.options, "n_folds": 3}
     if how == "rows":
@@ -316,7 +316,7 @@ def test_paths(solver, task, kernel, mechanism):
 
 @each("influence", strength=1, solver=["smo"], kernel=["linear", "rbf", "precomputed"])
 def test_influence(solver, task, kernel, mechanism):
-    """A row of any weight leaves whole."""
+    """A row leaves entirely, whatever its weight."""
     case, w = weighted(solver, task, kernel, **mechanism)
     case.rows, case.new = case.rows[:24], case.new[:5]
     w = w[case.rows]
@@ -333,13 +333,13 @@ def test_influence(solver, task, kernel, mechanism):
         np.testing.assert_allclose(base + change, values, rtol=0, atol=EXACT * size_of(base))
 
 
-# ---- classes, and what is refused ----------------------------------------------------------------------
+# ---- classes, and refusals -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seeder", ["none", "sir", "near", "path"])
 @pytest.mark.parametrize("how", ["weights", "sample_weight"])
 def test_a_class_that_does_not_count(seeder, how, mechanism):
-    """Its pairs have no values, and it is not predicted."""
+    """Its pairs have no values, and it is never predicted."""
     case = Case("smo", "three classes", "rbf", eps=EPS, **mechanism)
     y = case.y()
     gone = int(y[0])
