@@ -1,19 +1,19 @@
 """Which tests run, and how.
 
-Without ``--exhaustive``, each behaviour keeps representatives, chosen from the tests' parameters alone:
+Without ``--exhaustive``, each behaviour keeps representatives, chosen only by the tests' parameters:
 
-- a test over three parameters or more keeps combinations in which each pair of values of two parameters occurs;
-- a test marked ``each_value`` keeps combinations in which each value of each parameter occurs;
-- one marked ``exhaustive``, a whole test or a single value, is left out: it repeats, longer, what others test, or runs
-  a benchmark from end to end;
-- a property draws a share of its examples, see support.examples.
+- a test over three or more parameters keeps combinations that cover each pair of values of two parameters;
+- a test marked ``each_value`` keeps combinations that cover each value of each parameter;
+- one marked ``exhaustive``, a whole test or a single value, is left out: it repeats other tests at greater length, or
+  runs a benchmark from end to end;
+- a property uses a share of its examples, see support.examples.
 
-``--remaining`` is for after such a run: what is left out above, and what does less there.
+``--remaining`` is for after such a run: it runs what is left out or reduced above.
 
-The whole suite runs on all cores if pytest-xdist is there; ``-n 0`` and ``-p no:xdist`` run it in one process. Its
-asserts are plain ones, since rewriting all files takes every process longer than all else before the first test; the
-values of the names in one that failed are printed. Where files are named pytest rewrites them, and so it does with
-``--assert=rewrite``.
+The whole suite runs on all cores if pytest-xdist is installed; ``-n 0`` and ``-p no:xdist`` run it in one process. Its
+asserts are plain, as rewriting all files takes every process longer than everything else before the first test;
+instead, the values of the names in a failed assert are printed. If files are named pytest rewrites them, as it does
+with ``--assert=rewrite``.
 """
 
 import gc
@@ -22,15 +22,15 @@ import signal
 import sys
 from pathlib import Path
 
-# The oracle must run with one thread, or it sums in another order; before anything else loads OpenMP.
+# The oracle must run with one thread, or its sums have another order; set before anything loads OpenMP.
 os.environ["OMP_NUM_THREADS"] = "1"
-# Help is as wide as written: COLUMNS is the runner's, which readline puts into the environment behind Python's back.
+# Help has its full width: COLUMNS is the runner's, which readline puts into the environment behind Python's back.
 os.environ.pop("COLUMNS", None)
 os.unsetenv("COLUMNS")
-# A test run started with & inherits an ignored SIGINT, and would hand it on to the commands under test.
+# A test run started with & inherits an ignored SIGINT, and would pass it on to the commands under test.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-# The repository root, for `tools`; last, so that nothing in it stands before what is installed.
+# The repository root, for `tools`; last, so that it shadows no installed package.
 sys.path.append(str(Path(__file__).parents[1]))
 
 import pytest
@@ -44,21 +44,21 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
-    """Where no tests are named: as ``-n auto`` if nothing is said about processes, and plain asserts."""
+    """Where no tests are named: ``-n auto`` unless processes are specified, and plain asserts."""
     option, whole = config.option, config.args_source != pytest.Config.ArgsSource.ARGS
     if whole and not any(word.startswith("--assert") for word in config.invocation_params.args):
         option.assertmode = "plain"
     else:
         asserts.rewrite()
     if "PYTEST_XDIST_WORKER" in os.environ or hasattr(config, "workerinput"):
-        return  # one of those processes
+        return  # a worker process
     if whole and getattr(option, "numprocesses", 0) is None and not (option.usepdb or option.collectonly):
         option.numprocesses = os.cpu_count() or 1
         option.dist = "worksteal"
 
 
 def pytest_configure(config):
-    gc.disable()  # collecting makes many objects that stay, and hardly any garbage to look for among them
+    gc.disable()  # collecting makes many lasting objects and hardly any garbage
     config.addinivalue_line("markers", "exhaustive: repetition, left out without --exhaustive")
     config.addinivalue_line("markers", "each_value: without --exhaustive, each value of each parameter occurs once")
     config.option.exhaustive |= config.option.remaining
@@ -108,5 +108,5 @@ def folder(tmp_path, monkeypatch, capfd):
 
 @pytest.fixture(scope="session")
 def exhaustive(pytestconfig):
-    """Whether every case is wanted, not representatives."""
+    """Whether to run every case, not only representatives."""
     return pytestconfig.getoption("exhaustive", False)

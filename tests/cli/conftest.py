@@ -1,4 +1,4 @@
-"""What tests of the commands share."""
+"""Fixtures shared by the tests of the commands."""
 
 import sys
 
@@ -9,13 +9,13 @@ from support.gridengine import HEART, SMALL
 
 @pytest.fixture
 def no_pictures(monkeypatch):
-    """As where matplotlib is not installed: svmx-grid and svmx-easy draw none by default, which takes longest."""
+    """As without matplotlib: svmx-grid and svmx-easy draw pictures by default, which is their slowest part."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
 @pytest.fixture
 def few_points(monkeypatch):
-    """A smaller grid than easy.py's, around its middle."""
+    """A smaller grid than easy.py's, around its centre."""
     monkeypatch.setattr("libsvmx.cli.gridjob.C_AXIS", (-1.0, 3.0, 2.0))
 
 

@@ -1,4 +1,4 @@
-"""svmx-batch: what its commands print, write and return is what they do alone, in the order of the lines."""
+"""svmx-batch: its commands print, write and return the same as alone, in the order of the lines."""
 
 import json
 import os
@@ -132,7 +132,7 @@ def test_stop_begins_nothing_more(batch, tmp_path):
 
 
 def test_the_exit_code_is_that_of_the_first_line_that_failed(batch):
-    """Not of the one that failed first: the third line takes its fork with it."""
+    """Not of the first to fail; line 2 kills its fork."""
     kills = "import os, libsvmx.cli.scale as scale; scale.main = lambda argv: os.kill(os.getpid(), 9)"
     lines = f"svmx-train -q {HEART} m\nsvmx-scale {HEART}\nsvmx-train -q nothing\nsvmx-train -q {HEART} n\n"
     for jobs in (1, 2):
@@ -144,7 +144,7 @@ def test_the_exit_code_is_that_of_the_first_line_that_failed(batch):
 
 
 def begun(folder, n, *options):
-    """svmx-batch, and the processes of its first n trainings, which have begun."""
+    """svmx-batch, and the processes of its first n trainings, once they have begun."""
     before = "import libsvmx.cli.train as train, os, tempfile; own = train.train_problem\n"
     before += "train.train_problem = lambda *a, **k: "
     before += "(tempfile.mkstemp(prefix=f'begun.{os.getpid()}.', dir='.'), own(*a, **k))[1]"
@@ -189,7 +189,7 @@ def test_an_interrupt_of_it_alone_is_handed_on(tmp_path, more):
 
 @pytest.mark.parametrize("whom", [os.kill, os.killpg])
 def test_what_an_interrupt_saves_is_saved(tmp_path, whom):
-    """Whether it comes once, from svmx-batch, or twice, first from a terminal."""
+    """Whether the signal comes once, from svmx-batch, or twice, first from a terminal."""
     words = " ".join(endless(tmp_path / "endless"))
     (tmp_path / "commands").write_text(f"svmx-train -q --report r --on-interrupt save {words} m1\n")
     running, forks = begun(tmp_path, 1)
@@ -201,7 +201,7 @@ def test_what_an_interrupt_saves_is_saved(tmp_path, whom):
 
 
 def test_a_signal_ends_what_comes_after_a_report(tmp_path):
-    """A command ignores signals once its report is written; the next one of the same fork does not."""
+    """A command ignores signals once its report is written; the next one in the same fork does not."""
     words = " ".join(endless(tmp_path / "endless"))
     (tmp_path / "commands").write_text(f"svmx-train -q --report r {HEART} m1\nsvmx-train -q {words} m2\n")
     running, forks = begun(tmp_path, 2)
@@ -213,7 +213,7 @@ def test_a_signal_ends_what_comes_after_a_report(tmp_path):
 
 
 def test_a_command_says_its_own_last_words_alone(tmp_path):
-    """The first is over before it says that Ctrl-C would do no harm any more."""
+    """Ctrl-C during the second command brings no message from the first, which has finished."""
     words = " ".join(endless(tmp_path / "endless"))
     (tmp_path / "commands").write_text(f"svmx-train -q -s 1 -n 0.9999 {HEART} m1\nsvmx-train -q -v 2 {words}\n")
     before = "import libsvmx.cli.train as train, os\n"
@@ -234,7 +234,7 @@ def test_a_command_that_raises_what_it_should_not_has_failed(batch):
 
 @pytest.mark.skipif(not find_spec("joblib"), reason="needs joblib")
 def test_a_fork_ends_as_python_does(batch):
-    """With what joblib does at the end, else it says that files were left behind."""
+    """With joblib's clean-up at exit; without it, joblib reports leaked files."""
     grid = "svmx-grid --workers 2 -log2c 0,0,1 -log2g 0,0,1 -gnuplot null -out null"
     done = batch(f"{grid} {HEART}\n")
     assert (done.returncode, done.stderr) == (0, b"")
@@ -255,6 +255,6 @@ def test_commands_side_by_side_share_the_processors(batch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 def test_python_is_started_once(batch):
-    """Commands do their work in one process, one after the other."""
+    """Commands run in one process, one after the other."""
     shown = "import libsvmx.cli.train as train, os; train.main = lambda argv: print(os.getpid()) or 0"
     assert len(set(batch("svmx-train a\n" * 5, before=shown).stdout.split())) == 1

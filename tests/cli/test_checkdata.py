@@ -1,4 +1,4 @@
-"""svmx-checkdata: checkdata.py's words, line by line."""
+"""svmx-checkdata: checkdata.py's messages, line by line."""
 
 import bz2
 import gzip
@@ -14,7 +14,7 @@ from libsvmx.cli.checkdata import BLOCK_BYTES, LINES_LOOKED_AT, lines_of
 PAIR = "feature '{}' not an <index>:<value> pair, <index> integer, <value> real number "
 ORDER = "feature indices must be in an ascending order, previous/current features {} {}"
 
-# line, what LIBSVM 3.24's checkdata.py says of it
+# line, messages of LIBSVM 3.24's checkdata.py
 LINES = [
     (b"1 1:2 2:3\n", []),
     (b"\n", ["missing label, perhaps an empty line?"]),
@@ -30,7 +30,7 @@ LINES = [
     (b"1 1:nan 2:2\n", [PAIR.format("1:nan")]),
     (b"1 1:2 1:3\n", [ORDER.format("1:2", "1:3")]),
     (b"1 3:2 2:3 4:5\n", [ORDER.format("3:2", "2:3")]),
-    (b"1 3:2 2:3 3:5\n", [ORDER.format("3:2", "2:3")]),  # the wrong index counts as the last one
+    (b"1 3:2 2:3 3:5\n", [ORDER.format("3:2", "2:3")]),  # the wrong index counts as the previous one
     (b"1 -1:2\n", ["feature index must be positive; wrong feature -1:2"]),
     (
         b"1 -3:1 -2:1\n",
@@ -50,7 +50,7 @@ LINES = [
     (b"1:2 2:3\n", ["label 1:2 is not a number"]),
     ("é 1:1\n".encode(), ["label é is not a number"]),
 ]
-# what checkdata.py overlooks, and svmx-train refuses
+# errors that checkdata.py overlooks, and svmx-train refuses
 MORE = [
     (b"1 1:1e400\n", [PAIR.format("1:1e400")]),
     (b"1 1:" + b"9" * 400 + b"\n", [PAIR.format("1:" + "9" * 400)]),
@@ -97,7 +97,7 @@ def test_lines_across_blocks(block, pack, folder):
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_file_of_several_blocks(pack, folder):
-    """One of its lines is longer than a block."""
+    """One line is longer than a block."""
     long = b"1 " + b" ".join(b"%d:1" % i for i in range(1, BLOCK_BYTES // 6)) + b"\n"
     assert len(long) > BLOCK_BYTES
     lines = [*LINES, (long, []), *LINES]
@@ -110,7 +110,7 @@ def test_a_file_of_several_blocks(pack, folder):
 
 @pytest.mark.parametrize("options", [[], ["--lenient"]])
 def test_a_file_that_is_something_else(options, folder):
-    """Nothing is said of all lines of a file without a row among the first ones: there may be millions."""
+    """Without a row among the first lines, the other lines are not reported: there may be millions."""
     path, wrong = folder.put("d", b"\n" * (LINES_LOOKED_AT + 1)), 0 if options else LINES_LOOKED_AT
     code, out, err = folder.call("svmx-checkdata", *options, path)
     said = [f"line {n}: missing label, perhaps an empty line?" for n in range(1, wrong + 1)]

@@ -1,4 +1,4 @@
-"""The commands as a shell sees them, against LIBSVM: output, files, exit codes, and what scripts parse."""
+"""The commands as used from a shell, against LIBSVM: output, files, exit codes, and lines that scripts parse."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ def test_quiet_prints_nothing(command):
     assert command("svmx-predict", "-q", HEART, "m", "o") == (0, "", "")
 
 
-# what is odd enough for a warning, and a word of it
+# unusual data that cause a warning, and a word of it
 REMARKABLE = {
     "index 0": (["-t", "2"], "1 0:1 1:2\n-1 0:2 1:1\n", "index 0"),
     "one class": ([], "1 1:2\n1 1:1\n", "only one class"),
@@ -56,7 +56,7 @@ REMARKABLE = {
 
 @pytest.mark.parametrize("name", REMARKABLE)
 def test_quiet_is_without_warnings(command, tmp_path, name):
-    """Scripts take whatever stands on standard error for an error, where LIBSVM writes nothing. The report has them."""
+    """Scripts take any text on standard error for an error, and LIBSVM writes none. The report keeps the warnings."""
     options, text, word = REMARKABLE[name]
     (tmp_path / "rows").write_text(text)
     code, _, err = command("svmx-train", *options, "rows", "m")
@@ -65,7 +65,7 @@ def test_quiet_is_without_warnings(command, tmp_path, name):
     assert any(word in warning for warning in json.loads((tmp_path / "report").read_text())["warnings"])
     (tmp_path / "other").write_text("7 1:1\n")
     assert command("svmx-predict", "-q", "other", "m", "o") == (0, "", "")
-    code, _, err = command("svmx-train", *options, "rows", "m")  # the next call is not quiet
+    code, _, err = command("svmx-train", *options, "rows", "m")  # the next call warns again
     assert code == 0 and word in err
 
 
@@ -80,7 +80,7 @@ def test_quiet_leaves_what_libsvm_writes_in_any_case(command, options, word):
 
 @pytest.mark.parametrize("options", ["-b 1", "-b 1 -s 1", "-b 1 -t 0"])
 def test_estimates_of_a_single_class_are_those_of_libsvm(command, tmp_path, options):
-    """They are those of no pair: the lines probA and probB are there, and each row is of the class for certain."""
+    """Without any pair: the lines probA and probB are there, and each row has its class with probability 1."""
     (tmp_path / "rows").write_text("".join(f"3 1:{k} 2:{k % 3}\n" for k in range(8)))
     libsvm = reference("rows", options).train()
     code, out, err = command("svmx-train", *options.split(), "rows", "m")
@@ -112,7 +112,7 @@ DEGENERATE = {
 @pytest.mark.parametrize("name", DEGENERATE)
 @pytest.mark.parametrize("queue", [True, False])
 def test_folds_of_nu_svc_that_are_not_finite_are_told_as_by_libsvm(command, tmp_path, monkeypatch, name, queue):
-    """Coefficients that are nan are no support vectors."""
+    """Coefficients that are nan do not make support vectors."""
     text, options = DEGENERATE[name]
     (tmp_path / "rows").write_text(text)
     libsvm = reference("rows", f"-s 1 {options}")
@@ -137,7 +137,7 @@ def test_a_tangent_of_what_overflows_is_1(command, tmp_path, options):
 
 
 def test_labels_that_are_not_finite_are_compared_and_no_more(command, tmp_path):
-    """LIBSVM reads the label of a row to predict by strtod."""
+    """LIBSVM reads the label of a row to predict with strtod."""
     command("svmx-train", "-q", HEART, "m")
     command("svmx-train", "-q", "-s", "3", HEART, "svr")
     lines = Path(HEART).read_text().splitlines()[:6]
@@ -156,7 +156,7 @@ def test_labels_that_are_not_finite_are_compared_and_no_more(command, tmp_path):
     code, out, _ = command("svmx-predict", "one", "svr", "o")
     assert code == 0
     assert out == "Mean squared error = nan (regression)\nSquared correlation coefficient = nan (regression)\n"
-    code, _, err = command("svmx-train", "odd", "m2")  # nothing is trained on them
+    code, _, err = command("svmx-train", "odd", "m2")  # training refuses them
     assert code == 1 and "value is not finite: 'nan'" in err
     (tmp_path / "odd").write_text("nano 1:1\n")
     code, _, err = command("svmx-predict", "odd", "m", "o")
@@ -164,7 +164,7 @@ def test_labels_that_are_not_finite_are_compared_and_no_more(command, tmp_path):
 
 
 def test_cross_validation_line_as_grid_py_reads_it(command):
-    """grid.py takes the last word of the line that holds 'Cross' and cuts the percent sign."""
+    """grid.py takes the last word of the line that contains 'Cross', without the percent sign."""
     code, out, err = command("svmx-train", "-v", "5", "-q", "-c", "2", HEART)
     libsvm = reference(HEART, "-c 2")
     file = read_data(HEART)
@@ -259,7 +259,7 @@ def test_help_version_and_bare_usage(name, tmp_path):
 
 
 def test_output_to_where_standard_output_goes(tmp_path):
-    """Through a pipe, and into the file that standard output is."""
+    """Through a pipe, and into the file that is standard output."""
     libsvmx_train = "from libsvmx.cli.train import entry; entry()"
     predict = [sys.executable, "-c", "from libsvmx.cli.predict import entry; entry()", HEART, "m", "/dev/stdout"]
     subprocess.run([sys.executable, "-c", libsvmx_train, "-q", HEART, "m"], cwd=tmp_path, check=True)

@@ -1,4 +1,4 @@
-"""svmx-compress: a smaller model of which svm-predict and svmx-predict make the same; and what is refused."""
+"""svmx-compress: a smaller model that svm-predict and svmx-predict read alike; and refusals."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""svmx-easy: the files and lines of easy.py."""
+"""svmx-easy: files and output of easy.py."""
 
 import json
 import re
@@ -9,20 +9,20 @@ from support import data, oracle
 from libsvmx.io.svmlight import read_data
 
 MPG = str(data.DATA / "mpg")
-# a raw set with two classes: mpg's cars, by whether the first feature is above its middle
+# an unscaled set with two classes: mpg's cars, by whether the first feature is above its median
 SPLIT = 4.0
 
 
 @pytest.fixture
 def cars_on_every_point(folder, no_pictures):
-    """Training and test files of unscaled data in a folder of their own."""
+    """Training and test files of unscaled data in their own folder."""
     matrix = read_data(MPG).matrix
     lines = []
     for i in range(matrix.n_rows):
         (_, first), *rest = matrix.row(i)
         lines.append(f"{1 if first > SPLIT else -1} {' '.join(f'{j}:{v:g}' for j, v in rest)}\n")
     (folder.path / "in").mkdir()
-    # few enough for all 110 points of easy.py's grid
+    # few enough rows for all 110 points of easy.py's grid
     (folder.path / "in" / "train").write_text("".join(lines[::8]))
     (folder.path / "in" / "test").write_text("".join(lines[1::8]))
     return folder
@@ -59,7 +59,7 @@ def test_lines_and_files_are_those_of_easy_py(cars):
     assert without_pictures(cars) == sorted([*NAMES, "test.predict", "test.scale"])
     made = {name: cars.get(name) for name in without_pictures(cars)}
 
-    # each step by its own command gives the same bytes
+    # running each step as its own command gives the same bytes
     _, scaled = cars.accepts("svmx-scale", "-s", "range", "in/train")
     assert scaled.encode() == made["train.scale"]
     assert cars.get("range") == made["train.range"]
@@ -70,7 +70,7 @@ def test_lines_and_files_are_those_of_easy_py(cars):
     assert cars.accepts("svmx-scale", "-r", "range", "in/test")[1].encode() == made["test.scale"]
     cars.accepts("svmx-predict", "-q", "test.scale", "train.model", "predicted")
     assert cars.get("predicted") == made["test.predict"]
-    # the model is LIBSVM's
+    # the model equals LIBSVM's
     file = read_data("train.scale")
     libsvm = oracle.Oracle(file.matrix, file.targets, f"-c {c!r} -g {g!r}").train()
     assert made["train.model"] == libsvm.model_bytes(cars.path)
@@ -81,7 +81,7 @@ def without_times(content):
 
 
 def test_a_training_file_alone(cars_on_every_point):
-    """At the exponents of easy.py, which are whole numbers."""
+    """At easy.py's exponents, which are integers."""
     cars = cars_on_every_point
     _, out = cars.accepts("svmx-easy", "in/train")
     assert out.splitlines()[-1] == "Output model: train.model"
@@ -144,7 +144,7 @@ def test_what_it_refuses(args, cause, cars):
 
 
 def test_weights_of_rows(cars):
-    """As svmx-grid and svmx-train over the scaled file, with the same weights."""
+    """Like svmx-grid and svmx-train over the scaled file, with the same weights."""
     weights = [f"{k % 3}\n" for k in range(49)]
     cars.put("weights", "".join(weights))
     _, out = cars.accepts("svmx-easy", "-W", "weights", "in/train", "in/test")

@@ -1,4 +1,4 @@
-"""svmx-train --explain and libsvmx.explain_training: what would be run, and what is odd, without a training."""
+"""svmx-train --explain and libsvmx.explain_training: the planned training and warnings, without training."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def kinds(plan):
 
 
 def table(text):
-    """Names and what is said of them; of a name that comes twice, both."""
+    """Names and their descriptions; for a name that occurs twice, both."""
     found, last = {}, ""
     for line in text.splitlines():
         name, said = line[:10].strip(), line[10:]
@@ -34,7 +34,7 @@ def table(text):
 
 
 def test_nothing_is_trained(folder):
-    """What would take far longer than any test has a plan at once."""
+    """A training that would take far longer than any test is planned at once."""
     done = process("svmx-train", "--explain", *endless(folder.path / "data"))
     assert (done.returncode, done.stderr) == (0, b"")
     assert table(done.stdout.decode())["solver"][0].startswith("smo: ")
@@ -167,7 +167,7 @@ def test_ordinary_rows_have_no_warning(rows):
     assert plan.warnings == ()
     assert (plan.rows, plan.features, plan.values, plan.density, plan.problems) == (60, 3, 180, 1.0, 1)
     assert (plan.kernel_bytes, plan.kept_rows) == (4 * 60**2, 60)
-    assert plan.data_bytes == (8 + 4) * 180 + 8 * 61  # values and indices, and where each row begins
+    assert plan.data_bytes == (8 + 4) * 180 + 8 * 61  # values, indices, and row pointers
 
 
 def test_the_median_heuristic(rows):
@@ -183,7 +183,7 @@ def test_the_median_heuristic(rows):
 
 
 def test_many_rows_are_sampled_the_same_way_each_time():
-    """From all of them: the first are nearer to each other."""
+    """From all of them: the first rows are closer to each other."""
     X = np.random.default_rng(1).normal(size=(2000, 2))
     X[:500] *= 1e-3
     y = np.sign(X[:, 0] + 0.1)
@@ -230,7 +230,7 @@ def test_constant_features(rows):
 
 
 def test_zeros_that_are_not_stored_are_values():
-    """A feature that is 1 where it is stored, and else 0, varies."""
+    """A feature that is 1 where it is stored, and 0 elsewhere, varies."""
     assert kinds(libsvmx.explain_training([{1: 1, 2: 1}, {1: 1}, {1: 1, 2: 1}, {1: 1}], [1, -1, 1, -1])) == [
         "constant",
         "duplicates",
@@ -245,7 +245,7 @@ def test_memory_and_steps(rows):
 
 
 def test_many_rows_with_a_linear_kernel_are_for_crsvm():
-    """Where auto goes on with it: smo's memory is no matter then."""
+    """If auto continues with it, smo's memory does not matter."""
     random = np.random.default_rng(0)
     X = random.normal(size=(12000, 4))
     y = np.sign(X[:, 0] + 0.1 * random.normal(size=12000))

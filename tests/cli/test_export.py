@@ -1,4 +1,4 @@
-"""svmx-export: programs that predict what svmx-predict does; and what is refused."""
+"""svmx-export: programs that predict the same as svmx-predict; and refusals."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Processes, disks, signals and limits. Names carry the number of the fault in
+"""Processes, disks, signals and limits. Test names contain the number of the fault in
 tests/io/invalid/README.md."""
 
 import locale
@@ -31,9 +31,9 @@ def trained(folder):
 
 @pytest.fixture
 def running():
-    """Starts svmx-train and waits for its first mark of progress; what is left of it is killed at the end."""
+    """Starts svmx-train and waits for its first progress dot; kills what is left of it at the end."""
     children = []
-    # a caller's nohup must not change the outcome
+    # the caller may run under nohup
     before = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)"
 
     def start(*args, **options):
@@ -97,7 +97,7 @@ def test_fault_72_a_model_to_a_full_disk(folder):
 
 @posix
 def test_closed_standard_streams_do_no_harm(trained):
-    """As left by >&- and 2>&- of a shell."""
+    """As closed by >&- and 2>&- in a shell."""
     done = process("svmx-train", HEART, "new", preexec_fn=lambda: os.close(1))
     assert (done.returncode, done.stderr) == (0, b"")
     assert trained.get("new") == trained.get("model")
@@ -127,7 +127,7 @@ def test_fault_72_a_bad_target_is_reported_before_anything_is_read(folder, targe
     assert out == ""
     err, out = folder.refuses("svmx-predict", "no such data", "no such model", target)
     assert cause in err and named in err and "no such" not in err
-    # no check where nothing will be written
+    # no check if nothing will be written
     err, _ = folder.refuses("svmx-train", "-v", "2", "no such data", target)
     assert "no such data" in err
 
@@ -235,7 +235,7 @@ def test_fault_78_an_interrupt_says_what_is_not_written(folder, running):
 @posix
 @pytest.mark.parametrize("what, code", [("save", 3), ("accept", 0)])
 def test_fault_78_an_interrupt_may_save_the_model_as_it_is(folder, running, what, code):
-    """By default with an exit code of its own, so that make does not take it for a whole one."""
+    """By default with its own exit code, so that make does not take the model for a finished one."""
     args = [*endless(folder.path / "data"), "model"]
     child = running("--on-interrupt", what, *args)
     child.send_signal(signal.SIGINT)
@@ -249,7 +249,7 @@ def test_fault_78_an_interrupt_may_save_the_model_as_it_is(folder, running, what
 
 @posix
 def test_fault_78_an_interrupt_that_the_caller_ignores_stays_ignored(folder, running):
-    """As for what a shell script starts with &. Of two pending signals the lower number, SIGINT, would act first."""
+    """Such as a command started with & in a shell script. Of two pending signals SIGINT, the lower one, acts first."""
     child = running(
         *endless(folder.path / "data"), "model", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
     )
@@ -310,7 +310,7 @@ def test_fault_79_a_broken_pipe_is_quiet(folder, running):
 
 
 def memory_limit(megabytes):
-    """A statement that allows the process so much memory beyond what it has."""
+    """A statement that limits the process to ``megabytes`` more memory than it uses."""
     return (
         "import resource; held = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize(); "
         f"resource.setrlimit(resource.RLIMIT_AS, (held + ({megabytes} << 20),) * 2)"
@@ -327,7 +327,7 @@ def test_fault_80_too_little_memory_for_the_data(trained, command):
             file.write(str(label) + "".join(f" {j}:1" for j in range(1, width)) + "\n")
     trained.put("output", trained.KEPT)
     before = names(trained)
-    last = 150  # enough to read the rows, but not to train on them
+    last = 150  # enough to read the rows, not to train on them
     for megabytes in (4, 40, 80, *([last] if command == "svmx-train" else [])):
         args = ["data", "output"] if command == "svmx-train" else ["data", "model", "output"]
         done = process(command, *args, before=memory_limit(megabytes))
@@ -341,7 +341,7 @@ def test_fault_80_too_little_memory_for_the_data(trained, command):
 
 @linux
 def test_fault_80_with_little_memory_fewer_kernel_rows_are_kept(trained):
-    """-m is an upper bound: the model is the same, and where there is no room at all the old one stays."""
+    """-m is an upper bound: the model is the same, and with no room at all the old file stays."""
     args = [*endless(trained.path / "data")[:-1], "--max-iter", "3000", "-q", "-m", "100000", "data"]
     assert process("svmx-train", *args, "expected").returncode == 0
     codes = set()
@@ -370,7 +370,7 @@ def test_limits_are_remarked_and_leave_a_usable_model(folder):
     assert err == ""
 
 
-# ---------------------------------------------------------------- others at work
+# ---------------------------------------------------------------- other processes
 
 
 def test_fault_86_writers_of_one_model_never_mix(folder):

@@ -1,4 +1,4 @@
-"""grid.py as a module, and in its place."""
+"""grid.py as a module, and as its replacement."""
 
 import io
 import os
@@ -18,12 +18,12 @@ from libsvmx.grid import find_parameters
 HEART = str(data.DATA / "heart_scale")
 QUIET = "-png null -out null"
 
-# of LIBSVM's: find_parameters('heart_scale', '-log2c null -log2g -1,1,1 -gnuplot null -out null')
+# LIBSVM's: find_parameters('heart_scale', '-log2c null -log2g -1,1,1 -gnuplot null -out null')
 LAST_LINE, RESULT = "0.5 77.037\n", (77.037, {"g": 0.5})
 
 
 def test_the_example_of_libsvm(folder, capfd):
-    """That of its tools' README, with what grid.py 3.24 returns for it."""
+    """The example in the README of its tools, with the result of grid.py 3.24."""
     options = f"-log2c -1,1,1 -log2g -1,1,1 {QUIET}"
     assert find_parameters(HEART, options) == (78.8889, {"c": 0.5, "g": 0.5})
     lines = capfd.readouterr().out.splitlines()
@@ -65,12 +65,12 @@ def test_it_has_no_report_and_leaves_no_progress_line(folder, monkeypatch):
     terminal = type("Terminal", (io.StringIO,), {"isatty": lambda self: True})()
     with redirect_stderr(terminal), machine_with(monotonic=Clock(step=3.0)):
         find_parameters(HEART, f"-log2c 0,0,1 -log2g null {QUIET}")
-    assert "searching, 3 s" in terminal.getvalue()  # there was one
+    assert "searching, 3 s" in terminal.getvalue()  # a progress line was shown
     assert process._watched.progress is None
 
 
 def test_ctrl_c_is_a_keyboard_interrupt(folder):
-    """Also while a file is written, where it is first another exception."""
+    """Also during the write of a file, where it first becomes another exception."""
     press = system_call("fsync", lambda *_: signal.raise_signal(signal.SIGINT))
     with press, pytest.raises(KeyboardInterrupt):
         find_parameters(HEART, f"-log2c 0,0,1 -log2g null --csv table {QUIET}")
@@ -86,7 +86,7 @@ def test_as_a_program(folder):
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell script of this name")
 def test_a_file_in_its_place_for_another_python(folder, monkeypatch):
-    """The two lines of docs/grid.md, run by a Python that has no libsvmx: -S leaves out all that is installed."""
+    """The two lines of docs/grid.md, run by a Python without libsvmx: -S leaves out all installed packages."""
     program = folder.path / "svmx-grid"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m libsvmx.grid "$@"\n')
     program.chmod(0o755)

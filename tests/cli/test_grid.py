@@ -48,7 +48,7 @@ log2c=3.0 log2g=-1.0 rate=76.6667
 
 
 def points_of(content):
-    """The lines of a results file that grid.py reads, by its own expressions."""
+    """The lines of a results file, parsed with grid.py's own expressions."""
     found = {}
     for line in content.decode().splitlines():
         rate = re.findall(r"rate=([0-9.]+)", line)
@@ -124,7 +124,7 @@ def test_rates_without_seeding_are_svm_trains(path, options, folds, folder):
 
 
 def test_regression_has_the_smallest_error(folder):
-    """grid.py takes the largest mean squared error, less its last digit."""
+    """grid.py takes the largest mean squared error, without its last digit."""
     _, out = folder.accepts("svmx-grid", *SMALL, "-s", "3", "--seeder", "none", "--csv", "t", MPG)
     rows = list(csv.DictReader(io.StringIO(folder.get("t").decode())))
     best = min(rows, key=lambda row: float(row["mse"]))
@@ -257,7 +257,7 @@ def test_workers_give_the_same_table(folder):
 
 @pytest.mark.parametrize("workers", [[], ["--workers", "2"]])
 def test_a_fault_at_a_point_names_the_line(folder, workers):
-    """One fold of two holds a class whole: the training of the other is of a single class, which is no fault; an
+    """One of two folds contains a whole class: the other's training has a single class, which is not an error; an
     infeasible nu is one."""
     if workers:
         pytest.importorskip("joblib")
@@ -299,12 +299,12 @@ def test_missing_packages_are_named_before_any_work(module, args, extra, folder,
     err, out = folder.refuses("svmx-grid", *SMALL[:4], *args, HEART)
     added = {"grid": ["joblib>="], "dask": ["joblib>=", "dask[array]>=", "distributed>="], "plot": ["matplotlib>="]}
     install = shlex.split(err.strip().partition(f"{module}: ")[2])
-    assert install[:2] == ["pip", "install"]  # by names that are on the index, each with the version that is needed
+    assert install[:2] == ["pip", "install"]  # installable names, with the required versions
     assert [re.sub(r"[\d.]+$", "", name) for name in install[2:]] == added[extra]
     needs = {"grid": "several workers need", "dask": "a Dask cluster needs", "plot": "-png needs"}[extra]
     assert err.startswith(f"svmx-grid: error: {needs} {module}: ")
     assert out == ""
-    if module == "matplotlib":  # not asked for: no picture
+    if module == "matplotlib":  # not requested: no picture
         folder.accepts("svmx-grid", *SMALL[:4], HEART)
         assert sorted(folder.snapshot()) == ["heart_scale.out"]
 
@@ -342,7 +342,7 @@ def test_default_picture_as_grid_py_names_it(folder):
     assert sorted(folder.snapshot()) == ["heart_scale.out", "heart_scale.png"]
     (folder.path / "heart_scale.png").unlink()
     folder.accepts("svmx-grid", "-log2c", "-1,3,2", "-log2g", "null", HEART)
-    assert sorted(folder.snapshot()) == ["heart_scale.out"]  # of one axis there is none, as in grid.py
+    assert sorted(folder.snapshot()) == ["heart_scale.out"]  # a single axis has no picture, as in grid.py
 
 
 def test_a_picture_that_cannot_be_written_is_known_at_once(folder):
@@ -353,7 +353,7 @@ def test_a_picture_that_cannot_be_written_is_known_at_once(folder):
 
 
 def test_a_broken_matplotlib(folder, monkeypatch):
-    """Asked for, it is an error before any work; by default a remark after it."""
+    """Requested, it is an error before any work; by default a remark after it."""
     pytest.importorskip("matplotlib")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     err, out = folder.refuses("svmx-grid", *SMALL[:4], "-png", "p.png", HEART)
@@ -386,13 +386,13 @@ def test_standard_input_and_compressed_data(folder):
 
 def test_easy_reads_the_last_line_from_a_pipe(folder):
     done = process("svmx-grid", *SMALL, HEART)
-    assert done.stderr == b""  # no progress: standard error is no terminal
+    assert done.stderr == b""  # no progress: standard error is not a terminal
     c, g, rate = map(float, done.stdout.splitlines()[-1].split())
     assert points_of(folder.get("heart_scale.out"))[math.log2(c), math.log2(g)] == rate
 
 
 def test_states_travel_between_processes(folder):
-    """A point takes other steps from the one below it than by a cold start, and the same from workers."""
+    """A point takes other steps when started from the one below it than from a cold start; workers do the same."""
     pytest.importorskip("joblib")
     args = [*SMALL, "--seeder", "sir"]
     folder.accepts("svmx-grid", *args, "--csv", "one", HEART)

@@ -1,4 +1,4 @@
-"""svmx-grid: how exponents are written, and that points are resumed from either spelling."""
+"""svmx-grid: format of the exponents, and points resumed from either spelling."""
 
 import re
 
@@ -8,7 +8,7 @@ from support.policies import of_commands
 
 from libsvmx.exceptions import DataError
 
-# LIBSVM's grid.py -svmtrain svm-train -gnuplot null -v 2 -log2g null wine.scale: exponents by default, whole numbers
+# LIBSVM's grid.py -svmtrain svm-train -gnuplot null -v 2 -log2g null wine.scale: exponents by default, integers
 DEFAULT_AXIS = """\
 log2c=5 rate=97.191
 log2c=-1 rate=97.7528
@@ -75,6 +75,6 @@ def test_starts_of_columns_are_found_whichever_way_the_axis_was_given(folder, mo
     kept = folder.get("wine.scale.out")
     _, out = folder.accepts("svmx-grid", "-log2c", "-5,15,2", "-resume", *search)
     assert out.count("[local]") == 1
-    assert costs[10:] == [2.0**15, 2.0**15]  # from the start that is kept: else the whole column again
+    assert costs[10:] == [2.0**15, 2.0**15]  # from the saved start: otherwise the whole column again
     assert folder.get("wine.scale.out").startswith(kept)
     assert folder.get("wine.scale.out").count(b"# svmx-grid") == 1

@@ -1,4 +1,4 @@
-"""Results files of svmx-grid: killed runs, torn lines, files of grid.py and of other runs, disks."""
+"""Results files of svmx-grid: killed runs, torn lines, files of grid.py and of other runs, full disks."""
 
 import json
 import os
@@ -24,7 +24,7 @@ IRIS = str(data.DATA / "iris.scale")
 WIDE = ["-log2c", "-3,5,1", "-log2g", "-5,-1,1", "-png", "null"]
 FULL = "/dev/full"
 TESTS = Path(__file__).parents[1]
-# in a process of its own: rates that depend on the start, points that take a while, starts that are kept or not
+# in its own process: rates that depend on the start, slow points, starts that are saved or not
 SLOW = f"""
 import sys; sys.path.insert(0, {str(TESTS)!r})
 from support import gridengine; gridengine.install(0.02, min_recompute_seconds=%s)
@@ -49,8 +49,8 @@ def test_killed_at_any_moment_and_resumed_gives_the_same_table(folder, seconds):
         child = subprocess.Popen(
             arguments("svmx-grid", *args, before=before), stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
-        # after some points of its own, however long they take, and anywhere in the next
-        some = rng.randint(1 if attempt == 0 else 0, 9)  # at first there must be a results file
+        # after some points of its own, however long they take, and at any moment of the next
+        some = rng.randint(1 if attempt == 0 else 0, 9)  # the first attempt must leave a results file
         while some and (line := child.stdout.readline()):
             some -= line.startswith(b"[local]")
         time.sleep(rng.uniform(0.0, 0.03))
@@ -59,7 +59,7 @@ def test_killed_at_any_moment_and_resumed_gives_the_same_table(folder, seconds):
         if child.returncode == 0:
             break
         kills += 1
-        # every point is whole, and counted once
+        # every point is complete, and counted once
         lines = result_lines(folder.get("results"))
         assert len(lines) == len({line.split(" rate=")[0] for line in lines})
         if (folder.path / "table").exists():  # killed after its work
@@ -79,7 +79,7 @@ def test_killed_workers_and_resumed(folder):
     child = subprocess.Popen(arguments("svmx-grid", *args, IRIS), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     child.stdout.readline()
     child.kill()
-    child.communicate(timeout=PATIENCE)  # its pipes close only when the workers, too, are gone
+    child.communicate(timeout=PATIENCE)  # its pipes close only when the workers have ended, too
     assert 1 <= len(result_lines(folder.get("results"))) <= 9
     folder.accepts("svmx-grid", *args, "-resume", "results", "--csv", "table", IRIS)
     assert [r["rate"] for r in rows(folder.get("table"))] == [r["rate"] for r in rows(folder.get("expected"))]
@@ -109,7 +109,7 @@ def test_points_are_computed_again_only_where_a_start_is_lost(finished):
     calls = []
 
     def counting(problem, param, *rest, **options):
-        if rest[3] != Seeding("none"):  # as the best points are settled
+        if rest[3] != Seeding("none"):  # when the best points are determined
             calls.append(param.C)
         return gridengine.chained(problem, param, *rest)
 
@@ -125,7 +125,7 @@ def test_points_are_computed_again_only_where_a_start_is_lost(finished):
 
 @pytest.mark.parametrize("seconds, calls_after", [(0.0, 5), (1e9, 6)])
 def test_kept_starts_save_their_points(folder, monkeypatch, seconds, calls_after):
-    """A run that ends after 4 of 9 points: the second column has its first point done."""
+    """A run that ends after 4 of 9 points: the second column has its first point."""
     calls = []
 
     def failing(problem, param, *rest, **options):
@@ -165,7 +165,7 @@ def test_results_of_another_run_are_refused(args, cause, finished):
     assert "svmx-grid: error: results:1: the points were computed " in err
     assert cause in err
     assert out == ""
-    # also where they are only to be added to
+    # also if they are only to be appended to
     finished.put("empty", "")
     err, _ = finished.refuses("svmx-grid", *SMALL, "-out", "results", "-resume", "empty", *args)
     assert cause in err
@@ -178,7 +178,7 @@ def test_what_results_do_not_depend_on_may_change(finished):
 
 
 def test_other_axes_go_on_from_what_is_there(finished):
-    """Earlier points count as given; grid.py, too, takes those off the grid into account for the best."""
+    """Earlier points count as given; grid.py, too, considers those off the grid for the best point."""
     best = max(float(r["rate"]) for r in rows(finished.get("expected")))
     args = ["-log2c", "3,5,1", "-log2g", "-5,-1,4", "-png", "null", "-out", "results", "-resume", "results"]
     _, out = finished.accepts("svmx-grid", *args, "--csv", "t", HEART)
@@ -187,7 +187,7 @@ def test_other_axes_go_on_from_what_is_there(finished):
     assert len(rows(finished.get("t"))) == 13
     assert float(out.split()[-1]) == max(best, *(float(r["rate"]) for r in rows(finished.get("t"))))
     again = finished.get("t")
-    # and once more, from a file of two runs
+    # and again, from a file of two runs
     _, out = finished.accepts("svmx-grid", *args, "--csv", "t", HEART)
     assert out.count("[local]") == 0
     assert rows(finished.get("t")) == rows(again)
@@ -230,7 +230,7 @@ def test_resume_by_its_default_name_and_into_another_file(folder):
     folder.put("part", b"".join(whole.splitlines(True)[:7]))  # three points
     folder.accepts("svmx-grid", *SMALL, "-resume", "part", "-out", "rest", HEART)
     assert len(result_lines(folder.get("part"))) == 3
-    assert len(result_lines(folder.get("rest"))) == 6  # as grid.py: what is resumed is not written again
+    assert len(result_lines(folder.get("rest"))) == 6  # as grid.py: resumed points are not written again
     folder.accepts("svmx-grid", *SMALL, "-resume", "-v", "5", HEART)
 
 
@@ -273,7 +273,7 @@ def test_files_that_are_no_results(content, cause, folder):
     ],
 )
 def test_every_header_is_compared(change, cause, finished):
-    """A file of two runs, say by cat: the second is named by its line, and nothing is touched."""
+    """A file of two runs, joined by cat: the error names the line of the second, and nothing is changed."""
     lines = finished.get("results").splitlines(True)
     run = json.loads(lines[0].removeprefix(b"# svmx-grid "))
     second = f"# svmx-grid {json.dumps(change(run))}\n".encode()
@@ -285,7 +285,7 @@ def test_every_header_is_compared(change, cause, finished):
 
 
 def test_what_a_kill_leaves_of_grid_py(folder):
-    """A torn line that grid.py has gone on writing to joins two points; only ours is not misled by it."""
+    """If grid.py writes on after a torn line, two points are joined in one line; only svmx-grid notices."""
     joined = "log2c=1.0 log2g=-5.0 ralog2c=-1.0 log2g=-5.0 rate=11\n"
     folder.put("results", GRID_PY_OUT.splitlines(True)[0] + joined)
     err, out = folder.accepts("svmx-grid", *SMALL, "--seeder", "none", "-resume", "results", HEART)

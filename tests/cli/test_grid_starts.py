@@ -1,4 +1,4 @@
-"""What columns of a grid start from, kept between two runs: damaged, of other sizes, or code."""
+"""Starts of the columns of a grid, saved between two runs: damaged, of other sizes, or code."""
 
 import json
 import os
@@ -21,13 +21,13 @@ from libsvmx.exceptions import DataError
 
 @pytest.fixture(autouse=True)
 def kept(monkeypatch):
-    """auto seeds searches over sets as small as these, too, and all starts are kept."""
+    """auto seeds searches over sets as small as these, too, and all starts are saved."""
     of_commands(monkeypatch, max_cold_start_rows=0, min_recompute_seconds=0.0)
 
 
 @pytest.fixture
 def interrupted(folder):
-    """A search that has come to its fifth point, with the starts of its columns; and the whole table."""
+    """A search that has reached its fifth point, with the starts of its columns; and the whole table."""
     folder.accepts("svmx-grid", *SMALL, "-out", "null", "--csv", "expected", HEART)
     engine, left = grid_search.cross_validate, iter(range(4))
 
@@ -45,7 +45,7 @@ def interrupted(folder):
 
 
 def resumed(folder):
-    """The rates of the search that goes on, and what is said."""
+    """The rates of the resumed search, and its messages."""
     folder.put("results", folder.get("r"))
     shutil.copytree(folder.path / "starts", folder.path / "results.state", dirs_exist_ok=True)
     _, _, said = folder.call("svmx-grid", *SMALL, "-out", "results", "-resume", "results", "--csv", "t", HEART)
@@ -101,7 +101,7 @@ def test_a_start_of_other_sizes_under_a_right_checksum_is_not_believed(interrupt
 
 
 def changed(folds, change):
-    """All optima with other arrays."""
+    """All optima with changed arrays."""
     return [
         fold._replace(optima={pair: known._replace(**change) for pair, known in fold.optima.items()}) for fold in folds
     ]
@@ -110,7 +110,7 @@ def changed(folds, change):
 @pytest.mark.parametrize("part", [0, 1, 2, "C"])
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), None, "x", [], 2**70, -8], ids=str)
 def test_a_start_that_is_described_by_no_numbers(interrupted, part, value):
-    """Under a right checksum: it is refused by a ValueError, which is what the search expects, or it says the same."""
+    """With a correct checksum: refused by a ValueError, which the search expects, or read unchanged."""
     path = max((interrupted.path / "starts").iterdir(), key=lambda one: one.stat().st_mtime)
     first, text, arrays = path.read_bytes()[:-32].split(b"\n", 2)
     described = json.loads(text)
@@ -160,9 +160,9 @@ def test_kept_starts_are_removed_and_nothing_else(finished):
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e308, 1e30])
 def test_a_start_that_no_solve_has_found(interrupted, value):
-    """Under a right checksum, which is no signature: not believed where it is not finite, or not within its box.
+    """With a correct checksum, which is no signature: rejected if it is not finite, or not within its box.
 
-    Other scores cannot be told from right ones: the column's rates may be wrong, but the search ends with all."""
+    Wrong scores cannot be detected: the column's rates may be wrong, but the search completes."""
     path = max((interrupted.path / "starts").iterdir(), key=lambda one: one.stat().st_mtime)
     run = json.loads(path.read_bytes().split(b"\n")[1])["run"]
     key, folds = read_start(path.read_bytes(), run)

@@ -1,4 +1,4 @@
-"""--solver crsvm within limits, when it is interrupted, and on data that are refused or odd."""
+"""--solver crsvm with limits, interrupts, and refused or unusual data."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def test_limits(limit, remark, options, folder):
 
 
 def test_at_the_optimum_a_limit_is_no_matter(folder):
-    """Crossover finds it some iterations before the interior point comes there."""
+    """Crossover finds it some iterations before the interior point gets there."""
     _, out = folder.accepts("svmx-train", *LINEAR, HEART, "usual")
     n = int(numbers(out)["#iter"])
     err, _ = folder.accepts("svmx-train", *LINEAR, "--max-iter", n - 1, HEART, "model")
@@ -42,7 +42,7 @@ def test_at_the_optimum_a_limit_is_no_matter(folder):
 
 @pytest.fixture
 def slow():
-    """Starts svmx-train with iterations that take a while, and waits for the first line of the log."""
+    """Starts svmx-train with slow iterations, and waits for the first line of the log."""
     children = []
     before = (
         "import signal, time; from libsvmx._solvers.interior_point import predictor_corrector as crsvm; "
@@ -113,7 +113,7 @@ def test_data_that_are_refused(rows, message, folder):
     [
         ("1 \n-1 \n1 \n", -2.0),  # no features
         ("1 1:1\n-1 1:2\n", -1.5),  # every row at its bound
-        ("1 0:1 1:1\n-1 0:1 1:2\n", -1.5),  # a feature with index 0 is one more
+        ("1 0:1 1:1\n-1 0:1 1:2\n", -1.5),  # a feature with index 0 counts as a further feature
         ("1 1:1e-200\n-1 1:-1e-200\n", -2.0),
         ("1 1:3 5000000:1\n-1 9:2\n", None),  # more features than rows
         ("1 1:1\n1 1:1\n-1 1:1\n", -2.0),  # contradictions
@@ -133,10 +133,10 @@ def test_odd_data(rows, objective, options, folder):
 @pytest.mark.parametrize("cost", ["1e-300", "1e-10", "1e10", "1e150", "1e300"])
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 def test_extreme_costs(cost, options, folder):
-    """An optimum, a warning or an error; never a traceback or a remark of NumPy's."""
+    """An optimum, a warning or an error; never a traceback or a NumPy warning."""
     code, out, err = folder.call("svmx-train", *options, "-c", cost, HEART, "model")
     assert code in (0, 1)
-    result = out.partition("optimization finished")[2]  # the log may tell how the iterations ended
+    result = out.partition("optimization finished")[2]  # the log may contain the reason for stopping
     assert "nan" not in result if code == 0 else "the solution degenerates" in err
     assert all(line.startswith(("warning: ", "svmx-train: error: ")) for line in err.splitlines())
     if cost in ("1e-10", "1e10"):
@@ -151,7 +151,7 @@ def test_one_class(folder):
 
 
 def test_too_many_features(folder):
-    """Of the second order: n (n + 3) / 2 of n, not more than the rows, but than a normal matrix may have."""
+    """Of second order: n (n + 3) / 2 of n, no more than the rows, but more than a normal matrix may have."""
     folder.put("data", "".join(f"{1 - 2 * (i % 2)} {i % 200 + 1}:1\n" for i in range(20_400)))
     err, _ = folder.refuses("svmx-train", *CRSVM, "-t", "1", "-d", "2", "-r", "1", "data", "model")
     assert re.search(

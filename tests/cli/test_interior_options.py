@@ -1,4 +1,4 @@
-"""--solver crsvm and its options at every command that trains: what it prints, what it predicts, what it refuses."""
+"""--solver crsvm and its options with every command that trains: output, predictions, refusals."""
 
 import re
 
@@ -108,7 +108,7 @@ def test_usage_names_them():
 
 
 def test_the_log(folder):
-    _, out = folder.accepts("svmx-train", *LINEAR, "--most-rows", "269", HEART, "model")  # so few would all be taken
+    _, out = folder.accepts("svmx-train", *LINEAR, "--most-rows", "269", HEART, "model")  # otherwise all are taken
     assert out.startswith(HEADER + "\n")
     (solve,) = lines(out)
     assert [line[0] for line in solve] == list(range(len(solve)))
@@ -116,7 +116,7 @@ def test_the_log(folder):
     first, last = solve[0], solve[-1]
     assert first[5:] == (0, 0)
     assert all(0 < line[5] <= 270 and 0 < line[6] <= 1 for line in solve[1:])
-    assert last[5] < 100  # fewer rows as it goes
+    assert last[5] < 100  # fewer rows in later iterations
     assert max(last[2:5]) <= 1e-8 < max(first[2:5])
     assert set(out.splitlines()) - {HEADER} > {"", f"Total nSV = {load_model('model').n_sv}"}
     _, out = folder.accepts("svmx-train", *LINEAR, "--tolerance", "1e-3", HEART, "model")
@@ -181,7 +181,7 @@ def test_a_model_on_pivots_is_libsvms(path, kernel, method, folder):
     np.testing.assert_array_equal(decision_values(model, rows), values)
     folder.accepts("svmx-predict", "-q", path, "model", "out")
     assert [float(word) for word in folder.get("out").split()] == labels
-    # the factor is what was trained with: a linear kernel of its features has the same functions
+    # training used the factor: a linear kernel of its features gives the same functions
     folder.accepts("svmx-train", "-q", *options[:-1], "kernel", path, "other")
     if model.param.kernel_type.name == "LINEAR" and rows.max_index <= 7:  # the factor is exact
         np.testing.assert_allclose(values, decision_values(load_model("other"), rows), rtol=0, atol=1e-8)

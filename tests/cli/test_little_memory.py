@@ -1,4 +1,4 @@
-"""Solvers that need NumPy and SciPy, in a process of little address space: they work, or say how much they need."""
+"""Solvers that need NumPy and SciPy, in a process with little address space: they work, or say how much they need."""
 
 import os
 import re
@@ -14,12 +14,12 @@ SOLVERS = {
     "linear": ["-t", "0", "--solver", "crsvm"],
     "rank": ["--solver", "crsvm", "--rank", "40"],
     "nystrom": ["--solver", "crsvm", "--rank", "40", "--low-rank", "nystrom"],
-    "irwls": ["--solver", "irwls", "--working-set", "200"],  # else it may be over before the first one
+    "irwls": ["--solver", "irwls", "--working-set", "200"],  # otherwise it may finish before its first working set
 }
 
 
 def limit(megabytes):
-    """A statement that allows the process so much address space beyond what it has."""
+    """A statement that limits the process to ``megabytes`` more address space than it uses."""
     return (
         "import resource; held = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize(); "
         f"resource.setrlimit(resource.RLIMIT_AS, (held + ({megabytes} << 20),) * 2)"
@@ -30,7 +30,7 @@ def limit(megabytes):
 @pytest.mark.parametrize("megabytes", [30, 70, 100, 130, 160, 190, 220, 250])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_too_little_is_told(folder, solver, megabytes):
-    """Neither a process that never ends nor a traceback; the model that was there stays."""
+    """No hanging process and no traceback; the old model stays."""
     folder.put("model", folder.KEPT)
     done = process("svmx-train", "-q", *SOLVERS[solver], HEART, "model", before=limit(megabytes))
     assert (done.returncode, done.stdout) == (1, b"")
@@ -42,7 +42,7 @@ def test_too_little_is_told(folder, solver, megabytes):
 @pytest.mark.parametrize("megabytes", [310, 350, 600, 1200])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_enough_is_enough(folder, solver, megabytes):
-    """As soon as it is said to be, and for any number of threads: the model is the one of much memory."""
+    """From the reported size on, for any number of threads: the model equals that of a process with much memory."""
     args = ["-q", "--threads", "8", *SOLVERS[solver], HEART]
     done = process("svmx-train", *args, "model", before=limit(megabytes))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

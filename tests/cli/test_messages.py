@@ -1,4 +1,4 @@
-"""What a command says when something is wrong, and how wide its help is."""
+"""Error messages of the commands, and the width of their help."""
 
 import errno
 import fcntl
@@ -33,7 +33,7 @@ def test_help_is_as_wide_as_columns_says(command, width, monkeypatch, folder):
     _, out = folder.accepts(command, "--help")
     assert max(map(len, out.splitlines())) <= width
     usage = MODULES[command].USAGE
-    assert out.split() == usage.split()  # no word lost, none broken
+    assert out.split() == usage.split()  # no word is lost or broken
     assert re.findall(r"^  (-\S+)", out, re.M) == re.findall(r"^  (-\S+)", usage, re.M)
 
 
@@ -175,9 +175,9 @@ def test_data_without_a_label_of_the_model(folder):
 )
 @pytest.mark.parametrize("moment", ["computing", "writing"])
 def test_an_interrupted_search_says_how_to_go_on(folder, command, args, hint, moment):
-    """Interrupted at its second point, by its own hand: in a place where only C runs, or where files are written."""
+    """Interrupted at its second point, by its own signal: while only C runs, or while files are written."""
     with open(HEART, "rb") as file:
-        # of fewer rows svmx-easy says something about zeros that are none when they are scaled
+        # with fewer rows svmx-easy warns of zeros that scaling makes nonzero
         folder.put("heart_scale", b"".join(file.readlines()[: 270 if command == "svmx-easy" else 40]))
     place = {
         "computing": ("libsvmx._train.validation.grid_search", "cross_validate"),
@@ -221,14 +221,14 @@ def test_an_interrupted_search_with_workers_tidies_up_first(folder, tmp_path, mo
     code += "gridfile.point_lines = lambda point: (os.kill(os.getpid(), signal.SIGINT), real(point))[1]\n"
     done = process("svmx-grid", "--workers", "2", "-png", "null", "heart_scale", before=code)
     assert done.returncode == -2
-    # nothing of trackers, which miss semaphores and folders
+    # no complaints of resource trackers about leaked semaphores and folders
     assert done.stderr == b"svmx-grid: interrupted; the same command with -resume goes on\n"
     assert not list(places.glob("svmx-grid-*"))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_of_a_terminal_is_not_heard_by_workers(folder):
-    """It is sent to all processes of the group. Workers that are starting would fall out of an import."""
+    """It is sent to all processes of the group. Starting workers would fail within an import."""
     pytest.importorskip("joblib")
     code = (
         "import os, signal; from joblib.externals.loky.backend import popen_loky_posix as p; real = p.Popen._launch\n"
@@ -252,7 +252,7 @@ def test_an_ignored_interrupt_says_nothing(folder):
 
 
 def test_what_a_file_says_does_not_steer_the_terminal(folder):
-    """A results file of a grid whose seeder is escape sequences."""
+    """A results file of a grid with escape sequences as its seeder."""
     args = ["-log2c", "0,1,1", "-log2g", "0,0,1", "-out"]
     folder.accepts("svmx-grid", *args, "results", HEART)
     results = folder.get("results")

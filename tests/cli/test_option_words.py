@@ -37,7 +37,7 @@ def test_they_are_read_as_the_same(name):
 @pytest.mark.parametrize("kind", SvmType)
 @pytest.mark.parametrize("kernel", KernelType)
 def test_what_counts_is_said(kind, kernel):
-    """And no more, where all else is usual."""
+    """And nothing else, if all else is default."""
     words = option_words(Parameter(svm_type=kind, kernel_type=kernel))
     letters = {"degree": "-d", "gamma": "-g", "coef0": "-r"}
     own = {

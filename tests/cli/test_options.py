@@ -1,4 +1,4 @@
-"""Command lines of svmx-train and svmx-predict. Ids carry the number of the fault in
+"""Command lines of svmx-train and svmx-predict. Ids contain the number of the fault in
 tests/io/invalid/README.md."""
 
 import pytest
@@ -65,7 +65,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("given, number", [(["", "model"], 1), (["data", ""], 2), (["data", "model", ""], 3)])
 def test_an_empty_argument_is_named(folder, given, number):
-    """As of a variable of the shell that is not set."""
+    """As from an unset shell variable."""
     folder.put("data", TINY)
     err, _ = folder.refuses("svmx-train", "-c", "4", *given)
     assert err.splitlines()[0] == f"svmx-train: error: argument {number} after the options is empty"
@@ -85,7 +85,7 @@ def test_bad_options_are_refused_in_two_lines(folder, options, cause):
     assert out == ""
 
 
-# fault, options, what the kernel or the data cannot do
+# fault, options, limitation of the kernel or the data
 INFEASIBLE = [
     (
         49,

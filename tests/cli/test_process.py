@@ -1,4 +1,4 @@
-"""Commands called otherwise than from the main thread of a process of their own, and signals that others catch."""
+"""Commands called outside the main thread of their own process, and signals caught by others."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 
 
 def test_a_command_called_from_a_thread_writes_its_model(folder):
-    """Signals go to the main thread; others cannot listen to them."""
+    """Signals go to the main thread; other threads cannot handle them."""
     thread = Thread(target=main, args=(["-q", HEART, "of a thread"],))
     thread.start()
     thread.join()
@@ -30,7 +30,7 @@ def test_a_command_called_from_a_thread_writes_its_model(folder):
 @posix
 @pytest.mark.parametrize("otherwise", ["raise ImportError('initialization failed')", "pass"])
 def test_a_signal_that_is_taken_for_something_else_ends_the_command(tmp_path, otherwise):
-    """Modules of C that are being imported make another error of what the handler raises, callbacks drop it."""
+    """C modules turn the handler's exception into another error while being imported, callbacks drop it."""
     code = (
         "import signal\n"
         "from libsvmx.cli.ending import tidy_end\n"
@@ -49,7 +49,7 @@ def test_a_signal_that_is_taken_for_something_else_ends_the_command(tmp_path, ot
 
 @posix
 def test_a_signal_at_the_end_of_a_block_leaves_no_temporary_file(tmp_path):
-    """There, nothing has told the block of the error: its file goes with the frames."""
+    """There, the block has not heard of the error yet: its file is removed with the frames."""
     code = (
         "import os, signal, sys\n"
         "from libsvmx._core import contexts\n"
@@ -74,7 +74,7 @@ def test_a_signal_at_the_end_of_a_block_leaves_no_temporary_file(tmp_path):
 
 @pytest.mark.parametrize("error, traceback", [("MemoryError", False), ("KeyError", True)])
 def test_memory_that_is_out_in_what_cannot_raise_is_a_warning(tmp_path, error, traceback):
-    """As in a destructor. Other errors there are Python's to tell."""
+    """As in a destructor. Python reports other errors there."""
     code = (
         "from libsvmx.cli.process import run\n"
         "class Picture:\n"

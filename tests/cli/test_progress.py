@@ -1,4 +1,4 @@
-"""The progress line: on a terminal, beside LIBSVM's own output, and nowhere else. Thresholds and clock are given."""
+"""The progress line: on a terminal, beside LIBSVM's own output, and nowhere else. Thresholds and clock are set."""
 
 import gzip
 import io
@@ -20,7 +20,7 @@ ERASED = "\x1b[J"  # below the cursor
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals")
 
 
-# Besides, of files of a few kB as of large ones; and where a part of the work begins.
+# Also for files of a few kB, as for large ones; and marks where a part of the work begins.
 AS_IF_LARGE = f"""{AT_ONCE}
 {NO_PICTURES}
 from libsvmx.cli import checkdata
@@ -33,7 +33,7 @@ begin = progress.Progress.begin
 progress.Progress.begin = lambda line, name: (begin(line, name), line.tick())
 """
 
-# command, and what its line says at some time
+# command, and its progress line at some time
 COMMANDS = {
     "training": (["svmx-train", "-c", "1000", HEART, "model"], "training, "),
     "reading": (["svmx-train", HEART, "model"], f"reading {HEART}"),
@@ -47,8 +47,8 @@ COMMANDS = {
     "drawing": (["svmx-subset", HEART, "9", "part"], f"reading {HEART}"),
     "checking": (["svmx-checkdata", HEART], f"checking {HEART}"),
 }
-WRITES_ROWS = ("scaling",)  # to standard output, which is alone on a terminal
-# command, and the parts of its work in the order of their beginnings
+WRITES_ROWS = ("scaling",)  # to standard output, when only that is a terminal
+# command, and the parts of its work in the order they begin
 PARTS = {
     "svmx-train": (["-c", "4", HEART, "new"], [f"reading {HEART}", "training", "writing"]),
     "svmx-predict": ([HEART, "model", "out"], ["reading model", f"predicting {HEART}"]),
@@ -102,7 +102,7 @@ def test_standard_output_is_the_same_bytes_beside_it(ready, name):
     done, text = on_terminal(*args, streams=["stderr"], before=AS_IF_LARGE, columns=300)
     assert done.stdout == expected.stdout
     assert told in text
-    assert wide(text).strip() == ""  # nothing is left
+    assert wide(text).strip() == ""  # the line is erased
 
 
 @pytest.mark.parametrize("command", MODULES)
@@ -152,7 +152,7 @@ def test_the_page_in_the_browser_tells_what_it_reads(folder):
 @pytest.mark.parametrize("options", [[], ["--report", "report.json"]], ids=["at once", "by an exception"])
 def test_a_signal_takes_the_line_away(folder, signum, options):
     before = f"{AT_ONCE}\nimport signal; progress.Progress.count = lambda *a: signal.raise_signal({signum})\n"
-    before += "signal.signal(signal.SIGHUP, signal.SIG_DFL)"  # nohup has it ignored, and so has what it starts
+    before += "signal.signal(signal.SIGHUP, signal.SIG_DFL)"  # nohup ignores it, also for its children
     done, text = on_terminal("svmx-train", *options, "-v", "5", HEART, before=before)
     assert done.returncode == -signum
     assert text.endswith(ERASED)
@@ -162,7 +162,7 @@ def test_a_signal_takes_the_line_away(folder, signum, options):
 def test_a_gap_of_one_solve_of_many_is_no_end(folder, options):
     before = f"{AT_ONCE}\nfrom libsvmx._train import training\nsolve = training.solve_binary\n"
     before += "def told(*args, **more):\n    args[4].solving(0.5)\n    return solve(*args, **more)\n"
-    before += "training.solve_binary = told"  # where the gap is not told by itself, so soon
+    before += "training.solve_binary = told"  # reports a gap, as no solve here does so early
     whole = ["svmx-train", "-c", "1000", "--threads", "1", "--solver", "chunked"]  # no queue
     assert "gap 0.5 (ends at 0.001)" in on_terminal(*whole, HEART, before=before, columns=300)[1]
     text = on_terminal(*whole, *options, before=before, columns=300)[1]
@@ -200,7 +200,7 @@ def clock():
 
 
 class Terminal(io.StringIO):
-    """Takes the progress line and what stands beside it."""
+    """Shows the progress line and the text beside it."""
 
     def __init__(self, progress_shared, clock):
         super().__init__()
@@ -218,7 +218,7 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize("dots", range(1, 130))
 def test_marks_go_on_in_their_line_while_ours_is_below(clock, dots):
-    """However many there are, in a line or several, at the end of the screen or above it."""
+    """However many there are, on one line or several, at the end of the screen or above it."""
     terminal = Terminal(True, clock)
     terminal.say("\n" * (dots % 30))
     terminal.progress.begin("training")
@@ -245,7 +245,7 @@ def test_time_left_is_what_the_others_took(clock):
 
 
 def test_what_came_before_the_first_row_is_no_measure_of_rows(clock):
-    """The training over all rows, say."""
+    """Such as the training over all rows."""
     progress = Progress(io.StringIO(), False, clock)
     progress.begin("validating")
     clock.now = 100.0
@@ -266,7 +266,7 @@ def test_gaps_that_fall_evenly_tell_their_end(clock):
 
 
 def test_a_gap_that_rises_is_of_more_variables():
-    """Those that were shrunk: its fall before tells nothing."""
+    """The shrunk ones: the fall of the gap before says nothing."""
     gaps = Gaps()
     for k in range(201):
         gaps.add(0.1 * k, 10.0 ** -(0.1 * k / 10))
@@ -278,9 +278,9 @@ def test_a_gap_that_rises_is_of_more_variables():
 @pytest.mark.parametrize(
     "gap",
     [
-        lambda t: 1.0,  # stands still
-        lambda t: 1.0 - 0.02 * t,  # does not come to its end as it goes on
-        lambda t: 10.0 ** (-t / 5 if t < 17 else -17 / 5),  # fell, and falls no more
+        lambda t: 1.0,  # constant
+        lambda t: 1.0 - 0.02 * t,  # slows down and does not reach its end
+        lambda t: 10.0 ** (-t / 5 if t < 17 else -17 / 5),  # fell, and then stays constant
         lambda t: 10.0 ** (-t * 2 / (FORESIGHT * 30)),  # ends far away
     ],
 )

@@ -1,4 +1,4 @@
-"""--report FILE of every command: what it says, also of a command that fails, and that it is JSON."""
+"""--report FILE of every command: its content, also for a failing command, and that it is JSON."""
 
 import json
 import os
@@ -99,7 +99,7 @@ def test_commands_without_one_print_and_write_the_same(ready):
 
 @pytest.fixture
 def clock():
-    """Seconds that have passed, and those of this process, which a test lets go on. Its workers have had 0.75."""
+    """Seconds that have passed, and CPU seconds of this process, advanced by the test. Its workers have used 0.75."""
     clock = SimpleNamespace(now=100.0, own=7.0)
     times = {"monotonic": lambda: clock.now, "time_of_day": lambda: 1e9 + clock.now}
     with machine_with(**times, process_time=lambda: clock.own, process_time_of_children=0.75):
@@ -107,7 +107,7 @@ def clock():
 
 
 def parts_of_a_command(clock):
-    """A command whose parts take powers of two, and half of it of the processor."""
+    """A command whose parts take powers of two seconds, half of it CPU time."""
 
     def passed(seconds):
         clock.now += seconds
@@ -133,7 +133,7 @@ def parts_of_a_command(clock):
 
 
 def seconds_of(folder, clock):
-    """The report's, of that command."""
+    """The seconds in the report of that command."""
     assert guarded("svmx-train", parts_of_a_command(clock), "", ["--report", "report.json"]) == 0
     return strict(folder.get("report.json"))
 
@@ -161,7 +161,7 @@ def test_peak_memory_is_that_of_the_machine(folder, clock):
         assert seconds_of(folder, clock)["peak_memory_bytes"] == 12345
 
 
-# ---- what they did -------------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 def test_training(ready):
@@ -255,7 +255,7 @@ def test_what_is_no_number_is_null(ready):
     assert found["result"]["validation"]["squared_correlation"] is None
 
 
-# ---- how they end --------------------------------------------------------------------------------
+# ---- endings -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", MODULES)
@@ -296,7 +296,7 @@ def test_limits(ready):
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_a_report_and_no_model(folder, signum):
-    """It ends the process as it would without one."""
+    """The process ends as it would without a report."""
     ends = f"lambda *a, **k: __import__('signal').raise_signal({signum})"
     before = f"from libsvmx.cli import train\ntrain.train_problem = {ends}"
     done = process("svmx-train", "--report", "report.json", HEART, "new", before=before)
@@ -337,7 +337,7 @@ def test_ctrl_c_while_a_whole_model_is_written(folder, more):
     assert (found["status"], found["exit_code"]) == ("ok", 0)
 
 
-# ---- where it goes -------------------------------------------------------------------------------
+# ---- the file of the report ----------------------------------------------------------------------
 
 
 def test_nothing_else_goes_to_its_file(ready):
@@ -345,7 +345,7 @@ def test_nothing_else_goes_to_its_file(ready):
     assert err.startswith("svmx-train: error: the report file is the same as few, which would be lost\n")
     err, _ = ready.refuses("svmx-train", "--report", "new", HEART, "new")
     assert err.startswith("svmx-train: error: two files are to be written to new\n")
-    err, _ = ready.refuses("svmx-train", "--report", "heart_scale.model", HEART)  # where nothing else is said
+    err, _ = ready.refuses("svmx-train", "--report", "heart_scale.model", HEART)  # the default name of the model
     assert err.startswith("svmx-train: error: two files are to be written to heart_scale.model\n")
     err, _ = ready.refuses("svmx-scale", "--report", "-", HEART)
     assert err.startswith("svmx-scale: error: two files are to be written to standard output\n")
@@ -373,7 +373,7 @@ def test_no_output_of_svmx_easy_is_lost(ready):
     ],
 )
 def test_a_forgotten_name_loses_no_file(ready, args):
-    """What was to be read stands in the place of the report's name."""
+    """The input file stands in the place of the report's name."""
     before = ready.snapshot()
     ready.refuses(*args)
     assert ready.snapshot() == before
@@ -410,7 +410,7 @@ def test_a_signal_after_it_does_not_prove_it_wrong(folder):
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_that_comes_where_nothing_can_be_raised_ends_the_command(folder, signum):
-    """In the callback of a weak reference, as importlib has one; with a report signals come as exceptions."""
+    """In the callback of a weak reference, such as importlib's; with a report, signals become exceptions."""
     before = (
         "import signal, weakref\nfrom libsvmx.cli import train\n"
         "def training(*args, **more):\n"
@@ -444,7 +444,7 @@ def test_a_signal_while_it_is_written_leaves_nothing(folder):
 
 
 class Long(list):
-    """What takes more memory than there is when somebody looks at it."""
+    """A list whose repr takes more memory than there is."""
 
     def __iter__(self):
         return iter(bytearray(2**60))

@@ -1,4 +1,4 @@
-"""svmx-scale against recorded output of LIBSVM's svm-scale, the program itself where installed, and a plain model."""
+"""svmx-scale against recorded output of LIBSVM's svm-scale, the program itself if installed, and a plain model."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_same_bytes_as_svm_scale(scale, seed, limits):
 
 
 def test_sign_of_a_zero_in_ranges(scale):
-    """Of equal values the latest counts, as in svm-scale, and a value that is left out is a zero."""
+    """Of equal values the latest counts, as in svm-scale, and a missing value is a zero."""
     rows = "-0 1:-0 2:0 4:-0\n0 1:1 2:-0 3:-2 4:-1\n-0 2:5 3:-0 4:-1\n-1 1:-0 2:7 3:-0 4:-1\n-0 1:2 2:1 4:-1\n"
     Path("d").write_text(rows)
     assert scale("-y", "0", "1", "-s", "ranges", "d")[0] == 0
@@ -246,7 +246,7 @@ def test_many_far_apart_indices(scale):
     assert (code, out.decode().splitlines()) == (0, expected_lines(rows, -1, 1))
 
 
-# ---------------------------------------------------------------- faces
+# ---------------------------------------------------------------- other interfaces
 
 
 def test_standard_input_and_compressed_files(scale):
@@ -389,7 +389,7 @@ def test_label_that_cannot_be_scaled_is_refused(scale):
 
 
 def test_core_refuses_what_is_not_finite():
-    # the reader refuses it as well, so this needs data from elsewhere
+    # the reader refuses it, too, so the data are built here
     for bad in (nan, inf, -inf):
         data = matrix.CsrMatrix(filled("q", [0, 1, 2]), filled("i", [1, 4]), filled("d", [1.0, bad]))
         with pytest.raises(DataError, match=r"^row 1: the value of feature 4 is not finite"):

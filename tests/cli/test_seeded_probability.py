@@ -1,4 +1,4 @@
-"""svmx-train -b 1 --seeder: the model of -b 1 but for its sigmoids, and what it says."""
+"""svmx-train -b 1 --seeder: the model of -b 1 except for its sigmoids, and its output."""
 
 import pytest
 from support.gridengine import HEART

@@ -1,4 +1,4 @@
-"""--solver and its options at every command that trains: what they print, and what they refuse."""
+"""--solver and its options with every command that trains: output and refusals."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ AXES = ["-log2c", "-1,3,2", "-log2g", "-3,-5,-2", "-png", "null"]
 
 
 def general(text):
-    """The numbers of LIBSVM's lines: {'obj': …, 'rho': …, …}"""
+    """The numbers in LIBSVM's lines: {'obj': …, 'rho': …, …}"""
     found = {}
     for part in text.replace("\n", ", ").split(", "):
         name, _, value = part.partition(" = ")
@@ -31,7 +31,7 @@ def general(text):
 
 
 def lines(transcript):
-    """What is printed, without numbers and marks of progress."""
+    """The output without numbers and progress dots."""
     kept = [line for line in transcript.splitlines() if " = " in line]
     return [", ".join(part.partition(" = ")[0] for part in line.split(", ")) for line in kept]
 
@@ -93,7 +93,7 @@ TRAININGS = {
 @pytest.mark.parametrize("name", TRAININGS)
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_what_is_printed_is_libsvms_but_for_numbers(name, solver, folder):
-    """The models are those of the functions: tests/behaviour/test_commands.py."""
+    """The models equal those of the functions: tests/behaviour/test_commands.py."""
     options, path = TRAININGS[name]
     command = ["svmx-train", *options.split(), "-e", "1e-5"]
     remarks, exact = folder.accepts(*command, path, "exact")
@@ -124,7 +124,7 @@ def test_limits_end_it(folder):
 
 
 def test_as_many_folds_as_rows_are_as_many_trainings(folder):
-    """Only along LIBSVM's path may leave-one-out take their place."""
+    """Only on LIBSVM's path may leave-one-out replace them."""
     matrix, y = data.load("heart_scale", 45)
     rows = (f"{y[i]:g} " + " ".join(f"{j}:{v:g}" for j, v in matrix.row(i)) for i in range(len(y)))
     folder.put("few", "\n".join(rows) + "\n")
@@ -153,7 +153,7 @@ def test_a_grid(solver, folder):
 
 
 def test_points_of_another_solver_are_not_taken_over(folder):
-    axes = [*AXES, "--seeder", "sir"]  # which seeder auto is depends on the solver
+    axes = [*AXES, "--seeder", "sir"]  # the solver determines which seeder auto uses
     folder.accepts("svmx-grid", *axes, "-out", "usual", HEART)
     assert b'"solver": "smo"' in folder.get("usual") and b"working_set" not in folder.get("usual")
     err, _ = folder.refuses("svmx-grid", *axes, "-out", "usual", "-resume", "usual", "--solver", "chunked", HEART)

@@ -1,4 +1,4 @@
-"""``-`` where a file is written: standard output holds that file and nothing else."""
+"""``-`` as an output file: standard output contains that file and nothing else."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ SMALL = ["-log2c", "0,1,1", "-log2g", "-3,-3,1", "-png", "null"]
 
 @pytest.fixture
 def trained(folder):
-    """A folder with a model, and a file of the name that stands for standard output."""
+    """A folder with a model, and a file whose name stands for standard output."""
     folder.accepts("svmx-train", "-q", HEART, "model")
     folder.put("-", folder.KEPT)
     return folder
@@ -48,7 +48,7 @@ def test_a_model(trained):
 
 
 def test_a_figure_stays_where_it_is_parsed(trained):
-    """There is no model, so the name of one is nothing."""
+    """With -v there is no model, so "-" has no effect."""
     _, out = trained.accepts("svmx-train", "-q", "-v", "3", HEART, "-")
     assert out.startswith("Cross Validation Accuracy = ")
 

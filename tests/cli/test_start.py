@@ -1,5 +1,5 @@
-"""What a command imports at its start: each module costs, and some of Python's cost more than a small training. And how
-it ends: at once, unless somebody waits for Python's own end."""
+"""Imports of a command at its start: each module costs time, and some of Python's cost more than a small training. And
+its end: immediate, unless somebody waits for Python's own clean-up."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ HEAVY = (
     "typing",
     "zlib",
 )
-# Each costs 55 to 80 microseconds; signals, slots of rows and their symmetry have modules of their own.
+# Each costs 55 to 80 microseconds; signals, slots of rows and their symmetry are separate modules.
 MOST = {"train": 82, "predict": 69, "scale": 46, "help": 89, "error": 75}
 LINES = "1 1:1 2:0.5\n-1 1:-1 2:-0.5\n"
 
@@ -63,7 +63,7 @@ def test_a_command_starts_with_few_modules(tmp_path, what):
 
 
 def test_an_update_of_few_rows_needs_no_lapack(tmp_path):
-    """It would take longer to load than the update; large margins are factored by it."""
+    """It would take longer to load than the update; only large margins are factored with it."""
     (tmp_path / "rows").write_text(LINES)
     code = "from libsvmx.cli import train, update; train.main(['-q', 'rows', 'model'])"
     loaded = modules_after(f"{code}; update.main(['--add', 'rows', 'rows', 'model'])", tmp_path)
@@ -81,7 +81,7 @@ TRAIN = "import sys; sys.argv = ['svmx-train', *sys.argv[1:]]; from libsvmx.cli.
 
 
 def started(folder, before, *args, command="train"):
-    """A finished command, as its script starts it, after some statements."""
+    """A finished command, started like its script, after some statements."""
     (folder / "rows").write_text(LINES)
     code = [sys.executable, "-c", f"{before}\n{TRAIN.replace('train', command)}", *args]
     return subprocess.run(code, cwd=folder, capture_output=True, text=True, check=False)
@@ -92,7 +92,7 @@ def started(folder, before, *args, command="train"):
     [("train", ["-q", "rows", "model"]), ("predict", ["-q", "rows", "model", "out"]), ("scale", ["-s", "out", "rows"])],
 )
 def test_a_command_does_without_collections(tmp_path, command, args):
-    """Arrays and Cython's helpers want a part of it; who wants the whole later gets it."""
+    """Arrays and Cython's helpers need a part of it; a later import gets the whole module."""
     assert started(tmp_path, "", "-q", "rows", "model").returncode == 0
     tell = "print('collections' in sys.modules, __import__('collections').Counter('a'))"
     done = started(tmp_path, f"import os, sys; os._exit = lambda code: {tell}", *args, command=command)
@@ -101,7 +101,7 @@ def test_a_command_does_without_collections(tmp_path, command, args):
 
 @pytest.mark.parametrize("args, code", [(["rows", "model"], 0), (["none", "model"], 1), (["--version"], 0), ([], 1)])
 def test_both_ends_are_the_same(tmp_path, args, code):
-    ends = [started(tmp_path, before, *args) for before in ("", "import threading")]  # the second is Python's own
+    ends = [started(tmp_path, before, *args) for before in ("", "import threading")]  # the second ends as Python does
     assert [end.returncode for end in ends] == [code, code]
     assert ends[0].stdout == ends[1].stdout
     assert ends[0].stderr == ends[1].stderr
@@ -122,7 +122,7 @@ def test_who_waits_for_the_end_is_told_of_it(tmp_path, waiting):
 
 @pytest.mark.parametrize("watch", ["setprofile", "settrace"])
 def test_who_watches_the_calls_sees_the_exit(tmp_path, watch):
-    """As ``python -m cProfile`` does, which prints then what it has seen."""
+    """Such as ``python -m cProfile``, which prints its profile at that point."""
     (tmp_path / "rows").write_text(LINES)
     code = f"import sys\nsys.{watch}(lambda *a: None)\ntry: exec({TRAIN!r})\nexcept SystemExit: print('told')"
     done = subprocess.run(
@@ -132,7 +132,7 @@ def test_who_watches_the_calls_sees_the_exit(tmp_path, watch):
 
 
 def test_all_that_is_printed_arrives(tmp_path):
-    """A pipe has a buffer, which an end at once would lose."""
+    """A pipe has a buffer, which an immediate exit would lose."""
     done = started(tmp_path, "print('before', end='')", "rows", "model")
     assert done.stdout.startswith("before")
     assert done.stdout.endswith("Total nSV = 2\n")

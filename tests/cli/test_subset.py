@@ -1,4 +1,4 @@
-"""svmx-subset: subset.py's semantics, lines that come out as they went in."""
+"""svmx-subset: subset.py's semantics, with lines copied unchanged."""
 
 import gzip
 import os
@@ -21,7 +21,7 @@ def classes(content):
 
 
 def numbers(subset, whole):
-    """Line numbers, from 1; the lines of ``whole`` differ."""
+    """Line numbers, from 1; the lines of ``whole`` are distinct."""
     return [whole.index(line) + 1 for line in subset.splitlines(True)]
 
 
@@ -44,7 +44,7 @@ def test_draws_what_subset_py_draws(method, name, size, expected, folder):
 @pytest.mark.parametrize("size", [7, 60, 100, 213, 214])
 def test_stratified_keeps_proportions(size, folder):
     whole = classes(b"".join(lines_of(GLASS)))
-    if size == 7:  # 70 and 76 rows of the commonest classes, six classes
+    if size == 7:  # 70 and 76 rows of the most frequent classes, six classes
         err, _ = folder.refuses("svmx-subset", GLASS, size, "part")
         assert "not every class can have a line in the subset" in err
         assert "-s 1" in err
@@ -83,7 +83,7 @@ def test_lines_are_copied_verbatim(folder):
     folder.put("d", content)
     folder.accepts("svmx-subset", "d", 5, "all", "none")
     assert (folder.get("all"), folder.get("none")) == (content, b"")
-    # two classes: +1, 1.0 and 1 are one
+    # two classes: +1, 1.0 and 1 are the same
     folder.accepts("svmx-subset", "d", 2, "two")
     assert len(folder.get("two").splitlines()) == 2
     assert {float(line.split()[0]) for line in folder.get("two").splitlines()} == {1.0, 2.0}
@@ -97,7 +97,7 @@ def test_standard_streams_and_compressed(folder):
 
 
 def test_no_line_at_all(folder):
-    """As subset.py: nothing is drawn, all is the rest. No class can have a line of none."""
+    """As subset.py: nothing is drawn, everything is the rest. No class can have a line of none."""
     path = str(data.DATA / "wine.scale")
     folder.accepts("svmx-subset", "-s", "1", path, 0, "part", "rest")
     assert (folder.get("part"), folder.get("rest").splitlines(True)) == (b"", lines_of(path))
@@ -105,7 +105,7 @@ def test_no_line_at_all(folder):
 
 
 def test_labels_that_are_no_finite_numbers_are_classes(folder):
-    """subset.py compares texts; nan is not even equal to itself."""
+    """subset.py compares texts; nan does not even equal itself."""
     rows = [f"{label} 1:{i}\n" for i in range(20) for label in ("nan", "inf", "cat", "1")]
     folder.put("d", "".join(rows))
     folder.accepts("svmx-subset", "d", 8, "part")

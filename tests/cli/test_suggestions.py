@@ -1,4 +1,4 @@
-"""What somebody may have meant: options, names of values, files. Nothing where nothing is like it."""
+"""Suggestions for misspelled options, names of values, and files. None if nothing is similar."""
 
 import pytest
 from support import data

@@ -1,4 +1,4 @@
-"""--time-limit of each command: for all that it does, and what is left when it is over, by a clock of our own."""
+"""--time-limit of each command: it covers all of its work, and what is left afterwards, with a simulated clock."""
 
 import os
 import subprocess
@@ -19,14 +19,14 @@ HARD = ["-q", "-c", "1000", "-g", "1"]
 
 @pytest.fixture
 def clock():
-    """Goes on by a second whenever it is looked at."""
+    """Advances by a second at each reading."""
     clock = Clock()
     with machine_with(monotonic=clock):
         yield clock
 
 
 def looks(clock, folder, command, *args):
-    """How often a command looks at the clock."""
+    """Number of clock readings of a command."""
     before = clock.now
     folder.accepts(command, "--time-limit", "1e9", *args)
     return int(clock.now - before)
@@ -38,7 +38,7 @@ def test_no_rate_of_a_validation_that_was_ended(options, folder, clock):
     total = looks(clock, folder, "svmx-train", *args)
     what = "leave-one-out" if options == ["--loo"] else "the cross-validation"
     of = "270 rows" if options == ["--loo"] else "5 folds"
-    for seconds in (1, total // 3, total - 3):  # the last look is at what it has taken
+    for seconds in (1, total // 3, total - 3):  # the last reading is for the time taken
         err, out = folder.refuses("svmx-train", "--time-limit", str(seconds), *args)
         assert out == ""
         start, end = f"svmx-train: error: time limit: {what} has no result; ", f" of {of} are done\n"
@@ -78,7 +78,7 @@ def test_a_grid_goes_on_with_resume(seeder, folder, clock):
         "the same command with -resume results goes on\n"
     )
     assert out.splitlines()[-1].startswith("[local]")  # no result that a script would take for that of the search
-    for _ in range(4):  # with other limits, too
+    for _ in range(4):  # also with other limits
         code, out, err = folder.call(
             "svmx-grid", *args, "--time-limit", str(total), "-resume", "results", "-out", "results", HEART
         )
@@ -122,7 +122,7 @@ def test_workers_that_do_not_start_are_not_waited_for():
     assert (done.returncode, done.stdout) == (0, "time limit\n"), done.stderr
 
 
-# By the clock of day, which goes on by a second at each look, the limit is over at the first, second, ... question.
+# With the wall clock, which advances by a second at each reading, the limit ends at the first, second, ... check.
 OVER = """
 import multiprocessing, sys, libsvmx
 from itertools import count
@@ -141,7 +141,7 @@ for question in range(1, 8):
 
 
 def test_no_worker_is_started_once_the_limit_is_over():
-    """It is asked before each of three imports, of which joblib is the second, and before each of four files."""
+    """There is a check before each of three imports, of which joblib is the second, and before each of four files."""
     pytest.importorskip("joblib")
     code = OVER.format(heart=HEART)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False)
@@ -202,10 +202,10 @@ def test_workers_are_told_of_the_end():
     answers = iter([False, True])
     limits = Token(0.0, lambda: next(answers))
     with ending(limits) as end:
-        while end.token().look() is None:  # the thread asks
+        while end.token().look() is None:  # the checks of the thread
             pass
         assert end.token().look() == SolveStatus.INTERRUPTED
-    assert End(1.0, end.flag).token().look() == SolveStatus.TIME_LIMIT  # of long ago
+    assert End(1.0, end.flag).token().look() == SolveStatus.TIME_LIMIT  # long past
     assert End(0.0, end.flag).token().look() is None
 
 
@@ -225,7 +225,7 @@ def test_an_update_writes_all_or_nothing(folder, clock):
     before = {name: content for name, content in folder.snapshot().items() if name == "stream"}
     for name in ("m", "p"):
         (folder.path / name).unlink()
-    end = total - 7  # the last looks are at what its parts have taken, and writing
+    end = total - 7  # the last readings are for the times of its parts, and writing
     err, out = folder.refuses("svmx-update", "--time-limit", str(end), *args)
     assert err.startswith("svmx-update: error: time limit: ")
     assert (out, folder.snapshot()) == ("", before)

@@ -1,4 +1,4 @@
-"""svmx-update: models, states and streams as a shell sees them, against trainings of the same rows."""
+"""svmx-update: models, states and streams as used from a shell, against trainings on the same rows."""
 
 import json
 import os
@@ -19,7 +19,7 @@ FULL = "/dev/full"
 
 
 def lines_of(name, folder, plain):
-    """The rows of a data set, and a plain file of them in the folder."""
+    """The rows of a data set, and an uncompressed file of them in the folder."""
     path = data.DATA / name
     lines = path.read_text().splitlines(keepends=True)
     folder.put(plain, "".join(lines))
@@ -31,7 +31,7 @@ def values(model_file, data_file):
 
 
 def fresh(data_file, **options):
-    """Decision values of the rows of a file, by the exact optimum over them."""
+    """Decision values of the rows of a file, from the exact optimum over them."""
     file = read_data(data_file)
     return libsvmx.train(file.matrix, file.targets, keep_state=True, **options)
 
@@ -42,7 +42,7 @@ def distance(a, b):
 
 @pytest.fixture
 def heart(folder):
-    """A folder with 250 rows of heart_scale, 20 others, and LIBSVM's model of the former; all its lines."""
+    """A folder with 250 rows of heart_scale, 20 others, and LIBSVM's model of the 250; all its lines."""
     lines = lines_of("heart_scale", folder, "all")
     folder.put("train", "".join(lines[:250]))
     folder.put("more", "".join(lines[250:]))
@@ -100,13 +100,13 @@ def test_svm_predict_reads_the_model(heart, folder):
 
 
 def test_a_state_file_goes_on_where_it_was(heart, folder):
-    """In two steps through a file the same as in one, and -c follows the optimum."""
+    """Two steps through a file give the same as one, and -c follows the optimum."""
     options = ["-q", "-c", "10"]
     folder.accepts("svmx-update", *options, "--add", "more", "--remove", "5-30", "train", "model", "once")
     folder.accepts("svmx-update", *options, "--save-state", "state", "--remove", "5-30", "train", "model", "first")
     folder.accepts("svmx-update", "-q", "--add", "more", "--state", "state", "--save-state", "state", "twice")
     assert distance(values("twice", "all"), values("once", "all")) < 1e-9
-    # rows that joined are numbered on from the 250 of the training file, and keep their numbers
+    # added rows are numbered after the 250 of the training file, and keep their numbers
     err, _ = folder.refuses("svmx-update", "--state", "state", "--remove", "1,30", "other")
     assert err == "svmx-update: error: --remove: there is no row 30 among the 244 rows of the state\n"
     folder.put("rest", "".join([*heart[1:4], *heart[30:260], *heart[261:]]))
@@ -117,7 +117,7 @@ def test_a_state_file_goes_on_where_it_was(heart, folder):
 
 
 def test_a_report_of_the_last_change(heart, folder):
-    """As JSON: the same as of the state that is saved beside it, and of what has been done."""
+    """As JSON: the same as for the state saved beside it, and the work done."""
     options = ["-q", "-c", "10", "--save-state", "state", "--report", "report.json"]
     folder.accepts("svmx-update", *options, "--add", "more", "--remove", "1-5", "train", "model", "new")
     found, saved = json.loads(folder.get("report.json")), libsvmx.State.load("state").certificate()
@@ -169,7 +169,7 @@ def test_row_numbers_in_a_file(content, heart, folder):
 
 
 def by_hand(lines, window, step, folder, **options):
-    """Predictions of a stream by a training at each step."""
+    """Predictions of a stream from a training at each step."""
     predicted = []
     for begin in range(window, len(lines), step):
         folder.put("window", "".join(lines[begin - window : begin]))
@@ -210,7 +210,7 @@ def test_predictions_of_a_stream_are_those_of_a_training_at_each_step(name, n, w
     assert (
         distance(values("model", "stream"), fresh("window", **same).decision_values(read_data("stream").matrix)) < 1e-9
     )
-    # and what is printed of the predictions is what svmx-predict would print of them
+    # and the statistics printed are those of svmx-predict
     y = read_data("stream").targets[window:]
     last = out.splitlines()[-1]
     if same.get("svm_type") in (3, 4):
@@ -224,7 +224,7 @@ def test_predictions_of_a_stream_are_those_of_a_training_at_each_step(name, n, w
 
 
 def test_predictions_come_before_their_rows_join(folder):
-    """Labels that cannot be guessed: identical rows whose label changes at every step."""
+    """Unpredictable labels: identical rows whose label changes at every step."""
     folder.put("stream", "".join(f"{1 if i % 2 else -1} 1:{i % 2}\n" for i in range(10)) + "1 1:0\n1 1:0\n1 1:0\n")
     folder.accepts("svmx-update", "-q", "-t", "0", "-c", "100", "--window", "10", "stream", "model", "p")
     assert folder.get("p").split()[0] == b"-1"
@@ -237,7 +237,7 @@ def test_gamma_is_that_of_the_first_window(folder):
 
 
 def test_files_too_many_are_not_written(heart, folder):
-    """A state takes the place of both files: a training file left on the line is no model file."""
+    """A state replaces both files: a training file left on the line is not a model file."""
     folder.accepts("svmx-update", "-q", "-c", "10", "--save-state", "state", "train", "model", "new")
     before = folder.snapshot()
     for args in (["--state", "state", "train", "model"], ["-c", "10", "--remove", "1", "train", "model", "new", "x"]):
@@ -247,12 +247,12 @@ def test_files_too_many_are_not_written(heart, folder):
 
 
 def test_a_stream_whose_classes_come_and_go(folder):
-    """iris is sorted by class here: windows of one class, of two, and of a class that is new."""
+    """iris is sorted by class here: windows of one class, of two, and with a new class."""
     lines = sorted(lines_of("iris.scale", folder, "all"))
     folder.put("stream", "".join(lines))
     folder.accepts("svmx-update", "-g", "1", "--window", "30", "--step", "10", "stream", "model", "p")
     found = [float(line) for line in folder.get("p").split()]
-    assert found[20:30] == [1.0] * 10  # class 2 appears, and nobody can know it yet
+    assert found[20:30] == [1.0] * 10  # class 2 appears; no model knows it yet
     assert load_model("model").class_labels == (3,)
     assert found[-10:] == [3.0] * 10
 
@@ -384,7 +384,7 @@ def test_a_full_disk_leaves_all_files_as_they_were(model, state, heart, folder):
 
 @pytest.mark.skipif(not os.path.exists(FULL), reason=f"no {FULL}")
 def test_a_small_model_to_a_full_disk_leaves_the_state_as_it_was(folder):
-    """One that fits a buffer, so that only its last moment would tell."""
+    """A model that fits a buffer, so that the error comes only at close."""
     folder.put("stream", "1 1:1\n-1 1:-1\n1 1:0.5\n")
     folder.put("state", folder.KEPT)
     done = process("svmx-update", "-q", "--window", "2", "--save-state", "state", "stream", FULL, "predictions")
@@ -405,7 +405,7 @@ def test_predictions_to_standard_output(folder):
 @pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_run_leaves_the_old_files(signum, folder):
-    """Amid a stream of some thousand updates."""
+    """During a stream of some thousand updates."""
     lines = lines_of("heart_scale", folder, "all")
     folder.put("stream", "".join(lines * 40))
     for name in ("model", "predictions", "state"):

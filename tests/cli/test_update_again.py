@@ -1,4 +1,4 @@
-"""svmx-update that is repeated after a failure, and two of them at a time."""
+"""svmx-update repeated after a failure, and two at the same time."""
 
 import errno
 import subprocess
@@ -18,7 +18,7 @@ def split_heart(folder, *ends):
 
 
 def test_an_update_that_failed_can_be_repeated(folder):
-    """The disk is full when the model is complete but for its end: the rows have not joined the state."""
+    """The disk gets full just before the end of the model: the rows have not joined the state."""
     split_heart(folder, 200)
     folder.call("svmx-train", "-q", "a", "m")
     assert folder.call("svmx-update", "--save-state", "st", "a", "m")[0] == 0
@@ -50,7 +50,7 @@ def test_two_updates_of_one_state_take_turns(folder):
 
 
 def test_what_an_update_starts_from_is_replaced_last(folder):
-    """The second of two cannot be put in its place: both are the old ones, and the same command does it all again."""
+    """The second of two files cannot be replaced: both are the old ones, and the same command succeeds later."""
     split_heart(folder, 200)
     folder.call("svmx-train", "-q", "a", "m")
     old = folder.get("m")

@@ -1,4 +1,4 @@
-"""svmx-update with precomputed kernels, in LIBSVM's format: as with the kernel that the values are of."""
+"""svmx-update with precomputed kernels, in LIBSVM's format: the same as with the kernel itself."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ GAMMA = 0.1
 
 @pytest.fixture
 def heart(folder):
-    """A folder with "rows" and "all", the kernel values of all 270 with all; what writes some of them."""
+    """A folder with "rows" and "all", the kernel values of all 270 with all; and a function that writes some."""
     lines = (data.DATA / "heart_scale").read_text().splitlines(keepends=True)
     folder.put("rows", "".join(lines))
     X = read_data("rows").matrix.toarray()
@@ -21,7 +21,7 @@ def heart(folder):
     labels = [line.split()[0] for line in lines]
 
     def put(name, rows, columns=270, changed=None):
-        """Lines with so many columns each, or up to their own; ``changed``: {(row, column): text}."""
+        """Lines with ``columns`` columns each, or up to their own; ``changed``: {(row, column): text}."""
         text = []
         for i in rows:
             values = [f"{j + 1}:{K[i, j]:.17g}" for j in range(columns or i + 1)]
@@ -36,7 +36,7 @@ def heart(folder):
 
 
 def distance_to(rows, model="new", **options):
-    """Of the decision values of a model file from those of the exact optimum over these rows of heart_scale."""
+    """From the decision values of a model file to those of the exact optimum over these rows of heart_scale."""
     file = read_data("rows")
     y = np.asarray(file.targets)[rows]
     state = libsvmx.train(file.matrix[rows], y, gamma=GAMMA, keep_state=True, **options)
@@ -46,7 +46,7 @@ def distance_to(rows, model="new", **options):
 
 @pytest.mark.parametrize("columns", [270, 0])
 def test_rows_join_and_leave_a_model(columns, heart, folder):
-    """A file of all columns, or of those up to the row's own, as they are once rows have been put behind others."""
+    """A file with all columns, or with those up to the row's own, as when rows are appended."""
     heart("square", range(200), 200)
     heart("train", range(200), columns)
     heart("more", range(200, 270), columns)
@@ -137,7 +137,7 @@ def test_bad_rows(rows, options, message, heart, folder):
 
 
 def test_a_value_that_no_row_has(heart, folder):
-    """Rows with larger numbers are there, and the one that joins ends before them."""
+    """Rows with larger numbers exist, and the added one ends before their columns."""
     heart("square", range(100, 200), 200)
     heart("more", [5], 150)
     folder.accepts("svmx-train", "-q", "-t", "4", "square", "model")

@@ -1,4 +1,4 @@
-"""svmx-train -v with --seeder and --seeder-scheme, and --loo: the lines they print and what they refuse."""
+"""svmx-train -v with --seeder and --seeder-scheme, and --loo: output and refusals."""
 
 import statistics
 
@@ -45,13 +45,13 @@ def test_a_scheme_alone_is_of_auto(folder):
 
 
 def test_repeats(folder):
-    """The first one is what -v prints without; the mean has LIBSVM's words before it."""
+    """The first is the output of -v without repeats; the mean has LIBSVM's words before it."""
     expected = accuracy("heart_scale", "-c 4", 5)
     _, out = folder.accepts("svmx-train", "-q", "-c", "4", "-v", "5", "--repeats", "3", HEART)
     *repeats, mean = out.splitlines()
     assert repeats[0] == "Repeat 1: " + expected.removeprefix("Cross Validation ").rstrip("\n")
     assert [line.split(":")[0] for line in repeats] == ["Repeat 1", "Repeat 2", "Repeat 3"]
-    n_rows = 270  # figures are printed to six digits
+    n_rows = 270  # numbers are printed to six digits
     figures = [round(float(line.split()[-1].rstrip("%")) * n_rows / 100) * 100 / n_rows for line in repeats]
     assert mean == (
         f"Cross Validation Accuracy = {statistics.mean(figures):.6g}% +/- {statistics.stdev(figures):.6g}% (3 repeats)"

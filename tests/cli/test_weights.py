@@ -99,7 +99,7 @@ def test_a_bad_file_of_weights_is_refused(folder, fault):
     ids=["lines", "one line", "a comment"],
 )
 def test_a_file_of_weights_that_is_too_long_is_not_read_to_its_end(folder, content, message):
-    """40 MB are not held, nor made lines."""
+    """The 40 MB are neither kept nor split into lines."""
     folder.put("weights", content)
     tracemalloc.start()
     try:
@@ -213,7 +213,7 @@ def rows_of(folder, name, rows):
 
 
 def same_model(folder, one, other):
-    """Models of one optimum; rho may differ by rounding."""
+    """Models of the same optimum; rho may differ by rounding."""
     X, _ = libsvmx.read_problem(HEART)
     values = [libsvmx.decision_values(libsvmx.load_model(str(folder.path / name)), X) for name in (one, other)]
     assert abs(values[0] - values[1]).max() < 1e-5

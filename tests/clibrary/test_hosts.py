@@ -1,4 +1,4 @@
-"""Programs that were not made for this library: Debian's, LIBSVM's Python module, plugins; and input that is wrong."""
+"""Programs not written for this library: Debian's, LIBSVM's Python module, plugins; and wrong input."""
 
 import shutil
 import signal
@@ -18,7 +18,7 @@ HEART = DATA / "heart_scale"
 
 
 def debians(program):
-    """Where a program is that is linked with libsvm.so.3."""
+    """The path of a program linked with libsvm.so.3."""
     found = shutil.which(program)
     if found is None or "libsvm.so.3" not in clibrary.run("ldd", found).stdout:
         pytest.skip(f"no {program} here that is linked with libsvm.so.3")
@@ -109,7 +109,7 @@ def test_the_folder_is_printed():
     assert done.stdout == f"{FOLDER}\n"
 
 
-# In each, ``m`` is the library, ``problem`` and ``param`` one that can be trained.
+# In each, ``m`` is the library; ``problem`` and ``param`` can be trained.
 CTYPES = """
 import ctypes, sys
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_void_p

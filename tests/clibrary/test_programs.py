@@ -1,4 +1,4 @@
-"""One program, compiled against LIBSVM's library and against ours, prints the same, and so do its model files."""
+"""One program, compiled against LIBSVM's library and against ours, prints and writes the same."""
 
 import pytest
 from support import clibrary
@@ -27,14 +27,14 @@ CASES = [*(f"{data} {kernel}" for data in ("heart", "iris", "mpg") for kernel in
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
-    """By soname, and that of LIBSVM as None."""
+    """By soname, and with LIBSVM as None."""
     folder, source = tmp_path_factory.mktemp("programs"), clibrary.SOURCES / "program.c"
     libraries = {None: clibrary.libsvms()} | {name: FOLDER / name for name in clibrary.HEADER}
     return {name: clibrary.compiled(source, path, folder / f"program{name}") for name, path in libraries.items()}
 
 
 def outputs(programs, name, tmp_path, options, data):
-    """(exit code, output, model file or None) of one of them."""
+    """(exit code, output, model file or None) of one program."""
     model = tmp_path / f"{name}.model"
     done = clibrary.run(programs[name], *options.split(), clibrary.write(tmp_path / "data", *DATA[data]()), model)
     assert done.stderr == "" or done.returncode == 1
@@ -69,7 +69,7 @@ def test_same_output(programs, tmp_path, case, svm_type, options, name):
         ("heart", "-h 0 -m 1"),
         ("heart", "-q -c 100 -e 1e-5"),
         ("heart", "-t 1 -d 2 -r 1"),
-        ("precomputed", "-t 4 -v 3 -b 1 -S 9"),  # folds that are solved at once, each with a copy of the random numbers
+        ("precomputed", "-t 4 -v 3 -b 1 -S 9"),  # folds solved at once, each with a copy of the random state
     ],
 )
 def test_same_output_of_other_options(programs, tmp_path, data, options):

@@ -1,4 +1,4 @@
-"""What programs do with LIBSVM's C structures from Python: the same script with LIBSVM's modules and with ours."""
+"""Programs that use LIBSVM's C structures from Python: the same script with LIBSVM's modules and with ours."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_rows_of_the_wrong_kind() -> None:
         gen_svm_nodearray({2**32 + 5: 1.0})
     with pytest.raises(DataError, match="outside"):
         gen_svm_nodearray({-1: 1.0, 3: 1.0})
-    nodes = (svm_node * 2)((1, 1.0), (2, 0.5))  # no end: the array ends the row
+    nodes = (svm_node * 2)((1, 1.0), (2, 0.5))  # no end mark: the array ends the row
     assert libsvm.svm_predict(model, nodes) == libsvm.svm_predict(model, gen_svm_nodearray(X6[0])[0])
     assert libsvm.svm_predict(model, nodes[1]) == libsvm.svm_predict(model, gen_svm_nodearray([0, 0.5])[0])
     alone = svm_node(2, 0.5)
@@ -229,7 +229,7 @@ def test_models_of_the_wrong_kind() -> None:
         with pytest.raises(TypeError, match="svm_model"):
             libsvm.svm_predict(other, row)
     with pytest.raises(TypeError, match="made by svm_train"):
-        svmutil.svm_model(svm_problem(Y6, X6), svm_parameter())  # LIBSVM 2: scripts try it, and go on to the new way
+        svmutil.svm_model(svm_problem(Y6, X6), svm_parameter())  # LIBSVM 2's call: scripts try it, then use the new one
     with pytest.raises(TypeError):
         svm_parameter(C=1.0)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="svm_problem"):
@@ -246,7 +246,7 @@ def test_a_freed_model_is_an_error() -> None:
         for use in (lambda: libsvm.svm_predict(model, row), lambda: model.rho, lambda: model.l, model.get_SV):  # noqa: B023
             with pytest.raises(ValueError, match="freed"):
                 use()
-        free(pointer(model))  # again: nothing to do
+        free(pointer(model))  # a second time: no effect
     inner = pointer(model_of())
     libsvm.svm_free_and_destroy_model(byref(inner))
     assert not inner

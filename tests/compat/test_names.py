@@ -44,7 +44,7 @@ FUNCTIONS = {
     "svm_set_print_string_function",
 }
 
-# What LIBSVM's modules have beside their ``__all__`` and libsvmx has not, and why.
+# Names that LIBSVM's modules have beside their ``__all__`` and libsvmx lacks, with the reason.
 EXCEPTIONS = {
     "array": "the standard library's",
     "CDLL": "of ctypes: there is no C library to load",
@@ -82,7 +82,7 @@ def test_star_imports(name: str) -> None:
 def test_every_public_name(name: str) -> None:
     ours, theirs = (importlib.import_module(f"{package}.{name}") for package in ("libsvmx", "libsvm"))
     public = [each for each in vars(theirs) if not each.startswith("_") and each not in EXCEPTIONS]
-    if name == "commonutil":  # svm has them, which programs take from there
+    if name == "commonutil":  # svm has them, where programs import them from
         public = [each for each in public if each not in ("np", "scipy", "sparse")]
     lacking = [each for each in public if not hasattr(ours, each)]
     assert not lacking
@@ -98,7 +98,7 @@ def test_every_public_name(name: str) -> None:
             assert inspect.isclass(mine) == inspect.isclass(its), each
 
 
-MORE = {"svm_train": ["arg4"]}  # of LIBSVM's tool for weights: svm_train(W, y, x, options)
+MORE = {"svm_train": ["arg4"]}  # in LIBSVM's tool for weights: svm_train(W, y, x, options)
 
 
 def test_signatures() -> None:

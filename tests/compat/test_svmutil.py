@@ -1,4 +1,4 @@
-"""libsvmx.svmutil beside LIBSVM's own Python module: the same script run with either prints the same."""
+"""libsvmx.svmutil beside LIBSVM's own Python module: the same script prints the same with both."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ print(svm_predict(Y, rows, svm_train(problem, "-t 4 -c 0.01")))
 
 
 def test_zeros_of_a_sparse_kernel_matrix_are_values() -> None:
-    # LIBSVM reads kernel values by position, so the ones that a sparse matrix leaves out shift the rest
+    # LIBSVM reads kernel values by position, so values missing from a sparse matrix shift the rest
     rng = np.random.default_rng(5)
     x = rng.integers(-1, 2, size=(30, 4)).astype(float)
     y = np.where(x[:, 0] + x[:, 1] > 0, 1, -1)
@@ -269,7 +269,7 @@ def test_duplicates_are_added_up_and_the_callers_matrix_stays() -> None:
 
 
 def test_a_pair_of_arrays_need_not_be_sorted() -> None:
-    # LIBSVM sorts the entries, too, but takes the last one given for the largest index
+    # LIBSVM also sorts the entries, but takes the last one given for the largest index
     rows = [(np.array([3, 0]), np.array([2.0, 1.0])), (np.array([1]), np.array([5.0]))]
     problem = svmutil.svm_problem([1, 2], rows)
     assert problem.matrix.row(0) == [(1, 1.0), (4, 2.0)]

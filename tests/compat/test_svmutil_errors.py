@@ -1,4 +1,4 @@
-"""What libsvmx.svmutil refuses, and what it says."""
+"""Refusals of libsvmx.svmutil, and their messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights of rows as LIBSVM's tool "weights for data instances" takes them in Python."""
+"""Weights of rows in Python, as in LIBSVM's tool "weights for data instances"."""
 
 import copy
 import pickle

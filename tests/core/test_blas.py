@@ -1,4 +1,4 @@
-"""One thread of BLAS: a limit that all calls of this process share, whichever of them ends first."""
+"""Limiting BLAS to one thread: a limit shared by all calls of the process, whichever ends first."""
 
 import os
 import threading
@@ -15,21 +15,21 @@ from libsvmx.io.modelfile import model_text
 
 BEFORE = 3
 SOLVERS = [
-    {"solver": "irwls", "gamma": 0.02, "C": 1e4},  # hard enough that least squares are needed
+    {"solver": "irwls", "gamma": 0.02, "C": 1e4},  # hard enough to need least squares
     {"solver": "crsvm", "kernel_type": "linear", "C": 10},
     {"solver": libsvmx.CRSVM(rank=60, low_rank="nystrom"), "gamma": 0.5, "C": 10},
 ]
 
 
 def blas_threads():
-    """All numbers of threads that a BLAS of this process has."""
+    """The numbers of threads of every BLAS in this process."""
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
 
 @pytest.fixture
 def several():
-    """A BLAS of several threads, whatever the machine."""
-    with threadpool_limits(BEFORE, "blas"):  # this thread is the one that threadpoolctl lets set limits
+    """A BLAS with several threads, whatever the machine."""
+    with threadpool_limits(BEFORE, "blas"):  # threadpoolctl lets this thread set limits
         yield
 
 
@@ -74,14 +74,14 @@ def test_a_child_does_not_wait_for_a_thread_it_does_not_have():
 
 
 class Pausing(libsvmx.Observer):
-    """At a question in the middle ``there`` is set, and ``go`` is waited for; ``seen``: threads of BLAS after that."""
+    """At the middle check sets ``there`` and waits for ``go``; ``seen``: threads of BLAS afterwards."""
 
     def __init__(self):
         self.there, self.go = threading.Event(), threading.Event()
         self.questions, self.seen = 0, None
 
     def should_stop(self):
-        self.questions += 1  # the first is before the work
+        self.questions += 1  # the first check is before the work
         if self.questions == 3:
             self.there.set()
             assert self.go.wait(PATIENCE)
@@ -102,7 +102,7 @@ def test_a_training_that_ends_leaves_the_limit_of_another(several, options):
     for observer, thread in zip(observers, threads, strict=True):  # both are in the middle ...
         thread.start()
         assert observer.there.wait(PATIENCE)
-    for observer, thread in zip(observers, threads, strict=True):  # ... and end as they began
+    for observer, thread in zip(observers, threads, strict=True):  # ... and end in the order they began
         observer.go.set()
         thread.join(PATIENCE)
     assert [observer.seen for observer in observers] == [{1}, {1}]

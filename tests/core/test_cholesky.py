@@ -1,4 +1,4 @@
-"""A factor whose rows come and go against NumPy's solve of the matrix that should be left."""
+"""A factor with rows added and removed, against NumPy's solve of the matrix that should be left."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ class Twin:
         return self.A[np.ix_(self.rows, self.rows)]
 
     def check(self, right):
-        """The size, and a solve whose residual is rounding."""
+        """The size, and a solve whose residual is rounding error."""
         assert self.factor.size == len(self.rows)
         x = np.asarray(self.factor.solve(filled("d", right[: len(self.rows)])))
         A = self.matrix
@@ -78,7 +78,7 @@ def test_rows_come_and_go(n, condition, seed, moves, room):
 
 @pytest.mark.parametrize("size", [1, 2, 7, 8, 9, 33])
 def test_each_row_can_leave(size):
-    """First, last and any between, and the factor of none is one to go on with."""
+    """First, last and any between; an empty factor can be extended again."""
     A = definite(size, 100.0, size)
     right = np.linspace(1, 2, size)
     for k in range(size):
@@ -115,7 +115,7 @@ def test_a_thousand_changes_leave_no_drift():
 )
 @examples(80)
 def test_the_pivot_tells_of_dependent_rows(n, seed, nudge, scale):
-    """The same point once more, but for ``nudge``: the pivot is its squared distance, within rounding of K."""
+    """The same point again, moved by ``nudge``: the pivot is its squared distance, within rounding of K."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, n + 2))
     X = np.vstack([X, X[rng.integers(n)] + nudge * rng.normal(size=n + 2)]) * np.sqrt(scale)
@@ -132,7 +132,7 @@ def test_the_pivot_tells_of_dependent_rows(n, seed, nudge, scale):
 
 
 def test_what_is_not_positive_is_refused():
-    """And leaves the factor as it is."""
+    """And leaves the factor unchanged."""
     factor = Cholesky()
     assert factor.add(filled("d", []), 4.0) == 4.0
     assert factor.add(filled("d", [4.0]), 4.0) == 0.0

@@ -1,4 +1,4 @@
-"""Contexts do what those of ``contextlib`` do."""
+"""Contexts behave like those of ``contextlib``."""
 
 import contextlib
 
@@ -89,7 +89,7 @@ BODIES = [
 
 
 def outcome(module, generator, body):
-    """What the block logged and how it ended."""
+    """The log of the block, and how it ended."""
     log = []
     try:
         with module.contextmanager(generator)(log) as value:

@@ -1,4 +1,4 @@
-"""BLAS and LAPACK in pieces: as exact as in one go, and between the pieces they ask."""
+"""BLAS and LAPACK in pieces: as exact as in one call, with checks for a stop between the pieces."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from libsvmx._core.stopping import Stopped
 EPS = 2.0**-52
 
 
-# Everything is large: pieces of matrices that are quick to check.
+# Every matrix counts as large: pieces of small matrices, quick to test.
 SMALL = dense.Sizes(whole=0, most_moved=0, piece=5000, rows=7, block=16)
 
 
@@ -56,7 +56,7 @@ def test_moves():
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_cholesky(n, lower, order):
     A = positive(n)
-    given = np.array(np.tril(A) if lower else np.triu(A), order=order)  # the other triangle does not count
+    given = np.array(np.tril(A) if lower else np.triu(A), order=order)  # the other triangle is not used
     factor, info = dense.cholesky(given, lower, sizes=SMALL)
     L = np.tril(factor) if lower else np.triu(factor).T
     assert info == 0
@@ -84,7 +84,7 @@ def test_inverse_transposed(n):
     assert not np.tril(found, -1).any()
 
 
-# ---- factors of what may be singular ---
+# ---- factors of possibly singular matrices ---
 
 
 def one_norm_of_inverse(A):
@@ -100,7 +100,7 @@ def test_part():
 
 @pytest.mark.parametrize("n", [1, 2, 17, 90])
 def test_factor_and_inverse_norm(n):
-    """Not above, and seldom far below: never below a third, here."""
+    """Never above the true norm, and here never below a third of it."""
     for A in (positive(n), positive(n, 1) + np.eye(n), np.diag(np.logspace(-8, 3, n)), np.eye(n)):
         given = np.array(A, order="F")
         factor, norm = dense.factor_and_inverse_norm(given, sizes=SMALL)
@@ -112,7 +112,7 @@ def test_factor_and_inverse_norm(n):
 
 @pytest.mark.parametrize("n, seed", [*((12, seed) for seed in range(20)), (4, 1522), (4, 1023)])
 def test_inverse_norm_is_that_of_lapack(n, seed):
-    """The last two would be too low but for the alternating vector."""
+    """The last two would be too low without the alternating vector."""
     factor, _ = dense.cholesky(positive(n, seed), 1)
     reciprocal, _ = lapack.dpocon(factor, 1.0, uplo="L")
     assert dense.inverse_norm(factor) == pytest.approx(1 / reciprocal)
@@ -128,7 +128,7 @@ def test_an_inverse_beyond_double_precision():
 
 
 def test_independent_rows():
-    """Of a matrix of rank 20, the first row of each direction; of a regular one, all."""
+    """For a matrix of rank 20, the first row of each direction; for a regular one, all."""
     X = normal(20, 25)
     weights = np.zeros((50, 20))
     first = np.array([0, 1, 2, 5, 6, *range(30, 45)])
@@ -164,13 +164,13 @@ def matrices(n):
     yield np.diag(np.arange(n) // 3 * 1.0)
     yield np.diag(np.logspace(-12, 3, n)) + 1e-8 * (X + X.T)
     yield np.eye(n) + np.eye(n, k=1) + np.eye(n, k=-1)
-    yield np.diag(abs(np.arange(n) - n // 2) * 1.0) + np.eye(n, k=1) + np.eye(n, k=-1)  # Wilkinson's, in pairs
+    yield np.diag(abs(np.arange(n) - n // 2) * 1.0) + np.eye(n, k=1) + np.eye(n, k=-1)  # Wilkinson's: close pairs
 
 
 @pytest.mark.parametrize("case", range(14))
 @pytest.mark.parametrize("n", [22, 420])
 def test_eigenpairs(case, n):
-    """The larger ones are computed by a thread of their own."""
+    """The larger ones are computed in another thread."""
     A = list(matrices(n))[case]
     before = A.copy()
     values, vectors = dense.eigenpairs(A)
@@ -192,7 +192,7 @@ def test_eigenpairs_of_what_is_symmetric_up_to_rounding():
     np.testing.assert_allclose(dense.eigenpairs(A)[0], eigh((A + A.T) / 2)[0], atol=1e-12)
 
 
-# ---- questions ----------------------------------------------------------------------------------
+# ---- checks -------------------------------------------------------------------------------------
 
 WORK = {
     "cholesky": (lambda asked: dense.cholesky(positive(1500), 1, asked), 1500**3 / 3),

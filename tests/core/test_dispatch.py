@@ -1,4 +1,4 @@
-"""The CPU targets of the hot loops: which is chosen, and that all give the same bits."""
+"""The CPU targets of the hot loops: the choice, and that all give the same bits."""
 
 import ctypes
 import os
@@ -22,7 +22,7 @@ ALL = {"avx512": True, "avx2": True, "baseline": True}
 
 
 def under(target, *command, **settings):
-    """A finished Python under that LIBSVMX_CPU."""
+    """A finished Python process with that LIBSVMX_CPU."""
     environment = {**os.environ, dispatch.VARIABLE: target}
     return subprocess.run(
         [sys.executable, *command], env=environment, capture_output=True, text=True, check=False, **settings
@@ -95,7 +95,7 @@ def test_a_command_says_it_in_a_line(command):
 
 @pytest.fixture(scope="module")
 def checksums(tmp_path_factory):
-    """A function of the name of a CPU target: what loops_agree.c has of each of its loops, by their names."""
+    """A function of a CPU target's name: checksums from loops_agree.c by loop name."""
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     if shutil.which(compiler) is None or not LOOPS.exists():
         pytest.skip("needs a C compiler and the sources")
@@ -134,7 +134,7 @@ def test_the_checksums_are_of_what_the_loops_do(expected):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_other_systems_give_them_too(system, expected, tmp_path):
-    """On all targets, or the program's exit code is 1."""
+    """On all targets; otherwise the program's exit code is 1."""
     lines = output_with_loops(system, tmp_path, "-DPROGRAM", Path(__file__).with_name("loops_agree.c")).splitlines()
     found = dict(line.split()[1:] for line in lines if line.startswith("baseline "))
     assert found == {name: f"{checksum:016x}" for name, checksum in expected.items()}
@@ -142,7 +142,7 @@ def test_other_systems_give_them_too(system, expected, tmp_path):
 
 OTHERS = [name for name in USABLE if name != dispatch.CHOSEN]
 
-# Of each formulation and kernel, and of dense, float32 and sparse rows: the model, and what it says of the rows.
+# For each formulation and kernel, and for dense, float32 and sparse rows: the model, and its predictions.
 TRAININGS = """
 import hashlib, sys
 import numpy as np
@@ -171,7 +171,7 @@ def test_models_are_the_same_on_the_others(target):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("target", OTHERS)
 def test_models_are_those_of_libsvm_on_the_others(target):
-    """The matrix of formulations, kernels and data, and prediction, in a process of that target."""
+    """The matrix of formulations, kernels and data, and prediction, in a process with that target."""
     files = ["tests/train/test_against_libsvm.py", "tests/kernels/test_cross.py", "tests/kernels/test_bits.py"]
     files.append("--exhaustive")
     done = under(target, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files, cwd=ROOT)
@@ -183,7 +183,7 @@ def test_where_there_is_no_table_there_is_no_address():
     assert all(dispatch.address(name) for name in USABLE)
 
 
-# ---- what is told of it ------------------------------------------------------------------------------
+# ---- reports -----------------------------------------------------------------------------------------
 
 
 def test_show_config_returns_or_prints(capsys):

@@ -1,4 +1,4 @@
-"""Enumerations do what those of ``enum`` do."""
+"""Enumerations behave like those of ``enum``."""
 
 import copy
 import enum
@@ -12,7 +12,7 @@ from libsvmx.enums import KernelType, SolveStatus, SvmType
 
 
 def variants(module):
-    """A class of numbers, one of texts, and one whose members have more than a value."""
+    """An enumeration of numbers, one of texts, and one whose members have several values."""
 
     class Number(module.IntEnum):
         """Of two."""
@@ -93,7 +93,7 @@ def test_what_an_enumeration_does_an_enum_does(which, asked):
     ours, theirs = (done(lambda kind=kind: ASKED[asked](kind)) for kind in (OURS[which], THEIRS[which]))
     if asked == "reduced":  # Python 3.11.0 to 3.11.3 reduces its own by name, others by value
         theirs = [(member.value,) for member in THEIRS[which]]
-    if asked == "set":  # in words of each Python's own
+    if asked == "set":  # the message differs between Python versions
         ours, theirs = ours[0], theirs[0]
     assert ours == theirs
 

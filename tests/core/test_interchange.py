@@ -1,4 +1,4 @@
-"""What read_problem returns, used as data are: chosen, split, iterated, compared, converted."""
+"""The result of read_problem, used like data: indexed, split, iterated, compared, converted."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_shape_and_dense_form(heart: tuple[CsrMatrix, np.ndarray]) -> None:
     assert np.array_equal(np.asarray(X), dense)
     assert np.array(X, dtype=np.float32).dtype == np.float32
     assert X.nnz == np.count_nonzero(dense)
-    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # before, it copies all the same
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # earlier versions always copy
         with pytest.raises(ValueError, match=r"np\.asarray"):
             np.array(X, copy=False)
     assert np.mean(X) == dense.mean()

@@ -1,4 +1,4 @@
-"""What the machine is asked, by what its system says."""
+"""Queries of the machine, by what its system reports."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ STATM = "/proc/self/statm"
 
 
 class Told(Machine):
-    """A machine whose system says what is in ``files`` and ``limits``."""
+    """A machine whose system reports the contents of ``files`` and ``limits``."""
 
     def __init__(self):
         self.files, self.limits = {}, {}
@@ -134,7 +134,7 @@ print(machine.free_addresses(), machine.free_bytes(), machine.peak_bytes())
 def test_this_process_has_what_its_limit_leaves():
     done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True)
     addresses, free, peak = map(int, done.stdout.split())
-    assert 192 << 20 < addresses <= 256 << 20  # what it has taken since, at most 64 MB
+    assert 192 << 20 < addresses <= 256 << 20  # addresses used since then, at most 64 MB
     assert free <= addresses
     assert 1 << 20 < peak < 1 << 30
 

@@ -24,7 +24,7 @@ SHARED_FIXED, PRIVATE_ANONYMOUS = 0x11, 0x22  # MAP_… of Linux
 
 
 def repeated(block, times):
-    """``times`` copies of an array in a row that take the memory of one: the same pages, mapped again and again."""
+    """``times`` copies of an array in a row in the memory of one: the same pages, mapped repeatedly."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
@@ -43,7 +43,7 @@ def repeated(block, times):
     return np.frombuffer((ctypes.c_char * (block.nbytes * times)).from_address(base), dtype=block.dtype)
 
 
-@pytest.mark.exhaustive  # each entry is looked at once, which takes seconds
+@pytest.mark.exhaustive  # passes over each entry once, which takes seconds
 @pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux only")
 def test_fault_31_rows_behind_entry_2_31():
     indices, values = np.arange(1, PER_ROW + 1, dtype=np.int32), np.linspace(-1, 1, PER_ROW)

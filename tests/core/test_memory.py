@@ -1,4 +1,4 @@
-"""Work that is refused before it begins, and fewer threads, where there is too little memory; memory given back."""
+"""With too little memory, work is refused before it begins or uses fewer threads; memory is given back."""
 
 import os
 import platform
@@ -47,7 +47,7 @@ def test_fewer_threads_where_address_space_is_limited():
 def test_refused_before_the_work(options, what):
     rng = np.random.default_rng(0)
     X, y, recorder = rng.normal(size=(400, 20)), np.where(np.arange(400) % 2, 1.0, -1.0), Recorder()
-    libsvmx.train(X[:4], y[:4], solver="crsvm", rank=1)  # SciPy is loaded
+    libsvmx.train(X[:4], y[:4], solver="crsvm", rank=1)  # loads SciPy
     with too_little_memory(1000, what):
         libsvmx.train(X, y, observer=recorder, **options)
     assert not recorder.factors and not recorder.lines
@@ -55,7 +55,7 @@ def test_refused_before_the_work(options, what):
         assert libsvmx.train(X, y, **options).statuses == ("converged",)
 
 
-# 40 MB that the process has freed, below a block that it has not: glibc keeps them once a larger array was freed.
+# 40 MB freed, below a block still in use: glibc keeps such memory after a larger array was freed.
 GIVEN_BACK = """
 import os, sys, warnings
 import numpy as np
@@ -92,5 +92,5 @@ def test_a_large_training_gives_free_memory_back(door):
         assert done.returncode == 0, done.stderr
         return float(done.stdout)
 
-    assert given_back(1100) > 20  # megabytes; a million values, and few of their own are left
-    assert given_back(60) < 20  # a small one does not take the time
+    assert given_back(1100) > 20  # megabytes, with a million values
+    assert given_back(60) < 20  # a small amount is not worth the time

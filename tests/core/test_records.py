@@ -1,4 +1,4 @@
-"""Records are dataclasses to everybody else."""
+"""Records behave like dataclasses for everybody else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from libsvmx._core.records import NamedTuple, field, fields, record, replace
 
 
 def variants(decorate, make):
-    """A frozen class, one that is not, and one of keywords alone, decorated by ``decorate``."""
+    """A frozen class, a mutable one, and one with keyword-only fields, decorated by ``decorate``."""
 
     @decorate(frozen=True, slots=True)
     class Frozen:

@@ -1,4 +1,4 @@
-"""Work in pieces that asks its Control whether to stop."""
+"""Work in pieces that checks with its Control whether to stop."""
 
 import _thread
 import os
@@ -25,7 +25,7 @@ MUCH = 1 << 30
 
 
 def stops_at(n):
-    """A Control whose observer says so when it is asked for the n-th time, and the list of what it said."""
+    """A Control whose observer stops it at the n-th check, and the list of its answers."""
     said = []
 
     def should_stop():
@@ -110,7 +110,7 @@ def test_an_end_is_that_of_all_parts_of_the_work():
 
 
 def test_nobody_is_not_abandoned():
-    """It is that of all calls of the process."""
+    """The token of nobody is shared by all calls of the process."""
     NOBODY.abandon()
     NOBODY.ask(MUCH)
     NOBODY.note(MUCH)
@@ -137,7 +137,7 @@ def test_a_job_that_fails():
     control, _ = stops_at(MUCH)
     with pytest.raises(ValueError, match="3"):
         list(in_order(job, [(k,) for k in range(20)], 2, control))
-    control.ask(MUCH)  # whoever catches that may go on
+    control.ask(MUCH)  # the catcher may continue
 
 
 def test_an_exception_of_the_observer_stops_the_jobs_of_other_threads():
@@ -160,7 +160,7 @@ def test_an_exception_of_the_observer_stops_the_jobs_of_other_threads():
 
 
 def eventually(condition):
-    """Whether it comes true; for long enough, where it must."""
+    """Whether it becomes true; waits long enough where it must."""
     for _ in range(1000):
         if condition():
             return True
@@ -169,7 +169,7 @@ def eventually(condition):
 
 
 def test_a_signal_at_any_time_leaves_no_lock_taken():
-    """Ctrl-C while threads work, many times: it is KeyboardInterrupt that comes, and the next jobs are done."""
+    """Ctrl-C while threads work, many times: KeyboardInterrupt is raised, and later jobs are done."""
 
     fired, came = [], 0
 
@@ -191,12 +191,12 @@ def test_a_signal_at_any_time_leaves_no_lock_taken():
                 came += 1
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert came > 200  # Python drops what is raised while it ends an object that nobody has, of any test before
-    assert eventually(lambda: _thread._count() <= threads)  # no lock is taken
+    assert came > 200  # Python drops exceptions while it finalizes an unreferenced object of an earlier test
+    assert eventually(lambda: _thread._count() <= threads)  # no lock is held
 
 
 def test_what_is_raised_ends_all_jobs_before_it_is_known():
-    """Those that have begun are waited for, and no other begins."""
+    """Running jobs are waited for, and no other begins."""
     begun, raised = threading.Event(), threading.Event()
     done = []
 
@@ -240,7 +240,7 @@ def test_what_has_come_to_its_end_is_not_kept():
     alive = weakref.ref(function)
     assert list(in_order(function, [(k,) for k in range(5)], 2)) == list(range(5))
     del function
-    assert eventually(lambda: alive() is None)  # a thread may still be about to end
+    assert eventually(lambda: alive() is None)  # a thread may still be ending
 
 
 @pytest.mark.parametrize("given", [0, 1])
@@ -253,7 +253,7 @@ def test_without_threads_to_be_had_those_there_are_do_the_jobs(given):
     assert (threading.get_ident() in seen) == (given == 0)
 
 
-# ---- one call that is left behind ------------------------------------------------------------------
+# ---- an abandoned call -----------------------------------------------------------------------------
 
 
 def test_a_call_is_told_of_and_has_its_result():
@@ -275,7 +275,7 @@ def test_a_call_that_goes_on_is_left_behind(error):
         ended.set()
 
     asked = Asked(2, error)
-    asked.note = asked.ask  # what is asked while it waits
+    asked.note = asked.ask  # the checks while it waits
     with pytest.raises(type(error)):
         awaited(call, flops=WHOLE + 1, asking=asked)
     assert not ended.is_set()
@@ -285,7 +285,7 @@ def test_a_call_that_goes_on_is_left_behind(error):
 
 @pytest.mark.skipif(not HAS_THREADS, reason="this build has no threads")
 def test_a_call_has_a_stack_of_its_own():
-    """OpenBLAS with several threads needs more than a program may have asked for."""
+    """OpenBLAS with several threads needs more than a program may have requested."""
     code = (
         "import threading; threading.stack_size(65536)\n"
         "import numpy as np; from libsvmx._core import dense\n"
@@ -294,7 +294,7 @@ def test_a_call_has_a_stack_of_its_own():
     subprocess.run([sys.executable, "-c", code], env={**os.environ, "OPENBLAS_NUM_THREADS": "2"}, check=True)
 
 
-# A process that ends while LAPACK is at work, which must neither crash nor wait for it.
+# A process that ends while LAPACK runs; it must neither crash nor wait for it.
 ENDS = """
 import sys, time
 import numpy as np

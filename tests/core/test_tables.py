@@ -1,4 +1,4 @@
-"""Arrays become sparse rows: all kinds, without copies that are as large as they."""
+"""Arrays become sparse rows: all kinds, without copies as large as the array."""
 
 import tracemalloc
 from functools import cache
@@ -46,7 +46,7 @@ def test_dense_arrays_of_every_kind(layout, kind):
 
 
 def test_numbers_at_odd_addresses_are_copied():
-    """Compiled code, to which no array may come that does not suit its type; x86 would let most of it pass."""
+    """Compiled code must not get an array misaligned for its type; x86 would tolerate most of them."""
     odd = LAYOUTS["not aligned"]
     full = 1 + RANDOM.random((40, 6))
     assert not odd(full).flags.aligned
@@ -110,7 +110,7 @@ def test_sparse_matrices_of_every_kind(form, value, index):
     ("form", "rows_of"), [(np.array, from_dense), (np.asfortranarray, from_dense), (sparse.csr_matrix, from_scipy)]
 )
 def test_signals_are_let_in_between_parts(form, rows_of):
-    """Many parts, as of large arrays, give the same; one row may be more than a part."""
+    """In many parts, as for large arrays, the result is the same; one row may be larger than a part."""
     expected = as_matrix(form(DENSE))
     for most in (1, 30, 100):
         assert rows_of(form(DENSE), most) == expected
@@ -205,7 +205,7 @@ def test_no_buffer_of_the_caller_is_kept():
 
 
 def test_an_array_that_changes_meanwhile():
-    """Nothing is written where it does not belong, whatever the second pass meets."""
+    """Nothing is written out of bounds, whatever the second pass meets."""
     counts, indices, values = np.zeros(4, np.int64), np.zeros(3, np.int32), np.zeros(3)
     assert count_entries(np.eye(3), counts[1:]) == -1
     indptr = counts.cumsum()

@@ -1,4 +1,4 @@
-"""Worker threads: each part of a job is done once, however many threads and however short the jobs."""
+"""Worker threads: each part of a job is done once, with any number of threads and any length of jobs."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from libsvmx._core.process import ThreadPool
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 @pytest.mark.parametrize("parts", [0, 1, 2, 7, 256])
 def test_each_part_once(threads, parts):
-    """Many short jobs one after the other: a late worker must not take a part of the next one."""
+    """Many short jobs in sequence: a late worker must not take a part of the next one."""
     pool = ThreadPool(threads)
     assert 1 <= pool.n <= threads
     assert pool.count(parts, 3000) == [3000] * parts
@@ -65,6 +65,6 @@ def test_workers_on_the_callers_processor_are_not_used(tmp_path):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_threads_of_other_systems(system, tmp_path):
-    """pool_races.c, with the threads that they have; that of Windows has no others, such as winpthreads."""
+    """pool_races.c, with their own threads; Windows without a substitute such as winpthreads."""
     races = Path(__file__).with_name("pool_races.c")
     assert output_of(system, tmp_path, "-O2", "-DSVMX_THREADS=1", races) == "right sums\n"

@@ -1,4 +1,4 @@
-"""The number of threads: asked for, from the environment, from the machine; and jobs in them."""
+"""The number of threads: requested, from the environment, from the machine; and jobs in them."""
 
 import subprocess
 import sys
@@ -69,7 +69,7 @@ def test_without_threads_to_be_had_those_there_are_do_it_all(given):
     assert len({ident for _, ident in seen}) <= given + 1
 
 
-# What has been imported and chosen before takes no stack of the small thread.
+# Imports and choices are done first, so that they take no stack of the small thread.
 IN_A_SMALL_THREAD = """\
 import sys, threading
 import numpy as np

@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks, from 1.9 on: what they are told of fits, and that they can end one."""
+"""scikit-learn's callbacks, from 1.9 on: their reports of fits, and that they can end a fit."""
 
 from collections import Counter
 from importlib.metadata import version
@@ -24,9 +24,9 @@ WIDTH = X[:, 3]
 
 
 class Told:
-    """A callback that remembers the tasks that are open and ended, and the estimators that it is given."""
+    """A callback that records open and ended tasks, and the estimators that it gets."""
 
-    max_propagation_depth = None  # told of the estimators within an estimator, too
+    max_propagation_depth = None  # also for estimators within an estimator
 
     def __init__(self, stops_after=None):
         self.stops_after = stops_after
@@ -57,11 +57,11 @@ def path_of(context):
 
 
 def trained_as(name):
-    """What a training within a fit is called."""
+    """The task name of a training within a fit."""
     return "training" if name.startswith("Linear") else "dual problem"
 
 
-FITS = [  # how many trainings there are in a fit
+FITS = [  # number of trainings in a fit
     ("SVC", {}, SPECIES, 3),
     ("SVC", {"probability": True}, SPECIES, 18),
     ("SVC", {"warm_start": True}, SPECIES, 3),
@@ -91,7 +91,7 @@ def test_a_fit_is_told_of_by_its_trainings(name, options, y, trainings):
     assert told.scores == [None if y is None else expected.score(X, y)]
 
 
-SEARCHES = [  # the parts in which a search goes on
+SEARCHES = [  # the parts of a search
     ("SVCCV", {"Cs": 2, "gammas": [0.1, 1.0], "cv": 3}, SPECIES, 2),
     ("SVCCV", {"Cs": 2, "gammas": [0.1, 1.0], "cv": 3, "n_jobs": 2}, SPECIES, 2),
     ("SVCCV", {"Cs": 2, "gammas": [0.1, 1.0], "cv": 3, "kernel": "sigmoid"}, SPECIES, 12),

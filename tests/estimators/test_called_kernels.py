@@ -1,4 +1,4 @@
-"""Kernels that are functions of the caller: called for rows that the solver asks for, and for support vectors alone."""
+"""Kernels that are Python functions: called for rows requested by the solver, and for support vectors alone."""
 
 import pickle
 import signal
@@ -23,12 +23,12 @@ TARGETS = {"SVC": Y, "NuSVC": Y, "OneClassSVM": Y, "SVR": X[:, 1], "NuSVR": X[:,
 
 
 def rbf(A, B):
-    """By pairs, so that no value depends on what else is computed with it."""
+    """Pair by pair, so that no value depends on the others computed with it."""
     return np.exp(-0.1 * ((np.asarray(A)[:, None] - np.asarray(B)[None]) ** 2).sum(2))
 
 
 class Counting:
-    """A kernel that remembers how many rows it was called with."""
+    """A kernel that records how many rows it was called with."""
 
     def __init__(self, kernel=rbf):
         self.kernel, self.calls = kernel, []
@@ -82,7 +82,7 @@ def test_a_row_is_computed_once_and_only_if_it_is_asked_for(name):
     made = getattr(libsvmx, name)(kernel=kernel).fit(X, TARGETS[name])
     rows = [calls for calls in kernel.calls if calls[1] == N]
     assert sum(a for a, _ in rows) <= N
-    if name == "SVC":  # few vectors
+    if name == "SVC":  # few support vectors
         assert kernel.values < 0.75 * N * N
     kernel.calls.clear()
     made.predict(X[:50])
@@ -125,7 +125,7 @@ def test_weights_and_rows_that_do_not_count():
 
 
 def spectrum(A, B, k=2):
-    """Shared substrings of length k, with their counts, scaled to 1: the spectrum kernel of strings."""
+    """Shared substrings of length k, weighted by count, normalized to 1: the spectrum kernel of strings."""
 
     def count(text):
         found = {}
@@ -192,7 +192,7 @@ def test_a_model_of_one_has_its_kernel(kernel):
     again = libsvmx.SVC.from_model(model)
     assert again.kernel is kernel
     np.testing.assert_array_equal(again.predict_proba(words), made.predict_proba(words))
-    made.kernel = "rbf"  # what follows is not of the model
+    made.kernel = "rbf"  # later changes do not affect the model
     assert made.to_model().own_kernel is None
 
 
@@ -206,11 +206,11 @@ def test_rows_may_be_sparse():
     np.testing.assert_array_equal(made.predict(csr_array(np.rint(4 * X))), dense.predict(np.rint(4 * X)))
 
 
-# ---- what goes wrong -------------------------------------------------------------------------------
+# ---- errors ----------------------------------------------------------------------------------------
 
 
 class Failing(Counting):
-    """It does ``what`` from so many calls on."""
+    """``what`` changes the values of all calls after the first ``after``, or raises."""
 
     def __init__(self, what, after):
         super().__init__()
@@ -302,7 +302,7 @@ def test_a_kernel_may_train_itself():
 
 
 def test_threads_change_nothing():
-    """What rows are asked for together must not depend on other threads: BLAS rounds by how many there are."""
+    """Rows requested together must not depend on other threads: BLAS rounds by their number."""
     rows = np.random.default_rng(5).normal(size=(600, 20)).astype(np.float32)
     labels = np.arange(600) % 4
     found = []
@@ -315,7 +315,7 @@ def test_threads_change_nothing():
 
 
 def test_pickles_of_all_training_rows_are_read():
-    """Those of earlier versions."""
+    """Pickles of earlier versions."""
     made = libsvmx.SVC(kernel=rbf, C=0.1).fit(X, Y)
     predicted = made.decision_function(X)
     made._fitted = fitted.FittedModel(made._fitted.model, X)

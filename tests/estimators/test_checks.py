@@ -1,10 +1,10 @@
-"""scikit-learn's own checks of estimators, on all that train at once.
+"""scikit-learn's own checks of estimators, on all that train in one fit.
 
-With the default parameters, fits with weights fail two checks, as with scikit-learn's own estimators. Predictions are
-to be equal to 1e-7, but ``gamma="scale"`` is 1 over a variance in which each row counts once, as in sklearn.svm:
+With the default parameters, fits with weights fail two checks, as for scikit-learn's own estimators. Predictions must
+be equal to 1e-7, but ``gamma="scale"`` is 1 over a variance in which each row counts once, as in sklearn.svm, so that
 repeated rows have another kernel (0.3839 instead of 0.3804), and even the exact optima of the two differ by 4e-4 to
-5e-3. Also, ``tol=1e-3`` alone makes 5e-5 to 1e-3. With a gamma that does not depend on weights, and a tight tolerance,
-there is no such reason, and nothing may fail.
+5e-3. Also, ``tol=1e-3`` alone causes 5e-5 to 1e-3. With a gamma that does not depend on weights, and a tight
+tolerance, there is no such reason, and every check must pass.
 """
 
 import pytest
@@ -14,13 +14,13 @@ import libsvmx
 
 estimator_checks = optional("sklearn.utils.estimator_checks")
 
-# gamma='scale' does not know of weights, so that even the exact optima differ by 4e-4
+# gamma='scale' ignores weights, so that even the exact optima differ by 4e-4
 EXPECTED = {f"check_sample_weight_equivalence_on_{container}_data" for container in ("dense", "sparse")}
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "QuantileSVR", "OneVsRestSVC", "MultiOutputSVR")
 
 
 def failed(estimator, **expected):
-    """The checks that do not pass, with what they say."""
+    """The failed checks, with their messages."""
     results = estimator_checks.check_estimator(estimator, on_skip=None, on_fail=None, **expected)
     assert len(results) > 40
     return {one["check_name"]: one["exception"] for one in results if one["status"] not in ("passed", "skipped")}
@@ -35,7 +35,7 @@ def test_scikit_learn(name):
     assert set(found) == expected, found
 
 
-# Of few points, whose gammas know of no weights: then nothing at all fails.
+# On few points, with a gamma that ignores weights: then every check passes.
 SEARCH = {"Cs": [0.5, 1.0], "gammas": ["auto", 1.0]}
 
 

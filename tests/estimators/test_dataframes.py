@@ -1,4 +1,4 @@
-"""Rows in data frames of pandas and polars: names of columns are kept, and looked at when rows are predicted."""
+"""Rows in data frames of pandas and polars: names of columns are kept, and checked at prediction."""
 
 import numpy as np
 import pytest
@@ -108,7 +108,7 @@ def test_tables_of_arrow_have_names_beside_their_columns():
 
 
 def test_dates_are_no_numbers(frames):
-    """Beside columns of numbers those of polars are given to NumPy as days since 1970."""
+    """Beside numeric columns, polars gives dates to NumPy as days since 1970."""
     import datetime
 
     days = [datetime.date(2020, 1, 1) + datetime.timedelta(days=k) for k in range(len(Y))]
@@ -144,7 +144,7 @@ def test_categories_and_numbers_that_may_be_missing():
     rows.iloc[2, 0] = pandas.NA
     with pytest.raises(ValueError, match="NaN"):
         libsvmx.SVC().fit(rows, labels)
-    shuffled = frame(pandas).sample(frac=1, random_state=0)  # rows are what they are, whatever their index
+    shuffled = frame(pandas).sample(frac=1, random_state=0)  # the index of rows does not matter
     np.testing.assert_array_equal(
         libsvmx.SVC().fit(shuffled, Y[shuffled.index]).support_vectors_,
         libsvmx.SVC().fit(shuffled.to_numpy(), Y[shuffled.index]).support_vectors_,

@@ -26,7 +26,7 @@ LINEAR = {"kernel": "linear", "tol": 1e-6}
 
 
 def ranking_of_refits(estimator, X, y, wanted=1):
-    """Each model trained anew, and |w|^2 of kernel matrices that are computed without each feature."""
+    """Each model from a cold start, and |w|^2 from kernel matrices computed without each feature."""
     left, ranking = list(range(X.shape[1])), np.ones(X.shape[1], dtype=int)
     while len(left) > wanted:
         fitted = base.clone(estimator).fit(X[:, left], y)
@@ -85,7 +85,7 @@ def test_an_rbf_kernel_ranks_as_refits(gamma, X, y):
     )
 
 
-@pytest.mark.parametrize("scale", [1.0, 100.0])  # of exponents that can be divided by one, and that cannot
+@pytest.mark.parametrize("scale", [1.0, 100.0])  # exponents that may be divided by one, and that may not
 def test_rbf_rows_that_are_far_from_each_other(scale):
     rows = scale * X[:60] + np.where(np.arange(13) == 3, 300.0 * (np.arange(60)[:, None] % 2), 0.0)
     betas = np.random.default_rng(0).normal(size=(1, 60))
@@ -99,7 +99,7 @@ def test_rbf_rows_that_are_far_from_each_other(scale):
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:Solver terminated early")  # of RFE's first training
+@pytest.mark.filterwarnings("ignore:Solver terminated early")  # in RFE's first training
 def test_what_a_large_feature_has_rounded_is_not_left():
     draw = np.random.default_rng(0)
     rows = draw.normal(size=(80, 8))
@@ -110,7 +110,7 @@ def test_what_a_large_feature_has_rounded_is_not_left():
         for kind in (SVMRFE, feature_selection.RFE)
     )
     np.testing.assert_array_equal(found.ranking_, theirs.ranking_)
-    # distances do not know of an offset
+    # distances do not depend on an offset
     offset += 1e-3 * draw.normal(size=80)
     found = SVMRFE(SVC(gamma=0.1), n_features_to_select=3).fit(np.column_stack([rows, offset]), labels)
     expected = SVMRFE(SVC(gamma=0.1), n_features_to_select=3).fit(rows, labels)
@@ -126,7 +126,7 @@ def test_weights_of_rows():
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_ties_are_told(kernel):
-    """A copy of a feature counts as much as it does, so chance decides which of the two is left."""
+    """A copy of a feature is as important as the original, so chance decides which of the two is left."""
     doubled = np.column_stack([X[:, :4], X[:, 0]])
     found = SVMRFE(SVC(kernel=kernel), n_features_to_select=1).fit(doubled, Y)
     assert [set(one) for one in found.ties_] == [{0, 4}]
@@ -136,7 +136,7 @@ def test_ties_are_told(kernel):
 @pytest.mark.parametrize("step", [1, 3])
 @pytest.mark.parametrize("scoring", [None, "roc_auc"])
 def test_a_cross_validation_is_that_of_rfecv(step, scoring):
-    # of one feature or two, many rows are at one place, and rho may be anywhere in an interval
+    # with one or two features, many rows coincide, and rho is free within an interval
     options = {
         "step": step,
         "scoring": scoring,
@@ -147,7 +147,7 @@ def test_a_cross_validation_is_that_of_rfecv(step, scoring):
     expected = feature_selection.RFECV(SVC(**LINEAR), **options).fit(X, Y)
     np.testing.assert_array_equal(found.ranking_, expected.ranking_)
     for name in ("mean_test_score", "std_test_score", "split2_test_score", "n_features"):
-        # rows at one place have equal values but for rounding, and the area counts ties by halves
+        # coinciding rows have equal values up to rounding, and the area counts ties as halves
         atol = 3e-3 if scoring else 0.0
         np.testing.assert_allclose(found.cv_results_[name], expected.cv_results_[name], atol=atol)
     np.testing.assert_array_equal(found.predict(X), expected.predict(X))
@@ -194,7 +194,7 @@ def test_trainings_on_the_way_that_end_early(kind):
     np.testing.assert_array_equal(fitted.ranking_, kind(SVC()).fit(X, Y).ranking_)
 
 
-@pytest.mark.filterwarnings("ignore:Solver terminated early")  # of unscaled rows by a linear kernel
+@pytest.mark.filterwarnings("ignore:Solver terminated early")  # for unscaled rows with a linear kernel
 @pytest.mark.parametrize("model", [SVMRFE(SVC(kernel="linear")), SVMRFE(SVR()), SVMRFECV(SVC(), cv=3)], ids=str)
 def test_scikit_learn(model):
     results = estimator_checks.check_estimator(model, on_skip=None, on_fail=None)

@@ -1,8 +1,8 @@
-"""The same model as sklearn.svm: its support vectors, its iterations, its coefficients.
+"""The same model as sklearn.svm: its support vectors, iterations and coefficients.
 
-Sparse rows are summed in the same order by both, so that all numbers agree to rounding; dense rows scikit-learn sums by
-BLAS. Where the two are known to differ: scikit-learn draws the folds behind probabilities with a generator of its own,
-and where rows of weight 0 are left out, its ``support_`` counts the rows that are left.
+Both sum sparse rows in the same order, so that all numbers agree to rounding; scikit-learn sums dense rows with
+BLAS. Known differences: scikit-learn draws the folds behind probabilities with its own generator, and if rows of
+weight 0 are left out, its ``support_`` counts the remaining rows.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ CASES = [
     ("OneClassSVM", "heart_scale", {"nu": 0.1}),
     ("OneClassSVM", "breast-cancer.xz", {"nu": 0.05, "gamma": 0.1}),
 ]
-ROWS = 400  # at most, of each set
+ROWS = 400  # at most, from each set
 
 
 def rows_of(name, kind=csr_matrix):
@@ -68,7 +68,7 @@ def compare(name, parameters, X, y, relative, tests=None, **fit):
         np.testing.assert_array_equal(getattr(ours, attribute), getattr(theirs, attribute), attribute)
     if hasattr(theirs, "classes_") or not hasattr(X, "toarray"):
         np.testing.assert_array_equal(ours.n_support_, theirs.n_support_)
-    else:  # theirs has it from memory that was never written
+    else:  # theirs is from uninitialized memory
         np.testing.assert_array_equal(ours.n_support_, [len(ours.support_)])
     for attribute in ("dual_coef_", "intercept_", "support_vectors_"):
         near(getattr(ours, attribute), getattr(theirs, attribute), relative)
@@ -117,7 +117,7 @@ def test_sample_weight(name):
 @pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"])
 @pytest.mark.parametrize("data", ["heart_scale", "a1a.xz", "iris.scale"])
 def test_rows_of_weight_0_among_rows_of_weight_1(name, data):
-    """The steps are those of the rows that count alone: nu is added up row by row then, too."""
+    """The steps are those of the rows with weight alone: nu is then summed row by row, too."""
     X, y = rows_of(data)
     rng = np.random.default_rng(3)
     for nu in (0.1, 0.23, 0.31):
@@ -138,7 +138,7 @@ def test_rows_of_weight_0_among_rows_of_weight_1(name, data):
 @pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"])
 @pytest.mark.parametrize("k", [1, 2, 3, 6])
 def test_no_steps(name, k):
-    """max_iter=0, of any number of classes and with any number of threads: LIBSVM's start."""
+    """max_iter=0, for any number of classes and threads: LIBSVM's start."""
     from sklearn.exceptions import ConvergenceWarning
 
     X, y = rows_of("vowel.scale.xz" if k > 3 else "iris.scale")
@@ -154,7 +154,7 @@ def test_no_steps(name, k):
         np.testing.assert_array_equal(ours.n_iter_, theirs.n_iter_)
         np.testing.assert_array_equal(ours.support_, theirs.support_)
         near(ours.intercept_, theirs.intercept_, 1e-10)
-        if len(theirs.support_):  # else scikit-learn's shape is (1, 0), whatever the number of classes
+        if len(theirs.support_):  # otherwise scikit-learn's shape is (1, 0), whatever the number of classes
             near(ours.dual_coef_, theirs.dual_coef_, 1e-10)
 
 

@@ -1,4 +1,4 @@
-"""What the estimators do beyond being equal to scikit-learn's."""
+"""Features of the estimators beyond equality to scikit-learn's."""
 
 import copy
 import pickle
@@ -26,8 +26,8 @@ DENSE = X.toarray()
 
 @pytest.mark.parametrize("name", NAMES)
 def test_kinds_of_input_give_one_model(name):
-    """Index widths, interfaces, other formats, float32 that loses nothing, read-only and Fortran order."""
-    exact = np.round(DENSE * 64) / 64  # has its equal in float32
+    """Index widths, interfaces, other formats, exact float32, read-only and Fortran order."""
+    exact = np.round(DENSE * 64) / 64  # exact in float32
     expected = getattr(libsvmx, name)(gamma=0.1).fit(exact, Y)
     read_only = exact.copy()
     read_only.flags.writeable = False
@@ -199,7 +199,7 @@ def test_a_time_limit_is_told():
     found.predict(X)
 
 
-ROWS, KINDS = [[1.0], [1.0], [2.0], [9.0]], [0, 1, 1, 2]  # of three pairs of classes, nothing separates the first
+ROWS, KINDS = [[1.0], [1.0], [2.0], [9.0]], [0, 1, 1, 2]  # of three pairs of classes; nothing separates the first
 ENDS = {
     "time limit": ({"max_time": 1e-9}, X, Y),
     "interrupted": ({"callback": lambda progress: True}, X, Y),
