@@ -58,7 +58,7 @@ def pytest_cmdline_main(config):
 
 
 def pytest_configure(config):
-    gc.disable()  # collecting makes many lasting objects and hardly any garbage
+    gc.disable()  # collecting tests makes many lasting objects and hardly any garbage
     config.addinivalue_line("markers", "exhaustive: repetition, left out without --exhaustive")
     config.addinivalue_line("markers", "each_value: without --exhaustive, each value of each parameter occurs once")
     config.option.exhaustive |= config.option.remaining

@@ -1,4 +1,4 @@
-"""Arrays of float32 are not converted for ``fit``: all that is fitted has the bits of float64."""
+"""Arrays of float32 are not converted for ``fit``: all results have the bits of float64."""
 
 import tracemalloc
 import warnings
@@ -16,7 +16,7 @@ Y = (X[:, 0] > 0.003).astype(int) + (X[:, 1] > 0)
 
 
 def fitted(name, rows, y, weights=None, **settings):
-    """All that a fit leaves behind, as bytes, and what it says of rows."""
+    """All fitted attributes as bytes, and predictions."""
     model = getattr(libsvmx, name)(**settings).fit(rows, y, weights)
     own = vars(model)
     kept = {key: own[key].toarray() if issparse(own[key]) else own[key] for key in own if key.endswith("_")}
@@ -94,7 +94,7 @@ def test_a_sum_that_is_no_float32():
 
 
 def test_sparse_rows_are_not_converted_either():
-    """A gamma that is given: SciPy's own mean, which "scale" asks for, copies values in some versions."""
+    """With a given gamma: for "scale", SciPy's mean copies the values in some versions."""
     rows, y = csr_matrix(np.maximum(np.tile(X[:, :300], (8, 1)), 0)), RANDOM.integers(0, 2, 2480)
     peaks = []
     for given in (rows, rows.astype(np.float64)):

@@ -1,4 +1,4 @@
-"""Forms of rows, and what scikit-learn asks of an estimator beside fitting and predicting."""
+"""Forms of rows, and scikit-learn's requirements of an estimator besides fitting and predicting."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def same(found, expected, rows):
 @pytest.mark.parametrize("mode", ["r", "c"])
 @pytest.mark.parametrize("name", NAMES)
 def test_mapped_files(name, mode, tmp_path):
-    """As joblib hands large arrays to its workers."""
+    """As joblib passes large arrays to its workers."""
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", Y)
     rows, targets = (np.load(tmp_path / f"{one}.npy", mmap_mode=mode) for one in "Xy")
@@ -87,7 +87,7 @@ def test_doubled_entries_of_a_sparse_matrix_are_added():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_tags(name):
-    """Those of scikit-learn's own."""
+    """Equal to those of scikit-learn's own estimators."""
     from sklearn import svm
     from sklearn.utils import get_tags
 

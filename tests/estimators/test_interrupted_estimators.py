@@ -1,6 +1,6 @@
-"""Ctrl-C, or an error, at every bytecode of whatever changes an estimator, and a thread that predicts meanwhile.
+"""Ctrl-C, or an error, at every bytecode of code that changes an estimator, and a thread that predicts meanwhile.
 
-Afterwards the estimator is the old one or the new one, to the last bit, and NumPy has judged both.
+Afterwards the estimator is the old one or the new one, to the last bit, and NumPy has checked both.
 """
 
 import copy
@@ -20,7 +20,7 @@ from libsvmx.io.modelfile import model_text
 
 base = optional("sklearn.base")
 
-# where a change is made, or taken back
+# functions that make or roll back a change
 FUNCTIONS = (
     "_make",
     "_settle",
@@ -38,18 +38,18 @@ NAMES = np.array(["", "b", "c", "a"])[Y.astype(int)]
 TWO, TWO_NAMES = X[Y < 3], NAMES[Y < 3]
 TARGETS = (Y + X[:, 0])[Y < 3]
 N, M = 14, 17
-OTHERS = ("cv_results_", "refit_time_", "best_estimator_", "scorer_")  # have times, or are no numbers
+OTHERS = ("cv_results_", "refit_time_", "best_estimator_", "scorer_")  # contain times, or are not numbers
 
 
 class Case:
-    """Case(first, change, rows=TWO, names=TWO_NAMES): an estimator, and what changes it; ids count in ``rows``."""
+    """Case(first, change, rows=TWO, names=TWO_NAMES): an estimator and a change of it; ids count in ``rows``."""
 
     def __init__(self, first, change, rows=TWO, names=TWO_NAMES):
         self.first, self.change, self.rows, self.names = first, change, rows, names
 
     def made(self):
         made = copy.deepcopy(self.first)
-        assert not hasattr(made, "row_ids_") or made._kept.problem  # a state that was copied is restored
+        assert not hasattr(made, "row_ids_") or made._kept.problem  # a copied state is restored
         return made
 
     @property
@@ -59,7 +59,7 @@ class Case:
         return [self.images_of(found) for found in (self.made(), new)]
 
     def images_of(self, found):
-        """All that there is of an estimator, and of what it becomes when it is changed again."""
+        """The full content of an estimator, and of the estimator after another change."""
         images = [self.image_of(found)]
         if hasattr(found, "row_ids_"):
             images.append(self.image_of(found.unlearn([9])))
@@ -75,7 +75,7 @@ class Case:
         return [bits_of(value) for value in (*attributes.items(), values)], model_text(best._fitted.model)
 
     def judge(self, found):
-        """NumPy finds the optimum of the rows that are said to be there, to the tolerance of the fit."""
+        """By NumPy, the model is the optimum of the rows it claims, to the tolerance of the fit."""
         ids = found.row_ids_
         numbers = (np.searchsorted(ids, found.support_) + 1).astype(np.int32)
         model = replace(found._fitted.model, row_numbers=numbers.data)
@@ -154,7 +154,7 @@ def test_another_cost_is_followed_whole(exhaustive):
 
 
 def test_a_thread_predicts_while_another_fits():
-    """It never waits, finds no half of a model, and none that is not there; other columns are refused."""
+    """It never waits, and never sees half a model or no model; other columns are refused."""
     some = ((X, NAMES), (X[:30, :2], np.where(NAMES[:30] == "a", 1, 2)))
     found, expected = libsvmx.SVC(gamma=0.5), {}
     for rows, labels in some:

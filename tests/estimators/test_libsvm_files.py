@@ -15,7 +15,7 @@ NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 
 
 def eighths(rows):
-    """With values that eight digits hold."""
+    """With values that eight digits represent exactly."""
     return csr_matrix(np.round(rows.toarray() * 8) / 8)
 
 
@@ -63,7 +63,7 @@ def test_the_file_of_scikit_learns_order_is_that_of_svm_train(tmp_path):
 @pytest.mark.parametrize("probability", [False, True])
 @pytest.mark.parametrize("name", ["SVC", "NuSVC"])
 def test_classes_in_the_order_of_a_file(name, probability, tmp_path):
-    """svm-train's order is that of the rows; votes count in it, all else is shown in sorted order."""
+    """svm-train's order is that of the rows; votes are counted in it, everything else is in sorted order."""
     keep = KINDS != 6 if name == "NuSVC" else KINDS > 0
     order = np.random.default_rng(3).permutation(np.flatnonzero(keep))
     rows, y, nu = GLASS[order], KINDS[order], 0.05
@@ -114,7 +114,7 @@ def test_pairs_of_sorted_classes():
 
 
 def test_svm_predict_reads_it(tmp_path):
-    """The command of this package, whose files and predictions are LIBSVM's."""
+    """The command of this package, with LIBSVM's files and predictions."""
     made = libsvmx.SVC(gamma=0.1).fit(X, Y.astype(int))
     made.to_libsvm(tmp_path / "model")
     rows = [" ".join(f"{j + 1}:{v:.17g}" for j, v in enumerate(row) if v) for row in X.toarray().tolist()]
@@ -177,7 +177,7 @@ def test_classes_that_do_not_fit(classes, message, tmp_path):
         libsvmx.SVR.from_libsvm(tmp_path / "model", classes=classes)
 
 
-# ---- what is refused ------------------------------------------------------------------------------
+# ---- refusals -------------------------------------------------------------------------------------
 
 
 def test_models_of_others(tmp_path):

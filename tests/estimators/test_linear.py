@@ -1,4 +1,4 @@
-"""LinearSVC, LinearSVR and their searches against those of scikit-learn, whose problems they have."""
+"""LinearSVC, LinearSVR and their searches against those of scikit-learn, which solve the same problems."""
 
 import pickle
 import threading
@@ -34,7 +34,7 @@ HEART, IRIS, GLASS, PYRIM = rows_of("heart_scale"), rows_of("iris.scale"), rows_
 
 
 def text():
-    """Sparse, with more features than are factorized."""
+    """Sparse, with too many features to factorize."""
     matrix, targets = load("text")
     width = matrix.max_index + 1
     indices, indptr = np.array(matrix.indices, dtype=np.int32), np.array(matrix.indptr, dtype=np.int32)
@@ -44,7 +44,7 @@ def text():
 
 
 def objectives(estimator, X, y, weights=1.0):
-    """Of each function, by the definition."""
+    """For each function, by the definition."""
     coef = np.atleast_2d(estimator.coef_)
     intercept = np.broadcast_to(estimator.intercept_, len(coef))
     found = []
@@ -224,7 +224,7 @@ def test_pickles_and_sparse_coefficients():
     ("parameters", "instead"),
     [({"penalty": "l1", "dual": False}, "penalty='l2'"), ({"multi_class": "crammer_singer"}, "multi_class='ovr'")],
 )
-@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")  # at 1,000 passes, in 1.7
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")  # after 1,000 passes, in 1.7
 def test_what_is_refused_is_scikit_learns_where_it_was_patched(parameters, instead):
     X, y = IRIS
     with pytest.raises(libsvmx.ParameterError, match=f"take {instead} here, .*sklearn.svm.LinearSVC"):
@@ -318,7 +318,7 @@ def test_a_search_finds_what_a_grid_search_finds(data, loss):
         theirs.fit(X, y, **fit)
         assert ours.cv_results_["params"] == theirs.cv_results_["params"]
         for key in ("mean_test_score", "split0_test_score", "split3_test_score"):
-            # a row is on the other side at most
+            # at most one row is on the other side
             assert ours.cv_results_[key] == pytest.approx(theirs.cv_results_[key], abs=8 / len(y))
         assert ours.C_ == ours.best_params_["C"] == ours.best_estimator_.C
         assert ours.best_estimator_.coef_ == pytest.approx(
@@ -346,7 +346,7 @@ def test_a_search_of_a_regression_finds_what_a_grid_search_finds(loss):
 
 def test_a_search_does_not_depend_on_threads():
     X, y = GLASS
-    cv = model_selection.KFold(4, shuffle=True, random_state=1)  # some classes are in few folds
+    cv = model_selection.KFold(4, shuffle=True, random_state=1)  # some classes are missing in some folds
     found = [libsvmx.LinearSVCCV(Cs=COSTS, cv=cv, n_jobs=n, loss="hinge").fit(X, y) for n in (1, 3)]
     assert (found[0].cv_results_["mean_test_score"] == found[1].cv_results_["mean_test_score"]).all()
     assert found[0].best_score_ == found[0].cv_results_["mean_test_score"].max()

@@ -1,4 +1,4 @@
-"""Estimators to and from models, without a file: what functions over arrays and estimators have in common."""
+"""Estimators to and from models, without a file: functions over arrays and estimators work together."""
 
 from inspect import isfunction, signature
 
@@ -68,7 +68,7 @@ OF_STATES = ("conformal_p_values", "full_conformal", "influence", "jackknife_plu
 
 
 def test_what_takes_a_model_is_known():
-    """By the names of arguments: what is new is to take a fitted estimator, too, and to be among these."""
+    """By argument name: a new function that takes a model must also take a fitted estimator, and be listed here."""
     found = {"model": [], "state": []}
     for name in libsvmx.__all__:
         if isfunction(getattr(libsvmx, name)):
@@ -76,7 +76,7 @@ def test_what_takes_a_model_is_known():
                 if argument in found:
                     found[argument].append(name)
     assert found["model"] == sorted(TAKEN)
-    assert set(found["state"]) == {*OF_STATES} - {"jackknife_plus"}  # which takes either a state or rows
+    assert set(found["state"]) == {*OF_STATES} - {"jackknife_plus"}  # it takes either a state or rows
 
 
 @pytest.mark.parametrize("name", OF_STATES)

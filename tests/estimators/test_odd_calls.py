@@ -1,4 +1,4 @@
-"""Calls in an odd order or with odd arguments: they do what they say, or are refused with a clear error."""
+"""Calls in an unusual order or with unusual arguments: they work, or are refused with a clear error."""
 
 import copy
 import pickle
@@ -71,7 +71,7 @@ def test_shallow_copies_do_not_share_rows():
 
 
 def test_ctrl_c_once_another_cost_was_followed(monkeypatch):
-    """It was followed whole: the old rows at the new C."""
+    """The change is complete: the old rows at the new C."""
     found = libsvmx.SVC(gamma=0.5).partial_fit(X, TWO).set_params(C=4.0)
 
     def interrupted(*args):
@@ -101,7 +101,7 @@ def test_leave_one_out_of_the_nu_formulations_is_stopped(name):
         found.loo_decision_function()
 
 
-# ---- parameters that are set after a fit ----------------------------------------------------------
+# ---- parameters set after a fit -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_more_threads_than_there_can_be():
 
 @pytest.mark.parametrize("method", ["predict", "decision_function", "predict_proba"])
 def test_what_predicts_is_kept_with_the_model(method):
-    """As for every other caller of its predictions: once made, for all threads, one after the other."""
+    """As for all other predictions: made once, and used by all threads in turn."""
     found = libsvmx.SVC(probability=True, n_jobs=2).fit(X, TWO)
     model = found._fitted.model
     assert model.predictors == []
@@ -147,7 +147,7 @@ def test_what_predicts_is_kept_with_the_model(method):
 
 
 def test_gamma_of_rows_that_do_not_vary():
-    """Sums over a sparse matrix may round the variance to less than 0."""
+    """Sums over a sparse matrix may round the variance to below 0."""
     rows = csr_matrix(np.full((5, 3), 0.1))
     assert rows.multiply(rows).mean() - rows.mean() ** 2 < 0
     assert libsvmx.SVC().fit(rows, [0, 1, 0, 1, 0])._gamma == 1.0
@@ -215,7 +215,7 @@ def test_warnings_are_of_the_line_that_called(call):
 
 
 def counting_kernel():
-    """A callable kernel, and the list of what it was called with."""
+    """A callable kernel, and the list of its arguments."""
     calls = []
 
     def kernel(a, b):
@@ -256,11 +256,11 @@ def test_the_largest_index_of_files_is_a_column_like_others(name, tmp_path):
         libsvmx.train(csr_matrix((4, 2**31)), y)
 
 
-# ---- what has no optimum --------------------------------------------------------------------------
+# ---- problems without an optimum -------------------------------------------------------------------
 
 
 def endless(told):
-    """A callback that ends what goes on for longer than LIBSVM's limit."""
+    """A callback that ends a fit that exceeds LIBSVM's limit."""
     return told.marks > 10**7
 
 

@@ -1,4 +1,4 @@
-"""libsvmx's estimators in the place of scikit-learn's."""
+"""libsvmx's estimators in place of scikit-learn's."""
 
 import pickle
 import subprocess

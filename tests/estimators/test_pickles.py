@@ -1,4 +1,4 @@
-"""Pickles of estimators: they hold nothing of scikit-learn's, so that they outlive its versions."""
+"""Pickles of estimators contain nothing of scikit-learn's, so that newer versions can read them."""
 
 import pickle
 import pickletools
@@ -20,12 +20,12 @@ WEIGHTS = np.arange(X.shape[0]) % 3 + 1.0
 
 
 def modules_in(raw):
-    """The modules of which a pickle of protocol 2 needs something."""
+    """The modules referenced by a pickle of protocol 2."""
     return {argument.split()[0] for code, argument, _ in pickletools.genops(raw) if code.name == "GLOBAL"}
 
 
 def made(name):
-    """Each with what a fit can leave behind."""
+    """An estimator of each kind, with all attributes that a fit can leave."""
     kind = getattr(libsvmx, name)
     yield kind(gamma=0.1).fit(X, Y)
     yield kind(gamma=0.1, warm_start=True, keep_rows=True).fit(X.toarray(), Y)

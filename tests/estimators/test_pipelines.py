@@ -1,4 +1,4 @@
-"""Pipelines of scikit-learn give with these estimators what they give with its own."""
+"""Pipelines of scikit-learn give the same results with these estimators as with its own."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ Y = np.array(["red", "white", "rosé"])[Y.astype(int) - 1]
 
 
 def both(make):
-    """What ``make`` makes of each module's classes."""
+    """The result of ``make`` with each module's classes."""
     return make(libsvmx), make(svm)
 
 

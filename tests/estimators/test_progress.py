@@ -1,4 +1,4 @@
-"""What a fit tells of itself while it runs, and how it is ended: callbacks, bars, time limits, Ctrl-C."""
+"""Progress of a fit, and ways to end it: callbacks, bars, time limits, Ctrl-C."""
 
 import io
 import signal
@@ -29,7 +29,7 @@ def values(model, rows):
 
 
 class Told(list):
-    """A callback that remembers what it is told, and ends the fit once ``until`` says so."""
+    """A callback that records its calls, and ends the fit once ``until`` says so."""
 
     def __init__(self, until=lambda progress: False):
         super().__init__()
@@ -164,7 +164,7 @@ def test_updates_print_a_line(capsys):
 
 
 def test_a_bar_is_closed_by_an_error():
-    """It begins another line, and is none of those that tqdm still draws."""
+    """It ends its line, and tqdm no longer draws it."""
     tqdm = pytest.importorskip("tqdm.auto").tqdm
     terminal, known = Terminal(), set(getattr(tqdm, "_instances", ()))
 
@@ -173,7 +173,7 @@ def test_a_bar_is_closed_by_an_error():
 
     with redirect_stderr(terminal), pytest.raises(KeyboardInterrupt) as kept:
         libsvmx.SVC(verbose=True, callback=callback).fit(X, Y)
-    assert terminal.getvalue().count("\n") == 1 and kept.tb  # which still holds the bar
+    assert terminal.getvalue().count("\n") == 1 and kept.tb  # whose traceback still holds the bar
     assert set(tqdm._instances) == known
 
 
@@ -200,7 +200,7 @@ def test_probabilities_of_a_fit_that_was_ended():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_ctrl_c_leaves_the_estimator_as_it_was(name):
-    """The signal is sent from within the fit; the solver lets it in at its next look, without waiting for its end."""
+    """The signal is sent from within the fit; the solver reacts at its next check, without finishing."""
     rows, targets = sparse_rows("splice.xz", 400)
     kind = getattr(libsvmx, name)
     found = kind(gamma=0.5).fit(rows, targets)

@@ -1,4 +1,4 @@
-"""QuantileSVR: one tau is a training of quantile regression, several are those trainings over shared kernel values."""
+"""QuantileSVR: one tau is one quantile regression, several are those trainings over shared kernel values."""
 
 import pickle
 from copy import copy
@@ -33,9 +33,9 @@ def test_one_tau_is_the_training():
 
 @pytest.mark.parametrize("name", SETS)
 def test_no_objective_is_smaller(name):
-    """By more than 1e-6 of it: no value of the dual problem is above its optimum, none of the primal one below it."""
+    """By more than 1e-6 of it: weak duality bounds the primal objective from below."""
     features, target = dense_rows(name, 150)
-    if name not in ("mpg", "pyrim", "abalone_scale.xz"):  # sets of classes: the last feature by the others
+    if name not in ("mpg", "pyrim", "abalone_scale.xz"):  # sets of classes: predict the last feature from the others
         features, target = features[:, :-1], features[:, -1]
     features, target = ((part - part.mean(axis=0)) / np.maximum(part.std(axis=0), 1e-9) for part in (features, target))
     K = np.exp(-0.2 * np.square(features[:, None] - features).sum(axis=2))
@@ -67,7 +67,7 @@ def test_several_are_a_column_each(form):
 
 
 def test_curves_that_cross_are_sorted():
-    """Of few rows and a narrow kernel some cross; the same values are there, in the order of tau."""
+    """With few rows and a narrow kernel some cross; the same values are returned, in the order of tau."""
     crossing = libsvmx.QuantileSVR(tau=TAUS, gamma=3.0, C=30.0).fit(X[:30], Y[:30])
     plain = crossing.predict(X)
     ranks = np.argsort(TAUS)
@@ -121,7 +121,7 @@ def test_what_is_refused(tau):
 
 
 def test_what_several_share():
-    """A kernel, a callback; and no start."""
+    """A kernel and a callback, but no start."""
     told = []
     made = libsvmx.QuantileSVR(tau=TAUS, kernel=lambda A, B: A @ B.T, callback=told.append).fit(X, Y)
     linear = libsvmx.QuantileSVR(tau=TAUS, kernel="linear").fit(X, Y)

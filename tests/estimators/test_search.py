@@ -1,4 +1,4 @@
-"""SVCCV and SVRCV find what GridSearchCV finds over scikit-learn's estimators and the same folds."""
+"""SVCCV and SVRCV give the results of GridSearchCV with scikit-learn's estimators over the same folds."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ HEART, IRIS, GLASS, MPG = (
 
 
 def both(data, ours, theirs=None, search=None, fit=None, kind="SVC", gammas=GAMMAS, costs=COSTS):
-    """The search of ours, and GridSearchCV of scikit-learn's estimator with the same parameters."""
+    """Our search, and GridSearchCV with scikit-learn's estimator and the same parameters."""
     X, y = data
     theirs, search, fit = ours if theirs is None else theirs, search or {}, fit or {}
     grid = {"C": costs} if gammas is None else {"C": costs, "gamma": gammas}
@@ -42,7 +42,7 @@ def both(data, ours, theirs=None, search=None, fit=None, kind="SVC", gammas=GAMM
 
 
 def rows_apart(ours, theirs, n):
-    """How many rows were predicted otherwise, over all points and folds of about equal size."""
+    """Number of rows predicted differently, over all points and folds of about equal size."""
     keys = [f"split{f}_test_score" for f in range(theirs.n_splits_)]
     return sum(np.abs(ours.cv_results_[k] - theirs.cv_results_[k]).sum() for k in keys) * n / theirs.n_splits_
 
@@ -115,7 +115,7 @@ def test_gamma_by_name_is_that_of_the_training_rows(gamma):
 def test_weights_of_rows():
     weights = np.random.RandomState(1).randint(0, 4, len(HEART[1])).astype(float)
     ours, theirs = both(HEART, {}, fit={"sample_weight": weights})
-    assert_same_search(ours, theirs, 270, most_apart=6)  # a row of weight 3 counts three times, if scores are weighted
+    assert_same_search(ours, theirs, 270, most_apart=6)  # with weighted scores, a row of weight 3 counts three times
 
 
 def test_groups():
@@ -300,7 +300,7 @@ def test_a_search_without_folds_or_beyond_all_numbers_is_refused():
 
 
 def test_a_fold_whose_rows_to_score_count_for_nothing():
-    """Whatever this version of scikit-learn does with weights in scores."""
+    """Whatever the installed scikit-learn does with weights in scores."""
     from libsvmx.sklearn.search_folds import FoldSearch
 
     weights = np.r_[np.zeros(60), np.ones(len(HEART[1]) - 60)]
@@ -327,7 +327,7 @@ def test_a_search_that_trained_no_model_says_so():
 
 
 def test_trainings_end_with_the_search():
-    """One thread has failed while another one trains."""
+    """One thread fails while another one trains."""
     from libsvmx.enums import SolveStatus
     from libsvmx.sklearn.search_folds import FoldSearch
 

@@ -1,4 +1,4 @@
-"""OneVsRestSVC and MultiOutputSVR: what scikit-learn's wrappers of SVC and SVR find, to the bit."""
+"""OneVsRestSVC and MultiOutputSVR: the results of scikit-learn's wrappers of SVC and SVR, to the bit."""
 
 import pickle
 
@@ -152,7 +152,7 @@ def test_labels_of_all_rows_and_of_none():
     np.testing.assert_array_equal(found.predict_proba(X)[:, 1:], marks[:, 1:])
     with pytest.warns(UserWarning, match="label"), pytest.raises(ValueError, match="number of classes"):
         OneVsRestSVC().fit(X, marks[:, 1:])
-    # of the rows that count
+    # only rows with weight
     with pytest.warns(UserWarning, match="label 0 is of all rows"):
         found = OneVsRestSVC().fit(X, MARKS, MARKS[:, 0])
     assert found.predict(X)[:, 0].all()
@@ -172,7 +172,7 @@ def test_probabilities(probability):
 
 
 def test_weights_of_classes():
-    """Of a dict each row has that of its class, against whatever other one."""
+    """With a dict each row has the weight of its class, whatever the other class."""
     of_class = {1: 2.0, 3: 0.5}
     found = OneVsRestSVC(class_weight=of_class).fit(X, Y, WEIGHTS)
     expected = OneVsRestSVC().fit(X, Y, WEIGHTS * np.array([of_class.get(label, 1.0) for label in Y.tolist()]))
@@ -198,7 +198,7 @@ def test_each_target_is_a_fit_of_its_own(options, weights):
 
 
 def test_the_kernel_is_shared():
-    """A kernel that counts: what the second target needs has been computed for the first."""
+    """A counting kernel: the second target finds its values computed for the first."""
     asked = [0]
 
     def counting(A, B):
@@ -249,7 +249,7 @@ def test_a_fit_that_ends_early_says_so():
         (MultiOutputSVR(epsilon=-1), TARGETS, "'epsilon' parameter"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:The number of unique classes")  # of scikit-learn 1.7, on the way
+@pytest.mark.filterwarnings("ignore:The number of unique classes")  # warned by scikit-learn 1.7 before the error
 def test_what_is_refused(model, y, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X, y)
@@ -260,7 +260,7 @@ def test_what_is_refused(model, y, words):
     "policy", [KernelPolicy(queue=False), KernelPolicy(rows_in_queue=500), KernelPolicy()], ids=str
 )
 def test_many_trainings_have_weights_of_their_own(policy):
-    """A column of weights for each training, in which others are 0."""
+    """A column of weights for each training, with 0 for the others."""
     drawn = RNG.multinomial(200, np.full(200, 1 / 200), size=5).T
     expected = [libsvmx.train(X, Y, sample_weight=column) for column in drawn.T]
     for y in (Y, np.repeat(Y[:, None], 5, axis=1)):

@@ -1,4 +1,4 @@
-"""Where a fit starts and where it ends: warm starts, the optimum in double, no iteration at all; what is told of it."""
+"""Start and end of a fit: warm starts, the optimum in double, no iteration at all; and their reports."""
 
 import pickle
 import warnings
@@ -29,7 +29,7 @@ def values(model, rows):
 
 @pytest.fixture
 def begun(monkeypatch):
-    """For each dual problem of a fit whether it was given a start."""
+    """For each dual problem of a fit, whether it had a start."""
     seen = []
 
     def spy(known, own, number, dual, kernel, control):
@@ -212,7 +212,7 @@ def test_a_refined_fit_depends_on_neither_tolerance_nor_order_nor_solver():
 
 
 def test_refined_weights_are_repetitions():
-    """To 1e-7, which no tolerance of SMO over a kernel in float gives."""
+    """To 1e-7, which SMO over a float kernel reaches with no tolerance."""
     weights = np.arange(len(Y)) % 3 + 1
     weighted = libsvmx.SVC(refine=True, gamma=0.1).fit(X, Y, sample_weight=weights)
     rows = np.repeat(np.arange(len(Y)), weights)
@@ -251,7 +251,7 @@ def test_warm_and_refined():
     np.testing.assert_allclose(found.decision_function(X), before, atol=1e-10)
 
 
-# ---- no iteration, and what is told ---------------------------------------------------------------
+# ---- no iteration, and reports --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("limit", [0, 1, 5])
@@ -265,7 +265,7 @@ def test_few_iterations_are_those_of_scikit_learn(name, limit):
         ours = getattr(libsvmx, name)(**parameters).fit(X, Y)
     np.testing.assert_array_equal(ours.n_iter_, theirs.n_iter_)
     np.testing.assert_array_equal(ours.support_, theirs.support_)
-    assert ours.n_support_.sum() == len(theirs.support_)  # n_support_ of its regressions counts rows without beta
+    assert ours.n_support_.sum() == len(theirs.support_)  # theirs of regressions counts rows without beta
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-9)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
     assert ours.fit_status_ == theirs.fit_status_ == 1

@@ -38,7 +38,7 @@ def dense(matrix):
 
 
 def assert_same(found, expected, rows, to_row=None):
-    """The same model; ``to_row``: the number that each row of ``expected`` has in ``found``."""
+    """The same model; ``to_row``: the number in ``found`` of each row of ``expected``."""
     np.testing.assert_allclose(values(found, rows), values(expected, rows), atol=1e-9)
     np.testing.assert_array_equal(found.predict(rows), expected.predict(rows)) if base.is_classifier(found) else None
     support = expected.support_ if to_row is None else to_row[expected.support_]
@@ -79,7 +79,7 @@ def test_rows_that_leave_have_never_been_there(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_of_a_precomputed_kernel(name):
-    """Columns are of the rows that were ever given; all the rest is as with the same kernel computed."""
+    """Columns belong to all rows ever given; everything else is as with the computed kernel."""
     y, kind = MORE_Y if name in ("SVC", "NuSVC") else MORE_Y + MORE.toarray()[:, 0], getattr(libsvmx, name)
     features = MORE.toarray()
     K = np.exp(-0.1 * ((features[:, None] - features[None]) ** 2).sum(axis=2))
@@ -211,7 +211,7 @@ def test_copies_go_on_by_themselves():
     before = found.decision_function(X)
     expected = libsvmx.SVC(gamma=0.1, refine=True).fit(X, Y)
     for other in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
-        again = pickle.loads(pickle.dumps(other))  # whose state was not needed in between
+        again = pickle.loads(pickle.dumps(other))  # whose state was not used in between
         assert_same(again.partial_fit(X[100:], Y[100:]), expected, X)
         np.testing.assert_array_equal(found.decision_function(X), before)
     kept = libsvmx.SVC(gamma=0.1, keep_rows=True).fit(X[:100], Y[:100])
@@ -225,7 +225,7 @@ def test_a_fit_forgets_rows_that_were_kept():
         found.unlearn([0])
 
 
-# ---- what is refused ------------------------------------------------------------------------------
+# ---- refusals -------------------------------------------------------------------------------------
 
 
 def snapshot(model):
@@ -289,7 +289,7 @@ def test_what_cannot_be_followed(name, parameters, message):
 
 
 def test_rows_that_nu_does_not_allow():
-    """Nothing is changed, whoever would join or leave."""
+    """Nothing changes, whichever rows join or leave."""
     found = libsvmx.NuSVC(gamma=0.1, nu=0.7).partial_fit(X, Y)
     before = snapshot(found)
     for call in (
@@ -305,7 +305,7 @@ def test_rows_that_nu_does_not_allow():
 
 
 def test_leave_one_out_of_rows_that_nu_needs():
-    """nan, as of a row that is all of its class."""
+    """nan, as for the only row of its class."""
     rows = np.r_[np.flatnonzero(Y > 0)[:20], np.flatnonzero(Y < 0)[:20]]
     found = libsvmx.NuSVC(gamma=0.1, nu=0.96, keep_rows=True).fit(X[rows], Y[rows])
     assert np.isfinite(found.loo_decision_function()).all()
@@ -319,7 +319,7 @@ def test_rows_that_were_not_kept():
     for call in (lambda: found.unlearn([0]), found.loo_decision_function):
         with pytest.raises(ValueError, match="fit with keep_rows=True, or begin with partial_fit"):
             call()
-    assert not hasattr(found, "partial_fit")  # as scikit-learn's checks ask for
+    assert not hasattr(found, "partial_fit")  # as scikit-learn's checks require
     with pytest.raises(AttributeError, match="fit with keep_rows=True, or begin with partial_fit"):
         found.partial_fit(X, Y)
     for call in (lambda: libsvmx.SVC().unlearn([0]), libsvmx.SVC().loo_decision_function):
@@ -380,7 +380,7 @@ def test_a_first_batch_that_is_stopped_is_told_and_goes_on():
 
 
 def left_out(kind, parameters, rows, y, at, weights=None):
-    """The decision value of each row in ``at`` by a model of all others."""
+    """The decision value of each row in ``at`` from a model of all others."""
     out = []
     for i in at:
         kept = np.delete(np.arange(rows.shape[0]), i)

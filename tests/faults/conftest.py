@@ -1,4 +1,4 @@
-"""One process that runs the commands, and a folder with what they start from."""
+"""One process that runs the commands, and a folder with their input files."""
 
 import os
 from random import Random
@@ -22,7 +22,7 @@ def ground(tmp_path_factory, server):
 
 @pytest.fixture(scope="session")
 def chosen(exhaustive):
-    """A function (numbers, name): some of the numbers, drawn from LIBSVMX_FUZZ_SEED. LIBSVMX_FAULTS is how many."""
+    """A function (numbers, name): a sample of the numbers, drawn from LIBSVMX_FUZZ_SEED; LIBSVMX_FAULTS is its size."""
     wanted = os.environ.get("LIBSVMX_FAULTS", "5" if exhaustive else "2")
 
     def draw(numbers, name):

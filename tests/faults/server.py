@@ -1,7 +1,7 @@
-"""Runs commands, each in a child forked from this process, which has imported everything: thousands of them in minutes.
+"""Runs each command in a child forked from this process, which has imported everything: thousands of them in minutes.
 
-Reads one JSON object a line from standard input, {"words": [...], "folder": ..., "settings": {...}}, where the settings
-are those of shim.c, and answers with {"code": ..., "out": ..., "err": ...}. The library must be preloaded.
+Reads one JSON object per line from standard input, {"words": [...], "folder": ..., "settings": {...}}, with the
+settings of shim.c, and answers {"code": ..., "out": ..., "err": ...}. The library must be preloaded.
 """
 
 import ctypes
@@ -28,9 +28,9 @@ COMMANDS = (
     "_train",
     "io",
     "cli",
-)  # the chapters that commands are made of
+)  # the chapters used by commands
 
-# What they import later: CPython 3.11 answers an allocation that fails while it compiles with SyntaxError.
+# Imported now, not later: CPython 3.11 raises SyntaxError for an allocation that fails while it compiles.
 LIBRARIES = (
     "bz2",
     "csv",
@@ -58,7 +58,7 @@ def import_all():
 
 
 def child(job, library, outputs):
-    """Become the command: returns its ``entry``, after which the process ends as any does."""
+    """Become the command: returns its ``entry``, after which the process ends like any other."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.chdir(job["folder"])
@@ -107,6 +107,6 @@ if __name__ == "__main__":
     if entry is not None:
         try:
             entry()
-        except Exception:  # as the interpreter tells of it, but without this file
+        except Exception:  # printed as by the interpreter, but without this file
             traceback.print_exc()
             sys.exit(1)

@@ -1,7 +1,7 @@
-"""Commands killed at any moment, again and again, and begun anew: nothing is lost, nothing stays behind.
+"""Commands killed at any moment, repeatedly, and started again: nothing is lost, no file is left behind.
 
-A moment is a call of the system, or an allocation, drawn from LIBSVMX_FUZZ_SEED; or some time of the processor, which
-no two runs divide alike. LIBSVMX_KILLS is how many kills there are of each command.
+A moment is a system call or an allocation, drawn from LIBSVMX_FUZZ_SEED, or a CPU time, which falls elsewhere in every
+run. LIBSVMX_KILLS is the number of kills of each command.
 """
 
 import os
@@ -21,7 +21,7 @@ def n_kills(exhaustive):
 
 
 def moment(random, n_calls):
-    """Settings of the shim: after any call, or after any time."""
+    """Settings of the shim: a kill after some call, or after some time."""
     if random.random() < 0.7:
         return {"call": random.randint(1, n_calls)}
     return {"cpu": random.randint(1, CPU)}
@@ -30,13 +30,13 @@ def moment(random, n_calls):
 @pytest.mark.parametrize("act", ("kill", "term"))
 @pytest.mark.parametrize("name", CHAINS)
 def test_killed_again_and_again(name, act, ground, server, tmp_path, n_kills):
-    """Each output is old or new after each kill. At last the command has done what it does when nobody kills it."""
+    """Each output is old or new after each kill. Finally the command does the same as without kills."""
     random = Random(f"{SEED} {name} {act}")
     case = Case(name, ground, tmp_path / "work", server, "any")
     kills, rounds = 0, 0
     while kills < n_kills and rounds < 4 * n_kills:
         case.prepare()
-        for _ in range(random.choice((1, 1, 2, 5))):  # so many before it may end
+        for _ in range(random.choice((1, 1, 2, 5))):  # number of kills before it may finish
             rounds += 1
             settings = moment(random, case.n_calls)
             done = server.run(case.words(), case.folder, kind="any", act=act, **settings)
@@ -50,6 +50,6 @@ def test_killed_again_and_again(name, act, ground, server, tmp_path, n_kills):
                 break
         if done.code == 0:
             assert case.contents() == case.new
-        if n_new < len(case.command.outputs):  # what has been done is not to be done twice
+        if n_new < len(case.command.outputs):  # finished work is not repeated
             case.again()
     assert kills > n_kills // 2

@@ -13,7 +13,7 @@ from support.faults import COMMANDS, Case, Done, objects_from_malloc
 from libsvmx.cli.process import guarded
 
 pytestmark = objects_from_malloc
-LEAST = 2000  # bytes: smaller ones are CPython's own, which takes some that fail for other errors
+LEAST = 2000  # bytes: smaller allocations are CPython's own, some of which it reports as other errors
 MORE = {
     "folds": "svmx-train -q -v 3 heart",
     "chains": "svmx-train -q -v 3 --seeder sir --seeder-scheme chain heart",
@@ -24,9 +24,9 @@ MORE = {
 
 
 def of_numpy(done, blamed):
-    """Whether NumPy has crashed for want of memory of its own: it raises for the buffers of a loop without the GIL.
+    """Whether NumPy has crashed as its own allocation failed: it raises without the GIL for the buffers of a loop.
 
-    Both the memory that was refused and the crash must be NumPy's: a crash of ours on the way out is no excuse.
+    Both the refused allocation and the crash must be NumPy's: a crash of ours during the exit is no excuse.
     """
     if done.code != -signal.SIGSEGV:
         return False
@@ -37,7 +37,7 @@ def of_numpy(done, blamed):
 
 
 def out_of_memory(done, blamed):
-    """Whether it is told, and nothing else; if not, the command has come to its end."""
+    """Whether that is the only message; if not, the command has finished."""
     assert "Traceback" not in done.err, done.err
     if of_numpy(done, blamed):
         return True
@@ -49,7 +49,7 @@ def out_of_memory(done, blamed):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_that_writes(name, ground, server, tmp_path, chosen):
-    # the first of all is always refused, and one that never comes changes nothing
+    # the first allocation is always refused, and one that never comes changes nothing
     case = Case(name, ground, tmp_path / "work", server)
     n_calls = server.run(case.command.words, case.folder, kind="memory", bytes=LEAST).calls
     case.kind, refused, blamed = "memory", 0, tmp_path / "blamed"
@@ -57,7 +57,7 @@ def test_a_command_that_writes(name, ground, server, tmp_path, chosen):
         blamed.unlink(missing_ok=True)
         done, n_new = case.run(number, errno.ENOMEM, bytes=LEAST, blame=blamed)
         print(name, number, done)
-        if out_of_memory(done, blamed):  # svmx-scale has its ranges by the time that it prints
+        if out_of_memory(done, blamed):  # svmx-scale has written its ranges before it prints
             refused += 1
             assert n_new == 0 or case.command.steps or name == "scale"
         else:
@@ -87,11 +87,11 @@ NUMPY, OURS, USUAL = "/np/_multiarray_umath.so", "/sx/smo.so", "/t/shim.so\n/usr
     ("text", "code", "excused"),
     [
         (f"{USUAL}\n{NUMPY}\ncrash\n{USUAL}\n{NUMPY}\n{OURS}\n", -signal.SIGSEGV, True),
-        (f"{USUAL}\n{NUMPY}\ncrash\n{USUAL}\n{OURS}\n{NUMPY}\n", -signal.SIGSEGV, False),  # on our way out
+        (f"{USUAL}\n{NUMPY}\ncrash\n{USUAL}\n{OURS}\n{NUMPY}\n", -signal.SIGSEGV, False),  # during our exit
         (f"{USUAL}\n{OURS}\ncrash\n{USUAL}\n{NUMPY}\n", -signal.SIGSEGV, False),
         (f"{USUAL}\n{NUMPY}\n", -signal.SIGSEGV, False),
         (f"{USUAL}\ncrash\n{USUAL}\n", -signal.SIGSEGV, False),
-        (None, -signal.SIGSEGV, False),  # before any was refused
+        (None, -signal.SIGSEGV, False),  # before any refusal
         (f"{USUAL}\n{NUMPY}\ncrash\n{USUAL}\n{NUMPY}\n", -signal.SIGABRT, False),
     ],
 )
@@ -125,7 +125,7 @@ def test_a_crash_names_where_it_was(tmp_path, server):
 
 
 def test_numpy_that_forgets_to_say_so(capfd):
-    """Rows picked by an array of numbers, X[rows], end in a SystemError without a word where memory is out."""
+    """Rows indexed by an array, X[rows], raise a SystemError without a message if memory is out."""
 
     def main(argv):
         raise SystemError(argv[0])

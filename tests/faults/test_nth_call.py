@@ -1,7 +1,7 @@
-"""Each n-th call of the system fails, is short, or is where the process is killed: nothing is lost.
+"""Each n-th system call fails, is short, or kills the process: nothing is lost.
 
-A small library that is loaded before the C library counts the calls (shim.c). LIBSVMX_FAULTS=all takes every
-call, which is hours.
+A small library loaded before the C library counts the calls (shim.c). LIBSVMX_FAULTS=all tries every call, which
+takes hours.
 """
 
 import errno
@@ -11,12 +11,12 @@ import pytest
 from support.faults import COMMANDS, SIGNALS, Case
 
 FAILURES = {"no space": errno.ENOSPC, "I/O error": errno.EIO}
-# Calls that may fail: rights of a file are kept, leftovers removed, and starts of columns saved, if that can be done.
+# Calls that may fail: file permissions are kept, leftovers removed, and starts of columns saved if possible.
 OPTIONAL = ("chmod", "mkdir", "unlink")
 
 
 def refused(done, failure):
-    """Exit code 1 and the cause; otherwise the command must have done its work."""
+    """Exit code 1 and the cause; otherwise the command must have succeeded."""
     assert done.code in (0, 1), done
     if done.code == 1:
         assert os.strerror(failure) in done.err, done.err
@@ -27,8 +27,8 @@ def refused(done, failure):
 @pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_call_that_fails(name, failure, ground, server, tmp_path, chosen):
-    """Exit code 1 and the cause, and outputs that belong together all old, unless what failed does not matter; then
-    the same command does its work."""
+    """Exit code 1 and the cause, and all related outputs old, unless the failure does not matter; then the same command
+    succeeds."""
     case = Case(name, ground, tmp_path / "work", server)
     for number in chosen(range(1, case.n_calls + 1), f"{name} {failure}"):
         done, n_new = case.run(number, FAILURES[failure])
@@ -53,7 +53,7 @@ def test_reading_that_fails(name, ground, server, tmp_path, chosen):
         assert case.left() == []
         if refused(done, errno.EIO):
             case.again()
-        else:  # reading it was only worth a try
+        else:  # reading it was optional
             assert n_new == len(case.command.outputs)
 
 
@@ -70,12 +70,12 @@ def test_a_write_that_is_short(name, ground, server, tmp_path, chosen):
 @pytest.mark.parametrize("act", SIGNALS)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_signal_at_a_call(name, act, ground, server, tmp_path, chosen):
-    """The process ends by the signal, and the same command then does what it would have done."""
+    """The signal ends the process, and the same command then gives the undisturbed result."""
     case = Case(name, ground, tmp_path / "work", server)
     for number in chosen(range(1, case.n_calls + 1), f"{name} {act}"):
         done, n_new = case.run(number, act)
         print(name, number, case.calls[number - 1], done)
-        late = n_new == len(case.command.outputs)  # all was in place when the signal was looked at
+        late = n_new == len(case.command.outputs)  # all outputs were in place when the signal was checked
         assert done.code == -SIGNALS[act] or (late and done.code == 0), (number, done)
         assert act == "kill" or case.left() == [], (number, case.calls[number - 1])
         if not late:

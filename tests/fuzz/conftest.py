@@ -1,4 +1,4 @@
-"""A folder in which commands run in this process, and a count of how many cases reach what lies behind the checks."""
+"""A folder in which commands run in this process, and a count of the cases that pass the checks of their input."""
 
 import io
 import os
@@ -16,21 +16,21 @@ from support.wild import Wild
 
 from libsvmx.cli.process import guarded
 
-# With a smaller chance a generator no longer reaches what it is for.
+# With a smaller chance a generator no longer reaches the code under test.
 ACCIDENT = 1e-9
 CASES = int(os.environ.get("LIBSVMX_FUZZ_CASES", "0"))
 
 
 class Cases:
-    """Cases(exhaustive): generators of cases, and how many of them were accepted."""
+    """Cases(exhaustive): generators of cases, and the number accepted."""
 
     def __init__(self, exhaustive):
         self.exhaustive, self.tried, self.accepted = exhaustive, 0, 0
 
     def each(self, usual):
-        """A Wild for each seed; in an exhaustive run ten times as many as usual, in another one a third.
+        """A Wild for each seed; ten times the usual number in an exhaustive run, else a third of it.
 
-        What fails names its seed.
+        A failure names its seed.
         """
         n = CASES or (usual * 10 if self.exhaustive else usual // 3)
         for seed in range(SEED, SEED + n):
@@ -39,20 +39,20 @@ class Cases:
             yield Wild(seed)
 
     def count(self, accepted):
-        """Note whether a case was accepted; returns it."""
+        """Counts whether a case was accepted; returns it."""
         self.accepted += bool(accepted)
         return accepted
 
     def check(self, share):
-        """At least this share of the cases is accepted in the long run: so few as were are no accident."""
+        """At least this share of the cases is accepted in the long run: a smaller number is not an accident."""
         print(f"accepted {self.accepted} of {self.tried}")
         assert chance_of_fewer(self.accepted, self.tried, share) > ACCIDENT
 
 
 def chance_of_fewer(accepted, tried, share):
-    """A bound on the chance that no more than ``accepted`` of ``tried`` cases are, each with probability ``share``.
+    """A bound on the chance that at most ``accepted`` of ``tried`` cases are accepted, each with probability ``share``.
 
-    Chernoff's: exp(-n D), where D is the divergence of the share that there is from the one that was expected.
+    Chernoff's: exp(-n D), D the divergence of the observed share from the expected one.
     """
     if accepted >= share * tried:
         return 1.0
@@ -67,7 +67,7 @@ def cases(exhaustive):
 
 
 class Place:
-    """A folder with the files that cases start from, and commands that run there."""
+    """A folder with the input files of the cases, in which commands run."""
 
     def __init__(self):
         self.lines = (DATA / "heart_scale").read_bytes().splitlines(keepends=True)
@@ -93,13 +93,13 @@ class Place:
         return Path(name).read_bytes()
 
     def call(self, command, *words):
-        """(exit code, standard output); fails at a traceback, a refusal without a word, and a file left behind."""
+        """(exit code, standard output); fails on a traceback, a refusal without a message, and a file left behind."""
         out, errors = (
             io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace", write_through=True),
             io.StringIO(),
         )
         module, clock = MODULES[command], {}
-        if command == "svmx-toy":  # it ends once nobody has asked for an hour, which is over at the next look
+        if command == "svmx-toy":  # it ends after an hour without requests, which has passed at the next reading
             words, clock = ("--no-browser", *words), {"monotonic": Clock(step=3600.0)}
         with redirect_stdout(out), redirect_stderr(errors), machine_with(**clock):
             try:
@@ -116,5 +116,5 @@ class Place:
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with system_call("fsync", lambda fsync, handle: None):  # which takes most of the time of a case
+    with system_call("fsync", lambda fsync, handle: None):  # it takes most of the time of a case
         yield Place()

@@ -1,4 +1,4 @@
-"""Where LIBSVM takes what we take, what comes of it is the same: model files, predictions, scaled data."""
+"""If LIBSVM accepts the same input, results are equal: model files, predictions, scaled data."""
 
 import shutil
 import subprocess
@@ -36,7 +36,7 @@ def trained(options):
 
 
 def test_models(place, cases):
-    """Whatever LIBSVM makes of a right file with right options, we make the same bytes of it."""
+    """From a valid file with valid options, we write the same bytes as LIBSVM."""
     for wild in cases.each(40):
         r = wild.random
         options = [
@@ -53,7 +53,7 @@ def test_models(place, cases):
 
 
 def test_predictions(place, cases):
-    """Models that nobody trained are read as LIBSVM reads them."""
+    """Models that no training produced are read as by LIBSVM."""
     for wild in cases.each(40):
         header, rows = right_model(wild)
         place.put("m", model_bytes(header, rows))
@@ -71,7 +71,7 @@ def test_predictions(place, cases):
 
 
 def test_predictions_that_overflow(place, cases):
-    """What is not finite in them is what is not finite in LIBSVM's."""
+    """They are non-finite where LIBSVM's are."""
     for wild in cases.each(40):
         header, rows = right_model(wild)
         content = model_bytes(header, rows)

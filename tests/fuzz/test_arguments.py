@@ -1,4 +1,4 @@
-"""The Python functions on wild arguments: a result, or an error that is documented; finite numbers in all of them."""
+"""The Python functions on wild arguments: a result with finite numbers, or a documented error."""
 
 import warnings
 
@@ -33,7 +33,7 @@ CHOICES = {
 
 
 def tried(call):
-    """The result, or None after an error that is documented."""
+    """The result, or None after a documented error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -95,10 +95,10 @@ def test_estimates_grids_and_models(cases, tmp_path, monkeypatch):
 
 
 def test_states(cases):
-    """After an error a state is what it was."""
+    """An error leaves a state unchanged."""
     X = np.random.default_rng(0).standard_normal((30, 3))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    tests = [dict(enumerate(row, 1)) for row in X.tolist()]  # rows that join may have more columns
+    tests = [dict(enumerate(row, 1)) for row in X.tolist()]  # added rows may have more columns
     for wild in cases.each(20):
         size = wild.random.choice([3, 10, 30])
         C = wild.random.choice([2, 2, 1e-300, 1e-10, 1e10])
@@ -126,7 +126,7 @@ def test_states(cases):
 
 
 class Impatient(libsvmx.Observer):
-    """Ends what asks more than so many times: SMO may go on for 10^7 steps where rounding hides the optimum."""
+    """Ends a call after that many checks: SMO may go on for 10^7 steps where rounding hides the optimum."""
 
     def __init__(self, questions):
         self.left = questions
@@ -137,7 +137,7 @@ class Impatient(libsvmx.Observer):
 
 
 def scores_of(state, X, is_linear):
-    """Of each binary problem (K beta that is kept, K beta computed, what rounding may be)."""
+    """For each binary problem (K beta as kept, K beta computed, a bound on rounding)."""
     for binary in state.binaries.values():
         rows, beta = X[np.asarray(binary.state.tags)], np.asarray(binary.state.coefficients)
         K = rows @ rows.T if is_linear else np.exp(-0.2 * ((rows[:, None] - rows) ** 2).sum(2))
@@ -147,7 +147,7 @@ def scores_of(state, X, is_linear):
 
 
 def test_states_of_all_scales(cases):
-    """Scores that a state keeps are those of its coefficients, whatever bounds it has had."""
+    """The scores kept by a state are those of its coefficients, whatever bounds it has had."""
     for wild in cases.each(20):
         r, n = wild.random, wild.random.choice([10, 30, 60])
         X = wild.array.standard_normal((n + 40, r.choice([1, 2, 3, 13])))

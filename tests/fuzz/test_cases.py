@@ -1,4 +1,4 @@
-"""When so few cases are accepted that it is no accident."""
+"""When too few cases are accepted for it to be an accident."""
 
 import pytest
 from fuzz.conftest import ACCIDENT, chance_of_fewer

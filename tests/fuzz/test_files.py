@@ -1,7 +1,7 @@
-"""Commands on wild files: a result, or one line that says why not; never anything else.
+"""Commands on wild files: a result, or a one-line reason; never anything else.
 
-A case is known by its seed: LIBSVMX_FUZZ_SEED and LIBSVMX_FUZZ_CASES take the place of the seeds of these files, for
-hours of it. Half of the cases or more are right, or wrong in one thing, so that they reach what lies behind the parser.
+A case is identified by its seed: LIBSVMX_FUZZ_SEED and LIBSVMX_FUZZ_CASES replace the seeds of these files, for runs of
+hours. At least half of the cases are valid, or have one error, so that they get past the parser.
 """
 
 import bz2
@@ -26,7 +26,7 @@ SOLVES = ("--solver", "--seeder", "--precision", "--reduction", "--low-rank", "-
 
 
 def data_of(wild, place):
-    """In most cases right or nearly so."""
+    """Mostly valid or nearly so."""
     r = wild.random
     if r.random() < 0.7:
         return near_data(wild)
@@ -34,7 +34,7 @@ def data_of(wild, place):
 
 
 def test_training_and_predicting(place, cases):
-    """Models are finite and can be used on their data."""
+    """Models are finite and can be applied to their data."""
     for wild in cases.each(40):
         place.put("d", data_of(wild, place))
         options = wild.options()
@@ -49,7 +49,7 @@ def test_training_and_predicting(place, cases):
 
 
 def test_models(place, cases):
-    """A model that is taken predicts finite values, or such as LIBSVM's: kernels overflow at numbers of 1e308."""
+    """An accepted model predicts finite values, or those of LIBSVM: kernels overflow at numbers of 1e308."""
     for wild in cases.each(60):
         r = wild.random
         if r.random() < 0.6:
@@ -95,7 +95,7 @@ def test_archives(place, cases):
 
 @pytest.mark.parametrize("pack", (gzip.compress, bz2.compress, lzma.compress), ids=("gz", "bz2", "xz"))
 def test_ranges_models_and_states_are_read_from_no_damaged_archive(place, cases, pack):
-    """Data, model and state are decompressed by one function: what it gives is all of it, or an error."""
+    """One function decompresses data, models and states: it returns the whole content, or raises."""
     for wild in cases.each(10):
         r = wild.random
         name, content = r.choice([("m", place.models["-b 1"][0]), ("s", place.state)])
@@ -126,7 +126,7 @@ def test_precomputed_kernels(place, cases):
 
 
 def test_states(place, cases):
-    """A state that is taken leads to a finite model and to a state that can be read."""
+    """An accepted state leads to a finite model and to a readable state."""
     for wild in cases.each(40):
         r = wild.random
         place.put("s", wild.state(place.state) if r.random() < 0.7 else place.state)
@@ -147,7 +147,7 @@ def rates(content):
 
 
 def test_results_of_a_grid(place, cases):
-    """What is only torn, incomplete or out of order leads to the same rates."""
+    """Torn, incomplete or unordered lines lead to the same rates."""
     place.put("d", b"".join(place.lines[:30]))
     place.call("svmx-grid", *GRID, "-out", "first", "d")
     first = place.get("first")
@@ -164,8 +164,8 @@ def test_results_of_a_grid(place, cases):
 
 
 def test_starts_of_columns(place, cases, monkeypatch):
-    """A start that is damaged is not used: the rates are those of a search that was never interrupted."""
-    of_commands(monkeypatch, min_recompute_seconds=0.0, max_cold_start_rows=0)  # auto seeds so few rows, too
+    """A damaged start is not used: the rates are those of an uninterrupted search."""
+    of_commands(monkeypatch, min_recompute_seconds=0.0, max_cold_start_rows=0)  # auto seeds with few rows, too
     place.put("d", b"".join(place.lines[:30]))
     written = []
     with system_call("fsync", lambda fsync, handle: written.append(handle)):
@@ -173,7 +173,7 @@ def test_starts_of_columns(place, cases, monkeypatch):
     first = place.get("first")
     with failing("fsync", errno.ENOSPC, after=len(written) - 1):  # the last point cannot be written
         assert place.call("svmx-grid", *GRID, "-out", "torn", "d")[0] == 1
-    start = "torn.state/0.0.start"  # of the column that is not finished
+    start = "torn.state/0.0.start"  # of the unfinished column
     for wild in cases.each(15):
         shutil.rmtree("out.state", ignore_errors=True)
         shutil.copytree("torn.state", "out.state")

@@ -1,4 +1,4 @@
-"""Data files in parts: the same rows, remarks and errors as the whole file, wherever it is cut."""
+"""Data files in parts: the same rows, remarks and errors as the whole file, wherever it is split."""
 
 import bz2
 import gzip
@@ -125,7 +125,7 @@ def test_a_row_at_fault_is_named_by_its_line(tmp_path):
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):
-    """A hundred times the text takes no more memory."""
+    """A file a hundred times as long takes no more memory."""
     line = b"1 " + b" ".join(b"%d:0.5" % j for j in range(1, 40)) + b"\n"
     peaks = []
     for n in (400, 40_000):

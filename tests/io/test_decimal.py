@@ -1,4 +1,4 @@
-"""Decimal numbers against float(), which rounds correctly: where rounding is hard, and where the text is odd."""
+"""Decimal numbers against float(), which rounds correctly: hard cases of rounding, and unusual spellings."""
 
 import math
 import struct
@@ -21,13 +21,13 @@ LEAST, GREATEST = 2.0**-1074, sys.float_info.max
 
 
 def values_of(tokens):
-    """What the parser makes of each token."""
+    """The parser's value of each token."""
     text = "1" + "".join(f" {k}:{token}" for k, token in enumerate(tokens, 1)) + "\n"
     return list(parse_data(text.encode(), "name")[0].values)
 
 
 def agree(tokens):
-    """Assert that each token, with either sign, is read as float() reads it; bits, so that -0.0 differs from 0.0."""
+    """Assert that each token, with either sign, is read as by float(); bits, so that -0.0 differs from 0.0."""
     expected = {sign + token: float(sign + token) for token in tokens for sign in ("", "-", "+")}
     finite = [token for token, value in expected.items() if math.isfinite(value)]
     read = dict(zip(finite, values_of(finite), strict=True))
@@ -47,7 +47,7 @@ def decimal(value, places=None):
 
 
 def neighbours(tokens):
-    """Each token, a little less and a little more."""
+    """Each token, and its neighbours just below and above."""
     for token in tokens:
         mantissa, _, exponent = token.partition("e")
         tail = f"e{exponent}" if exponent else ""
@@ -155,7 +155,7 @@ def test_the_table_holds_the_leading_bits_of_powers_of_five():
     for q in range(powers_of_five.LEAST, powers_of_five.GREATEST + 1):
         bits = powers_of_five.leading_bits(q)
         assert bits.bit_length() == 128
-        # bits * 2^s <= 5^q < (bits + 1) * 2^s for a whole s; one less for what is rounded up
+        # bits * 2^s <= 5^q < (bits + 1) * 2^s for an integer s; one less for rounded-up rows
         power = Fraction(5) ** q
         below = Fraction(bits - (-27 <= q < 0))
         s = power.numerator.bit_length() - power.denominator.bit_length() - 128

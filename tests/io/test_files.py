@@ -1,4 +1,4 @@
-"""Files in and out: every stream of a compressed file, outputs that take their places together, locks."""
+"""Files in and out: all streams of a compressed file, joint replacement of outputs, locks."""
 
 import bz2
 import errno
@@ -53,7 +53,7 @@ def test_an_xz_stream_may_be_followed_by_zeros(zeros, tmp_path):
 @pytest.mark.parametrize("kind", PACK)
 @pytest.mark.parametrize("behind", [b"1 1:3\n", b"\0\0\0", b"B"], ids=["a row", "three zeros", "one byte"])
 def test_nothing_else_may_follow_a_stream(kind, behind, tmp_path):
-    """Python's own readers of bz2 and xz end there without a word."""
+    """Python's own readers of bz2 and xz stop there silently."""
     if kind == "gz" and not behind.strip(b"\0"):
         pytest.skip("gzip says that zeros are padding")
     path = tmp_path / "data"
@@ -82,7 +82,7 @@ def test_a_damaged_header_of_a_later_stream_is_an_error(kind, at, tmp_path):
 @pytest.mark.parametrize("call", ["write", "fsync", "replace"])
 @pytest.mark.parametrize("number", [0, 1])
 def test_no_output_takes_its_place_before_all_are_complete(call, number, tmp_path):
-    """Of renames, the last may fail: then the first one is taken back."""
+    """The last of the renames may fail: then the first one is undone."""
     paths = [tmp_path / name for name in ("model", "state")]
     names = [str(path) for path in paths]
     for path in paths:
@@ -122,7 +122,7 @@ def test_without_hard_links_the_last_one_is_old(tmp_path):
 
 
 def kill_before_rename(number, paths, contents=(b"new", b"new", b"new"), old=b"old"):
-    """What is left of writing all of them where SIGKILL comes before the rename of that number, counted from 0."""
+    """The files after writing all, with SIGKILL before the rename of that number, counted from 0."""
     for path in paths if old is not None else ():
         path.write_bytes(old)
     calls = count()
@@ -156,7 +156,7 @@ def test_who_reads_outputs_that_a_kill_has_parted_is_told(number, old, names, tm
         b"new" if k < number else old or False for k in range(3)
     ]
     told = [parting(str(path)) for path in paths]
-    if number == 0:  # all is as it was
+    if number == 0:  # all files are as before
         assert told == [None] * 3
     else:
         new, as_before = (", ".join(map(str, some)) for some in (paths[:number], paths[number:]))
@@ -193,7 +193,7 @@ def test_readers_of_models_states_and_data_are_told(tmp_path):
     contents = model_text(state.model), state_bytes(state), b"1 1:1\n-1 1:0\n"
     paths = [tmp_path / name for name in ("model", "state", "data")]
     for path, content in zip(paths, contents, strict=True):
-        path.write_bytes(content)  # the last one stays as it is
+        path.write_bytes(content)  # the last one is unchanged
     kill_before_rename(2, paths, contents, old=None)
     for read, path in ((libsvmx.load_model, paths[0]), (libsvmx.State.load, paths[1])):
         with pytest.warns(UserWarning, match=r"killed before .*new .*model, .*state; as before .*data"):
@@ -213,7 +213,7 @@ def write_two(names):
 
 
 class Interruption:
-    """A trace function that raises before the n-th instruction of outputs.py; a signal has fewer moments."""
+    """A trace function that raises before the n-th instruction of outputs.py; signals come at fewer points."""
 
     def __init__(self, n):
         self.left = n
@@ -253,8 +253,8 @@ def test_a_signal_at_any_moment_leaves_no_temporary_file(write, tmp_path):
 
 
 class Sending(Interruption):
-    """A signal of the system is sent before the n-th instruction while files take their places, and its handler raises
-    when Python lets it."""
+    """A real signal is sent before the n-th instruction while files are replaced, and its handler raises when Python
+    runs it."""
 
     def __init__(self, n, signum):
         super().__init__(n)
@@ -271,13 +271,13 @@ class Sending(Interruption):
 
 
 class Told(BaseException):
-    """What the handler raises."""
+    """Raised by the handler."""
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_all_outputs_old_or_all_new(signum, tmp_path):
-    """Wherever it comes, and it is not lost."""
+    """Whenever it comes, and the signal is not lost."""
 
     def handler(signum, frame):
         raise Told
@@ -319,7 +319,7 @@ def test_a_large_file_is_read_in_pieces_whatever_becomes_of_it_meanwhile(change,
 
     def told(*_):
         calls.append(_)
-        if len(calls) == 1:  # the first piece is read
+        if len(calls) == 1:  # the first piece has been read
             with open(path, "r+b") as file:
                 file.truncate(size + min(change, 0))
                 file.seek(size)
@@ -339,7 +339,7 @@ def test_what_a_dead_process_left_is_removed_by_the_next_that_writes_there(tmp_p
     assert [name.startswith(".model.") for name in os.listdir(tmp_path)] == [True]
     other = tmp_path / ".model.notes.tmp"
     other.write_bytes(b"not ours")
-    with atomic_write(str(target)) as first:  # it lives, so it stays
+    with atomic_write(str(target)) as first:  # its process lives, so it stays
         first.write(b"first")
         with atomic_write(str(target)) as second:
             second.write(b"second")
@@ -370,7 +370,7 @@ def test_who_holds_a_file_keeps_others_waiting_for_its_successor(tmp_path):
 
 
 def test_many_threads_write_one_file(tmp_path):
-    """Nobody takes the temporary file of another for abandoned, not even where names come again."""
+    """Nobody takes another's temporary file for abandoned, even if names repeat."""
     target, errors = tmp_path / "one", []
 
     def work(number):
@@ -427,7 +427,7 @@ def test_a_signal_while_a_model_is_written_leaves_no_temporary_file(moment, sign
         "    return handle\n"
         "os.open = opened",
     }[moment]
-    # whoever runs the tests may ignore SIGHUP, as nohup does, and a command leaves that as it is
+    # the tests may run with SIGHUP ignored, as by nohup, which commands respect
     default = "import os, signal\nsignal.signal(signal.SIGHUP, signal.SIG_DFL)"
     code = f"{default}\nfrom libsvmx.cli.train import entry\n{before}\nentry()"
     (tmp_path / "model").write_bytes(b"old")
@@ -439,7 +439,7 @@ def test_a_signal_while_a_model_is_written_leaves_no_temporary_file(moment, sign
 
 
 def test_a_model_that_an_interrupt_is_to_save_is_saved_whenever_it_comes(tmp_path):
-    """Also while the model is being written."""
+    """Also during the write of the model."""
     from support.data import DATA
 
     before = "true = os.fsync\nos.fsync = lambda handle: (os.kill(os.getpid(), 2), true(handle))"

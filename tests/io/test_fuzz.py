@@ -1,4 +1,4 @@
-"""Arbitrary and mutated bytes: only the documented errors; and numbers that survive the way out and back."""
+"""Arbitrary and mutated bytes: only the documented errors; and numbers that survive writing and reading."""
 
 import math
 import re
@@ -27,10 +27,10 @@ def place(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzz")
 
 
-# ---------------------------------------------------------------- what is generated
+# ---------------------------------------------------------------- generators
 
 doubles = st.floats(allow_nan=False, allow_infinity=False)
-# a third of them made of raw bits, so that all exponents come up
+# a third of them from raw bits, so that all exponents occur
 finite = st.one_of(
     doubles,
     st.integers(-(2**31), 2**31).map(float),
@@ -150,7 +150,7 @@ def number_of(token):
 
 
 def reference(text):
-    """Rows of a data file by regular expressions, or None where it is malformed."""
+    """Rows of a data file by regular expressions, or None if it is malformed."""
     text = text.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
     result = []
     lines = text.split("\n")
@@ -278,7 +278,7 @@ def test_any_compressed_bytes_are_a_file_or_a_format_error(place, magic, rest):
 
 
 def value_of(token):
-    """The value the parser gives to a feature, or None where it finds the number out of range."""
+    """The parser's value of a feature, or None if it is out of range."""
     try:
         matrix, *_ = parse_data(b"1 1:" + token.encode() + b"\n", "name")
     except FormatError as error:

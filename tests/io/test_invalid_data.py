@@ -1,4 +1,4 @@
-"""Bad data files, one defect each, and odd ones that are valid. Ids carry the number of the fault in
+"""Bad data files, one defect each, and unusual valid ones. Ids contain the number of the fault in
 tests/io/invalid/README.md."""
 
 import bz2
@@ -76,7 +76,7 @@ MALFORMED = [
     (34, "cut.bz2", 0, 0, "damaged compressed file"),
 ]
 
-# readable, but nothing can be trained from it: row, file, options, line, cause
+# readable, but unfit for training: row, file, options, line, cause
 UNTRAINABLE = [
     (1, "empty.txt", "", 0, "no data: there is not a single row"),
     (1, "empty.txt", "-v 2", 0, "no data: there is not a single row"),
@@ -99,7 +99,7 @@ UNTRAINABLE = [
 
 
 def test_no_fault_is_left_out():
-    """The table beside the files says of each where its tests are."""
+    """The table beside the files names the tests of each."""
     rows = re.findall(r"^\| ([\d, -]+) \|", INVALID.with_name("README.md").read_text(encoding="utf-8"), re.M)
     numbers = [list(map(int, part.split("-"))) for row in rows for part in row.split(",")]
     assert {n for part in numbers for n in range(part[0], part[-1] + 1)} == set(range(1, 113))
@@ -164,11 +164,11 @@ def test_fault_18_and_27_nothing_nan_is_trained_whatever_the_formulation(folder,
         assert "value is not finite" in err
 
 
-# ---------------------------------------------------------------- valid, however odd
+# ---------------------------------------------------------------- unusual but valid
 
 TWO_ROWS = [(1.0, [(1, 0.5), (3, 2.0)]), (-1.0, [(2, -1.5)])]
 
-# row, what is odd, text, rows, remarks
+# row, peculiarity, text, rows, remarks
 ODD = [
     (3, "no-final-newline", b"1 1:0.5 3:2\n-1 2:-1.5", TWO_ROWS, 0),
     (4, "crlf", b"1 1:0.5 3:2\r\n-1 2:-1.5\r\n", TWO_ROWS, 0),
@@ -375,7 +375,7 @@ def test_fault_33_and_37_pipes_are_read_once_and_give_the_same_model(folder, hea
     done = process("svmx-train", "-q", "-", input=gzip.compress(text))
     assert done.returncode == 0
     assert folder.get("stdin.model") == folder.get("expected")
-    # what <(command) makes of a pipe; one holds at least 64 KiB without a reader
+    # as <(command) gives a pipe; one holds at least 64 KiB without a reader
     assert len(text) < 1 << 16
     read_end, write_end = os.pipe()
     with os.fdopen(write_end, "wb") as pipe:

@@ -1,4 +1,4 @@
-"""Bad model files, one defect each, and odd ones that are valid. Ids carry the number of the fault in
+"""Bad model files, one defect each, and unusual valid ones. Ids contain the number of the fault in
 tests/io/invalid/README.md."""
 
 import gzip
@@ -160,7 +160,7 @@ def test_a_model_cut_anywhere_before_its_last_vector_is_refused(tmp_path):
     for size in range(len(VALID)):
         path.write_bytes(VALID[:size])
         end = VALID[last_line:size]
-        # a cut behind a blank may leave out pairs; where all digits are there, nothing tells it
+        # a cut behind a blank may drop pairs; if all digits are there, it cannot be detected
         if end.endswith(b" ") or end == b"-1.5 2:-1":
             with pytest.warns(UserWarning, match="model:12: the last line does not end with a newline"):
                 load_model(str(path))
@@ -180,7 +180,7 @@ REMARKED = [
 
 @pytest.mark.parametrize("change, remark", [c[2:] for c in REMARKED], ids=[f"fault-{c[0]}-{c[1]}" for c in REMARKED])
 def test_models_that_programs_have_edited_are_read_with_a_warning(folder, change, remark):
-    """Programs that strip text leave such files; LIBSVM reads them without a word."""
+    """Programs that strip whitespace leave such files; LIBSVM reads them silently."""
     text = change(VALID)
     name = folder.put("model", text)
     with pytest.warns(UserWarning, match=f"model:{remark}") as caught:
@@ -201,7 +201,7 @@ def test_models_that_programs_have_edited_are_read_with_a_warning(folder, change
 
 
 def test_fault_53_a_file_of_whole_blocks_was_cut_off(tmp_path):
-    """Programs write files in blocks; one that is killed, or meets a full disk, leaves some of them."""
+    """Programs write files in blocks; one that is killed, or finds the disk full, leaves some of them."""
     path = tmp_path / "model"
     head, _, vectors = VALID.partition(b"0.5 1:-0.5 \n")
     for more, readable in ((-1, True), (0, False), (1, True)):
@@ -249,7 +249,7 @@ def test_odd_but_valid_models(tmp_path, change):
     assert model_text(load_model(str(path))) == VALID
 
 
-# kind, lines that do not belong to it, and those that do: what R's e1071 writes, and what LIBSVM reads and leaves alone
+# kind, lines that do not belong to it, and lines that do: written by R's e1071, and read and ignored by LIBSVM
 FOREIGN = [
     ("epsilon_svr", "label 0 0\nnr_sv 0 0\n", ""),
     ("epsilon_svr", "label 0 0\n", ""),
@@ -280,7 +280,7 @@ def test_fault_61_lines_of_another_formulation_are_read_as_by_libsvm(folder, kin
 
 @pytest.mark.parametrize(("key", "words"), [("label", "0"), ("nr_sv", "0 0 0"), ("label", "0 x"), ("probB", "nan")])
 def test_fault_61_lines_of_another_formulation_have_its_form(folder, key, words):
-    """Else LIBSVM would read on in the next line."""
+    """Otherwise LIBSVM would read on in the next line."""
     head = "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0.25\n"
     name = folder.put("model", f"{head}{key} {words}\nSV\n1 1:0.5 \n")
     with pytest.raises(FormatError, match=f"model:6: {key}: "):
@@ -322,7 +322,7 @@ def test_fault_66_a_serial_number_beyond_every_row_reads_nothing(folder):
 
 
 def test_fault_69_models_of_old_versions(folder):
-    """Before 3.17 classes -1, 1 kept their order; coefficients came as %.8g; one-class had no density marks."""
+    """Before 3.17 classes -1, 1 kept their order, coefficients were %.8g, and one-class had no density marks."""
     folder.put("tests", TESTS)
     folder.put("new", VALID)
     old = VALID.replace(b"label 1 -1\nnr_sv 2 1", b"label -1 1\nnr_sv 1 2").replace(b"rho 0.25", b"rho -0.25")
@@ -387,12 +387,12 @@ LOST |= {"a compressed file": gzip.compress(VALID), "no model": b"notes to keep\
 
 @pytest.mark.parametrize("kind", LOST)
 def test_training_warns_of_what_its_model_replaces_and_is_no_model(folder, kind):
-    """LIBSVM replaces it, so scripts run on: `svmx-train train test` in the place of `svm-predict test …`."""
+    """LIBSVM overwrites it, so scripts continue: `svmx-train train test` instead of `svm-predict test …`."""
     folder.put("rows", TESTS)
     folder.put("test", LOST[kind])
     err, _ = folder.accepts("svmx-train", "rows", "test")
     assert err == f"warning: test is {kind}, and the model is going to replace it\n"
-    assert folder.accepts("svmx-train", "rows", "test")[0] == ""  # a model now
+    assert folder.accepts("svmx-train", "rows", "test")[0] == ""  # now it is a model
     folder.put("test", LOST[kind])
     assert folder.accepts("svmx-train", "-q", "rows", "test")[0] == ""
     assert folder.get("test").startswith(b"svm_type")

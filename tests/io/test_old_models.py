@@ -1,6 +1,6 @@
-"""Model files as older versions of LIBSVM wrote them: its reader of today and ours make the same of them.
+"""Model files of older versions of LIBSVM: its current reader and ours give the same model.
 
-What has changed since version 2.0:
+Changes since version 2.0:
 
     rho, probA, probB, gamma: %g, today %.17g              coefficients: %.16g, today %.17g
     two classes in the order of the data; since 3.17 the labels 1 and -1 in this order
@@ -78,7 +78,7 @@ def without_probabilities(header, vectors):
 
 
 def degree_as_float(header, vectors):
-    """%g shows a whole one without a point."""
+    """%g shows an integer without a point."""
     if "degree" in header:
         header["degree"] = [f"{float(header['degree'][0]):g}"]
     return without_probabilities(header, vectors)
@@ -95,7 +95,7 @@ VERSIONS = [fewer_digits, before_3_17, without_probabilities, degree_as_float, f
 @pytest.mark.parametrize("name, kind", SETS, ids=[f"{n.split('.')[0]}{k.replace(' ', '')}" for n, k in SETS])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_fault_69_old_models_are_what_libsvm_takes_them_for(tmp_path, version, name, kind, kernel):
-    # of mpg as it is, LIBSVM takes a million steps with linear and polynomial kernels
+    # on mpg unscaled, LIBSVM takes a million steps with linear and polynomial kernels
     matrix, targets = data.load(name, 90, factor=0.001 if name == "mpg" else 1.0)
     path = tmp_path / "model"
     new = libsvm.Oracle(matrix, targets, f"{kind} {kernel} -n 0.3 -b 1 -q").train().model_bytes(tmp_path).decode()

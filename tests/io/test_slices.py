@@ -1,4 +1,4 @@
-"""Texts read in chunks by several threads: whatever the borders, the same rows, remarks and faults."""
+"""Texts read in chunks by several threads: wherever they are split, the same rows, remarks and errors."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from libsvmx.io.svmlight import read_data
 
 
 def outcome(parse, *args, **options):
-    """All that a parser says, comparable; repr tells -0.0 from 0.0."""
+    """The whole result of a parser, comparable; repr tells -0.0 from 0.0."""
     try:
         found = parse(*args, **options)
     except FormatError as error:
@@ -57,7 +57,7 @@ ODD_VECTORS = ["", " ", "1", "1 1:1", "1 2 3", "1 2 1:1 # x", "1 2 2:1 1:1", "1 
 
 
 def texts(usual, odd):
-    """Mostly usual lines, up to two odd ones, blank lines at the end or not."""
+    """Mostly usual lines, up to two odd ones, with or without blank lines at the end."""
     lines = st.lists(st.sampled_from(usual), max_size=20)
 
     def insert(drawn):
@@ -97,7 +97,7 @@ LINES = 300_000
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A file of several chunks as they are by default."""
+    """A file of several chunks of the default size."""
     path = tmp_path_factory.mktemp("chunks") / "large"
     path.write_text("".join(f"{i % 3} {i % 5 + 1}:{i} 9:0.{i}\n" for i in range(LINES)))
     assert path.stat().st_size > 4_000_000
@@ -149,7 +149,7 @@ def test_a_small_file_needs_no_threads(large, tmp_path):
     ask = [sys.executable, "-c", PROGRAM]
     said = subprocess.run([*ask, str(small)], capture_output=True, text=True, check=True).stdout.split()
     assert said[:-1] == []
-    if said == ["False"]:  # an editable install has threads before that
+    if said == ["False"]:  # an editable install already has threads
         assert "threading" in subprocess.run([*ask, str(large)], capture_output=True, text=True, check=True).stdout
 
 
@@ -163,7 +163,7 @@ def resident():
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc of Linux")
 @pytest.mark.parametrize("head", [b"", b"1 1:1\n-1 1:2\n"])
 def test_blank_lines_take_no_memory(head, tmp_path):
-    """Millions of them: arrays are as long as if each were a row, and never touched beyond the rows."""
+    """Millions of them: arrays are as long as if each were a row, but pages beyond the rows stay untouched."""
     n = 10_000_000
     (tmp_path / "data").write_bytes(head + b"\n" * n)
     code = "from libsvmx.io.textparse import parse_data; text = open('data', 'rb').read()\n" + RESIDENT

@@ -1,4 +1,4 @@
-"""State files: updates go on as if nothing had happened, and damaged files are refused, whatever the damage."""
+"""State files: updates continue as if nothing had happened, and damaged files are refused, whatever the damage."""
 
 import errno
 import io
@@ -79,7 +79,7 @@ def test_after_its_cost_has_moved_and_a_class_has_gone(tmp_path):
 @pytest.mark.parametrize("svm_type", [libsvmx.SvmType.C_SVC, libsvmx.SvmType.EPSILON_SVR])
 @pytest.mark.parametrize("cost", [1e-7, 1e-9, 1e-11])
 def test_after_its_cost_has_become_next_to_nothing(svm_type, cost, tmp_path):
-    """Then drift that is nothing beside the targets is much beside K beta, and once looked like other rows."""
+    """Then drift that is negligible beside the targets is large beside K beta; this was once taken for other rows."""
     X, y = data.load("heart_scale", 60)
     state = libsvmx.train(X, y, svm_type=svm_type, C=10.0, keep_state=True)
     state.set_cost(cost)
@@ -90,8 +90,7 @@ def test_after_its_cost_has_become_next_to_nothing(svm_type, cost, tmp_path):
 
 
 def test_a_reload_is_a_check(tmp_path):
-    """K beta is computed anew, which removes the rounding errors of many changes: large ones, where nu-SVC divides by
-    an r of next to nothing."""
+    """K beta is recomputed, so the rounding of many changes is gone: a lot of it, where nu-SVC divides by a tiny r."""
     rng = np.random.default_rng(10)
     X, y = rng.normal(size=(24, 3)), np.arange(24) % 2
     state = libsvmx.train(X, y, svm_type=1, nu=0.3, gamma=1.5, keep_state=True)
@@ -115,7 +114,7 @@ def test_ids_are_never_given_twice(tmp_path):
 
 
 def test_classes_whose_order_has_changed(tmp_path):
-    """The first row is of another class now, so pairs are turned, and with them what each class costs."""
+    """The first row now has another class, so pairs are reversed, and with them the costs of the classes."""
     matrix, targets = data.load("glass.scale")
     state = libsvmx.train(matrix, targets, C=10, weights={1: 0.1, 2: 3}, keep_state=True)
     labels = state.model.class_labels
@@ -169,7 +168,7 @@ def refused(tmp_path):
 
 
 def test_numpy_reads_it(tmp_path):
-    """Without a word of libsvmx: rows, labels, coefficients."""
+    """Without libsvmx: rows, labels, coefficients."""
     matrix, targets = data.load("heart_scale")
     state = libsvmx.train(matrix, targets, keep_state=True, sample_weight=np.linspace(0.5, 2, len(targets)))
     state.save(str(tmp_path / "state"))
@@ -223,17 +222,17 @@ def test_a_later_version_is_named(saved, refused):
         refused(closed({**description, "version": version}, arrays), "lacks a key")
 
 
-# ---- archives that lie ----
+# ---- archives with false sizes ----
 
 
 def test_what_is_compressed(saved, refused):
-    """Zeros by the gigabyte are a megabyte."""
+    """Gigabytes of zeros compress to a megabyte."""
     for compression in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         refused(archived(members_of(saved), compression), "archive is compressed")
 
 
 def test_lengths_that_no_memory_holds(saved, refused):
-    """Only what the file has is allocated, wherever a length is told."""
+    """Only the actual content is allocated, wherever a length is given."""
     members = members_of(saved)
     directory = [place for place in range(len(saved)) if saved[place : place + 4] == b"PK\x01\x02"]
     assert len(directory) == len(members)
@@ -271,7 +270,7 @@ def test_objects_are_refused(saved, refused):
 
 
 def test_members_of_the_same_bytes(saved, refused):
-    """All of an archive's members at one place, as of zip bombs that do not nest."""
+    """All members of an archive at one place, as in zip bombs without nesting."""
     directory = [place for place in range(len(saved)) if saved[place : place + 4] == b"PK\x01\x02"]
     content = bytearray(saved)
     for place in directory[1:]:
@@ -310,7 +309,7 @@ def test_sums_beyond_the_largest_double(svm_type, tmp_path):
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 def test_what_rounding_leaves_of_an_optimum_between_bounds_of_1e21(seed, tmp_path):
-    """Rows of both classes that are equal go to their bounds, and scores are right to 1e5 only."""
+    """Equal rows of both classes go to their bounds, and scores are accurate to 1e5 only."""
     rng = np.random.default_rng(seed)
     X = np.vstack([rng.normal(size=(30, 13)), np.zeros((20, 13))])
     X[33:, 0] = rng.normal(size=17)
@@ -322,7 +321,7 @@ def test_what_rounding_leaves_of_an_optimum_between_bounds_of_1e21(seed, tmp_pat
 
 
 def test_scores_that_cancel_to_rounding(tmp_path):
-    """The same rows in both classes: every score is 0 but for rounding, which another machine does otherwise."""
+    """The same rows in both classes: every score is 0 up to rounding, which differs between machines."""
     rows = [[0.1 * k for k in range(1, 14)], [0.3 * k for k in range(1, 14)]]
     state = libsvmx.train(rows + rows, [1, 1, 2, 2], C=1.0, gamma=1 / 13, keep_state=True)
     description, arrays = opened(state_bytes(state))
@@ -434,9 +433,9 @@ def test_a_description_that_is_not_json(saved, refused):
 
 
 def test_mutations_with_a_right_checksum(saved, tmp_path):
-    """Whatever a file with a right checksum says: an error of the format, or a state."""
+    """Any file with a correct checksum gives a format error or a state."""
     draw = random.Random(3)
-    directory = saved.index(b"PK\x01\x02")  # of the archive, which is behind the members
+    directory = saved.index(b"PK\x01\x02")  # of the archive, after the members
     n_loaded = 0
     for _ in range(400):
         body = bytearray(saved)
@@ -460,7 +459,7 @@ def test_what_is_a_state(saved, tmp_path):
     assert found == [True, False, False, False]
 
 
-# What Python tells of that it compiles: text, not modules, which have been compiled before.
+# Python's audit event of a compilation: text, not modules, which were compiled before.
 COMPILED = """
 import dataclasses, sys, libsvmx
 seen = []
@@ -477,7 +476,7 @@ print(before, len(seen) > 0)
 
 
 def test_nothing_is_compiled_to_read_a_state(tmp_path):
-    """CPython 3.11 answers an allocation that fails while it compiles with SyntaxError."""
+    """CPython 3.11 raises SyntaxError for an allocation that fails while it compiles."""
     moved("heart_scale", {"C": 10})[0].save(str(tmp_path / "state"))
     done = subprocess.run([sys.executable, "-c", COMPILED], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("0 True\n", "")

@@ -1,4 +1,4 @@
-"""Rows of 0 and 1, counted by bits: every kernel value from plain arithmetic, and from the way that other data go."""
+"""Rows of 0 and 1, counted by bits: every kernel value from plain arithmetic, and from the code for other data."""
 
 import math
 
@@ -14,12 +14,12 @@ KINDS = [LINEAR, POLY, RBF, SIGMOID]
 
 
 def sparse_rows(X, zeros=()):
-    """Rows of (index, value); the cells of ``zeros`` are written although they are 0."""
+    """Rows of (index, value); the cells in ``zeros`` are stored although they are 0."""
     return [[(j + 1, float(v)) for j, v in enumerate(row) if v or (i, j) in zeros] for i, row in enumerate(X.tolist())]
 
 
 def plain(X, i, kind, degree, gamma, coef0):
-    """K(i, .) in plain Python, a value for each number of shared ones."""
+    """K(i, .) in plain Python, one value for each number of shared ones."""
     square = X.sum(axis=1)
     shared = X @ X[i]
 
@@ -46,7 +46,7 @@ def check(X, kind, gamma=0.3, coef0=0.25, zeros=(), sources=None):
     rows = sparse_rows(X, zeros)
     options = kind, 3, gamma, coef0
     bits = Kernel(data.from_rows(rows), filled("i", range(n)), *options)
-    # one value more that is neither 0 nor 1
+    # one additional value, neither 0 nor 1
     other = Kernel(data.from_rows([*rows, [(1, 2.0)]]), filled("i", range(n + 1)), *options)
     assert bits.binary
     assert not other.binary
@@ -87,7 +87,7 @@ def test_written_zeros_are_no_ones(kind):
 @pytest.mark.parametrize("gamma", [0.001, 0.3, 3.34, 3.36, 5.0, 1e6])
 @pytest.mark.parametrize("kind", KINDS)
 def test_numbers_of_ones(kind, gamma):
-    """Up to 1023 in a row; exp(-gamma d) becomes 0 at distances of 32 and less from gamma = 104 / 31 on."""
+    """Up to 1023 in a row; from gamma = 104 / 31 on, exp(-gamma d) is 0 already at a distance below 32."""
     counts = [0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 127, 128, 255, 256, 511, 512, 513, 1022, 1023]
     rng = np.random.default_rng(2)
     X = np.zeros((2 * len(counts), 1023))
@@ -109,7 +109,7 @@ def test_sizes_of_tables(kind, gamma, width):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_ones_than_planes_hold(kind):
-    """From 1024 ones on rows are not kept as bits, and give the same."""
+    """From 1024 ones on rows are not kept as bits, with the same values."""
     X = np.ones((6, 1024))
     X[1:, 0] = 0.0
     X[2, :500] = 0.0
@@ -122,7 +122,7 @@ def test_more_ones_than_planes_hold(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_targets_in_any_order(kind):
-    """Some rows only, repeated and out of order, as a solver's active part."""
+    """A subset of the rows, repeated and out of order, as in a solver's active set."""
     rng = np.random.default_rng(3)
     X = (rng.random((90, 30)) < 0.3).astype(float)
     kernel = Kernel(data.from_rows(sparse_rows(X)), filled("i", range(90)), kind, 3, 0.3, 0.25)

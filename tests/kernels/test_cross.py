@@ -1,4 +1,4 @@
-"""Kernel values of prediction: LIBSVM's own, and approximate ones with an honest bound."""
+"""Kernel values for prediction: LIBSVM's own, and approximate ones with a valid error bound."""
 
 import math
 
@@ -83,7 +83,7 @@ def test_integers_are_exact_even_where_an_approximation_would_do():
     x[3][0] = (x[3][0][0], 0.5)
     values_of(kernel, data.from_rows(x), 32)
     assert not kernel.exact
-    x[3][0] = (x[3][0][0], 1e3)  # an integer, but its distances are beyond any table
+    x[3][0] = (x[3][0][0], 1e3)  # an integer, but its distances exceed any table
     values_of(kernel, data.from_rows(x), 32)
     assert not kernel.exact
 
@@ -95,7 +95,7 @@ NASTY = [1e-200, 1e-160, 1e-155, 1e-30, 1e-8, 1e-3, 1.0, 30.0, 1e6, 1e100, 1e153
 @pytest.mark.parametrize("scale", NASTY)
 @pytest.mark.parametrize("closeness", [1.0, 1e-8, 1e-15, 0.0])
 def test_bound_is_honest(kind, scale, closeness):
-    """Against LIBSVM's own values: rows near and far, distances that cancel, exponents of every size."""
+    """Against LIBSVM's own values: rows near and far, distances that cancel, exponents of all sizes."""
     rng = np.random.default_rng([kind, int(1e9 * closeness) % 97])
     z = sparse_rows(rng, 40, 25, 0.7, scale)
     noise = sparse_rows(rng, 40, 25, 1.0, scale * closeness)
@@ -134,7 +134,7 @@ def test_no_vectors_and_no_rows():
 
 
 def test_one_kernel_many_calls():
-    """Panels of other widths after one another leave nothing behind."""
+    """Panels of other widths in between leave no trace."""
     rng = np.random.default_rng(5)
     z = sparse_rows(rng, 9, 20)
     for approximate in (False, True):

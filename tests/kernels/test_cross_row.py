@@ -1,4 +1,4 @@
-"""Kernel values of a single test row: those of a panel, bit for bit."""
+"""Kernel values of a single test row equal those of a panel, bit for bit."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ LANES = 32
 
 
 def rows_of(rng, n, features, density, values):
-    """n rows over these features, each there with this probability."""
+    """n rows over these features, each present with this probability."""
     chosen = rng.random((n, len(features))) < density
     return [[(int(features[f]), float(values(f))) for f in np.flatnonzero(row)] for row in chosen]
 

@@ -1,4 +1,4 @@
-"""Kernel rows in double through the paths that use them: kept or computed anew, K beta is NumPy's."""
+"""Kernel rows in double, kept or recomputed for the paths that use them: K beta is NumPy's."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ KERNELS = {
     "rbf": Parameter(kernel_type=2, gamma=0.7),
     "sigmoid": Parameter(kernel_type=3, gamma=0.2, coef0=-0.1),
 }
-# Nothing but the least number of slots; some; all rows.
+# The minimum number of slots; some; all rows.
 BUDGETS = [1.0, 8.0 * 60 * 20, 1e8]
 
 
@@ -30,7 +30,7 @@ def twin_of(seed, name, n, budget_bytes):
 
 
 def check_sums(twin):
-    """F = K beta, by row, with no more than rounding between: that of beta up to C = 3 as well, where it is 0 again."""
+    """F = K beta, by row, up to rounding; including that of beta up to C = 3, where it has returned to 0."""
     beta, F = np.asarray(twin.path.state.coefficients), np.asarray(twin.path.state.K_beta)
     K = twin.K[np.ix_(twin.rows, twin.rows)]
     assert np.all(np.abs(F - K @ beta) <= 256 * ULP * (np.abs(K) @ np.abs(beta) + 3.0 * np.abs(twin.K).max()))
@@ -44,7 +44,7 @@ def check_sums(twin):
 )
 @examples(15)
 def test_rows_and_columns_come_and_go(name, budget_bytes, seed, sizes):
-    """Every row of the margin is kept or pinned while others get new columns and lose old ones."""
+    """Every row of the margin is kept or pinned while others gain and lose columns."""
     problem, twin = twin_of(seed, name, 30, budget_bytes)
     rng = problem.rng
     for count, share in sizes:
@@ -52,7 +52,7 @@ def test_rows_and_columns_come_and_go(name, budget_bytes, seed, sizes):
         gone = rng.permutation(len(twin.rows))[: int(share * len(twin.rows))]
         twin.append(come, *problem.boxes(come))
         check_sums(twin)
-        # SMO reads whole rows, kept ones too, and F is the sum of what it read
+        # SMO reads whole rows, also kept ones, and F is the sum of the values it read
         twin.path.by_smo(filled("i", gone), (0.0,), 1e-3, twin.control())
         check_sums(twin)
         twin.path.state.discard()
@@ -60,7 +60,7 @@ def test_rows_and_columns_come_and_go(name, budget_bytes, seed, sizes):
 
 
 def test_values_are_not_rounded_to_float():
-    """Two rows 1e-9 apart are apart, and their difference is right."""
+    """Two rows 1e-9 apart differ, and their difference is correct."""
     X = np.array([[1.0], [1.0 + 1e-9], [0.0]])
     twin = PathTwin(X, KERNELS["linear"])
     twin.append(np.arange(3), [1.0, -1.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 1.0])

@@ -27,7 +27,7 @@ from libsvmx._kernels.approximation import FactorPolicy
 from libsvmx._kernels.block_kernel import KernelSpec
 from libsvmx._kernels.lowrank import Approximation, factorize
 
-# Davidson's method, and tiles and row blocks of all kinds, on a small problem.
+# Davidson's method with tiles and row blocks of all kinds, on a small problem.
 SMALL = FactorPolicy(row_block=20, dense=0, tall=48, small=16)
 
 
@@ -59,7 +59,7 @@ def test_products_by_tiles(kind, budget, threads):
 
 @pytest.mark.parametrize("kind", [POLY, RBF, PRECOMPUTED])
 def test_eigenpairs_are_those_of_the_whole_matrix(kind):
-    """By Davidson's method, duplicates included: residuals, values, and nothing missed."""
+    """By Davidson's method, with duplicates: residuals, values, and nothing missed."""
     matrix, K, arguments = problem(kind, n=150)
     rows = np.concatenate([np.arange(150), np.arange(0, 150, 4), np.arange(20)]).astype(np.int32)
     K, residuals = K[np.ix_(rows, rows)], []
@@ -71,12 +71,12 @@ def test_eigenpairs_are_those_of_the_whole_matrix(kind):
         residuals.append((np.linalg.norm(K @ V - V * w, axis=0) / w).max())
         assert found.trace_error == pytest.approx(K.trace() - w.sum(), rel=1e-8)
         check(found, K, matrix.take(rows), arguments)
-    # of all of K decomposed they would be rounding
+    # on a decomposition of the whole K they would be rounding error
     assert 1e-9 < max(residuals) <= 2 * eigen.RESIDUAL
 
 
 def test_eigenpairs_that_the_start_does_not_see():
-    """Clusters without any similarity: greedy pivots are one of each, the first ones, and not those of the largest."""
+    """Clusters without any similarity: greedy pivots take one row of each, the first ones, not those of the largest."""
     sizes = [2] * 60 + [6, 5]
     K = np.zeros((sum(sizes), sum(sizes)))
     ends = np.cumsum(sizes)
@@ -95,7 +95,7 @@ def test_eigenpairs_that_the_start_does_not_see():
 
 
 def test_equal_eigenvalues_are_all_found():
-    """Eight clusters alike, of four rows each: from one vector, Lanczos' method finds some of them only."""
+    """Eight equal clusters of four rows each: from one vector, Lanczos' method finds only some of them."""
     K = np.kron(np.eye(8), np.full((4, 4), 0.9) + 0.1 * np.eye(4))
     K = np.block([[K, np.zeros((32, 120))], [np.zeros((120, 32)), np.kron(np.eye(60), [[1, 0.9], [0.9, 1]])]])
     found = fit(given(K), (PRECOMPUTED, 0, 0.0, 0.0), low_rank="eigen", rank=8)
@@ -131,7 +131,7 @@ def test_eigenpairs_of_indefinite_kernels():
 
 
 class Counting(eigen.KernelOperator):
-    """Notes of how many vectors each product is."""
+    """Records the number of vectors in each product."""
 
     def product(self, vectors):
         self.counts = [*getattr(self, "counts", []), vectors.shape[1]]
@@ -139,7 +139,7 @@ class Counting(eigen.KernelOperator):
 
 
 def test_a_near_start_saves_rounds():
-    """Products with K by round: few vectors, and soon."""
+    """Products with K by round: few vectors, early."""
     matrix, _ = data.load("a1a.xz", 1500)
     matrix = from_dense(np.unique(dense(matrix), axis=0)[:, 1:])
     spec, kept = (RBF, 0, 1 / 123, 0.0), 16

@@ -221,7 +221,7 @@ def test_sparse_or_dense_by_the_share_of_nonzeros():
     thin = [[(j, 1.0)] for j in range(1, 9)]
     assert isinstance(feature_rows(data.from_rows(full), filled("i", [0])), DenseRows)
     assert isinstance(feature_rows(data.from_rows(thin), filled("i", range(8))), SparseRows)
-    # 16 of 64 elements are just dense, 15 of them are not
+    # 16 of 64 elements just count as dense, 15 do not
     two = [[(j, 1.0), (j % 8 + 1, 1.0)] for j in range(1, 8)] + [[(1, 1.0), (8, 2.0)]]
     two = [sorted(row) for row in two]
     assert isinstance(feature_rows(data.from_rows(two), filled("i", range(8))), DenseRows)

@@ -1,4 +1,4 @@
-"""The table of kernel functions (kernel_functions.c) and the one of their names and parameters (enums.py)."""
+"""The table of kernel functions (kernel_functions.c) and that of their names and parameters (enums.py)."""
 
 import pytest
 from libsvmx._core.arrays import ramp

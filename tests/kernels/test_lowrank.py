@@ -64,7 +64,7 @@ def test_greedy_with_more_rows_than_candidates(exhaustive):
 
 
 def test_random_pivots_follow_the_residual(exhaustive):
-    """The chance of each pair of pivots, against the product of its conditional chances."""
+    """The probability of each pair of pivots, against the product of its conditional probabilities."""
     K = np.array([[0.4, 0.3, 0.0], [0.3, 1.0, 0.3], [0.0, 0.3, 4.0]])
     matrix = given(K)
     counts, runs = np.zeros((3, 3)), 3000 if exhaustive else 400
@@ -351,7 +351,7 @@ def test_draws_of_row_blocks_are_those_of_the_whole():
 
 
 def test_a_factor_built_by_steps_over_row_blocks():
-    """What a distributed caller does: blocks of nearly the largest residuals, rows broadcast, F kept in place."""
+    """As a distributed caller works: blocks of nearly the largest residuals, rows broadcast, F updated in place."""
     matrix, K, arguments = problem(RBF)
     spec = KernelSpec(*arguments)
     starts, row_blocks = [0, 40, 80], split(matrix, ramp(90), 40)

@@ -19,7 +19,7 @@ KINDS = [LINEAR, POLY, RBF, SIGMOID]
 
 
 def random_rows(seed, n, width, entries):
-    """n rows of so many nonzeros, normally distributed, at random features of 1 ... width."""
+    """n rows of ``entries`` nonzeros, normally distributed, at random features of 1 ... width."""
     rng = np.random.default_rng(seed)
     return [
         [(int(j) + 1, float(rng.normal())) for j in np.sort(rng.choice(width, entries, replace=False))]
@@ -28,7 +28,7 @@ def random_rows(seed, n, width, entries):
 
 
 def dots(rows, i):
-    """<row i, .>, products rounded one after the other in ascending features."""
+    """<row i, .>, products rounded one by one in ascending order of features."""
     values = []
     a = rows[i]
     for b in map(dict, rows):
@@ -116,7 +116,7 @@ def test_a_row_in_a_block_is_the_row_alone(name, n, kind):
     everyone = filled("i", range(n))
     kernel = Kernel(matrix, everyone, kind, 3, 0.05, 0.25)
     targets = kernel.targets(everyone)
-    if n > 2:  # else features have one value only, which is kept in another way
+    if n > 2:  # otherwise features have a single value, which is stored differently
         assert targets.blocks
         assert isinstance(products_of(matrix, everyone), storage)
     alone = [bytes(kernel.row(i)) for i in range(n)]
@@ -130,7 +130,7 @@ def test_a_row_in_a_block_is_the_row_alone(name, n, kind):
 @given(st.integers(0, 2**32 - 1))
 @examples(40)
 def test_blocks_over_some_of_the_rows(seed):
-    """Sources that are no targets, targets that come twice, sources of nothing but zeros."""
+    """Sources that are not targets, repeated targets, all-zero sources."""
     rng = np.random.default_rng(seed)
     width, n = int(rng.integers(20, 120)), int(rng.integers(2, 200))
     rows = [
@@ -149,7 +149,7 @@ def test_blocks_over_some_of_the_rows(seed):
 @pytest.mark.parametrize("n", [1, 1023, 1025, 2500, 5000])
 @pytest.mark.parametrize(("width", "entries"), [(30, 20), (300, 3), (9000, 2), (400, 20), (30, None)])
 def test_rows_shared_by_threads(width, entries, n, threads):
-    """Panels, postings in small and large tiles, blocks of both, bits: any cut gives the same row."""
+    """Panels, postings in small and large tiles, blocks of both, bits: any split gives the same row."""
     rows = random_rows(n, n, width, entries or 9)
     if entries is None:
         rows = [[(j, 1.0) for j, _ in row] for row in rows]
@@ -165,7 +165,7 @@ def test_rows_shared_by_threads(width, entries, n, threads):
 @pytest.mark.parametrize("width", [24, 25, 60, 255])
 @pytest.mark.parametrize("n", [1, 15, 17, 128, 300])
 def test_dot_products_of_integers(n, width):
-    """Up to |x|^2 = 2^31 - 1, where sums of 32 bits are at their end; some features are 0."""
+    """Up to |x|^2 = 2^31 - 1, the limit of 32-bit sums; some features are 0."""
     rng = np.random.default_rng(n)
     X = rng.integers(-1000, 1001, (n, width))
     X[rng.random((n, width)) < 0.6] = 0
@@ -174,7 +174,7 @@ def test_dot_products_of_integers(n, width):
     X[1 : n // 3 : 2] *= -1
     assert (X * X).sum(axis=1).max() == 2**31 - 1 or n < 3
     rows = [[(j + 1, float(v)) for j, v in enumerate(row) if v] for row in X.tolist()]
-    rows[0] = [(j + 1, float(v)) for j, v in enumerate(X[0].tolist())]  # with zeros that are told
+    rows[0] = [(j + 1, float(v)) for j, v in enumerate(X[0].tolist())]  # with explicit zeros
     matrix, everyone = data.from_rows(rows), filled("i", range(n))
     assert isinstance(products_of(matrix, everyone, integers=True), IntegerProducts) or n < 3
     kernel = Kernel(matrix, everyone, LINEAR, 0, 0.0, 0.0)
@@ -187,12 +187,12 @@ def test_dot_products_of_integers(n, width):
 @pytest.mark.parametrize("width", [1, 2, 7, 40, 64, 129, 300])
 @pytest.mark.parametrize("size", [1.0, 100.0, 1e4, 1e6, 1e8, 1e12])
 def test_rows_in_one_pass_change_no_bit(size, width):
-    """Rows far from the origin and near each other: what is left of |x|^2 + |z|^2 - 2 <x, z> is roundings."""
+    """Rows far from the origin and near each other: |x|^2 + |z|^2 - 2 <x, z> leaves only rounding error."""
     rng = np.random.default_rng(width)
     n = 300 + width
     X = np.sqrt(size / width) + 0.5 / np.sqrt(width) * rng.normal(size=(n, width))
     X[n // 2 : n // 2 + 9] = X[:9]
-    X[40:60] *= 1 + 6 / np.sqrt(size)  # so far that values are subnormal, or 0
+    X[40:60] *= 1 + 6 / np.sqrt(size)  # far enough that values are subnormal, or 0
     rows = [[(j + 1, v) for j, v in enumerate(row)] for row in X.tolist()]
     everyone = filled("i", range(n))
     kernel = Kernel(data.from_rows(rows), everyone, RBF, 0, 1.0, 0.0)
@@ -206,7 +206,7 @@ def test_rows_in_one_pass_change_no_bit(size, width):
 @pytest.mark.parametrize("width", [1, 5, 12, 60])
 @pytest.mark.parametrize("size", [1e3, 1e5, 1e6, 1e7, 1e9])
 def test_unscaled_rows_in_one_pass_change_no_bit(size, width):
-    """Rows so far apart that nearly all values are 0, however large rounding is; some are near each other."""
+    """Rows far enough apart that nearly all values are 0, however large the rounding; some are near each other."""
     rng = np.random.default_rng(width)
     n = 700
     X = size * rng.normal(size=(n, width))
@@ -230,6 +230,6 @@ def dot(a, b):
 
 
 def exp_float(x):
-    """exp(x) as a float; infinite where rounding has made a huge x of a distance of 0."""
+    """exp(x) as a float; infinite if rounding makes x huge at a distance of 0."""
     with np.errstate(over="ignore"):
         return float(np.float32(math.exp(min(x, 700.0))))

@@ -1,4 +1,4 @@
-"""Kernel rows against plain Python arithmetic: the float LIBSVM would round to, for every storage and kernel."""
+"""Kernel rows against plain Python arithmetic: the float that LIBSVM would round to, for every storage and kernel."""
 
 import math
 
@@ -19,7 +19,7 @@ LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = range(5)
 
 
 def dot(a, b):
-    """Ascending features, one rounded product after the other."""
+    """Ascending features, products rounded one by one."""
     b = dict(b)
     total = 0.0
     for j, v in a:
@@ -75,7 +75,7 @@ def test_density_decides_the_storage():
 @given(st.lists(st.floats(-103.9, 0.0), min_size=1, max_size=300))
 @examples(200)
 def test_rbf_rounds_as_libm(exponents):
-    """x = -gamma d^2 anywhere in the range where float(exp(x)) is not 0, on one-feature rows."""
+    """x = -gamma d^2 over the whole range where float(exp(x)) is not 0, on one-feature rows."""
     values = [math.sqrt(-x) for x in exponents]
     matrix = data.from_rows([[], *([(1, v)] if v else [] for v in values)])
     row = Kernel(matrix, rows_of(len(values) + 1), RBF, 0, 1.0, 0.0).row(0)
@@ -83,12 +83,12 @@ def test_rbf_rounds_as_libm(exponents):
 
 
 def test_rbf_near_the_middle_of_two_floats():
-    """Arguments whose exp lies within a few double ulps of the middle between two floats, found by search."""
+    """Arguments whose exp is within a few double ulps of the midpoint between two floats, found by search."""
     floats = np.random.default_rng(5).uniform(0.01, 0.99, 4000).astype(np.float32)
     middles = (floats.astype(np.float64) + np.nextafter(floats, np.float32(2)).astype(np.float64)) / 2
     x = np.log(middles)
     near = sum(abs(math.exp(v) - m) <= 2 * np.spacing(m) for v, m in zip(x, middles, strict=True))
-    assert near > 3000  # the search does find such arguments
+    assert near > 3000  # the search finds such arguments
     values = np.sqrt(-x)
     matrix = data.from_rows([[], *([(1, v)] for v in values)])
     row = Kernel(matrix, rows_of(len(values) + 1), RBF, 0, 1.0, 0.0).row(0)
@@ -134,7 +134,7 @@ def test_overflow_is_refused(kind):
 @given(st.lists(st.integers(0, 29), min_size=1, max_size=400), st.integers(3, 31))
 @examples(60)
 def test_store_gives_the_kernel_rows(requests, capacity):
-    """Whatever is asked for in whatever order, and however few rows fit."""
+    """With any sequence of requests, and any number of slots."""
     matrix, _ = data.load("heart_scale", 30)
     kernel = Kernel(matrix, rows_of(30), RBF, 0, 0.5, 0.0)
     whole = [list(kernel.row(i)) for i in range(30)]
@@ -150,7 +150,7 @@ def test_store_gives_the_kernel_rows(requests, capacity):
 def test_store_keeps_what_is_asked_for_often():
     kernel = Kernel(data.load("heart_scale", 30)[0], rows_of(30), RBF, 0, 0.5, 0.0)
     store = RowStore(kernel, 4.0 * 32 * 4)
-    for i in (*(0, 1) * 3, *range(2, 30)):  # however many others come by
+    for i in (*(0, 1) * 3, *range(2, 30)):  # whatever other rows are requested
         store.fetch(i)
     assert store.rows_computed == 30
     for i in (0, 1, 29):

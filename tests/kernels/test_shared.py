@@ -1,4 +1,4 @@
-"""Shared rows: whatever part asks, whatever was kept, a value is that of the kernel's own row."""
+"""Shared rows: with any part and any kept rows, a value is that of the kernel's own row."""
 
 import threading
 from functools import cache
@@ -56,7 +56,7 @@ ASKED = st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=8)
 )
 @examples(120)
 def test_values_of_parts(name, asked, cuts, share, across):
-    """Members of a part, its targets and its sources in any order, repeated or not; a part of a part, too."""
+    """Members of a part, its targets and its sources in any order, repeated or not; also a part of a part."""
     kernel, K = kernel_of(name)
     starts = [0, *sorted(cuts), N]
     budget = share * all_bytes(starts, across)
@@ -108,7 +108,7 @@ def test_each_piece_is_computed_once(across):
     again = shared.values_computed - N * N
     if across:
         assert again == 0
-    else:  # the pieces with the other classes, of a block at a time
+    else:  # the pieces with the other classes, one block at a time
         assert again == 4 * 38 + 17 * 28 + 16 * 24 + (N * N - own)
 
 
@@ -122,7 +122,7 @@ def test_without_room_all_is_computed_again():
 
 
 def test_slabs_of_several_segments():
-    """Pieces of different lengths, more than a slab holds."""
+    """Pieces of different lengths, together more than a slab."""
     matrix, _ = data.load("splice.xz")
     n = 1000
     kernel = Kernel(matrix, filled("i", range(n)), RBF, 0, 0.01, 0.0)
@@ -139,7 +139,7 @@ def test_slabs_of_several_segments():
 
 
 def test_cost_of_a_value():
-    """An estimate by counts: the same whenever it is asked for, and more for longer rows."""
+    """An estimate by counts: reproducible, and larger for longer rows."""
     few, many = (SharedRows(kernel_of(name)[0], 0.0, [0, 3, N]) for name in ("dense", "blocks"))
     assert 0 < few.block_ns < many.block_ns
     assert many.block_ns == SharedRows(kernel_of("blocks")[0], 0.0, [0, 3, N]).block_ns
@@ -161,7 +161,7 @@ def test_refusals():
 @pytest.mark.parametrize("name", ["heart_scale", "splice.xz", "a1a.xz"])
 @pytest.mark.parametrize("share", [0.3, 2])
 def test_shared_rows_in_threads(name, share):
-    """Each with stores of its own over parts of its own; whoever computes a piece first."""
+    """Each thread with its own stores over its own parts; any of them computes a piece first."""
     n = 200
     matrix, _ = data.load(name, n)
     kernel = Kernel(matrix, ramp(n), 2, 3, 0.1, 0.0)

@@ -1,4 +1,4 @@
-"""The row store under any order of requests, swaps, shrinking and growing: a row is always that of its position."""
+"""The row store with any sequence of requests, swaps, shrinking and growing: a row is always that of its position."""
 
 from functools import cache
 
@@ -56,7 +56,7 @@ def kernel_of(name):
 
 
 class Follower:
-    """A store, and beside it the positions as a plain list."""
+    """A store beside a plain list of the positions."""
 
     def __init__(self, kernel, K, budget, index=None):
         self.K, self.index = K, list(range(len(K))) if index is None else list(index)
@@ -82,7 +82,7 @@ share = st.floats(0, 1, exclude_max=True)
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("fetch"), st.lists(share, min_size=1, max_size=25)),
-        # as a solver shrinks: swaps within the active part, the new active part no larger
+        # as a solver shrinks: swaps within the active set, and a new active set that is no larger
         st.tuples(st.just("shrink"), st.lists(st.tuples(share, share), max_size=30), share),
         st.tuples(st.just("grow"), share),
         st.tuples(st.just("grow and shrink"), st.lists(st.tuples(share, share), max_size=12), share),
@@ -139,11 +139,11 @@ def test_what_symmetry_saves(name, doubled):
         follower.check(position)
     assert kernel.values_computed - before == N * (N + 1) // 2
     follower.shrink([(0, 20)], 30)
-    assert follower.store.use_symmetry() == 0  # before the targets are arranged anew
+    assert follower.store.use_symmetry() == 0  # before the targets are rearranged
 
 
 def test_rows_of_a_regression_are_stored_once():
-    """Shorter by half than its positions, and still there when these have been exchanged, or shrunk, and are back."""
+    """Half as long as the number of positions, and still there after these are swapped, or shrunk and restored."""
     kernel, K = kernel_of("dense")
     follower = Follower(kernel, K, 4.0 * 48 * 10, [*range(N), *range(N)])
     store = follower.store
@@ -176,7 +176,7 @@ def test_symmetry_ends_where_a_row_is_replaced():
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_symmetry_on_threads(threads):
-    """Of rows so long that threads share the copying."""
+    """For rows long enough that threads share the copying."""
     n = 17_000
     rng = np.random.default_rng(5)
     matrix = data.from_rows([[(j + 1, float(v)) for j, v in enumerate(row)] for row in rng.normal(size=(n, 4))])
@@ -197,7 +197,7 @@ def test_symmetry_of_rows_that_are_stored_while_nothing_moves():
     store = RowStore(kernel, 1e6)
     for position in range(5):
         store.fetch(position)
-    store.shrink([], N)  # a period of shrinking in which nothing was shrunk
+    store.shrink([], N)  # a shrinking step that shrinks nothing
     assert store.use_symmetry() == 5
     store.shrink([], N - 1)
     assert store.use_symmetry() == 0
@@ -207,7 +207,7 @@ def test_symmetry_of_rows_that_are_stored_while_nothing_moves():
 
 
 def test_slots_are_compressed():
-    """A full store of cheap rows twice as long as needed takes more rows, and keeps those it has."""
+    """A full store of cheap rows twice as long as needed makes room for more, and keeps its rows."""
     matrix, _ = data.load("a1a.xz", 400)
     kernel = Kernel(matrix, filled("i", range(400)), RBF, 0, 0.1, 0.0)
     K = np.array([kernel.row(i) for i in range(400)])
@@ -222,7 +222,7 @@ def test_slots_are_compressed():
     assert store.capacity == 150
     for p in range(60):
         follower.check(p)
-    assert store.rows_computed <= computed + 3  # rows that came in by a swap
+    assert store.rows_computed <= computed + 3  # rows that a swap brought in
     for p in range(150):
         follower.check(p)
     computed = store.rows_computed
@@ -240,7 +240,7 @@ def test_slots_are_compressed():
 
 @pytest.mark.parametrize("repeated", [False, True])
 def test_dear_rows_are_kept_whole(repeated):
-    """And so serve any later active part without being computed again."""
+    """So any later active set can use them without recomputation."""
     kernel, K = kernel_of("expensive")
     index = [*range(N), *range(N)] if repeated else list(range(N))
     follower = Follower(kernel, K, 1e6, index)

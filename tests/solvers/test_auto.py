@@ -1,4 +1,4 @@
-"""Solver auto: when SMO goes on, what takes over where it does not, and that each ends at the same optimum."""
+"""Solver auto: when SMO goes on, what replaces it otherwise, and that all reach the same optimum."""
 
 from math import inf
 
@@ -21,16 +21,16 @@ IRIS, SPECIES = load("iris.scale")
 KINDS = ("C_SVC", "NU_SVC", "ONE_CLASS", "EPSILON_SVR", "NU_SVR")
 
 
-# SMO ends after twenty steps as too slow; with a linear kernel after a small share of crsvm's work.
+# SMO stops after twenty steps as too slow; with a linear kernel after a small share of crsvm's work.
 SOON = ChoicePolicy(min_variables=1000, checks=((0.02, 0.0),), late_checks=(0.02,), linear_checks=(4e-4,), smo_alone=0)
 
 
-# No path but from irwls.
+# A path only after irwls.
 NO_FIRST_CHECK = ChoicePolicy(first_check=(0.25, inf))
 
 
 def auto_by(known=SOON, **changes):
-    """The solver by another policy."""
+    """The solver with another policy."""
     return Auto(replace(known, **changes))
 
 
@@ -59,13 +59,13 @@ def test_smo_alone_where_it_is_fast_enough():
 def test_another_goes_on(kind, max_free, name):
     options = {"svm_type": kind, "eps": 1e-7, "gamma": 0.1}
     model = libsvmx.train(HEART, LABELS, solver=auto_by(max_free=max_free), **options)
-    # of one-class the last gap is left to a path
+    # for one-class the last gap is left to a path
     assert chosen(model) == [f"smo, {name}{', path' if kind == 'ONE_CLASS' and name == 'irwls' else ''}"]
     same(model, libsvmx.train(HEART, LABELS, **options))
 
 
 def clouds(n, seed=0):
-    """Two that overlap, one in the other."""
+    """Two overlapping clouds, one inside the other."""
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     X = rng.normal(size=(n, 2))
@@ -74,7 +74,7 @@ def clouds(n, seed=0):
 
 
 def crescents(n, seed=0):
-    """Two that interlock, with columns of deviation 1."""
+    """Two interlocking crescents, with columns of deviation 1."""
     rng = np.random.default_rng(seed)
     y, angle = np.where(rng.random(n) < 0.45, 1.0, -1.0), np.pi * rng.random(n)
     X = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -97,7 +97,7 @@ COSTS = [(name, C) for name in SETS for C in LARGE.get(name, (1e3, 1e5, 1e6, 1e8
 
 @pytest.mark.parametrize(("name", "C"), COSTS)
 def test_it_ends_at_every_cost(name, C):
-    """By the judge's gap, in double: some solver leads to the optimum, however large C is."""
+    """By the judge's gap, in double: some solver reaches the optimum, however large C is."""
     (X, y), gamma = SETS[name][0](), SETS[name][1]
     X, y = X.toarray() if hasattr(X, "toarray") else X, np.asarray(y)
     model = libsvmx.train(X, y, solver="auto", C=C, gamma=gamma)
@@ -117,12 +117,12 @@ def test_the_path_from_a_small_cost_where_least_squares_take_too_long(solver, na
     model = libsvmx.train(X, y, solver=solver, C=1e8, gamma=1.0)
     assert chosen(model) == [names]
     assert model.statuses == (SolveStatus.CONVERGED,)
-    limited = libsvmx.train(X, y, solver=solver, C=1e8, gamma=1.0, max_iter=10**7)  # of steps, which a path has none of
+    limited = libsvmx.train(X, y, solver=solver, C=1e8, gamma=1.0, max_iter=10**7)  # counts steps: no path
     assert "path" not in chosen(limited)[0]
 
 
 def test_the_path_where_the_gap_has_grown_at_once():
-    """SMO makes its steps up to the first check, and then those at the small C, which count, too."""
+    """SMO's steps up to the first check, and then those at the small C, all count."""
     X, y = crescents(800)
     options = {"C": 1e4, "gamma": 1.0, "eps": 1e-6}
     model, other = (libsvmx.train(X, y, solver=solver, **options) for solver in ("auto", Auto(NO_FIRST_CHECK)))
@@ -157,7 +157,7 @@ def test_a_regression_by_the_path():
 
 
 def test_checks_change_no_step():
-    """SMO shrinks and comes to its end between them: the bytes are those of SMO alone."""
+    """SMO shrinks and converges between them: the bytes are those of SMO alone."""
     often = auto_by(
         min_variables=1024, checks=tuple((steps / 1024, 1e9) for steps in range(7, 100_000, 13)), late_checks=()
     )
@@ -171,7 +171,7 @@ def test_checks_change_no_step():
 
 @pytest.mark.parametrize("n", [268, 269])
 def test_half_a_step_for_each_variable(n):
-    """Of an odd number of them a check comes after whole steps, too, and SMO goes on after it."""
+    """With an odd number of variables, too, a check comes after whole steps, and SMO goes on after it."""
     early = Auto(ChoicePolicy(min_variables=0, checks=((0.5, 1e9),), late_checks=(), smo_alone=0))
     model = libsvmx.train(HEART.toarray()[:n], LABELS[:n], solver=early, C=10)
     assert model.reports[0].iterations > n // 2
@@ -179,7 +179,7 @@ def test_half_a_step_for_each_variable(n):
 
 
 def test_a_gap_that_does_not_fall():
-    """Only one check says so here: the step limit would allow all of it."""
+    """Only one check applies here: the step limit would allow all of it."""
     once = auto_by(NO_FIRST_CHECK, min_variables=0, checks=(), late_checks=(1,))
     options = {"C": 1e5, "gamma": 0.001, "eps": 1e-5}
     hard = libsvmx.train(HEART, LABELS, solver=once, **options)
@@ -212,10 +212,10 @@ def test_a_gap_that_does_not_fall_fast_enough(soon_enough, names):
 
 
 def test_a_linear_kernel_by_features():
-    options = {"kernel_type": "linear", "C": 20, "eps": 1e-6}  # of a smaller C smo takes least
+    options = {"kernel_type": "linear", "C": 20, "eps": 1e-6}  # for smaller C smo takes least
     model = libsvmx.train(HEART, LABELS, solver=Auto(SOON), **options)
     assert chosen(model) == ["smo, crsvm"]
-    same(model, libsvmx.train(HEART, LABELS, solver="crsvm", **{**options, "eps": 1e-8}))  # smo stops at roundings
+    same(model, libsvmx.train(HEART, LABELS, solver="crsvm", **{**options, "eps": 1e-8}))  # smo stops at rounding error
 
 
 def test_regression_with_a_linear_kernel_by_features():
@@ -227,7 +227,7 @@ def test_regression_with_a_linear_kernel_by_features():
 
 
 def test_zeros_count_as_nothing_in_any_form():
-    """Zeros that an array keeps and sparse rows do not; with some of them rows are still dense for crsvm."""
+    """An array keeps zeros that sparse rows omit; with some of them rows are still dense for crsvm."""
     drawn = np.random.default_rng(3).normal(size=(2000, 60))
     y = np.where(drawn[:, :9].sum(axis=1) + 2 * np.sin(9 * drawn[:, 0]) > 0, 1.0, -1.0)
     options = {"solver": "auto", "kernel_type": "linear", "C": 10}
@@ -246,7 +246,7 @@ def test_the_estimate_of_the_work_of_crsvm(nonzeros, features, measured):
 
 
 def test_steps_that_take_as_long_as_crsvm():
-    """Measured: crsvm takes 11, 18, 11 ms, SMO 8 us a step while rows are new, 3, 10, and 0.3 when it has them all."""
+    """Measured: crsvm takes 11, 18, 11 ms, a step of SMO 8 us with new rows, 3, 10, and 0.3 with all rows kept."""
     assert 500 < crsvm_in_steps(3000, 3000, 8, 8, False) < 2500
     assert 1500 < crsvm_in_steps(3000, 3000, 13.9, 123, True) < 15_000
     assert 300 < crsvm_in_steps(3000, 3000, 54, 54, False) < 1500
@@ -262,7 +262,7 @@ def test_no_features_where_there_are_too_many():
 
 
 class Stalling(IRWLS):
-    """Ends with status ROUNDING, where it came to or where it began; ``starts``: whether cold."""
+    """Ends with status ROUNDING, at its result or at its start; ``starts``: whether from a cold start."""
 
     def __init__(self, starts, is_lost):
         super().__init__()
@@ -286,7 +286,7 @@ class Stalling(IRWLS):
 
 @pytest.mark.parametrize(("is_lost", "names"), [(False, "smo, irwls, irwls"), (True, "smo, irwls, irwls, chunked")])
 def test_from_nothing_where_rounding_stops_the_first(is_lost, names):
-    """The second attempt begins where SMO began; where rounding stops that, too, there is chunked."""
+    """The second attempt begins at SMO's start; if rounding stops that, too, chunked follows."""
     starts = []
     model = libsvmx.train(HEART, LABELS, solver=auto_by(least_squares=Stalling(starts, is_lost)), C=10)
     assert starts == [False, True]
@@ -308,11 +308,11 @@ def test_what_a_gap_that_has_grown_leaves_is_no_start(C, steps, has_grown):
     [
         ([1, -1], [0, -2], [1, 0], [0, 0], True),
         ([1.9, 2.1], [0, -2], [2, 0], [0, 0], True),  # a target
-        ([1, -1], [0, -2], [0, 0], [0, 0], False),  # takes no part
+        ([1, -1], [0, -2], [0, 0], [0, 0], False),  # is fixed
         ([1, -1], [0, 0], [1, 0], [0, 0], False),
         ([1, -1], [-1, -2], [1, 0], [0, 0], False),
         ([1, -1], [0, -2], [1, 1], [0, 0], False),
-        ([1, 0.5], [0, 0], [1, 1], [0, 0], False),  # one side alone
+        ([1, 0.5], [0, 0], [1, 1], [0, 0], False),  # only one side
         ([0, 0], [0, 0], [1, 1], [0, 0], False),  # one-class
         ([1, -1], [0, -2], [1, 0], [0, 1], False),  # two sums: a nu formulation
     ],
@@ -369,7 +369,7 @@ WEIGHTS = [
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_large_bounds_by_weights_are_no_queue(weights):
-    """Memory for a queue or not: the solvers that are chosen are the same."""
+    """With or without memory for a queue, the same solvers are chosen."""
     drawn = np.random.default_rng(5).normal(size=(150, 3))
     models = [libsvmx.train(drawn, SPECIES, solver="auto", cache_size=size, **HARD, **weights) for size in (100, 1e-3)]
     assert any(", " in name for name in chosen(models[0]))
@@ -379,7 +379,7 @@ def test_large_bounds_by_weights_are_no_queue(weights):
 
 @pytest.mark.parametrize("kernel_type", ["rbf", "linear", "polynomial"])
 def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type):
-    """With so few steps any problem that may be handed over is."""
+    """With so low a threshold of steps any problem may be handed over."""
     checks = {"checks": ((0.005, 0.0),), "late_checks": (0.005,), "linear_checks": (1e-4,)}
     solver = Auto(ChoicePolicy(min_variables=1000, trial_rows=0, **checks))
     options = {"kernel_type": kernel_type, "eps": 1e-5, "coef0": 1.0}
@@ -412,7 +412,7 @@ def test_pairs_that_need_few_steps_are_solved_in_a_queue_at_any_cost():
 
 @pytest.mark.parametrize(("rows", "C", "names"), [(1400, 0.1, {"smo"}), (1400, 100, {"smo, crsvm"})])
 def test_a_linear_kernel_with_a_small_product_is_left_to_smo(rows, C, names):
-    """So pairs of classes are solved at once: each alone, and in a queue."""
+    """The same for pairs of classes, solved alone or in a queue."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(rows, 5))
     y = np.floor(3 * rng.random(rows))
@@ -422,7 +422,7 @@ def test_a_linear_kernel_with_a_small_product_is_left_to_smo(rows, C, names):
 
 
 def test_more_features_than_rows_are_left_to_smo():
-    """Whatever C is: a plane separates them, and no coefficient comes to C. Others are checked, and handed over."""
+    """For any C: a plane separates them, and no coefficient reaches C. Other problems are checked, and handed over."""
     X, y = np.random.default_rng(2).normal(size=(135, 100)), np.repeat([1.0, 2.0, 3.0], 45)
     solver = Auto(ChoicePolicy(min_variables=1000, checks=((0.005, 0.0),)))
     for rows in (range(90), range(135)):  # a solve by itself, and pairs in a queue
@@ -436,7 +436,7 @@ def test_more_features_than_rows_are_left_to_smo():
 
 
 def low_rank(n, d, rank):
-    """Rows of more features than there are rows, whose labels no plane separates, since they lie in few dimensions."""
+    """Rows with more features than rows, of low dimension, so that no plane separates the labels."""
     r = np.random.default_rng(1)
     X = r.normal(size=(n, rank)) @ r.normal(size=(rank, d)) / np.sqrt(d)
     return X, np.where(X[:, 0] + r.normal(size=n) * X[:, 0].std() > 0, 1.0, -1.0)
@@ -444,7 +444,7 @@ def low_rank(n, d, rank):
 
 @pytest.mark.parametrize(("n", "d", "rank", "C"), [(400, 500, 3, 1e4), (60, 100, 2, 1e5)])
 def test_more_features_than_rows_that_no_plane_separates(n, d, rank, C):
-    """SMO alone comes to its own limit, or to where rounding hides the gap."""
+    """SMO alone reaches its own limit, or rounding hides the gap."""
     X, y = low_rank(n, d, rank)
     model = libsvmx.train(X, y, kernel_type="linear", C=C, solver="auto")
     assert model.statuses == (SolveStatus.CONVERGED,)
@@ -453,7 +453,7 @@ def test_more_features_than_rows_that_no_plane_separates(n, d, rank, C):
 
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 def test_a_solution_of_smo_alone_is_checked_in_double():
-    """At a tolerance that float cannot reach, SMO converges in float alone; the others go on in double."""
+    """At a tolerance beyond float, SMO converges in float alone; the others go on in double."""
     X, y = low_rank(60, 100, 2)
     solver = Auto(ChoicePolicy(max_steps_per_variable=1e5))
     smo, auto = (libsvmx.train(X, y, kernel_type="linear", C=1e5, solver=one) for one in ("smo", solver))
@@ -464,7 +464,7 @@ def test_a_solution_of_smo_alone_is_checked_in_double():
 
 @pytest.mark.parametrize(("distance", "names"), [(4.0, "smo"), (0.0, "smo, crsvm")])
 def test_a_linear_kernel_is_solved_by_what_is_less_work(distance, names):
-    """Of classes that overlap SMO would need thirty times as many steps as take as long as crsvm. A tenth shows it."""
+    """For overlapping classes SMO would need thirty times the steps that take as long as crsvm; a tenth shows it."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 20))
     y = np.where(X[:, 0] + (distance == 0) * rng.normal(size=3000) > 0, 1.0, -1.0)

@@ -13,7 +13,7 @@ SIZES = [1, 7, 64, 1001]
 
 
 class Rows:
-    """Rows(n): a point within all bounds, of n rows of one feature, ``d_z``."""
+    """Rows(n): a point strictly within all bounds, of n rows with one feature, ``d_z``."""
 
     def __init__(self, n, **other):
         random = np.random.default_rng(n)

@@ -48,14 +48,14 @@ def test_gap_and_level(seed, n):
 @example(1324, 21, 1.0, True)
 @settings(max_examples=200, deadline=None)
 def test_projection(seed, n, share, inside):
-    """The nearest point of the box with that sum, from within the box or not; what may not move does not."""
+    """The nearest point of the box with that sum, from inside the box or not; fixed variables do not move."""
     beta, lower, upper = boxes(seed, n)
     rng = np.random.default_rng(seed + 1)
     if not inside:
         beta = beta + rng.normal(size=n)
     movable = np.flatnonzero((rng.random(n) < 0.7) & (lower < upper))
     own = beta[movable], lower[movable], upper[movable]
-    # one after the other, as project() adds: of another order the last bit may say that a sum at the bound is beyond it
+    # summed in project()'s order: in another one the last bit may put a sum at the bound beyond it
     least, most = (np.cumsum([0.0, *(bound - own[0])])[-1] for bound in own[1:])
     missing = least + (share + 1) / 2 * (most - least)
     found = beta.copy()

@@ -1,4 +1,4 @@
-"""The chunked solver: the optimum, by whatever working sets; judged by NumPy and by the pair solver."""
+"""The chunked solver: the optimum with any working sets; checked by NumPy and by the pair solver."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def real(name, factor=1.0):
 
 
 def check_like_cold(case, solution, eps):
-    """Optimal, the objective as the pair solver has it, and on the same side of the plane but for ties."""
+    """Optimal, with the pair solver's objective, and on the same side of the plane except for ties."""
     case.check(solution, eps)
     cold = case.cold(eps / 10)
     case.check_near(solution, cold, eps)
@@ -174,7 +174,7 @@ def test_a_tolerance_below_the_rounding_of_float_rows(kind):
     X, y = classes(6, 90)
     case = posed(kind, X, y, C=100.0)
     solution = case.solve(1e-8, working_set=30)
-    if solution.status == "rounding":  # there is no path for two sums, which mends the last of it
+    if solution.status == "rounding":  # with two sums there is no path that removes the rest
         assert kind == SvmType.NU_SVR
         assert case.gap(case.alpha(solution)) <= 1e-6
     else:
@@ -182,7 +182,7 @@ def test_a_tolerance_below_the_rounding_of_float_rows(kind):
 
 
 def test_rows_in_float_are_those_of_libsvm():
-    """'float': optimal for the rounded matrix, not for the matrix."""
+    """'float': optimal for the rounded matrix, not for the exact one."""
     matrix, targets = data.load("heart_scale", 135)
     case = posed(SvmType.C_SVC, matrix.toarray(), targets, C=1000.0, gamma=0.2)
     solution = case.solve(1e-4, precision="float")

@@ -1,4 +1,4 @@
-"""What stops the chunked solver, what it says of it, and that its bits depend on nothing but problem and settings."""
+"""Stops of the chunked solver, their reports, and that its bits depend only on problem and settings."""
 
 import signal
 import time
@@ -15,7 +15,7 @@ FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILO
 
 
 def hard(C=1e4):
-    """Seconds of work."""
+    """Takes seconds."""
     X, y = classes(12, 300)
     return posed(SvmType.C_SVC, X, y, C=C, kernel_type=KernelType.LINEAR)
 
@@ -26,7 +26,7 @@ def bits(solution):
 
 @contextmanager
 def alarm(seconds):
-    """Ctrl-C after so long, as a signal handler would raise it."""
+    """Ctrl-C after that time, raised as by a signal handler."""
     previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -50,7 +50,7 @@ def test_time_limit(shrinking):
     deadline = time.monotonic() + 0.1
     solution = case.solve(control=control, working_set=20)
     assert solution.status == "time limit"
-    # it ends at its first look at the clock past the limit; one may fall between that look and what is asked with it
+    # it ends at its first check past the limit; one may come between that check and the test's own reading
     assert sum(at > deadline for at in asked) <= 1
     case.check_feasible(case.alpha(solution))
 
@@ -107,7 +107,7 @@ def test_exceptions_of_callbacks_get_through(where):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_progress(engine):
-    """A dot for each round, a star where scores put aside are brought back."""
+    """A dot for each round, a star when shrunk scores are brought back."""
     X, y = classes(13, 300)
     case = posed(SvmType.C_SVC, X, y, C=10.0)
     for shrinking in (False, True):
@@ -125,7 +125,7 @@ def test_progress(engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_settings_decide_the_bits(kind, engine):
-    """The same whenever asked; with another seed another path, to the same optimum."""
+    """The same in every run; another seed leads to the same optimum another way."""
     X, y = classes(14, 200)
     case = posed(kind, X, y, C=5.0)
     options = {"working_set_rule": "random", "working_set": 20, "engine": engine}
@@ -148,7 +148,7 @@ def test_seeds_mean_nothing_to_the_largest(engine):
 @pytest.mark.parametrize("source", ["numbers", "bits"])
 @pytest.mark.parametrize("working_set", [0, 300])
 def test_threads_change_nothing(working_set, source, engine):
-    """More rows than helpers need to pay."""
+    """More rows than the minimum for helper threads."""
     X, y = classes(15, 2300, d=4)
     X = (X > 0.5) if source == "bits" else X
     case = posed(SvmType.C_SVC, X, y, C=1.0)
@@ -159,7 +159,7 @@ def test_threads_change_nothing(working_set, source, engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_small_budget(engine):
-    """1 MB, or no more than nothing."""
+    """1 MB, or next to nothing."""
     X, y = classes(16, 1500, d=4)
     case = posed(SvmType.C_SVC, X, y, C=5.0)
     for budget in (1.0, 1e6):

@@ -1,4 +1,4 @@
-"""The chunked solver from what is known already, with rows held out, and on problems with nothing to choose from."""
+"""The chunked solver from warm starts, with rows held out, and on degenerate problems."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ WITH_COST = [SvmType.C_SVC, SvmType.EPSILON_SVR]
 
 
 def without(case, rows):
-    """(C, a feasible start) with the variables of ``rows`` held out, the start as uneven as it can be."""
+    """(C, a feasible start) with the variables of ``rows`` held out; the start is as uneven as possible."""
     held = np.isin(case.index, rows)
     C = np.where(held, 0.0, case.C)
     start = np.zeros(len(C))
@@ -83,7 +83,7 @@ def test_the_optimum_is_left_alone(kind):
 @pytest.mark.parametrize("shrinking", [False, True])
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_a_row_removed(kind, shrinking, engine):
-    """From the optimum of all rows, what the removed rows had given to others; their scores come out right as well."""
+    """From the optimum of all rows, what the removed rows had is given to others; their scores are correct, too."""
     X, y = classes(8, 120)
     case = posed(kind, X, y, C=4.0)
     alpha = case.alpha(case.cold(1e-5))
@@ -113,7 +113,7 @@ def test_a_row_removed(kind, shrinking, engine):
 )
 @examples(100)
 def test_any_start(engine, seed, kind, n, C, working_set, shrinking):
-    """A random feasible alpha: variables put aside come back where they are wanted."""
+    """A random feasible alpha: shrunk variables come back where they are needed."""
     X, y = classes(seed, n)
     case = posed(kind, X, y, C=C)
     rng = np.random.default_rng(seed)
@@ -203,7 +203,7 @@ def degenerate(name):
     ],
 )
 def test_degenerate(name, kind, kernel, C, working_set, engine):
-    """K singular, contradictory labels, chunks with nothing to gain."""
+    """K singular, contradictory labels, chunks without any gain."""
     case = posed(kind, *degenerate(name), kernel_type=kernel, C=C)
     solution = case.solve(working_set=working_set, engine=engine)
     case.check(solution, 1e-3)
@@ -212,7 +212,7 @@ def test_degenerate(name, kind, kernel, C, working_set, engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_all_alphas_at_the_bound(engine):
-    """No free variable: the level is the middle of both sides, and alpha is C exactly."""
+    """No free variable: the level is the middle of its interval, and alpha is C exactly."""
     X = np.diag(np.full(60, 30.0))
     case = posed(SvmType.C_SVC, X, np.tile([1.0, -1.0], 30), C=0.5)
     solution = case.solve(working_set=8, engine=engine)
@@ -249,7 +249,7 @@ def test_hardly_any_rows(kind, warm, n, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("working_set", [0, 4, 20])
 def test_bounds_of_many_sizes(working_set, engine):
-    """Any linear term and any bounds over rows in any order, some of them twice."""
+    """Any linear term and any bounds over rows in any order, some of them repeated."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X, y = classes(seed, 50)
@@ -260,7 +260,7 @@ def test_bounds_of_many_sizes(working_set, engine):
         case.take(labelled(y, rng.normal(size=50), C, start, index, two_groups=bool(seed % 2)))
         solution = case.solve(working_set=working_set, engine=engine, precision="float")
         case.check(solution, 1e-3, precision="float")
-        # at a bound exactly, not an ulp before it
+        # exactly at a bound, not an ulp before it
         alpha = case.alpha(solution)
         assert np.all((alpha == 0) | (alpha > 1e-14 * C))
         assert np.all((alpha == C) | (alpha < C * (1 - 1e-14)))

@@ -1,7 +1,7 @@
-"""What every solver promises, whatever its method: each test runs on all of them, from one table.
+"""The contract of every solver, whatever its method: each test runs on all of them, from one table.
 
-An answer is feasible and optimal, permuting rows or turning labels changes nothing but names, limits and requests to
-stop are told, threads change no bit, and what the caller gave is neither changed nor kept. The judge is NumPy.
+An answer is feasible and optimal; permuting rows or turning labels changes only names; limits and requests to stop are
+reported; threads change no bit; the caller's arrays are neither changed nor kept. The judge is NumPy.
 """
 
 from dataclasses import dataclass
@@ -42,14 +42,14 @@ class Case:
         targets = sign * (targets if kind.is_regression else np.where(targets > 0, 1.0, -1.0))
         at = np.arange(n) if order is None else order
         self.n, self.X, self.targets = n, X[at], targets[at]
-        linear = kind == SvmType.C_SVC  # of which crsvm is given the rows themselves
+        linear = kind == SvmType.C_SVC  # crsvm gets the rows of C-SVC themselves
         self.param = Parameter(
             svm_type=kind, kernel_type=KernelType.LINEAR if linear else KernelType.RBF, gamma=0.4, C=C, nu=0.37, p=0.1
         )
         matrix = data.from_rows([[(j + 1, v) for j, v in enumerate(row)] for row in self.X.tolist()])
         kernel_type = int(self.param.kernel_type)
         self.kernel = Kernel(matrix, filled("i", range(n)), kernel_type, 3, self.param.gamma, 0.0)
-        # of the first class half as much again
+        # the first class has 1.5 times the cost
         weights = (1.5 * C, C) if sign > 0 else (C, 1.5 * C)
         self.dual = build_dual(self.param, filled("d", self.targets), *weights)
         self.row = np.asarray(self.dual.row)
@@ -59,16 +59,16 @@ class Case:
 
     @cached_property
     def rounded(self):
-        """Its values as the kernel rounds its rows to float, which LIBSVM's solver works with."""
+        """Its values as the kernel rounds its rows to float, which LIBSVM's solver uses."""
         rows = np.array([self.kernel.row(i) for i in range(self.n)], dtype=float)
         return rows[np.ix_(self.row, self.row)]
 
     def noise(self, beta, ulp=FLOAT_ULP):
-        """Of V, whose kernel values LIBSVM's solver rounds to float."""
+        """Rounding error of V, with kernel values rounded to float in LIBSVM's solver."""
         return 4 * ulp * (np.abs(self.K) @ (np.abs(beta) + np.abs(self.start)) + np.abs(self.judge.linear)).max()
 
     def with_scores(self):
-        """The problem with the scores of its start, as the rounded kernel has them."""
+        """The problem with the scores of its start, from the rounded kernel."""
         return self.dual.changed(scores=filled("d", self.judge.linear - self.rounded @ self.start))
 
 
@@ -93,7 +93,7 @@ def decomposition(settings, case, control, threads):
 
 
 def stopped(case, status):
-    """Of a path that was stopped, which has no answer of its own: the start."""
+    """For a stopped path, which has no answer of its own: the start."""
     V, rho = filled("d", case.judge.scores(case.start)), float("nan")
     objective = case.judge.objective(case.start)
     return DualSolution(
@@ -112,7 +112,7 @@ def along_a_path(case, control, threads):
 
 
 def double_pairs(case, control, threads):
-    """SMO over the state of a path, from beta as it is."""
+    """SMO over the state of a path, from the current beta."""
     per_row = case.judge.linear.size // case.n
     order = np.arange(per_row * case.n).reshape(per_row, case.n).T.ravel()  # variables of a row side by side
     parts = (filled("d", np.asarray(part)[order]) for part in (case.dual.linear, case.dual.lower, case.dual.upper))
@@ -147,7 +147,7 @@ class Subject:
     ----------
     solve : callable(case, control, threads) -> DualSolution
     kinds : formulations it solves
-    counts : bool       it keeps to Control.max_iter
+    counts : bool       it respects Control.max_iter
     double : bool       it works with kernel values in double; others with rounded ones, or with either
     """
 
@@ -196,7 +196,7 @@ def check_figures(name, case, solution):
 @pytest.mark.parametrize("shrinking", [False, True])
 @pytest.mark.parametrize("eps", [1e-3, 1e-8])
 def test_the_optimum(name, kind, eps, shrinking):
-    """Feasible, optimal to eps in double from the data, and what it says of itself is so."""
+    """Feasible, optimal to eps in double from the data, and reported as such."""
     case = Case(kind)
     solution = solved(name, case, eps=eps, shrinking=shrinking)
     beta, judge = np.asarray(solution.beta), case.judge
@@ -231,7 +231,7 @@ def test_permuted_rows(name, kind):
     [(name, kind) for name, one in SOLVERS.items() for kind in one.kinds if kind != SvmType.ONE_CLASS],
 )
 def test_turned_labels(name, kind):
-    """-y instead of y, or the other targets of a regression: -beta, -rho and the same objective."""
+    """-y instead of y, or the negated targets of a regression: -beta, -rho and the same objective."""
     case, other = Case(kind), Case(kind, sign=-1.0)
     one, two = (solved(name, c, eps=1e-7) for c in (case, other))
     assert two.objective == pytest.approx(one.objective, rel=1e-5)
@@ -245,7 +245,7 @@ def test_turned_labels(name, kind):
 @EACH
 @pytest.mark.parametrize("limit", [1, 3])
 def test_an_iteration_limit(name, kind, limit):
-    """Told, kept to, and what there is by then is feasible and no worse than the start."""
+    """Reported and respected; the result is feasible and no worse than the start."""
     if not SOLVERS[name].counts:
         return
     case = Case(kind)
@@ -267,7 +267,7 @@ def test_an_iteration_limit(name, kind, limit):
     ],
 )
 def test_asked_to_stop(name, kind, reason):
-    """At the first look at the clock, after a few million numbers: enough rows that there is one before the end."""
+    """At the first reading of the clock, after a few million numbers: enough rows that one comes before the end."""
     case = Case(
         kind,
         n={"path": 1200 if kind.is_regression else 2500, "chunked": 200, "irwls": 200, "crsvm": 200}.get(name, 1200),
@@ -282,7 +282,7 @@ def test_asked_to_stop(name, kind, reason):
 
 @pytest.mark.parametrize(("name", "n"), [(name, n) for name in SOLVERS for n in (300, 2300)])
 def test_threads_change_no_bit(name, n, exhaustive):
-    """More rows than helpers need to pay, and fewer."""
+    """More rows than the minimum for helper threads, and fewer."""
     case = Case(SvmType.C_SVC, n=n)
     one, *others = (bits(solved(name, case, threads, eps=1e-2)) for threads in ((1, 2, 5) if exhaustive else (1, 3)))
     assert all(other == one for other in others)
@@ -290,7 +290,7 @@ def test_threads_change_no_bit(name, n, exhaustive):
 
 @EACH
 def test_what_is_given_stays_as_it_is(name, kind):
-    """Neither changed nor kept: the answer is another's memory, and survives what becomes of the problem."""
+    """Neither changed nor kept: the answer has its own memory, and survives later changes of the problem."""
     case = Case(kind)
     given = [case.dual.linear, case.dual.lower, case.dual.upper, case.dual.group, case.dual.row, case.dual.beta]
     before = [bytes(buffer) for buffer in given]
