@@ -1,4 +1,4 @@
-"""alignment_weights: no other weights >= 0 align a sum of kernels better with labels, by NumPy from whole matrices."""
+"""alignment_weights: no other weights >= 0 align a sum of kernels better with labels, by NumPy on whole matrices."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import libsvmx
 from libsvmx import DataError, Kernel, ParameterError
 
-N = 300  # more than are computed at a time
+N = 300  # more rows than are computed at a time
 rng = np.random.default_rng(8)
 X = rng.normal(size=(N, 4))
 LABELS = np.where(X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0, 3, 7)

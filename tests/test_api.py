@@ -1,4 +1,4 @@
-"""Functions over arrays: what they keep, refuse and warn of; what they compute is in tests/behaviour."""
+"""Functions over arrays: kept data, refusals and warnings; results are tested in tests/behaviour."""
 
 import copy
 import dataclasses
@@ -105,7 +105,7 @@ def test_bad_input(X, y, options, message):
 
 
 def test_commands_import_no_numpy():
-    """Start-up counts: grid searches start the commands thousands of times."""
+    """Start-up time counts: grid searches start the commands thousands of times."""
     code = (
         "import sys, libsvmx.cli.train, libsvmx.cli.predict, libsvmx.cli.scale\n"
         "sys.exit(bool({'numpy', 'scipy', 'argparse'} & set(sys.modules)))"
@@ -114,7 +114,7 @@ def test_commands_import_no_numpy():
 
 
 def test_training_does_not_load_masked_arrays():
-    """They take longer than many a training; that those which are there are refused: test_models_and_buffers.py."""
+    """Loading them takes longer than many a training; test_models_and_buffers.py tests that they are refused."""
     code = (
         "import sys, numpy, libsvmx\nlibsvmx.train(numpy.eye(4), [1, -1, 1, -1])\nsys.exit('numpy.ma' in sys.modules)"
     )
@@ -139,7 +139,7 @@ def test_sparse_rows_keep_no_view_of_the_arrays_they_are_made_of():
 
 
 def test_huge_indices_cost_no_memory_of_their_size():
-    """Hashed features: the model and the predictions are those of the same rows with small indices."""
+    """Hashed features: the model and the predictions equal those of the same rows with small indices."""
     rng = np.random.default_rng(3)
     small = [{int(j): float(v) for j, v in enumerate(row) if v} for row in rng.integers(0, 3, size=(60, 9))]
     names = np.sort(rng.choice(2**31 - 1, 9, replace=False))
@@ -183,9 +183,9 @@ ONE_EACH = ([[0.0], [1.0], [5.0]], [7, 3, 12])
 @pytest.mark.parametrize(
     "X, y, options, message",
     [
-        # balanced classes and the greatest nu: every row is at its bound, and nothing fixes rho
+        # balanced classes and the largest nu: every row is at its bound, and rho is free
         (*ONE_EACH, {"svm_type": 1, "nu": 1.0}, " for classes 7 and 3: its rho is not finite .*Choose a smaller nu"),
-        # equal rows in two classes: r = 0, by which coefficients are divided
+        # equal rows in two classes: r = 0, which coefficients are divided by
         (
             [[0.0], [1.0], [1.0], [5.0]],
             [7, 3, 12, 12],
@@ -225,7 +225,7 @@ def test_results_are_shown_in_a_line(heart):
 
 
 def test_what_the_commands_warn_of_in_python_too():
-    """Probabilities of a class of few rows may be the wrong way round, and a weight of a class without rows is none."""
+    """Probabilities of a class with few rows may be reversed, and a weight of a class without rows has no effect."""
     X, y = np.array([[-1.0, -1.0], [1.0, 1.0], [2.0, 1.0]]), np.array([4, 7, 7])
     with pytest.warns(UserWarning, match=r"^too few rows for reliable probability estimates of class 4, 7$") as told:
         libsvmx.train(X, y, probability=True)

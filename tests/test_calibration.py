@@ -1,4 +1,4 @@
-"""train(probability="cv"): sigmoids of the decision values that cross_validate gives."""
+"""train(probability="cv"): sigmoids fitted to the decision values of cross_validate."""
 
 import numpy as np
 import pytest
@@ -40,10 +40,10 @@ def test_the_model_file_is_libsvms(tmp_path):
 
 
 def test_rows_and_classes_that_do_not_count():
-    """Rows of weight 0 are held out, but tell the sigmoid nothing; a class of weight 0 has none."""
+    """Rows of weight 0 are held out, but do not affect the sigmoid; a class of weight 0 has none."""
     w = np.ones(len(LABELS))
     w[::3] = 0.0
-    y = np.where(LABELS > 0, 2.0, 5.0)  # of +1 and -1 LIBSVM has +1 first in any case
+    y = np.where(LABELS > 0, 2.0, 5.0)  # with labels +1 and -1 LIBSVM always has +1 first
     model = libsvmx.train(HEART, y, sample_weight=w, probability="cv", **OPTIONS)
     cv = libsvmx.cross_validate(HEART, y, 5, sample_weight=w, **OPTIONS)
     assert cv.labels == tuple(model.labels[::-1])
@@ -60,7 +60,7 @@ def test_a_class_that_folds_lack():
     model = libsvmx.train(X, y, probability="cv", **OPTIONS)
     estimates = libsvmx.predict_probability(model, X)[1]
     assert np.isfinite(estimates).all()
-    a, b = expected(X, y, model.labels.tolist(), OPTIONS)  # of the rows that were held out elsewhere
+    a, b = expected(X, y, model.labels.tolist(), OPTIONS)  # the rows held out elsewhere
     np.testing.assert_array_equal([model.sigmoid_a, model.sigmoid_b], [a, b])
     assert b[1] < 0  # these are all of class 1
 
@@ -76,7 +76,7 @@ def test_start_and_limits():
 
 
 def test_probabilities_are_honest():
-    """Rows that are said to be of a class with probability p are so with about that frequency, on rows held out."""
+    """Of held-out rows with predicted probability p, about a fraction p belongs to the class."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2400, 2))
     p = 1 / (1 + np.exp(-2 * X[:, 0] - X[:, 1]))
@@ -97,7 +97,7 @@ def test_estimators():
     assert not np.array_equal(found.predict_proba(HEART), usual.predict_proba(HEART))
     np.testing.assert_array_equal(found.decision_function(HEART), usual.decision_function(HEART))
     assert np.abs(found.predict_proba(HEART) - usual.predict_proba(HEART)).max() < 0.1
-    order = np.argsort(LABELS, kind="stable")  # as an estimator trains, whose classes are called 0, 1, …
+    order = np.argsort(LABELS, kind="stable")  # as in an estimator, which trains with classes 0, 1, …
     seed = np.random.RandomState(0).randint(np.iinfo("i").max)
     codes = (LABELS[order] > 0).astype(float)
     a, b = expected(HEART[order], codes, [0, 1], {"gamma": 0.1}, seed)

@@ -1,4 +1,4 @@
-"""In a clone, where Python finds the source folder first, all imports give the installed package."""
+"""In a clone, where Python finds the source folder first, all imports load the installed package."""
 
 import subprocess
 import sys
@@ -92,7 +92,7 @@ print(libsvmx.__file__)
 
 
 def test_an_editable_install_is_used_itself(clone):
-    """It finds modules in folders of its own; __init__.py is then that of the source."""
+    """It finds modules in its own folders; __init__.py is then that of the source."""
     source = str(clone / "libsvmx" / "__init__.py")
     assert python(clone, "-c", EDITABLE, source)[:2] == (0, source)
 

@@ -1,4 +1,4 @@
-"""Every process of a run imports every file of tests: what takes long is imported by the tests that need it."""
+"""Every process of a run imports every test file: slow imports belong in the tests that need them."""
 
 import ast
 from itertools import combinations, product
@@ -9,13 +9,13 @@ import pytest
 from support.selection import cover
 
 TESTS = Path(__file__).parent
-# Packages that take a tenth of a second, or many times that.
+# Packages that take a tenth of a second or much more to import.
 LARGE = {"sklearn", "matplotlib", "dask", "distributed", "pandas", "polars", "joblib", "onnx", "onnxruntime", "sphinx"}
 LARGE |= {"scipy.stats", "scipy.optimize", "scipy.interpolate", "libsvmx.sklearn"}
 
 
 def imported(tree):
-    """What a file imports by itself: modules, and their names, which may be modules."""
+    """Imports at the top of a file: modules, and their names, which may be modules."""
     for node in tree.body:
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
@@ -28,7 +28,7 @@ def imported(tree):
 
 
 def large_ones(text):
-    """Of what is imported, that is or is in a large package."""
+    """Those imports that are, or are in, a large package."""
     names = imported(ast.parse(text))
     return [name for name in names if any(f"{name}.".startswith(f"{package}.") for package in LARGE)]
 

@@ -1,4 +1,4 @@
-"""Sums and products of kernels: what is found by one is what is found by the values added up, or multiplied."""
+"""Sums and products of kernels give the results of the summed, or multiplied, kernel values."""
 
 import pickle
 
@@ -27,7 +27,7 @@ GIVEN = {"kernel_type": "precomputed"}
 
 
 class Squares(Kernel):
-    """(u'v / 8)^2, which counts what it is asked."""
+    """(u'v / 8)^2, which counts its values."""
 
     def __init__(self):
         self.calls = []
@@ -50,7 +50,7 @@ def known(name, **options):
 
 RBF, LAPLACIAN = known("rbf", gamma=0.3), known("laplacian", gamma=0.2)
 SQUARES, MINIMA = (X @ X.T / 8) ** 2, minima(X, X)
-# A kernel of each kind, made anew for each test, and its values.
+# A kernel of each kind, newly created for each test, and its values.
 KERNELS = {
     "named": (lambda: Kernel.named("rbf", gamma=0.3), RBF),
     "polynomial": (
@@ -204,7 +204,7 @@ def test_a_gamma_for_each_feature(name, form):
         model.predict(form(X[:, :5]))
 
 
-WITH_ZEROS = np.where(np.arange(len(X) * 6).reshape(-1, 6) % 5 == 0, 0.0, X)  # the first row has one, too
+WITH_ZEROS = np.where(np.arange(len(X) * 6).reshape(-1, 6) % 5 == 0, 0.0, X)  # the first row has a zero, too
 ROWS = [{j + 1: value for j, value in enumerate(row)} for row in X]
 
 
@@ -249,7 +249,7 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS)
 def test_gammas_are_those_of_scaled_rows(call):
-    """Each call with an array as gamma does what it does with rows that the caller has scaled."""
+    """Each call with an array as gamma does the same as with rows scaled by the caller."""
     found, wanted = CALLS[call](WITH_ZEROS, gamma=GAMMAS), CALLS[call](WITH_ZEROS * np.sqrt(GAMMAS), gamma=1.0)
     for own, other in zip(found, wanted, strict=True) if isinstance(found, tuple) else [(found, wanted)]:
         np.testing.assert_array_equal(own, other)

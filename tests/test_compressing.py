@@ -1,4 +1,4 @@
-"""compress(): the vectors that are kept, those of brute force; bounds that hold for every row; what is refused."""
+"""compress(): the kept vectors against brute force; bounds that hold for every row; refusals."""
 
 from dataclasses import replace
 from decimal import Decimal, localcontext
@@ -50,14 +50,14 @@ def lengths(model, X):
 
 
 def excess(model, found, X):
-    """The largest change of a decision value of rows, less its bound and the rounding of rho."""
+    """The largest change of a decision value, minus its bound and the rounding of rho."""
     change = abs(libsvmx.decision_values(found.model, X) - libsvmx.decision_values(model, X))
     return (change - found.bounds * lengths(model, X) - 2.0**-52 * abs(model.rho)).max()
 
 
 @pytest.mark.parametrize("kind", ["C_SVC", "EPSILON_SVR", "three classes"])
 def test_the_bound_holds_where_the_change_is_largest(kind, exhaustive):
-    """Rows that a search has driven to the largest change, from many starts."""
+    """Rows that a search from many starts has moved to the largest change."""
     from scipy.optimize import minimize
 
     model, X = trained(kind, gamma=0.5)
@@ -74,14 +74,14 @@ def test_the_bound_holds_where_the_change_is_largest(kind, exhaustive):
             key=lambda r: -r.fun,
         )
         assert excess(model, found, worst.x[None]) <= 0
-        assert np.sqrt(-worst.fun) > 0.02 * found.bounds[k]  # the search has found something
+        assert np.sqrt(-worst.fun) > 0.02 * found.bounds[k]  # the search has found a large change
 
 
 @pytest.mark.filterwarnings("ignore:rounding hides:libsvmx.ConvergenceWarning")
 @examples(120)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1e-3, 1.0, 1e3, 1e7]), st.sampled_from([1e-2, 1.0, 30.0]))
 def test_the_bound_is_above_the_exact_distance(seed, C, gamma):
-    """Against 60 digits; rows that are nearly equal, whose coefficients are large and cancel out."""
+    """Against 60 digits; nearly equal rows with large coefficients that cancel."""
     drawn = np.random.default_rng(seed)
     X = np.repeat(drawn.normal(size=(9, 3)), 3, axis=0)
     X += 10.0 ** drawn.uniform(-9, -1) * drawn.normal(size=X.shape)
@@ -90,7 +90,7 @@ def test_the_bound_is_above_the_exact_distance(seed, C, gamma):
         return
     found = libsvmx.compress(model, max_sv=int(drawn.integers(1, model.n_sv + 1)))
     exact = exact_distance(model, found.model)
-    assert float(exact) - 1e-20 <= found.bounds[0]  # of the same model, 60 digits leave as much
+    assert float(exact) - 1e-20 <= found.bounds[0]  # for equal models, 60 digits leave this error
     assert float(found.bounds[0]) <= 1.001 * float(exact) + 1e-6 * (
         abs(model.sv_coef).sum() + abs(found.model.sv_coef).sum()
     )
@@ -98,7 +98,7 @@ def test_the_bound_is_above_the_exact_distance(seed, C, gamma):
 
 
 def exact_distance(model, other):
-    """|w - w'| of two RBF models of two classes, by decimals."""
+    """|w - w'| of two RBF models of two classes, in decimal arithmetic."""
     with localcontext() as context:
         context.prec = 60
         vectors = [list(map(Decimal, row)) for each in (model, other) for row in each.support_vectors.toarray()]
@@ -110,7 +110,7 @@ def exact_distance(model, other):
 
 
 def greedy(model, count):
-    """Vectors kept by brute force: all functions' residuals for each candidate, by least squares."""
+    """Vectors kept by brute force: the least-squares residuals of all functions for each candidate."""
     V = model.support_vectors.toarray()
     K = np.exp(-model.param.gamma * ((V[:, None] - V[None]) ** 2).sum(axis=2))
     B = optima.coefficients(model, model.sv_indices.max())[:, model.sv_indices - 1]

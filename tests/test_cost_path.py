@@ -1,4 +1,4 @@
-"""c_path(): at every C the model and the cross-validated error that trainings at that C give."""
+"""c_path(): at every C the model and the cross-validated error of trainings at that C."""
 
 import pickle
 from dataclasses import FrozenInstanceError
@@ -38,12 +38,12 @@ CASES = {
 }
 LONG = ("many classes, some smaller than the folds", "regression without a tube")
 NAMES = [pytest.param(name, marks=[pytest.mark.exhaustive] if name in LONG else []) for name in CASES]
-# Of decision values and errors: what double leaves where C is large.
+# Errors of double precision at large C, in decision values and errors.
 EXACT = 1e-9
 
 
 def refitted(X, y, C, options, seed=1):
-    """The cross-validated error by exact optima of the rows without each fold."""
+    """The cross-validated error from exact optima of the rows without each fold."""
     fold_of = libsvmx.cross_validate(X, y, 4, C=C, random_state=seed, **options).fold_of
     missed = 0.0
     for fold in range(4):
@@ -55,7 +55,7 @@ def refitted(X, y, C, options, seed=1):
 
 
 def some_costs(path, n, seed=0):
-    """C of the path: drawn, just before and after breakpoints, and both ends."""
+    """Values of C: random, just before and after breakpoints, and both ends."""
     rng = np.random.default_rng(seed)
     drawn = np.exp(rng.uniform(np.log(path.C_min), np.log(path.C_max), n))
     at = rng.choice(path.C[1:-1], min(n, len(path.C) - 2), replace=False)
@@ -83,7 +83,7 @@ def test_models_are_those_of_trainings(case):
         np.testing.assert_allclose(path.decision_values(X, C), state.decision_values(X), rtol=0, atol=EXACT * 10)
         for own, trained in zip(model.reports, other.reports, strict=True):
             assert own.objective == pytest.approx(trained.objective, rel=1e-9, abs=1e-12)
-            if "p" not in options:  # without a tube both variables of a row may have a coefficient, or one
+            if "p" not in options:  # without a tube one or both variables of a row may be nonzero
                 assert own.n_bsv == pytest.approx(trained.n_bsv, abs=2)
         assert model.param.C == C and model.class_labels == other.class_labels
 

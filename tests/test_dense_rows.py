@@ -16,7 +16,7 @@ from libsvmx.io.modelfile import model_text
 
 
 def table(rng, n, columns, share=1.0, values=None):
-    """n rows, of which such a share of values is not 0."""
+    """n rows with that share of nonzero values."""
     X = rng.standard_normal((n, columns)) if values is None else rng.choice(values, (n, columns))
     return X * (rng.random((n, columns)) < share)
 
@@ -47,7 +47,7 @@ def test_models_are_those_of_sparse_rows(setting, share, columns, classes):
     assert borrowed(X) is not None
     ours = libsvmx.train(X, y, **setting)
     assert model_text(ours) == model_text(libsvmx.train(from_dense(X), y, **setting))
-    # those of probability estimates are predicted, and hence no caller's
+    # rows for probability estimates are predicted, so they are not the caller's
     assert ours.vectors.regular == (bool(ours.vectors.toarray().all()) and "probability" not in setting)
     assert pickle.loads(pickle.dumps(ours)).vectors == ours.vectors
 
@@ -160,7 +160,7 @@ def test_what_is_no_regular_matrix(indptr, indices, values):
 
 
 def test_an_array_that_another_thread_changes_is_no_crash():
-    """The model means nothing then, but nothing is looked up by values that may have changed."""
+    """The model is then meaningless, but the code uses no changeable value as an index."""
     rng = np.random.default_rng(7)
     X, y = table(rng, 400, 20, values=[1.0, 2.0]), np.arange(400) % 2
     stop = threading.Event()

@@ -1,4 +1,4 @@
-"""Public functions, methods and estimators say what they take, and show an example, which runs as it stands."""
+"""Public functions, methods and estimators document their parameters, and have an example that runs."""
 
 import doctest
 import inspect
@@ -12,17 +12,17 @@ from support.documents import ROOT
 
 import libsvmx
 
-# What users hold on to; the examples of its methods go on from that of the class.
+# Objects that users keep; the examples of methods continue that of the class.
 CLASSES = ("State", "CostPath", "TauPath")
-# What the reference leaves out of a class: of other modules of libsvmx.
+# Names that the reference omits from a class: those of other modules of libsvmx.
 HIDDEN = re.findall(r":exclude-members: (.+)", (ROOT / "docs" / "api" / "updating.rst").read_text(encoding="utf-8"))
 HIDDEN = {name for line in HIDDEN for name in line.split(", ")}
-# Of several forms, whose parameters are those that the docstring names.
+# Callables of several forms, whose parameters are those named in the docstring.
 OVERLOADED = ("svmutil.svm_train", "jackknife_plus")
 
 
 def public():
-    """Names and objects whose docstrings are read by users; methods as Class.method."""
+    """Names and objects with docstrings for users; methods as Class.method."""
     found = {name: getattr(libsvmx, name) for name in libsvmx.__all__ if name not in libsvmx._ESTIMATORS}
     svmutil = (ROOT / "docs" / "api" / "svmutil.rst").read_text(encoding="utf-8")
     for name in re.findall(r"autofunction:: libsvmx\.svmutil\.(\w+)", svmutil):
@@ -40,7 +40,7 @@ def public():
 
 
 def methods(kind):
-    """Methods that are libsvmx's own."""
+    """Methods defined by libsvmx itself."""
     return [
         name
         for name, member in inspect.getmembers(kind, inspect.isroutine)
@@ -72,7 +72,7 @@ def sections(name):
 
 
 def described(name):
-    """The parameters that a docstring names."""
+    """The parameters named in a docstring."""
     named = []
     for line in sections(name).get("Parameters", []):
         if line and not line.startswith(" "):
@@ -130,7 +130,7 @@ def test_each_has_an_example():
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_no_description_stands_on_the_line_of_a_type(name):
-    """Below it, where numpydoc, editors and scikit-learn's box in a notebook look for it."""
+    """It belongs below, where numpydoc, editors and scikit-learn's box in a notebook expect it."""
     texts = {heading: lines for heading, lines in sections(name).items() if heading != "Examples"}
     assert [line for lines in texts.values() for line in lines if re.match(r"\S+ : .*\S {2,}\S", line)] == []
 

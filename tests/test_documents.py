@@ -1,4 +1,4 @@
-"""Every block of README, CONTRIBUTING and the docs is run as it stands, in a clone, in order, as a reader would."""
+"""Every block of README, CONTRIBUTING and the docs runs unchanged, in a clone, in order, as a reader would run it."""
 
 import re
 import tomllib
@@ -8,8 +8,8 @@ import pytest
 from support import documents
 from support.documents import OUTPUT, RUNNERS, TEXT, Block
 
-# Their programs start an interpreter many times, most of them with scikit-learn or matplotlib. The quick pages have
-# blocks of all kinds; what the long ones show is tested in the folder of its face.
+# Their programs start an interpreter many times, most with scikit-learn or matplotlib. The quick pages have blocks of
+# all kinds; the features in the long ones are tested in the folder of their face.
 LONG = [
     *("sklearn", "plot", "solvers", "from-sklearn", "grid", "quickstart", "cluster", "update", "commands", "compress"),
     *("from-libsvm", "index", "influence", "path", "intervals", "faq"),
@@ -59,8 +59,8 @@ def test_slow_blocks_run(name, clone):
 
 @pytest.mark.parametrize("name", documents.NAMES)
 def test_no_block_is_passed_over(name):
-    """Each has a kind that says whether it is run; output stands below what prints it; a command that .ci/run reads
-    from README is found by it."""
+    """Each has a kind that says whether it runs; output follows the block that prints it; .ci/run finds the commands
+    that it reads from README."""
     before = None
     for block in documents.blocks_of(name):
         known = block.is_directive() or block.kind in {*RUNNERS, OUTPUT, TEXT}
@@ -70,7 +70,7 @@ def test_no_block_is_passed_over(name):
 
 
 def promises():
-    """For each command of README that .ci/run runs, the lines of README that it may mean."""
+    """For each README command that .ci/run runs, the lines of README that match it."""
     lines = [line for block in documents.blocks_of("README.md") for line in block.text.splitlines()]
     return [[line for line in lines if piece in line] for piece in documents.promised()]
 
@@ -80,7 +80,7 @@ def test_ci_runs_what_readme_promises():
 
 
 def test_of_the_commands_of_readme_the_first_compiles_alone():
-    """The others add an extra to what is installed: of a requirement that is there as it is, pip builds nothing."""
+    """The others add an extra to the installed package: pip builds nothing for a requirement already installed."""
     (first,), *others = promises()
     assert first.startswith(
         "python3 -m venv .venv && . .venv/bin/activate && pip install . scikit-learn && svmx-train "
@@ -94,7 +94,7 @@ def test_of_the_commands_of_readme_the_first_compiles_alone():
 
 
 def test_few_blocks_are_not_run():
-    """Others than these run. Do not add to the list: a block that runs on data/ serves the reader as well."""
+    """All others run. Do not extend the list: a block that runs on data/ serves the reader as well."""
     reasons = [f"{b.document}: {b.not_run()}" for found in PROGRAMS.values() for b in found if b.not_run()]
     assert reasons == [
         "CONTRIBUTING.md: it needs the network and compiles for minutes",
@@ -102,7 +102,7 @@ def test_few_blocks_are_not_run():
     ]
 
 
-# --- the harness itself ---
+# --- the helpers themselves ---
 
 
 def test_blocks_are_found():

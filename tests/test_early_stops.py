@@ -1,4 +1,4 @@
-"""The Python interface says when a result is not the optimum, takes names, and helps with wrong ones."""
+"""The Python interface reports results that are not optimal, accepts names, and helps with wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""explain(): Shapley values equal those over all coalitions, and what cannot be explained."""
+"""explain(): Shapley values equal those over all coalitions; and models that cannot be explained."""
 
 import sys
 from itertools import chain, combinations
@@ -45,7 +45,7 @@ def test_a_feature_that_is_shared_or_without_effect_has_none():
 
 
 def test_products_that_underflow():
-    """With gamma so large every K is 0 but that of a vector with itself."""
+    """With a gamma this large, K is 0 except between a vector and itself."""
     model = libsvmx.train(ROWS, LABELS, gamma=1e4)
     found = libsvmx.explain(model, ROWS[:3], ROWS[3:5])
     sums = found.values.sum(axis=1) + found.base_values
@@ -62,7 +62,7 @@ def test_the_number_of_threads_and_the_form_of_rows_change_nothing(tmp_path):
 
 
 def test_features_that_only_some_have():
-    """Those of the vectors alone, which both rows lack, and those that no vector has."""
+    """Features of the vectors alone, missing in both rows, and features in no vector."""
     model = libsvmx.train(HEART, LABELS, gamma=0.1)
     found = libsvmx.explain(model, [{1: 0.5}], [{2: 1.0}])
     assert found.values.shape == (1, 2)
@@ -77,7 +77,7 @@ def test_features_that_only_some_have():
 
 
 def test_an_index_of_0():
-    """It is a feature like others; columns of arrays are those from index 1 on."""
+    """It is a feature like any other; columns of arrays start at index 1."""
     drawn = np.random.default_rng(1).normal(size=(40, 3))
     rows = [dict(enumerate(row)) for row in drawn]
     model = libsvmx.train(rows, np.sign(drawn.sum(axis=1)), gamma=0.5)
@@ -90,7 +90,7 @@ def test_an_index_of_0():
 
 
 def by_coalitions_of_dicts(model, x, background):
-    """As ``by_coalitions``, of one function."""
+    """``by_coalitions`` for one function and rows as dicts."""
     values = np.zeros(len(x))
     features = sorted(x)
     for S in chain.from_iterable(combinations(features, k) for k in range(len(x))):

@@ -1,4 +1,4 @@
-"""export(): C, ONNX and JSON compute what the model does; files are written whole; what is refused."""
+"""export(): C, ONNX and JSON compute the same as the model; files are written whole; refusals."""
 
 import json
 import sys
@@ -37,7 +37,7 @@ def model_of(name):
 
 
 def size_of(model, X):
-    """No sum of a decision value is larger: sum of the coefficients times the largest kernel value."""
+    """A bound on all sums of a decision value: sum of the coefficients times the largest kernel value."""
     p, square = model.param, (X * X).sum(axis=1).max()
     largest = {0: square, 1: (p.gamma * square + p.coef0) ** p.degree}.get(p.kernel_type, 1.0)
     return abs(model.sv_coef).sum() * largest
@@ -126,7 +126,7 @@ def test_json_has_all_of_the_model(name, tmp_path):
 
 
 def test_features_beyond_those_of_the_vectors(tmp_path):
-    """They count in RBF's distances, as LIBSVM has it, if the program is to have them."""
+    """They count in RBF distances, as in LIBSVM, if the program includes them."""
     rows = [{1: 0.5}, {2: -1.0}, {1: 1.0, 2: 0.25}, {2: 0.5}]
     model = libsvmx.train(rows, [1, -1, 1, -1], gamma=0.5)
     libsvmx.export(model, str(tmp_path / "m.c"), n_features=4)
@@ -139,7 +139,7 @@ def test_features_beyond_those_of_the_vectors(tmp_path):
 
 
 def test_an_index_of_0(tmp_path):
-    """x[0] is its value then."""
+    """Then x[0] is its value."""
     drawn = np.random.default_rng(1).normal(size=(40, 3))
     rows = [dict(enumerate(row)) for row in drawn]
     model = libsvmx.train(rows, np.sign(drawn.sum(axis=1)), gamma=0.5)
@@ -157,7 +157,7 @@ def test_models_with_next_to_nothing(tmp_path):
     models = [
         libsvmx.train(X, np.ones(6), svm_type="EPSILON_SVR"),  # no vectors
         libsvmx.train(X, np.full(6, 7)),  # one class, no function
-        libsvmx.train(X * 0, [1, 1, 1, -1, -1, -1], svm_type="C_SVC"),  # vectors of zeros alone
+        libsvmx.train(X * 0, [1, 1, 1, -1, -1, -1], svm_type="C_SVC"),  # only zero vectors
     ]
     for k, model in enumerate(models):
         path = tmp_path / f"{k}.c"
@@ -169,7 +169,7 @@ def test_models_with_next_to_nothing(tmp_path):
 
 
 def test_extreme_numbers(tmp_path):
-    """Of double to the bit; what no float can hold is refused."""
+    """To the bit in double; numbers beyond the range of float are refused."""
     X = np.array([[5e-324, 1e308], [1e22, -1.0], [-3.0, 1 / 3]])
     model = libsvmx.train(np.eye(3, 2), [1, -1, 1], kernel_type="linear")
     model = replace(model, vectors=as_matrix(X[: model.n_sv]))
@@ -179,7 +179,7 @@ def test_extreme_numbers(tmp_path):
     assert (program.decision_values(tests) == libsvmx.decision_values(model, tests)).all()
     with pytest.raises(DataError, match="too large for a float"):
         libsvmx.export(model, str(tmp_path / "m.c"), dtype="float32")
-    assert "double" in (tmp_path / "m.c").read_text()  # the file of before
+    assert "double" in (tmp_path / "m.c").read_text()  # the previous file
 
 
 def test_what_a_float_loses_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""What is told of a failed assert that pytest has not rewritten."""
+"""The report of a failed assert not rewritten by pytest."""
 
 import sys
 
@@ -8,7 +8,7 @@ from support.failures import LONGEST, values_in
 
 def expect(found, expected):
     assert (
-        found == len(expected)  # of several lines
+        found == len(expected)  # spans several lines
     )
 
 

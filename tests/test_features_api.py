@@ -1,4 +1,4 @@
-"""Weights of linear models, low-rank features, and what observers are told of solver crsvm."""
+"""Weights of linear models, low-rank features, and reports of solver crsvm to observers."""
 
 import pickle
 import subprocess
@@ -50,7 +50,7 @@ def test_w_of_a_loaded_model(tmp_path):
     libsvmx.save_model(path, model)
     np.testing.assert_array_equal(libsvmx.load_model(path).w, model.w)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).w, model.w)
-    exact = libsvmx.train(X, y, kernel_type=0, solver="crsvm")  # 4 features: the factor is the kernel
+    exact = libsvmx.train(X, y, kernel_type=0, solver="crsvm")  # 4 features: the factor is exact
     np.testing.assert_allclose(model.w, exact.w, rtol=0, atol=1e-8)
 
 
@@ -103,7 +103,7 @@ HEART = str(data.DATA / "heart_scale")
 def test_a_given_kernel_matrix():
     X, _ = table("heart_scale")
     K = kernel(X, X, 0.1)
-    np.fill_diagonal(K, 1)  # else rounding decides which pivot is the first
+    np.fill_diagonal(K, 1)  # otherwise rounding decides the first pivot
     given = libsvmx.low_rank(K, kernel_type=4, rank=30)
     computed = libsvmx.low_rank(X, gamma=0.1, rank=30)
     np.testing.assert_allclose(given.factor, computed.factor, rtol=0, atol=1e-7)

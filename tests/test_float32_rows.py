@@ -1,4 +1,4 @@
-"""Rows that are borrowed: those of float32 give the same bits as the same numbers in float64, in half the memory."""
+"""Borrowed rows: float32 gives the same bits as the same numbers in float64, in half the memory."""
 
 import tracemalloc
 import warnings
@@ -39,16 +39,16 @@ SHAPES = [(90, 1, 2), (90, 7, 4), (310, 3500, 2), (250, 4500, 2)]
 
 
 def rows_and_targets(n, columns, classes, share=0.8):
-    """Float32 of any size that is not 0 in such a share, and targets that have to do with them."""
+    """Float32 of any size with that share of nonzeros, and targets that depend on them."""
     rng = np.random.default_rng([n, columns, classes])
     X = (rng.standard_normal((n, columns)) * (rng.random((n, columns)) < share)).astype(np.float32)
-    X[:4, -1] = [0.1, 1e-40, -1e-45, -0.0]  # rounded, denormal
+    X[:4, -1] = [0.1, 1e-40, -1e-45, -0.0]  # rounded, subnormal
     y = (X[:, 0] + 0.5 * rng.standard_normal(n) > 0) + rng.integers(0, classes - 1, n)
     return X, y.astype(float)
 
 
 def same_models(X, y, **settings):
-    """Whether a training on X gives the model of one on the numbers in double."""
+    """Whether a training on X gives the same model as on the numbers in double."""
     found, expected = (libsvmx.train(rows, y, **settings) for rows in (X, X.astype(np.float64)))
     return model_text(found) == model_text(expected) and found.param == expected.param
 
@@ -87,7 +87,7 @@ def test_all_threads_read_the_same_panels(threads, exhaustive):
         lambda X: (X * 9).astype(np.int16),
         lambda X: (X * 9).astype(np.int8),
         lambda X: np.abs(X * 9).astype(np.uint8),
-        lambda X: (X * 1e8).astype(np.int32),  # not all of them are a float32
+        lambda X: (X * 1e8).astype(np.int32),  # not all of them fit in a float32
     ],
 )
 @pytest.mark.parametrize("shape", quick_first(SHAPES[1:3]), ids=str)
@@ -107,7 +107,7 @@ def test_kernel_rows_in_double(exhaustive):
         kept = states[0].problem.matrix
         rows, first = [list(kept.row(i)) for i in range(5)], X[:5].copy()
         X[:5] += 1
-        assert [list(kept.row(i)) for i in range(5)] == rows  # nothing of the caller's
+        assert [list(kept.row(i)) for i in range(5)] == rows  # no view of the caller's
         X[:5] = first
 
 
@@ -164,9 +164,9 @@ def test_a_training_takes_half_as_much_again_at_most():
 @pytest.mark.parametrize("share", [0.1, 0.8, 1.0])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian"])
 def test_vectors_stay_in_float(kernel, share):
-    """A model takes four bytes a value; four more for the index of each where there are zeros."""
+    """A model takes four bytes per value, and four more for the index of each if there are zeros."""
     X, y = rows_and_targets(310, 3500, 2, share)
-    X[3, -1] = 1.0  # no zero
+    X[3, -1] = 1.0  # not zero
     rows = csr_matrix(X) if share < 0.5 else X
     setting = {"kernel_type": kernel, "gamma": 1e-4}
     expected, wide = libsvmx.train(rows.astype(np.float64), y, **setting), X.astype(np.float64)
@@ -235,13 +235,13 @@ def test_gamma_has_the_bits_of_float64(shape):
 
 
 def sparse_rows(n, columns, share, one_value=False):
-    """A CSR matrix of float32; ``one_value``: each column has one, wherever it is not 0."""
+    """A CSR matrix of float32; ``one_value``: all nonzeros of a column are equal."""
     rng = np.random.default_rng([n, columns])
     values = rng.standard_normal(columns if one_value else (n, columns))
     return csr_matrix(np.where(rng.random((n, columns)) < share, values, 0).astype(np.float32))
 
 
-# by panels; by postings, in blocks and, beyond 4,096 features, not; by columns of bits, whose width is many words
+# by panels; by postings, in blocks and, beyond 4,096 features, without; by bit columns many words wide
 SPARSE = [(150, 40, 0.5, False), (150, 90, 0.1, False), (120, 4500, 0.01, False), (1300, 60, 0.1, True)]
 
 
@@ -267,7 +267,7 @@ def test_sparse_rows_are_borrowed_in_little_memory_and_given_back():
     y = np.sign(X[:, :40].sum(axis=1).A1 + 1e-3)
     model = libsvmx.train(X, y)
     before = model_text(model)
-    X.data[:], X.indices[:], X.indptr[:] = 7.0, -1, -1  # indices are never read there: they lead to addresses
+    X.data[:], X.indices[:], X.indptr[:] = 7.0, -1, -1  # indices are not read again: they lead to addresses
     assert model_text(model) == before
     assert rows.row(0)[0][0] >= 1
     assert rows.nnz == rows.indptr[500]
@@ -286,7 +286,7 @@ def test_a_training_on_sparse_rows_takes_little_more_than_they_do(kind):
         for gamma in (0.1, "scale"):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                fit(gamma)  # what is loaded once
+                fit(gamma)  # loads modules
                 peak = peak_of(ask, X, y, gamma=gamma, max_iter=5)
             assert size / 2 < peak < 1.6 * size, (ask, gamma)
 
@@ -299,7 +299,7 @@ def test_other_sparse_rows(form):
     elif form == "ones":
         X.data[:] = 1
     elif form == "duplicates":
-        X.data = np.rint(X.data * 8)  # whose sums are a float32, too
+        X.data = np.rint(X.data * 8)  # with sums that fit in a float32, too
         X = csr_matrix((np.r_[X.data, X.data[:9]], np.r_[X.indices, X.indices[-9:]], np.r_[X.indptr[:-1], X.nnz + 9]))
     elif form == "column by column":
         X = X.tocsc()
@@ -317,9 +317,9 @@ def test_other_sparse_rows(form):
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("tiny", [False, True])
 def test_gamma_of_sparse_rows_is_that_of_scipy(form, kind, tiny):
-    X = form(sparse_rows(700, 3000, 0.2)).astype(kind)  # more values than are in double at a time
+    X = form(sparse_rows(700, 3000, 0.2)).astype(kind)  # more values than fit in double at a time
     if tiny:
-        X.data[5] = 1e-30 if kind == np.float32 else 1e-200  # whose square is no float32, or 0
+        X.data[5] = 1e-30 if kind == np.float32 else 1e-200  # its square underflows float32, or is 0
     wide = X.astype(np.float64)
     variance = float(wide.multiply(wide).mean() - wide.mean() ** 2)
     assert gamma_of("scale", X) == gamma_by_name("scale", X) == 1 / (3000 * variance)

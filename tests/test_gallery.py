@@ -1,4 +1,4 @@
-"""Each script of the gallery runs as a reader would run it, and draws something."""
+"""Each script of the gallery runs as by a reader, and draws something."""
 
 import ast
 import subprocess
@@ -15,7 +15,7 @@ SCRIPTS = sorted(path.name for path in GALLERY.glob("plot_*.py"))
 FIRST = ("plot_boundary.py",)
 NEEDS = {"plot_dask.py": "distributed"}
 
-# Also drawn, so that a layout which does not fit, or a letter which no font has, is a warning.
+# Draw, too, so that a layout that does not fit, or a missing glyph, is a warning.
 RUN = """
 import runpy, sys
 from matplotlib import pyplot
@@ -78,7 +78,7 @@ def test_a_script_that_draws_nothing_is_told(text, message, tmp_path):
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_has_the_form_of_the_gallery(name):
-    """A title, underlined, and a text about the picture; then cells, of which the last one shows it."""
+    """A title, underlined, and a text about the picture; then cells, the last of which shows it."""
     text = (GALLERY / name).read_text(encoding="utf-8")
     lines = (ast.get_docstring(ast.parse(text)) or "").splitlines()
     assert lines[1] == "=" * len(lines[0]) and lines[2] == "" and len(lines) > 5

@@ -1,4 +1,4 @@
-"""A gamma for each feature: what is shown and kept has the caller's units, and what cannot be meant is refused."""
+"""A gamma for each feature: displayed and stored in the caller's units, and invalid values are refused."""
 
 import pickle
 
@@ -42,7 +42,7 @@ def test_svmx_update_needs_one_gamma(changes, tmp_path, monkeypatch):
     assert not (tmp_path / "after").exists()
 
 
-OF_030 = {"rbf": np.sqrt(GAMMAS), "laplacian": GAMMAS}  # factors of features, as 0.3.0 has kept them
+OF_030 = {"rbf": np.sqrt(GAMMAS), "laplacian": GAMMAS}  # factors of features, as stored by 0.3.0
 
 
 @pytest.mark.parametrize("name", OF_030)
@@ -58,7 +58,7 @@ def test_kernels_pickled_by_030(name):
 
 
 def test_estimators_that_030_fitted_with_a_kernel_by_name():
-    """It called such a kernel, so the model has the support vectors for calls."""
+    """0.3.0 called such a kernel, so the model has the support vectors for calls."""
     kernel, called = Kernel.named("rbf", gamma=GAMMAS), Kernel()
     called.prepare, called.rows, called.cross, called.diagonal = kernel.prepare, kernel.rows, kernel, kernel.diagonal
     old = libsvmx.SVC(kernel=called, keep_rows=True).fit(X, Y)
@@ -126,7 +126,7 @@ def test_rows_join_after_an_equal_gamma_is_set():
     with pytest.raises(ValueError, match=r"is 0\.1 now: fit again"):
         fitted.set_params(gamma=0.1).partial_fit(X[50:], Y[50:])
     fitted.set_params(gamma=own)
-    own *= 2  # the estimator has the caller's array, as scikit-learn has
+    own *= 2  # the estimator keeps the caller's array, as in scikit-learn
     with pytest.raises(ValueError, match="fit again"):
         fitted.partial_fit(X[50:], Y[50:])
 

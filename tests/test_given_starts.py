@@ -1,4 +1,4 @@
-"""train(start=…): where the solver starts, from a model or from coefficients, and what cannot be a start."""
+"""train(start=…): a warm start from a model or from coefficients, and invalid starts."""
 
 import numpy as np
 import pytest

@@ -72,7 +72,7 @@ def test_workers_and_clusters_change_nothing(heart):
 
 
 def test_data_that_a_network_does_not_align():
-    """Rows of many lengths: what is scattered starts anywhere."""
+    """Rows of many lengths: scattered arrays may start at any address."""
     distributed = pytest.importorskip("distributed")
     X, y = libsvmx.read_problem(str(data.DATA / "a1a.xz"))
     axes = {"log2c": (0, 1, 1), "log2g": (-4, -4, 1), "n_folds": 2}

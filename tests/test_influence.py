@@ -1,4 +1,4 @@
-"""influence(): what leaving a row out does to validation rows equals a training without it."""
+"""influence(): the effect of leaving a row out on validation rows equals that of a training without it."""
 
 from dataclasses import replace
 from math import isnan
@@ -99,7 +99,7 @@ def test_what_has_no_influence():
 
 
 def test_rows_that_hold_rho():
-    """Nothing is free, and rho is the middle of an interval that a row without a coefficient ends."""
+    """Nothing is free, and rho is the middle of an interval bounded by a row without a coefficient."""
     X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 10.0])
     options = {"svm_type": "EPSILON_SVR", "p": 50.0, "gamma": 0.1}
     found = libsvmx.influence(libsvmx.train(X, y, keep_state=True, **options), [[0.5]], [1.0])

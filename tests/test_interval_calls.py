@@ -13,11 +13,11 @@ from support.machine import too_little_memory
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
 
-# ---- what is promised --------------------------------------------------------------------------
+# ---- coverage ----------------------------------------------------------------------------------
 
 
 def test_coverage_of_intervals(exhaustive):
-    """0.8 asked for, of 30 trainings of 40 rows: 0.8 but for 0.011 of standard error, and 0.6 at least."""
+    """0.8 requested, 30 trainings of 40 rows: 0.8 up to a standard error of 0.011, and at least 0.6."""
     rng, hits, widths = np.random.default_rng(3), [], []
     trainings, n, near = (30, 440, 0.03) if exhaustive else (8, 100, 0.08)
     for _ in range(trainings):
@@ -52,7 +52,7 @@ def test_coverage_of_label_sets(exhaustive):
 
 
 def test_full_conformal_is_valid_for_each_alpha():
-    """A p-value of the right label is at most alpha with probability alpha at most; here close to it."""
+    """A p-value of the right label is at most alpha with probability at most alpha; here close to it."""
     rng, p = np.random.default_rng(5), []
     for _ in range(10):
         X, y = rng.normal(size=(150, 2)), rng.integers(0, 2, size=150)

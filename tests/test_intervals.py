@@ -1,4 +1,4 @@
-"""jackknife_plus(), cv_plus() and full_conformal() are what refits give, row by row and candidate by candidate."""
+"""jackknife_plus(), cv_plus() and full_conformal() equal refits, row by row and candidate by candidate."""
 
 from math import floor, inf
 
@@ -21,7 +21,7 @@ from libsvmx._train.conformal import class_scores, interval_ends, rank_of
 
 
 def target_p_value(options, X, y, row, target):
-    """By a refit, and the scores of all rows."""
+    """From a refit, and the scores of all rows."""
     fresh = state_of(options, np.vstack([X, row]), np.r_[y, target])
     scores = np.abs(np.r_[y, target] - fresh.predict(np.vstack([X, row])))
     scale = np.abs(y).max() + options.get("p", 0.1)
@@ -36,7 +36,7 @@ def test_p_values_of_labels_are_those_of_the_sets():
         np.testing.assert_array_equal(libsvmx.conformal_p_values(state, new, [label] * len(new)), found.p_values[:, c])
 
 
-# The last two have a tube so wide that few rows are beyond it: ends are within it, or where targets move the optimum.
+# The last two have a tube so wide that few rows are beyond it: ends are inside it, or where targets move the optimum.
 WIDE = {"svm_type": "EPSILON_SVR", "C": 5, "gamma": 0.1, "p": 0.8}
 TUBES = {"rbf": (REGRESSIONS["rbf"][0], 0.2), "linear": (REGRESSIONS["linear"][0], 0.1),
          "no tube": ({**SVR, "p": 0.0}, 0.1), "large C": ({**SVR, "C": 1e3, "p": 0.01}, 0.3),
@@ -68,7 +68,7 @@ def test_intervals_of_full_conformal_equal_refits(name):
     ("C", "p", "alpha"), quick_first([(5, 1.5, 0.2), (50, 1, 0.4), (5, 1, 0.3), (5, 1.5, 0.15)], 2, names=3)
 )
 def test_the_set_of_targets_by_a_fine_grid(C, p, alpha):
-    """Where few rows are beyond the tube the interval is the least that contains the set, as far as a grid tells."""
+    """If few rows are beyond the tube the interval is the smallest one that contains the set, up to the grid."""
     _, X, y, new = REGRESSIONS["rbf"]
     state = state_of({**WIDE, "C": C, "p": p}, X, y + np.random.default_rng(0).normal(size=len(y)))
     found, (grid, step) = libsvmx.full_conformal(state, new[:2], alpha), np.linspace(-20, 20, 801, retstep=True)
@@ -82,7 +82,7 @@ def test_the_set_of_targets_by_a_fine_grid(C, p, alpha):
 
 
 def test_a_C_that_bends_the_model_to_any_target():
-    """Targets so far off that the tube of the others is rounding beside them: still p > alpha up to the ends."""
+    """Targets so distant that the tube of the others is rounding error beside them: still p > alpha up to the ends."""
     rng = np.random.default_rng(0)
     X, new = rng.normal(size=(60, 3)), rng.normal(size=(5, 3))
     state = state_of({"svm_type": "EPSILON_SVR", "C": 1e9, "gamma": 0.5}, X, X[:, 0] + 0.3 * rng.normal(size=60))
@@ -96,7 +96,7 @@ def test_a_C_that_bends_the_model_to_any_target():
 
 
 def test_ranks():
-    """floor(alpha (n + 1)) of alpha as it is written, where 0.07 * 100 > 7 and 0.29 * 100 < 29 in floating point."""
+    """floor(alpha (n + 1)) with alpha in decimal, where 0.07 * 100 > 7 and 0.29 * 100 < 29 in floating point."""
     assert [rank_of(0.07, 99), rank_of(0.29, 99), rank_of(0.1, 9), rank_of(0.1, 8)] == [7, 29, 1, 0]
     table, of_all, residuals = np.zeros((1, 2)), np.zeros(9, dtype=int), np.arange(1.0, 10.0)
     lower, upper = interval_ends(lambda part: table[:, part], 2, of_all, residuals, 0.1, lambda: None)

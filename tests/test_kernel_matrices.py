@@ -1,4 +1,4 @@
-"""Kernel matrices as callers have them: read where they are, with the same models whatever type and order they have."""
+"""Kernel matrices of callers: read in place, with the same models for every type and order."""
 
 import tracemalloc
 
@@ -25,7 +25,7 @@ TARGETS = {
 # float32, so that both types hold the same numbers
 ALL = np.exp(-((POINTS[:, None] - POINTS[None, :N]) ** 2).sum(2) / 5).astype(np.float32).astype(np.float64)
 K, TESTS = ALL[:N], ALL[N:]
-SKEWED = K + 1e-9 * rng.normal(size=K.shape)  # not equal to its transpose
+SKEWED = K + 1e-9 * rng.normal(size=K.shape)  # not exactly symmetric
 
 
 def unaligned(values):
@@ -35,7 +35,7 @@ def unaligned(values):
 
 
 def forms(values, folder):
-    """The same values in every form that is accepted."""
+    """The same values in every accepted form."""
     yield "Fortran order", np.asfortranarray(values)
     wide = np.zeros((2 * len(values), 3 * values.shape[1]))
     wide[::2, ::3] = values
@@ -61,7 +61,7 @@ def forms(values, folder):
 def test_every_form_has_the_same_model_and_predictions(svm_type, matrix, tmp_path):
     y = TARGETS[svm_type]
     options = {"svm_type": svm_type, "kernel_type": "precomputed", "nu": 0.3}
-    # libsvmx's own rows, which have a double for each value
+    # libsvmx's own rows have a double for each value
     rows = libsvmx.CsrMatrix(*rows_with_serials(matrix))
     expected = libsvmx.train(rows, y, **options)
     values = libsvmx.decision_values(expected, libsvmx.CsrMatrix(*rows_with_serials(TESTS)))
@@ -95,7 +95,7 @@ def test_estimators_take_every_form(name, tmp_path):
 
 @pytest.mark.parametrize("options", [{}, {"probability": True}, {"refine": True}, {"warm_start": True}])
 def test_folds_and_estimates_are_those_of_a_copy(options):
-    """Of C order, where nothing is copied, and of lists, where all is."""
+    """In C order, where nothing is copied, and from lists, where everything is."""
     given, copied = (
         libsvmx.SVC(kernel="precomputed", random_state=0, **options).fit(X, LABELS) for X in (K, K.tolist())
     )
@@ -122,7 +122,7 @@ def test_nothing_of_the_size_of_the_matrix_is_made(order, kind):
         call()
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        # what compares a matrix in Fortran order with its transpose takes some tiles, whatever its size
+        # comparing a Fortran-order matrix with its transpose takes some tiles, whatever its size
         assert peak < 0.1 * gram.nbytes + 2 * 256**2
 
 

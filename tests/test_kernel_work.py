@@ -1,4 +1,4 @@
-"""The kernel values that a training computes: the same in every run, no more by shrinking or with more memory."""
+"""The number of kernel values that a training computes: reproducible, and no larger with shrinking or more memory."""
 
 import threading
 from itertools import pairwise
@@ -10,12 +10,12 @@ from support import data
 import libsvmx
 
 N = 1600
-# All kernel rows, in MB; the store keeps more than these where it is told to keep few.
+# Size of all kernel rows, in MB; a store told to keep few rows keeps a few more.
 ALL_ROWS = 4 * N * N / 2**20
 
 
 def noisy(features):
-    """Half of the rows become support vectors, as of real tables."""
+    """Half of the rows become support vectors, as with real tables."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, features))
     return X, np.sign(X @ rng.normal(size=features) + 2.5 * rng.normal(size=N))

@@ -1,4 +1,4 @@
-"""fit_many(): every model is that of train(), bit for bit."""
+"""fit_many(): every model equals that of train(), bit for bit."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ MANY = np.stack([VOWELS[:250], DRAWN.integers(0, 3, 250), np.ones(250), DRAWN.in
 
 
 def told(model):
-    """All of a model."""
+    """All properties of a model."""
     return model_text(model), model.param, bytes(model.row_numbers), model.columns, model.statuses
 
 

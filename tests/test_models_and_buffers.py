@@ -1,4 +1,4 @@
-"""What outlives a call is ours: models check what they are made of, and nobody else's buffer is kept."""
+"""Objects that outlive a call own their data: models check their parts, and no other buffer is kept."""
 
 import pickle
 from dataclasses import fields, replace
@@ -51,7 +51,7 @@ def wrong_values(model):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("field", [f.name for f in fields(libsvmx.Model)])
 def test_a_model_of_wrong_parts_is_refused_or_predicts(name, field):
-    """No part, whatever it is, leads predictions out of bounds."""
+    """No part, however wrong, leads predictions out of bounds."""
     model, tests = MODELS[name]
     refused = 0
     for value in wrong_values(model):
@@ -64,7 +64,7 @@ def test_a_model_of_wrong_parts_is_refused_or_predicts(name, field):
         for call in (libsvmx.predict, libsvmx.decision_values):
             if made.columns is None or made.columns <= 100:
                 assert len(call(made, rows)) == len(rows)
-            else:  # no table is so wide
+            else:  # no table is that wide
                 with pytest.raises(DataError, match="columns"):
                     call(made, rows)
     assert refused > 5
@@ -225,7 +225,7 @@ def test_a_row_at_fault_is_counted_among_those_that_join():
 
 
 def test_a_row_at_fault_of_a_new_class(tmp_path):
-    """Its own binary problem is trained over the rows that remain, which are counted otherwise."""
+    """Its own binary problem is trained over the remaining rows, which have other numbers."""
     state = libsvmx.train(X[:6], [1, 1, 1, 2, 2, 2], keep_state=True)
     with pytest.raises(DataError, match="overflows") as caught:
         state.update(add=([[1, 1, 0], [1e200, 0, 0]], [3, 3]), remove=[0, 1, 2])
@@ -233,7 +233,7 @@ def test_a_row_at_fault_of_a_new_class(tmp_path):
 
 
 def test_no_id_is_left():
-    most_id = 2**62  # of an id, which is an int64
+    most_id = 2**62  # an id is an int64
     state = libsvmx.train(X, Y, keep_state=True)
     state._version.next_id = most_id - 1
     with pytest.raises(DataError, match="no 2 ids left"):
@@ -242,7 +242,7 @@ def test_no_id_is_left():
 
 
 def test_an_interrupted_prediction_leaves_the_model(exhaustive):
-    """What predictions keep with a model for the next ones is whole, or not kept."""
+    """Data that predictions keep with a model for later calls is complete, or not kept."""
     model = libsvmx.train(X, Y)
     expected = libsvmx.decision_values(model, X), libsvmx.predict(model, X)
     for call in (libsvmx.decision_values, libsvmx.predict):

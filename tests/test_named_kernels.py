@@ -1,4 +1,4 @@
-"""The kernels that LIBSVM lacks, through every door, against NumPy's formulas (support/judge.py) and scikit-learn's."""
+"""The kernels that LIBSVM lacks, in every interface, against NumPy's formulas (support/judge.py) and scikit-learn's."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ N, M = 60, 25
 
 
 def rows_of(kind, form):
-    """N rows to train on and M to predict, some of zeros, some equal: of each way in which values are computed."""
+    """N training rows and M rows to predict, some zero, some equal: for each way to compute values."""
     rng = np.random.default_rng(11)
     shape = (N + M, 40)
     of_form = {
@@ -46,7 +46,7 @@ def test_there_are_some():
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", OWN)
 def test_values_are_those_of_the_formula(kind, form):
-    """Decision values are the coefficients times NumPy's values: by panels, of sparse rows, of one row alone."""
+    """Decision values are the coefficients times NumPy's values: in panels, for sparse rows, for a single row."""
     X = rows_of(kind, form)
     gamma = 0.17
     known = kernel_values(Parameter(kernel_type=kind, gamma=gamma), X, X)
@@ -98,7 +98,7 @@ OPTIONS = {
 @pytest.mark.parametrize("svm_type", SvmType)
 @pytest.mark.parametrize("kind", OWN)
 def test_a_training_is_that_of_the_values(kind, svm_type, form):
-    """As precomputed: the same coefficients, from the same floats, and predictions by either."""
+    """Like the precomputed kernel: the same coefficients, from the same floats, and the same predictions."""
     X = rows_of(kind, form)
     y = targets(X[:N])
     if svm_type.is_regression:
@@ -108,7 +108,7 @@ def test_a_training_is_that_of_the_values(kind, svm_type, form):
     named = libsvmx.train(X[:N], y, kernel_type=kind.keyword, gamma=0.1, **options)
     given = libsvmx.train(known[:N, :N], y, kernel_type="precomputed", **options)
     expected = libsvmx.decision_values(given, known[N:, :N])
-    # a value may be rounded to another float: 6e-8 of it, times what an optimum may move by that
+    # a value may be rounded to another float: a relative 6e-8, times the sensitivity of an optimum
     np.testing.assert_allclose(
         libsvmx.decision_values(named, X[N:]), expected, rtol=0, atol=1e-4 * max(1, np.abs(expected).max())
     )
@@ -132,7 +132,7 @@ def test_folds_and_leave_one_out(kind):
 def test_probabilities_and_other_solvers(kind):
     X = rows_of(kind, "dense")[:N]
     y = targets(X)
-    # of a kernel that is no inner product other solvers have no small eps
+    # other solvers reach no small eps with a kernel that is not an inner product
     eps, apart = (1e-3, 1e-2) if kind == KernelType.ADDITIVE_CHI2 else (1e-6, 1e-4)
     options = {"kernel_type": kind, "gamma": 0.1, "eps": eps}
     expected = libsvmx.decision_values(libsvmx.train(X, y, **options), X)
@@ -261,7 +261,7 @@ def test_low_rank():
 
 
 def test_shapley_values_of_the_laplacian_kernel():
-    """Efficiency, and no value for a feature in which row and background agree; three features by all coalitions."""
+    """Efficiency, and no value for a feature in which row and background agree; three features over all coalitions."""
     X = rows_of(KernelType.LAPLACIAN, "dense")[:, :3]
     model = libsvmx.train(X[:N], targets(X[:N]), kernel_type="laplacian", gamma=0.5)
     x, b = X[N], X[N + 1]
@@ -308,7 +308,7 @@ def test_estimators_take_names(kind):
         values = found.predict(X[N:]) if isinstance(found, SVR) else found.decision_function(X[N:])
         expected = np.ravel(libsvmx.decision_values(model, X[N:]))
         sign = -1 if isinstance(found, SVC) and model.labels[0] == -1 else 1
-        # SVC has its classes in another order than these labels come in
+        # SVC orders its classes differently from these labels
         apart = 1e-4 * max(1, np.abs(expected).max()) if isinstance(found, SVC) else 1e-9
         np.testing.assert_allclose(values, sign * expected, rtol=0, atol=apart)
 
@@ -316,7 +316,7 @@ def test_estimators_take_names(kind):
 @pytest.mark.parametrize("form", ["dense", "sparse", "0 and 1", "few ones"])
 @pytest.mark.parametrize("kind", OWN)
 def test_threads_that_share_a_row(kind, form):
-    """Rows so long that each is computed in parts: the model of one thread, and values of the formula."""
+    """Rows long enough to be computed in parts: the model of one thread, and values of the formula."""
     rng = np.random.default_rng(5)
     n, m, gamma = 4200, 20, 0.17
     table = rng.random((n + m, 120))
@@ -342,7 +342,7 @@ def test_threads_that_share_a_row(kind, form):
 @pytest.mark.parametrize("kind", [KernelType.MATERN32, KernelType.MATERN52])
 @pytest.mark.parametrize("far", [1e5, 1e150, 1e160])
 def test_rows_that_are_far_from_all_others(kind, far, tmp_path):
-    """Their values are 0, where the polynomial of the distance alone is infinite: the decision is -rho."""
+    """Their values are 0, where the polynomial of the distance alone is infinite: the decision value is -rho."""
     X = rows_of(kind, "dense")[:N]
     model = libsvmx.train(X, targets(X), kernel_type=kind, gamma=0.17)
     new = np.full((3, 40), far)
@@ -354,7 +354,7 @@ def test_rows_that_are_far_from_all_others(kind, far, tmp_path):
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-90, 1e70])
 def test_cosine_is_that_of_the_directions(scale, tmp_path):
-    """Where the product of two squares is too small or too large for a double."""
+    """If the product of two squares underflows or overflows a double."""
     X = rows_of(KernelType.COSINE, "dense")
     options = {"kernel_type": "cosine", "C": 1.0}
     model = libsvmx.train(X[:N], targets(X[:N]), **options)

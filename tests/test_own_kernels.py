@@ -1,4 +1,4 @@
-"""Kernels of the caller in the functions over arrays: rows of any kind, and nothing computed that is not asked for."""
+"""The caller's kernels in the functions over arrays: rows of any kind, and only required values are computed."""
 
 import pickle
 import signal
@@ -31,7 +31,7 @@ PAIRS = [a + b for a in LETTERS for b in LETTERS]
 
 
 class Shared(libsvmx.Kernel):
-    """Pairs of letters that two words share, with their counts: whole numbers over 64, so that no sum is rounded."""
+    """Pairs of letters shared by two words, with their counts: integers over 64, so that no sum is rounded."""
 
     def __init__(self):
         self.calls, self.prepared = [], 0
@@ -50,7 +50,7 @@ class Shared(libsvmx.Kernel):
 
 
 def plain(A, B):
-    """The same, as a function of words."""
+    """The same as a function of words."""
     kernel = Shared()
     return kernel(kernel.prepare(A), kernel.prepare(B))
 
@@ -83,7 +83,7 @@ def ends(intervals):
     return np.concatenate([intervals.lower, intervals.upper])
 
 
-# What each function finds, of (rows, new rows, options): bit by bit what it finds of kernel values.
+# Results of each function of (rows, new rows, options): bit for bit those from kernel values.
 DOORS = {
     "train": lambda X, new, own: libsvmx.train(X, Y, **own).decision_function(new),
     "probability": lambda X, new, own: libsvmx.train(X, Y, probability=True, **own).predict_proba(new),
@@ -147,7 +147,7 @@ def test_sparse_rows():
     np.testing.assert_array_equal(model.predict(rows), expected.predict(rows))
 
 
-# ---- what is asked for -----------------------------------------------------------------------------
+# ---- required values -------------------------------------------------------------------------------
 
 
 ASKING = ["train", "cross_validate", "seeded", "leave_one_out", "permutation_test", "fit_many", "grid_search"]
@@ -159,7 +159,7 @@ def test_each_row_is_asked_for_once_whatever_it_is_for(door):
     DOORS[door](WORDS, NEW[:0], {"kernel": kernel})
     rows = [a for a, b in kernel.calls if b == N]
     assert 0 < sum(rows) <= N
-    assert kernel.values <= N * N + 16 * N  # the diagonal by sixteens
+    assert kernel.values <= N * N + 16 * N  # the diagonal in groups of sixteen
 
 
 @pytest.mark.parametrize("door", ["chunked", "classes", "nu-SVR", "cross_validate", "exact"])
@@ -202,7 +202,7 @@ def test_memory_for_rows_is_bounded():
         finally:
             tracemalloc.stop()
 
-    roomy = peak(100.0)  # first, with all that a first call loads
+    roomy = peak(100.0)  # first, as it loads modules
     assert peak(0.25) < 0.5 * 8 * n**2 < roomy
 
 
@@ -325,7 +325,7 @@ def test_a_kernel_in_float_is_symmetric_but_for_rounding(n):
     rows = rng.normal(size=(n, 20)).astype(np.float32)
     noise = {}
 
-    def kernel(A, B):  # about 0, where rounding is more than the value
+    def kernel(A, B):  # about 0, where rounding exceeds the value
         values = np.array([[a @ b * noise.setdefault((*a, *b), 1 + 1e-6 * rng.random()) for b in B] for a in A])
         return (values - 0.5).astype(np.float32)
 
@@ -407,11 +407,11 @@ def test_the_methods_of_a_model_are_the_functions():
         model.predict(features, threads=-1)
 
 
-# ---- what goes wrong -------------------------------------------------------------------------------
+# ---- errors ----------------------------------------------------------------------------------------
 
 
 class Failing(Shared):
-    """It does ``what`` from so many calls on."""
+    """``what`` changes the values of all calls after the first ``after``, or raises."""
 
     def __init__(self, what, after):
         super().__init__()
@@ -451,7 +451,7 @@ FAULTS = {
 DIAGONAL = -(-N // 16)  # calls
 
 
-# at the first call nothing is known that a kernel could contradict
+# at the first call there is nothing yet to contradict
 @pytest.mark.parametrize(
     ("fault", "after"),
     [(fault, after) for fault in FAULTS for after in (0, DIAGONAL + 1) if (fault, after) != ("changes", 0)],
@@ -543,7 +543,7 @@ def test_a_plan():
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_kernel_that_is_0_of_a_row_with_itself(dtype):
-    """Minus the square of a distance, whose sums cancel there: rounding is no contradiction."""
+    """Minus the square of a distance, whose sums cancel there: rounding is not a contradiction."""
     X = np.random.default_rng(4).normal(size=(100, 5)).astype(dtype)
 
     def kernel(A, B):
@@ -558,7 +558,7 @@ def test_a_kernel_that_is_0_of_a_row_with_itself(dtype):
 
 
 class Boxed:
-    """Rows as another package would have them: a shape, rows by an array of numbers, and no list."""
+    """Rows as in another package: a shape, row selection by an array of numbers, not a list."""
 
     def __init__(self, values):
         self.values, self.shape = values, values.shape
@@ -580,7 +580,7 @@ def test_arrays_of_other_packages_keep_their_type():
 
 
 def test_a_matrix_with_an_index_0_is_rows_like_any_other():
-    """As LIBSVM's loader makes it where a file has a feature 0: the kernel is asked about it."""
+    """As LIBSVM's loader builds it from a file with a feature 0: the kernel gets that column, too."""
     kernel = lambda A, B: (A @ B.T).toarray()  # noqa: E731
     dicts = [{0: a, 3: b} for a, b in np.random.default_rng(4).normal(size=(100, 2))]
     X = as_matrix(dicts)

@@ -1,4 +1,4 @@
-"""permutation_test(): each score is that of cross_validate on the permuted targets; fit_many() is in test_many.py."""
+"""permutation_test(): each score equals cross_validate on the permuted targets; fit_many() is in test_many.py."""
 
 from math import nan, sqrt
 
@@ -33,7 +33,7 @@ def result(score, scores, scoring="accuracy"):
 
 
 def test_labels_without_meaning_are_as_likely_to_be_good_as_permutations():
-    """p-values of independent labels: at most a share a of them is a or less, but for chance (100 draws, 4 sigma)."""
+    """p-values of independent labels: at most a share a of them is <= a, up to chance (100 draws, 4 sigma)."""
     drawn = np.random.default_rng(5)
     p = [
         libsvmx.permutation_test(drawn.normal(size=(24, 3)), np.resize([1.0, -1.0], 24), 19, 4).p_value

@@ -1,4 +1,4 @@
-"""libsvmx.plot: what is drawn (data of lines, levels of contours, labels), not its pixels."""
+"""libsvmx.plot: the content drawn (data of lines, levels of contours, labels), not its pixels."""
 
 import subprocess
 import sys
@@ -31,13 +31,13 @@ def ax():
 
 
 def contours(ax):
-    """Filled ones, and lines."""
+    """Filled contours, and lines."""
     sets = [artist for artist in ax.collections if hasattr(artist, "levels")]
     return [one for one in sets if one.filled], [one for one in sets if not one.filled]
 
 
 def points(ax):
-    """Of each scatter that has a label."""
+    """Points of each scatter with a label."""
     named = [artist for artist in ax.collections if not artist.get_label().startswith("_")]
     return {artist.get_label(): np.asarray(artist.get_offsets()) for artist in named}
 
@@ -50,7 +50,7 @@ def legend(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-# ---- where they draw ---------------------------------------------------------------------------
+# ---- target axes -------------------------------------------------------------------------------
 
 
 def draw_grid(ax):
@@ -79,7 +79,7 @@ def test_it_draws_into_the_given_axes_or_new_ones_and_changes_no_setting(name, a
     from matplotlib import pyplot
 
     pyplot.switch_backend("agg")
-    monkeypatch.setenv("DISPLAY", ":0")  # else that backend, which has no windows, says nothing when it is to show one
+    monkeypatch.setenv("DISPLAY", ":0")  # otherwise that backend, which has no windows, shows nothing and does not warn
     before, open_figures = dict(matplotlib.rcParams), pyplot.get_fignums()
     assert CALLS[name](ax) is ax and ax.has_data()
     assert pyplot.get_fignums() == open_figures
@@ -116,7 +116,7 @@ def test_the_package_imports_no_matplotlib():
 
 @pytest.mark.parametrize("svm_type", ["c_svc", "nu_svc"])
 def test_two_classes(svm_type, ax):
-    """Lines are where decision values are 0, and -1 and 1; rings at the support vectors; rows by label."""
+    """Lines at decision values 0, and -1 and 1; rings around the support vectors; rows by label."""
     rows, kinds = PETALS[PAIR], KINDS[PAIR]
     model = libsvmx.train(rows, kinds, svm_type=svm_type, gamma=2)
     libsvmx.plot.boundary(model, rows, kinds, ax=ax)
@@ -142,7 +142,7 @@ def test_the_colour_of_a_class_is_that_of_its_side(ax):
     libsvmx.plot.boundary(model, rows, kinds, ax=ax)
     (shades,), _ = contours(ax)
     first, second = (one.get_facecolor()[0] for one in ax.collections if one.get_label() in ("label 2", "label 3"))
-    for end, colour in ((1.0, first), (0.0, second)):  # positive values speak for the first class
+    for end, colour in ((1.0, first), (0.0, second)):  # positive values favour the first class
         white = 1 - np.array(shades.cmap(end)[:3])
         assert white.max() > 0.3
         np.testing.assert_allclose(white / white.max(), (1 - colour[:3]) / (1 - colour[:3]).max(), atol=0.01)
@@ -443,7 +443,7 @@ def test_calibration(ax):
 
 
 def test_calibration_of_a_model(ax):
-    """Shares weighted by counts are the share of all rows."""
+    """Count-weighted shares average to the share of all rows."""
     model = libsvmx.train(HEART, LABELS, probability=True)
     p = libsvmx.predict_probability(model, HEART)[1][:, 0]
     true = model.labels[0] == LABELS

@@ -1,4 +1,4 @@
-"""What goes wrong between Python and the library, by the numbers of tests/io/invalid/README.md."""
+"""Errors between Python and the library, by their numbers in tests/io/invalid/README.md."""
 
 import copy
 import gc
@@ -110,7 +110,7 @@ def read_only(X):
 
 
 def damaged(form, how):
-    """A matrix of SciPy whose own indices lead out of it."""
+    """A SciPy matrix whose own indices are out of bounds."""
     K = sparse.csr_matrix(np.eye(8) + 0.1).asformat(form)
     if how == "rows that end nowhere":
         K.indptr[2] = 2**28
@@ -125,7 +125,7 @@ def damaged(form, how):
 @pytest.mark.parametrize("how", [-(2**30), 2**30, "rows that end nowhere"])
 @pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo"])
 def test_fault_97_scipy_is_not_led_astray(form, how):
-    """It converts such a matrix by writing to where the indices say."""
+    """SciPy converts such a matrix by writing to those indices."""
     if form == "coo" and isinstance(how, str):
         pytest.skip("it has none")
     y = np.repeat([1.0, -1.0], 4)
@@ -205,7 +205,7 @@ def test_fault_99_a_model_predicts_the_same_while_its_state_changes(heart):
 
 
 def test_ids_are_read_before_the_change_of_which_they_are(heart):
-    """A generator of them that changes the state itself: neither change is lost."""
+    """An iterable of ids that itself changes the state: neither change is lost."""
     X, y = heart
     state = libsvmx.train(X[:60], y[:60], **OPTIONS, keep_state=True)
 
@@ -233,7 +233,7 @@ def test_fault_100_classes_come_and_go(heart):
 
 @pytest.mark.parametrize("form", ["csr", "csc"])
 def test_no_entries_and_an_indptr_that_descends(form):
-    """SciPy looks at no index of a matrix without entries."""
+    """SciPy checks no index of a matrix without entries."""
     X = sparse.csr_matrix((4, 4)).asformat(form)
     X.indptr = np.array([0, 2**31 - 1, 0, 0, 0], dtype=np.int32)
     for kernel in (libsvmx.KernelType.PRECOMPUTED, libsvmx.KernelType.RBF):

@@ -1,4 +1,4 @@
-"""quantile_intervals(): the formula of Romano, Patterson & Candès over single trainings, and what it covers."""
+"""quantile_intervals(): the formula of Romano, Patterson & Candès over single trainings, and its coverage."""
 
 from math import ceil
 

@@ -1,4 +1,4 @@
-"""What a model knows of its own solves."""
+"""A model's reports of its solves."""
 
 import pickle
 from dataclasses import replace

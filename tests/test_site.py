@@ -1,4 +1,4 @@
-"""The site: its reference names all that is public, its contents all pages, and docstrings are read as they are meant.
+"""The site: its reference lists all public names, its contents all pages, and docstrings render as intended.
 
 Sphinx itself builds it in .ci/run.
 """
@@ -19,7 +19,7 @@ NAMED = set(re.findall(r"^\.\. (?:auto|py:)\w+:: (\S+)", REFERENCE, re.M))
 
 @pytest.fixture
 def extension(monkeypatch):
-    """What imports an extension of Sphinx by its name."""
+    """Imports a Sphinx extension by name."""
     monkeypatch.syspath_prepend(str(DOCS / "extensions"))
     before = set(sys.modules)
     yield import_module
@@ -137,7 +137,7 @@ def test_a_step_for_shell_and_python_becomes_tabs(extension):
 
 
 def test_figures_have_colours_for_dark_pages():
-    """Of each colour of the light page that has another on a dark one."""
+    """Of each light-page colour that changes on a dark page."""
     from tools.figures.style import DARK
 
     for path in (DOCS / "figures").glob("*.svg"):

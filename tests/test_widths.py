@@ -1,4 +1,4 @@
-"""How many features a model knows, and arrays that have more or fewer."""
+"""The number of features of a model, and arrays with more or fewer."""
 
 import pickle
 from dataclasses import replace
@@ -51,7 +51,7 @@ def test_columns_of_the_training_array(name, form):
         call(model, FORMS[form](X))
 
 
-# all that takes rows to predict: a function of rows
+# every call that takes rows to predict: a function of rows
 FACES = {
     "predict": lambda: partial(libsvmx.predict, libsvmx.train(X, Y)),
     "decision_values": lambda: partial(libsvmx.decision_values, libsvmx.train(X, Y)),
@@ -131,7 +131,7 @@ def test_probabilities_and_states():
     state = libsvmx.train(X, Y, keep_state=True)
     with pytest.raises(DataError, match="5 columns"):
         state.predict(WIDE)
-    state.add(WIDE[:3] + 1, Y[:3])  # new features may join
+    state.add(WIDE[:3] + 1, Y[:3])  # added rows may bring new features
     assert state.model.n_features == 5
     assert state.predict(WIDE).shape == (30,)
     state.remove(state.ids[-3:])

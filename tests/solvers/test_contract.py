@@ -306,7 +306,7 @@ def test_what_is_given_stays_as_it_is(name, kind):
 
 
 def test_the_problems_are_not_trivial():
-    """Each has free variables, and variables at either bound."""
+    """Each has free variables, and variables at both bounds."""
     for kind in SvmType:
         case = Case(kind)
         beta = np.asarray(solved("smo", case, eps=1e-7).beta)

@@ -1,4 +1,4 @@
-"""Crossover to a vertex, iterations that lead nowhere, and feasible points of any alpha, of solver crsvm."""
+"""Solver crsvm: crossover to a vertex, diverging iterations, and feasible points from any alpha."""
 
 from itertools import pairwise
 
@@ -65,7 +65,7 @@ def test_a_vertex_without_free_rows():
 
 
 class Guessed(LocalRowBlocks):
-    """Blocks of rows whose active set is guessed by ``guess``."""
+    """Blocks of rows that use ``guess`` for the active set."""
 
     guess = staticmethod(vertex_steps.guess_active_set)
 
@@ -74,7 +74,7 @@ class Guessed(LocalRowBlocks):
 
 
 def test_a_wrong_active_set_is_put_right():
-    """Whatever rows are fixed at first, the conditions tell which must be free, and bounds which cannot."""
+    """Whichever rows are fixed at first, the conditions say which must be free, and the bounds which cannot."""
     case = Case(*clouds(6, 60, 3), 1.0)
     blocks, point, mean_square = iterated(case, 1e-8)
     right = cross_over(blocks, point.w, point.rho, mean_square, USUAL.crossover_elements)
@@ -111,7 +111,7 @@ def test_restore_balance(seed):
 
 
 def test_rho_where_no_row_is_free():
-    """Of rows V = 3 may grow, V = 1 may shrink: for more of y'alpha the first is to be free, for less the second."""
+    """Rows with V = 3 may grow, with V = 1 shrink: for a larger y'alpha the first is free, for a smaller the second."""
     slack = 1e-3
     more, less, neither = (crossover.rho_between(3.0, 1.0, missing, slack) for missing in (0.1, -0.1, 0.0))
     assert 3 + more > slack
@@ -124,7 +124,7 @@ def test_rho_where_no_row_is_free():
 
 
 def test_the_guess_of_the_active_set():
-    """alpha / upper against s, u / upper against xi; where both hold, the nearer bound."""
+    """alpha / upper against s, u / upper against xi; if both hold, the nearer bound."""
     upper = np.full(6, 2.0)
     alpha = np.array([1e-9, 2.0 - 1e-9, 0.7, 1e-9, 2.0 - 1e-9, 1e-9])
     iterate = Iterate(
@@ -143,11 +143,11 @@ def test_the_guess_of_the_active_set():
     np.testing.assert_array_equal(vertex.free, [False, False, True, False, False, False])
 
 
-# ---- iterations that lead nowhere -------------------------------------------------------------------
+# ---- diverging iterations ---------------------------------------------------------------------------
 
 
 class LeadingAway(PredictorCorrector):
-    """From its ninth step on it leads to nan."""
+    """Diverges to nan from its ninth step on."""
 
     def advance(self, equations, direction, step):
         super().advance(equations, direction, step)
@@ -157,7 +157,7 @@ class LeadingAway(PredictorCorrector):
 
 
 def test_the_best_point_is_kept():
-    """Iterations that lead away, or to nan, do not spoil what was found before."""
+    """Iterations that diverge, or become nan, do not spoil the best point so far."""
     case = Case(*clouds(4, 150, 5), 10.0)
     blocks = LocalRowBlocks(case.rows, case.y, case.upper, case.y, USUAL)
     method = LeadingAway(blocks, CRSVM(), lambda line: None, 200)
@@ -170,7 +170,7 @@ def test_the_best_point_is_kept():
 
 
 def test_a_method_that_is_lost_begins_again():
-    """Of few rows, at a large C, directions are poor; then all rows are taken, from the start."""
+    """With few rows and large C, directions are poor; then all rows are used, from the start."""
     rng = np.random.default_rng(98)
     lost = 0
     for _ in range(40):
@@ -208,9 +208,9 @@ def test_poor_directions_take_more_rows():
         method.adapt(equations, np.zeros(5))
         assert (method.least_rows, method.refines) == (expected, False)
     equations.rows, equations.poor = 100, True
-    method.adapt(equations, np.full(5, 0.1))  # whose length is 0.22, more than 0.2
+    method.adapt(equations, np.full(5, 0.1))  # of length 0.22, more than 0.2
     assert (method.least_rows, method.refines) == (150, True)
-    equations.gradients = 1  # a refined direction tells nothing of what it would have been
+    equations.gradients = 1  # a refined direction does not show what it would have been
     method.adapt(equations, np.zeros(5))
     assert method.refines
 

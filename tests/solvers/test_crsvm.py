@@ -1,4 +1,4 @@
-"""Solver crsvm on random and degenerate problems, judged by NumPy: feasible, optimal, and honest about it."""
+"""Solver crsvm on random and degenerate problems, checked by NumPy: feasible, optimal, with an honest status."""
 
 import time
 
@@ -58,8 +58,8 @@ def test_one_row_against_many(C, reduction):
 
 @pytest.mark.parametrize("reduction", [CRSVM(), CRSVM("none"), CRSVM("fixed", most_rows=60)], ids=str)
 def test_iterations_of_ordinary_problems(reduction):
-    """Some dozens, whatever C is; and with fewer rows not many more."""
-    reduction = replace(reduction, policy=InteriorPolicy(choosing=-np.inf))  # rows are chosen however short they are
+    """A few dozen, for any C; and not many more with fewer rows."""
+    reduction = replace(reduction, policy=InteriorPolicy(choosing=-np.inf))  # choose rows however short they are
     for C in (1e-3, 1.0, 1e3, 1e6):
         case = Case(*clouds(5, 400, 6), C)
         assert case.solve(reduction).iterations <= 35
@@ -73,7 +73,7 @@ def test_iterations_of_ordinary_problems(reduction):
 @pytest.mark.parametrize("make", [DenseRows, sparse])
 @pytest.mark.parametrize("upper", [200, 50, 20])
 def test_few_rows_take_as_many_iterations(upper, make):
-    """What a direction of few rows lacks is found by conjugate gradients; without, it takes far more."""
+    """Conjugate gradients correct a direction from few rows; without them, it takes far more iterations."""
     taken = {"none": [], "fixed": [], "adaptive": []}
     for seed in range(6):
         case = Case(*clouds(seed, 400, 15), 1.0, make=make)
@@ -86,7 +86,7 @@ def test_few_rows_take_as_many_iterations(upper, make):
 
 
 class Multiplied(DenseRows):
-    """Rows that note each product of M with a vector in ``products``."""
+    """Rows that record each product with M in ``products``."""
 
     def part(self, begin, end):
         found = Multiplied(self.X[begin:end])
@@ -122,7 +122,7 @@ def test_centrality_correctors_take_the_place_of_iterations(C):
 
 
 def test_centrality_correctors_pay_where_the_factor_is_expensive():
-    """So they do for many rows of many features; not for few, nor for few features of either kind."""
+    """With many rows of many features; not with few rows or few features."""
     pays = {}
     for n in (10, 100):
         X, y = clouds(1, 400, n)
@@ -148,13 +148,13 @@ def test_the_log_of_iterations():
     assert first.mu == pytest.approx(1.0)  # upper/2 = 1/2 times 2
     assert first.primal == pytest.approx(1.0)
     assert max(last.gap, last.primal) <= 1e-8
-    # gap is 2 m mu over the objective of the primal
+    # gap is 2 m mu over the primal objective
     assert last.gap == pytest.approx(2 * 400 * last.mu / -solution.objective, rel=1e-3)
     assert all(0 < line.step <= 1 for line in case.lines[1:])
 
 
 def test_the_scale_of_C_and_of_X_does_not_matter():
-    """C X'X is the same: so are the iterations."""
+    """C X'X is the same, and so are the iterations."""
     X, y = clouds(7, 300, 5)
     for factor in (1e-6, 1e-2, 1e3, 2.0**20):
         one, other = Case(X, y, 1.0), Case(X * factor, y, 1.0 / factor**2)
@@ -275,12 +275,12 @@ def test_a_hard_margin(C):
         other = Case(X, y, 1e2)
         np.testing.assert_allclose(other.check(other.solve()), alpha, atol=1e-8)
         V, _ = case.scores(alpha)
-        assert np.all(y * (np.asarray(V, dtype=float) + case.solve().rho) <= 1e-8)  # margins of 1 at least
+        assert np.all(y * (np.asarray(V, dtype=float) + case.solve().rho) <= 1e-8)  # margins of at least 1
 
 
 @pytest.mark.parametrize("factor", [1e-8, 1e-4, 1e3])
 def test_data_out_of_scale(factor):
-    """No better than its rounding allows, and honest."""
+    """As accurate as rounding allows, with an honest status."""
     X, y = clouds(3, 100, 5)
     for C in (1e-2, 1.0, 1e2):
         case = Case(X * factor, y, C)
@@ -295,7 +295,7 @@ def test_data_out_of_scale(factor):
 @pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
 @pytest.mark.parametrize("factor", [1e6, 1e40, 1e150])
 def test_data_far_out_of_scale(factor, C):
-    """A feasible model, no warning from any thread, and no 'converged' that is none."""
+    """A feasible model, no warning from any thread, and no false 'converged'."""
     X, y = clouds(3, 100, 5)
     case = Case(X * factor, y, C)
     solution = case.solve(CRSVM(policy=InteriorPolicy(block_rows=40)), threads=2)
@@ -332,7 +332,7 @@ def test_any_small_problem(drawn):
 
 
 def test_a_step_that_would_end_at_a_bound():
-    """To rounding, a whole step leads an alpha to 0, where it could not be divided by."""
+    """Up to rounding, a whole step leads an alpha to 0, which would be divided by."""
     X = np.array([[0, 1], [0, 0], [0, 1], [0, 0], [0, 0], [1, 0], [0, 0]])
     y = np.array([1.0, -1, -1, -1, -1, -1, -1])
     for reduction in VARIANTS:
@@ -352,7 +352,7 @@ def test_the_bits_do_not_depend_on_threads():
         assert len(set(found)) == 1
         lines = list(case.lines)
         np.testing.assert_allclose(np.frombuffer(found[0]), np.asarray(case.solve().beta), atol=1e-9)
-        assert lines != case.lines  # sums are of other blocks
+        assert lines != case.lines  # sums over other blocks
 
 
 def test_row_blocks_of_a_problem():
@@ -375,7 +375,7 @@ def test_an_error_in_a_step_is_raised():
 
 
 def test_an_error_between_two_replies_ends_what_threads_have_begun():
-    """Before it leaves the blocks, whose rows may be the caller's: its traceback keeps what waits for the others."""
+    """Before it leaves the blocks, which may be the caller's rows: the traceback keeps the wait for others alive."""
     begun, ended = [], []
 
     def step(block, state):
@@ -404,7 +404,7 @@ def test_an_iteration_limit(limit):
     case.check_feasible(solution)
     assert solution.iterations <= limit
     enough = case.solve().iterations
-    if solution.status == "converged":  # a vertex may be optimal before the iterations are there
+    if solution.status == "converged":  # a vertex may be optimal before the iterations converge
         case.check(solution)
     else:
         assert (solution.status, solution.iterations) == ("iteration limit", limit)
@@ -423,7 +423,7 @@ def test_should_stop(stop_at):
     solution = case.solve(should_stop=should_stop)
     case.check_feasible(solution)
     assert solution.iterations == stop_at - 1
-    if solution.status == "converged":  # a vertex may be optimal before the iterations are there
+    if solution.status == "converged":  # a vertex may be optimal before the iterations converge
         case.check(solution)
     else:
         assert solution.status == "interrupted"
@@ -461,7 +461,7 @@ def test_a_loose_tolerance_is_made_a_vertex():
 
 
 def test_no_converged_with_a_gap_beyond_eps():
-    """Without a crossover an interior point is all there is: its rows are near their bounds, not at them."""
+    """Without crossover the result is an interior point: its rows are near their bounds, not at them."""
     case = Case(*clouds(4, 150, 5), 10.0)
     solution = case.solve(CRSVM(policy=InteriorPolicy(crossover_elements=-1)))
     alpha, _ = case.check_feasible(solution)

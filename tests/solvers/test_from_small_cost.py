@@ -24,7 +24,7 @@ def test_it_ends_at_the_optimum(kind, C):
 
 
 def test_rows_that_a_path_puts_in_another_order():
-    """With so many rows in the margin those that are far are left out for a while, behind all others."""
+    """With this many rows in the margin, distant ones are shrunk for a while and ordered last."""
     X, y = classes(4, 1000, 2)
     case = posed(SvmType.C_SVC, X, y, C=1e3, gamma=20.0, weights=(1.0, 3.0))
     case.check(along(case), 1e-6)

@@ -1,4 +1,4 @@
-"""One iteration of the interior-point method against dense algebra: the whole KKT system, solved by np.linalg.solve.
+"""One iteration of the interior-point method against dense algebra: np.linalg.solve on the whole KKT system.
 
 dw - X'Y da = -r_w      y'da = -r_alpha      -da - du = -r_u      Y(X dw - e drho) + dxi - ds = -r_s
 s da + a ds = -r_sv     u dxi + xi du = -r_xiu                                unknowns (dw, drho, da, du, dxi, ds)
@@ -34,7 +34,7 @@ VECTORS = ("alpha", "u", "xi", "s", "z", "r_s", "r_u", "inverse", "keys", "corre
 
 
 class FrozenRowBlocks:
-    """Blocks in order, as LocalRowBlocks, but none of their arrays can be written to, and states must not change."""
+    """Blocks in order, as LocalRowBlocks, but all arrays are read-only, and states must not change."""
 
     def __init__(self, X, y, upper, bounds=(), make=DenseRows):
         self.n = X.shape[1]
@@ -110,11 +110,11 @@ class Point:
         self.measured(self.blocks.run(block_steps.measure, self.rho))
 
     def measured(self, replies):
-        """Have the method stand at (w, rho)."""
+        """Puts the method at (w, rho)."""
         self.method.point = point_of(self.method.data, self.w, self.rho, replies)
 
     def equations(self, refines=True):
-        """The normal equations here, of the rows that the method chooses."""
+        """The normal equations at this point, over the rows that the method chooses."""
         found = NormalEquations(self.blocks, self.method.point, self.m, refines)
         assert found.factorize(self.method.thresholds())
         return found
@@ -129,7 +129,7 @@ class Point:
         )
 
     def newton(self, r_sv, r_xiu):
-        """dw, drho, d_alpha, d_u, d_xi, d_s by one large solve."""
+        """dw, drho, d_alpha, d_u, d_xi, d_s from one large solve."""
         m, n = self.m, self.n
         at = np.cumsum([0, n, 1, m, m, m, m])
         w, g, a, u, xi, s = (slice(at[k], at[k + 1]) for k in range(6))
@@ -148,7 +148,7 @@ class Point:
         return solved[w], float(solved[g][0]), solved[a], solved[u], solved[xi], solved[s]
 
     def direction(self, right):
-        """The same by the code under test, and its reply."""
+        """The same from the code under test, and its reply."""
         dw, drho = self.equations().solve(right)
         reached = self.blocks.run(block_steps.direct, dw, drho)
         *rest, d_z = self.blocks.over_rows("direction")
@@ -243,7 +243,7 @@ def test_corrector_and_a_step(seed, is_feasible, bounds, make):
     r_sv, r_xiu = point.s * point.alpha - centre + ds * da, point.xi * point.u - centre + dxi * du
     expected = point.newton(r_sv, r_xiu)
     point.compare(found, expected)
-    # a step along it, and what is measured there
+    # a step along it, and the measurements there
     step, (dw, drho, da, du, dxi, ds) = 0.5 * length_of(reached), expected
     before = point.residuals()
     for name, change in (("alpha", da), ("u", du), ("xi", dxi), ("s", ds), ("w", dw), ("rho", drho)):
@@ -285,7 +285,7 @@ def test_recentre(seed, is_feasible, bounds, make):
 
 @SEEDS
 def test_blocks_add_up(seed):
-    """The same sums over one block and over three, whose rows are in any kind of storage."""
+    """The same sums over one block and over three, in any kind of storage."""
     one = Point(seed, False, ())
     for make in (DenseRows, sparse):
         several = Point(seed, False, (4, 9), make)
@@ -313,11 +313,11 @@ def test_the_start():
     assert [sum(reply.class_sizes[c] for reply in begun) for c in (0, 1)] == [(point.y > 0).sum(), (point.y < 0).sum()]
 
 
-# ---- which rows are taken -----------------------------------------------------------------------
+# ---- choice of the rows -------------------------------------------------------------------------
 
 
 def chosen(point):
-    """The rows of the next normal matrix, found out by its sums: M - I, and |Q|."""
+    """The rows of the next normal matrix, recovered from its sums: M - I, and |Q|."""
     equations = point.equations()
     inverse = np.stack([equations.solved(column) for column in np.eye(point.n)])
     return np.linalg.inv(inverse) - np.eye(point.n), equations.rows
@@ -381,7 +381,7 @@ def test_an_adaptive_size(theta, balanced, rule):
 @SEEDS
 @pytest.mark.parametrize("upper", [10, 30, 55])
 def test_refined_directions(seed, upper):
-    """Of few rows: conjugate gradients leave 0.2 of M dw = side at most, or the direction is called poor."""
+    """With few rows: conjugate gradients leave at most 0.2 of M dw = side, or the direction is reported poor."""
     point = Point(seed, False, (20, 33), size="fixed", most_rows=upper, m=60)
     point.method.number = 1
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
@@ -412,7 +412,7 @@ def test_refined_directions(seed, upper):
 
 
 def test_rows_at_random_first():
-    """With q_U, the first matrix has rows by a seed; without, all."""
+    """With q_U, the first matrix uses random rows by seed; without, all."""
     found = []
     for draw in (1, 2, 1):
         point = Point(3, False, (), size="fixed", most_rows=10, draw=draw, m=60)
@@ -437,7 +437,7 @@ def test_counts_and_keys_of_rank_rows():
 
 
 def test_an_indefinite_matrix_is_given_up():
-    """Of xi below 0, all omega are."""
+    """For xi below 0, all omega are."""
     for make in (DenseRows, sparse):
         point = Point(2, False, (), make)
         point.blocks.put((point.alpha, point.u, -1e-9 * point.u, 1e-12 * point.alpha, point.X @ point.w))

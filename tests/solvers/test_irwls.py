@@ -1,4 +1,4 @@
-"""Pieces of the least squares of working sets, and where the solver does without them."""
+"""The least squares of working sets, in parts, and cases in which the solver avoids them."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from libsvmx.enums import SolveStatus, SvmType
 
 
 class Matrix:
-    """Stands for a subproblem of this kernel matrix."""
+    """A subproblem with this kernel matrix."""
 
     asking, in_double = NOBODY, False
 
@@ -25,12 +25,12 @@ class Matrix:
         out[:] = np.tril(self.K[np.ix_(places, places)])
 
     def prepare(self, places):
-        """Its rows are there."""
+        """Its rows are available."""
 
 
 @pytest.mark.parametrize("excess", [-3e-16, -2e-16, 2e-16, 3e-16])
 def test_what_is_at_a_bound_stays_there_exactly(excess):
-    """Not a hair inside, where it would count as free, and no step could move it."""
+    """Not slightly inside, where it would count as free, and no step could move it."""
     lower, upper = np.zeros(5), np.array([1.0, 1.0, 1.0, 1.0, 0.5])
     point = np.array([0.0, 0.1, 0.2, 0.7, 0.5])
     found = feasible(point, float(point.sum()) + excess, lower, upper)
@@ -49,12 +49,12 @@ def test_the_nearest_point_of_a_sum():
         assert ((lower <= found) & (found <= upper)).all()
         assert found.sum() == pytest.approx(total, abs=1e-12)
         moved = (point - found)[(found > lower) & (found < upper)]
-        assert not len(moved) or np.ptp(moved) < 1e-12  # all by the same
+        assert not len(moved) or np.ptp(moved) < 1e-12  # all by the same amount
 
 
 @pytest.mark.parametrize("rank", [40, 9])
 def test_a_face_is_solved_whatever_is_held(rank):
-    """The solution of the bordered system that NumPy makes of it, at first and after each of two more holds."""
+    """NumPy's solution of the bordered system, at first and after each of two further holds."""
     rng = np.random.default_rng(rank)
     factor = rng.normal(size=(40, rank))
     K, V, beta, damping, total = factor @ factor.T, rng.normal(size=40), rng.normal(size=40), 0.1, 2.5
@@ -78,7 +78,7 @@ def test_a_face_is_solved_whatever_is_held(rank):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_within_its_face_a_round_leads_on_however_singular_the_kernel(seed):
-    """Up along the dual objective, in the box, with the same sum; bounds are kept, and others come there."""
+    """Up along the dual objective, in the box, with the same sum; bounds are respected, and others are reached."""
     rng = np.random.default_rng(seed)
     factor, lower, upper = rng.normal(size=(12, 3)), -rng.random(12), rng.random(12)
     K, V = factor @ factor.T, rng.normal(size=12)
@@ -93,7 +93,7 @@ def test_within_its_face_a_round_leads_on_however_singular_the_kernel(seed):
     assert V @ direction - direction @ K @ direction / 2 > 0
     inside = (lower < found) & (found < upper)
     delta = damping_of(V[4:], upper - lower)
-    assert np.ptp((V - K @ direction - delta * direction)[inside]) < 1e-9  # no way on within the face it ends in
+    assert np.ptp((V - K @ direction - delta * direction)[inside]) < 1e-9  # no further ascent within the final face
 
 
 def test_a_face_without_two_free_variables_stays():
@@ -130,7 +130,7 @@ def test_a_hard_problem_is_left_to_working_sets_at_the_first_glance():
 
 
 def test_those_of_the_wrong_sign_join_the_worst_first():
-    """Free ones have the level 0; what is on a bound joins where it would come off it, at most so many."""
+    """Free variables have level 0; one at a bound joins if it would leave the bound, at most JOINING of them."""
     n = 4 * JOINING
     rng = np.random.default_rng(4)
     V, lower, upper = rng.normal(size=n), np.full(n, -1.0), np.ones(n)
@@ -146,7 +146,7 @@ def test_those_of_the_wrong_sign_join_the_worst_first():
 
 @pytest.fixture
 def in_double(monkeypatch):
-    """The limits of steps of those working sets that are solved in double, which no solution tells of."""
+    """The step limits of the working sets solved in double, which no solution reports."""
     limits = []
     known = irwls.in_double
     monkeypatch.setattr(irwls, "in_double", lambda *given: limits.append(given[2]) or known(*given))
@@ -171,7 +171,7 @@ def test_a_limit_of_steps_ends_rounds_in_double(in_double):
     start = case.dual.changed(beta=early.beta, scores=early.scores, rounded=True)
     whole = case.solve(1e-7, problem=start, engine=IRWLS)
     n_rounds = len(in_double)
-    first = whole.iterations - case.dual.size  # the last round in double, at least, is beyond it
+    first = whole.iterations - case.dual.size  # it excludes at least the last round in double
     in_double.clear()
     part = case.solve(control=Control(1e-7, True, first), problem=start, engine=IRWLS)
     assert part.status == SolveStatus.ITERATION_LIMIT
@@ -181,7 +181,7 @@ def test_a_limit_of_steps_ends_rounds_in_double(in_double):
 
 @pytest.mark.parametrize("kind", [SvmType.C_SVC, SvmType.EPSILON_SVR])
 def test_from_a_start_with_rounded_scores_to_the_optimum_in_double(kind, in_double):
-    """That of SMO, as auto hands it over."""
+    """A start from SMO, as auto passes it on."""
     X, y = classes(5, 250, 2)
     case = posed(kind, X, y, C=1e3, gamma=0.5)
     early = case.cold(1e-8, max_iter=200)

@@ -1,4 +1,4 @@
-"""The linear solver: every way to the optimum, judged by NumPy alone."""
+"""The linear solver: every way to the optimum, checked by NumPy alone."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_every_way_leads_to_the_optimum(loss, C):
         assert 0 <= solution.gap <= 1e-9 * solution.objective
         found[name] = solution.objective
     assert max(found.values()) <= min(found.values()) * (1 + 1e-9)
-    # nothing near is better, whatever the gap says
+    # no nearby point is better, whatever the gap
     w = solution.w
     for scale in (1e-1, 1e-2, 1e-3):
         others = w + scale * rng.normal(size=(200, len(w)))
@@ -75,7 +75,7 @@ def test_a_smooth_objective_is_that_of_another_method(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_rows_of_every_kind(way, loss):
     matrix = sparse.csr_array(X)
-    doubled = np.repeat(X, 2, axis=0)  # of which every other one is chosen
+    doubled = np.repeat(X, 2, axis=0)  # every other row is then chosen
     kinds = {
         "sparse": (SparseRows(matrix.indptr.astype(np.int64), matrix.indices, matrix.data, 7), np.arange(80)),
         "some": (doubled, np.arange(0, 160, 2)),
@@ -133,7 +133,7 @@ def test_a_token_ends_it_with_the_best_point(way):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared hinge"])
 def test_few_passes_of_descent_are_kept(loss):
-    """Where no Newton step follows, what the passes have found is the result."""
+    """If no Newton step follows, the passes give the result."""
     many = np.random.default_rng(1).normal(size=(80, 300))
     rows, losses = ChosenRows(many, np.arange(80), 1.0), losses_of(loss, 100.0)
     found = solve(rows, losses, 1e-12, 5, policy=WAYS["descent"])
@@ -143,7 +143,7 @@ def test_few_passes_of_descent_are_kept(loss):
 
 def test_passes_shorter_than_a_piece_ask():
     class Stopping(Token):
-        """Stops after so many questions that tell of work."""
+        """Stops after that many checks that report work."""
 
         left = 30
 

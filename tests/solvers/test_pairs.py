@@ -1,4 +1,4 @@
-"""The pair that a step moves, against second order selection written down plainly (Fan, Chen & Lin 2005, WSS 2)."""
+"""The pair moved by a step, against a plain second-order selection (Fan, Chen & Lin 2005, WSS 2)."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ LINEAR, RBF = 0, 2
 
 
 def plain_pair(V, y, x, kind):
-    """The pair of the first step from alpha = 0, last places among equals; empty if there is none."""
+    """The pair of the first step from alpha = 0, the last position among ties; empty if there is none."""
     up = [k for k in range(len(V)) if y[k] > 0]
     low = [k for k in range(len(V)) if y[k] < 0]
     i = max(up, key=lambda k: (V[k], k))
@@ -57,7 +57,7 @@ def labels(rng, n):
 
 
 NUMBERS = st.one_of(st.integers(2, 130), st.integers(480, 560), st.integers(1990, 2110), st.just(3000))
-# powers of ten: of scores, and of features, whose squares a float must hold
+# powers of ten: of scores, and of features, whose squares must fit in a float
 SCORES = st.sampled_from([-150, -40, -30, -25, -23, -20, -19, -10, 0, 10, 18, 19, 20, 25, 40, 100])
 FEATURES = st.sampled_from([-36, -25, -22, -20, -16, -10, -7, -3, 0, 3, 8, 15, 18])
 
@@ -89,7 +89,7 @@ def test_ties(seed, n, different_scores, different_features, kind):
 
 @pytest.mark.parametrize("n", [90, 97, 600, 2048, 2200, 4000])
 def test_gains_that_differ_by_an_ulp(n):
-    """Only the exact gains tell which is the largest."""
+    """Only the exact gains show which is the largest."""
     rng = np.random.default_rng(n)
     for _ in range(20):
         V = -1.0 - np.spacing(1.0) * rng.integers(0, 4, n)
@@ -102,7 +102,7 @@ def test_gains_that_differ_by_an_ulp(n):
 
 @pytest.mark.parametrize("n", [97, 1000, 2048, 3000])
 def test_gains_that_differ_by_less_than_a_float_tells(n):
-    """Of different gaps and curvatures, so that floats would order them at random."""
+    """With different gaps and curvatures, so that floats would order them at random."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         x = rng.uniform(-1, 0.3, n)
@@ -130,7 +130,7 @@ def test_gaps_too_small_to_be_squared_as_floats(scores, n):
 
 @pytest.mark.parametrize("n", [150, 2500])
 def test_curvatures_too_small_to_be_surveyed(n):
-    """Pairs of tiny curvature, whose gap is tiny too, are not the best."""
+    """Pairs of tiny curvature, with tiny gaps as well, are not the best."""
     for seed in range(10):
         rng = np.random.default_rng(seed)
         x = rng.uniform(0.5, 1, n)
@@ -145,7 +145,7 @@ def test_curvatures_too_small_to_be_surveyed(n):
 @pytest.mark.parametrize("n", [150, 2500])
 @pytest.mark.parametrize("scores", [1e-3, 1.0, 1e10, 1e17, 1e19, 1e20, 1e30])
 def test_curvatures_beyond_floats(scores, sign, n):
-    """K_ii + K_jj - 2 K_ij up to twice what a float holds, each K_ij a float; a few such pairs gain most."""
+    """K_ii + K_jj - 2 K_ij up to twice the largest float, each K_ij a float; a few such pairs gain most."""
     for seed in range(10):
         rng = np.random.default_rng(seed)
         x = sign * rng.uniform(-1e18, 1e18, n)

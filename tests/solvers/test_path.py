@@ -1,4 +1,4 @@
-"""Paths against NumPy: an exact optimum after rows came and went, after C changed, and from any start."""
+"""Paths against NumPy: an exact optimum after rows came and went, after changes of C, and from any start."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ problems = st.builds(
 
 
 def twin_of(problem, param, rows, budget_bytes=1e8):
-    """The optimum over ``rows``, by SMO and refined."""
+    """The optimum over ``rows``, from SMO and then refined."""
     twin = PathTwin(problem.X, param, problem.per_row, budget_bytes, problem.groups)
     twin.append(np.asarray(rows, dtype=int), *problem.boxes(rows))
     twin.totals = problem.totals(rows)
@@ -54,7 +54,7 @@ def step(problem, twin, rng):
 
 
 def inner_point(twin, rng):
-    """beta with the right sums and, if any can, all coefficients within their bounds."""
+    """beta with the right sums and, if possible, all coefficients strictly within their bounds."""
     _, low, high = twin.boxes.reshape(3, -1)
     if len(twin.totals) > 1:
         return sum(t / (part.sum() or 1.0) * part for t, part in zip(twin.totals, (high, low), strict=True))
@@ -68,7 +68,7 @@ def inner_point(twin, rng):
 @given(problem=problems, param=st.sampled_from(KERNELS), off=st.sampled_from([1e-9, 1e-4, 0.03]))
 @examples(120)
 def test_the_optimum_from_near_it(problem, param, off):
-    """Refining is a solver by itself: all coefficients free, whatever columns depend on each other."""
+    """Refining is a solver by itself: all coefficients free, with any dependent columns."""
     twin = twin_of(problem, param, range(problem.n))
     beta = (1 - off) * np.asarray(twin.path.state.coefficients) + off * inner_point(twin, problem.rng)
     twin.path.start(filled("d", beta), twin.totals, twin.control())
@@ -133,7 +133,7 @@ def test_other_bounds(problem, param, ratio):
 )
 @examples(100)
 def test_other_sums(problem, param, shares):
-    """The sums move alone, to where all is on bounds, and back: a margin becomes empty, or that of one group."""
+    """The sums alone move, to where all is at bounds, and back: the margin becomes empty, or that of one group."""
     twin = twin_of(problem, param, range(problem.n))
     before, first = twin.check(), problem.shares
     for share in [*shares, first]:
@@ -147,8 +147,8 @@ def test_other_sums(problem, param, shares):
 
 @pytest.mark.parametrize("kind", ["tube", "two sums"])
 def test_a_group_without_a_member(kind):
-    """Sums that bounds add up to leave a group with nothing free, while the other has members; paths go there and on
-    from there, and nothing is left for a repair."""
+    """Sums that equal sums of bounds leave one group without free variables, while the other has some; paths lead
+    there and on from there, and nothing is left to repair."""
     empty = 0
     for seed in range(40):
         problem = Problems(seed, kind, 30, 1.0)
@@ -174,7 +174,7 @@ def test_a_group_without_a_member(kind):
     assert empty > 20
 
 
-# Seen: what rounding left of a sum lost the path (978, 2929, 4242), or kept a variable off its bound (155, 254, 336).
+# Found in practice: rounding of a sum lost the path (978, 2929, 4242), or kept a variable off its bound (the others).
 @pytest.mark.parametrize("seed", [155, 254, 336, 978, 2929, 4242])
 def test_sums_to_where_nothing_is_free(seed):
     rng = np.random.default_rng(seed)
@@ -200,7 +200,7 @@ def test_sums_to_where_nothing_is_free(seed):
 
 
 def test_a_group_on_its_bounds_while_bounds_move():
-    """Seen: its level stood still, members joined that only moved with their bound, and the path turned in a circle."""
+    """Found in practice: its level was constant, members moved only with their bound, and the path went in a circle."""
     problem = Problems(38, "tube", 37, 1 / 64, "same")
     twin = twin_of(problem, KERNELS[0], range(37))
     for ratio in (0.01, 100.0):
@@ -209,7 +209,7 @@ def test_a_group_on_its_bounds_while_bounds_move():
 
 
 def test_members_of_the_margin_meet_bounds_that_shrink():
-    """Seen: a member on its way down to 0 was overtaken by its upper bound."""
+    """Found in practice: a member on its way down to 0 was overtaken by its upper bound."""
     for seed in range(12):
         problem = Problems(seed, "regression", 20, 5.0)
         twin = twin_of(problem, KERNELS[2], range(20))
@@ -221,7 +221,7 @@ def test_members_of_the_margin_meet_bounds_that_shrink():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("source", ["twice", "grid"])
 def test_dependent_rows_are_exchanged(kind, source):
-    """More free variables than K has rank: no ridge, no failure, an optimum."""
+    """More free variables than the rank of K: no ridge, no failure, an optimum."""
     exchanges = 0
     for seed in range(12):
         problem = Problems(seed, kind, 36, 10.0, source)
@@ -233,7 +233,7 @@ def test_dependent_rows_are_exchanged(kind, source):
         rows = np.arange(12, 36)
         twin.update(rows, problem.boxes(rows), [0, 5], problem.totals(np.delete(np.arange(36), [0, 5])))
         twin.check()
-        # a linear kernel with d features: at most one member more for each sum
+        # a linear kernel with d features: at most one more member for each sum
         assert twin.path.state.margin_size <= problem.X.shape[1] + problem.groups
     assert exchanges > 12 * 3
 
@@ -263,7 +263,7 @@ def test_all_at_once_has_fewer_breakpoints_than_one_by_one():
 @given(problem=problems, param=st.sampled_from(KERNELS), late=st.booleans())
 @examples(80)
 def test_rollback(problem, param, late):
-    """Everything as it was at ``mark``, and good for another path."""
+    """Everything as at ``mark``, and ready for another path."""
     half = max(1, problem.n // 2)
     twin = twin_of(problem, param, range(half))
     for _ in range(2):
@@ -305,7 +305,7 @@ def test_a_copy_is_independent():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_by_smo_ends_within_eps(seed):
-    """tanh is not positive semidefinite: a path may be lost, SMO is not."""
+    """tanh is not positive semidefinite: a path may be lost, but SMO converges."""
     problem = Problems(seed, "classification", 40, 10.0)
     param = Parameter(kernel_type=SIGMOID, gamma=1.0, coef0=-0.5, eps=1e-4)
     twin = PathTwin(problem.X, param)
@@ -326,7 +326,7 @@ def test_a_sum_out_of_reach():
 
 
 def test_coefficients_that_can_only_be_zero():
-    """Bounds on one side alone: what rounding leaves of the sum is no reason to look for someone to make up for it."""
+    """Bounds on one side alone: rounding of the sum needs no other variable to compensate for it."""
     for seed in range(20):
         problem = Problems(seed, "any", 12, 1.0)
         linear, _, _ = problem.boxes(range(12))
@@ -339,7 +339,7 @@ def test_coefficients_that_can_only_be_zero():
 
 
 def test_to_stop_is_an_error():
-    """Work enough for the clock to be looked at."""
+    """Enough work for a reading of the clock."""
     problem = Problems(1, "any", 900, 10.0)
     twin = twin_of(problem, KERNELS[2], range(300))
     twin.path.state.mark()

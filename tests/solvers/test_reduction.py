@@ -1,4 +1,4 @@
-"""Which rows are taken: quantile sketches of keys against a full sort, and sizes against the paper's formulas."""
+"""The choice of rows: quantile sketches of keys against a full sort, and sizes against the paper's formulas."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_a_threshold_takes_what_is_wanted_and_hardly_more(sizes, kind):
         threshold = threshold_of(sketches, int(wanted))
         taken = np.count_nonzero(keys <= threshold)
         assert taken >= wanted
-        # each block may be a rank too far
+        # each block may be off by one rank
         blockwise = [np.count_nonzero(block <= threshold) for block in blocks]
         most = sum(max(1, int(0.0101 * count) + 1) if count > EXACT_RANKS else 0 for count in blockwise)
         ties = np.count_nonzero(keys == threshold) - 1
@@ -81,7 +81,7 @@ def size_of_the_paper(settings, share, m, least):
 
 
 def quotas_of_the_paper(wanted, class_sizes, least):
-    """(3.21) and (3.22): half of either class, and what one has not got from the other."""
+    """(3.21) and (3.22): half from each class; the shortfall of one from the other."""
     half = int(np.ceil(wanted / 2))
     found = [max(least[c], min(half, class_sizes[c])) for c in range(2)]
     for own, other in ((0, 1), (1, 0)):

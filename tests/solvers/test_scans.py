@@ -1,11 +1,11 @@
-"""Passes over the variables that are cut up for threads: the same pair at each step, whoever looks at which part."""
+"""Passes over the variables split between threads: the same pair at each step, whichever thread scans which part."""
 
 import numpy as np
 import pytest
 
 import libsvmx as sx
 
-ROWS = 9000  # a part has 2,048 variables at least
+ROWS = 9000  # a part has at least 2,048 variables
 
 
 def trained(threads, labels, X, **options):
@@ -28,7 +28,7 @@ def trained(threads, labels, X, **options):
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("values", ["bits", "reals"])
 def test_threads_choose_the_same_pairs(values, options, exhaustive):
-    """Bits: most rows are there many times, so that most pairs are ties, and the last position has to win."""
+    """Bits: most rows occur many times, so that most pairs are ties, and the last position must win."""
     draw = np.random.default_rng(7)
     X = draw.integers(0, 2, (ROWS, 9)).astype(float) if values == "bits" else draw.normal(size=(ROWS, 5))
     labels = np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.4 * draw.normal(size=ROWS) > 0.6, 1.0, -1.0)

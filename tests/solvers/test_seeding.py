@@ -1,4 +1,4 @@
-"""Seeders and AdjustAlpha by properties, and against brute force in NumPy."""
+"""Seeders and AdjustAlpha by their properties, and against brute force in NumPy."""
 
 import subprocess
 import sys
@@ -48,7 +48,7 @@ cases = st.builds(
 
 
 def chained(case, star, k=3):
-    """A change within a star or a chain."""
+    """One change of a star or a chain."""
     first, second = case.folds(k)[:2]
     before = np.array([], dtype=int) if star else first
     beta, V, _ = case.optimum(before)
@@ -64,7 +64,7 @@ def can_be(change, slack=1e-9):
 def is_feasible(change, beta):
     beta, (lower, upper) = np.asarray(beta), box_of(change)
     assert np.all(lower <= beta)
-    assert np.all(beta <= upper)  # so 0 where a row is left out
+    assert np.all(beta <= upper)  # so 0 for rows left out
     assert np.abs(sums_of(change, beta) - change.sums).max() <= 1e-12 * max(np.abs(beta).sum(), (upper - lower).max())
 
 
@@ -77,7 +77,7 @@ def test_each_seeder_is_registered_with_a_scheme_and_a_line_of_help():
 
 
 def test_no_seeder_brings_numpy_in():
-    """Each command starts without NumPy."""
+    """Commands start without NumPy."""
     code = "import sys, libsvmx._train.validation.dual_folds;assert not {'numpy', 'scipy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
@@ -152,12 +152,12 @@ def test_scores_of_a_start(star, case):
 
 
 def handed_over(case, change, candidates, once, either):
-    """Each leaving beta to the candidates of largest K, one pair at a time, thought out in alpha."""
+    """Each leaves its beta to the candidates of largest K, one pair at a time, computed in alpha."""
     y, C, old = case.y, costs_of(change), case.y * np.asarray(change.beta)
     alpha, used = np.minimum(old, C), set()
     for r in leaving(change):
         left = old[r]
-        order = sorted(candidates, key=lambda t, r=r: -case.K[r, t])  # stable: the first among equals
+        order = sorted(candidates, key=lambda t, r=r: -case.K[r, t])  # stable: the first of ties
         for t in order:
             room = C[t] - alpha[t] if y[t] == y[r] else alpha[t] if either else 0.0
             if left <= 0 or t in used or room <= 0:
@@ -230,9 +230,9 @@ def test_mir_solves_the_normal_equations(case):
 @pytest.mark.parametrize("star", [False, True])
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_ato_ends_at_the_optimum(kind, star, C):
-    """A path that is not cut short leaves a gap of little more than that of its beginning and the ridge.
+    """A complete path leaves a gap little larger than that of its start and the ridge.
 
-    With the smallest C there are margins without variables; with the largest, nu-SVR has no use for its sums, and both
+    With the smallest C there are empty margins; with the largest, the sums of nu-SVR are slack, and both
     variables of most rows are free, where the path may stop early."""
     if C > 100 and kind == SvmType.NU_SVR:
         return
@@ -253,7 +253,7 @@ def test_ato_ends_at_the_optimum(kind, star, C):
 @given(case=cases, star=st.booleans())
 @examples(100)
 def test_the_first_line_of_ato_solves_its_equations(case, star):
-    """(7-11) over the margin, with the ridge, and V of the margin on its way to the level at the end of the path."""
+    """(7-11) over the margin, with the ridge, and V of the margin moving to the level at the end of the path."""
     change = chained(case, star)
     line = first_line(change)
     if line is None:
@@ -263,7 +263,7 @@ def test_the_first_line_of_ato_solves_its_equations(case, star):
     free = np.flatnonzero((lower < known) & (known < upper))
     groups = groups_of(change)
     if not len(free) or not all(own[free].any() for own in groups):
-        return  # the level is another's
+        return  # the level is not that of the margin
     levels = [V[free[own[free]]].mean() for own in groups]
     level, d_level_of = (np.array(by)[np.asarray(change.group, dtype=int)] for by in (levels, d_level))
     new, gone = entering(change), leaving(change)
@@ -287,7 +287,7 @@ def test_the_first_line_of_ato_solves_its_equations(case, star):
 @given(case=cases)
 @examples(40)
 def test_ato_stops_where_its_work_ends(share, case):
-    """What it has come to then is a start, and its scores are those of it."""
+    """Its point then is the start, with the right scores."""
     full = chained(case, False)
     change = FoldChange(
         case.kernel,
@@ -314,7 +314,7 @@ def test_ato_stops_where_its_work_ends(share, case):
 @pytest.mark.parametrize("name", SEEDERS)
 @pytest.mark.parametrize("kind", [kind for kind in FORMULATIONS if kind != SvmType.QUANTILE_SVR])  # all have alpha
 def test_rows_without_alpha_leave_all_as_it_is(kind, name):
-    """Where alpha = 0 leaves and nothing enters, the optimum stays (its sums are those of fewer rows, for nu)."""
+    """If rows with alpha = 0 leave and nothing enters, the optimum stays (its sums are those of fewer rows, for nu)."""
     case = Case(5, kind, 40, nu=0.2)
     beta, V, _ = case.optimum([])
     idle = [i for i in range(case.n) if not beta[case.index == i].any()][:3]

@@ -1,4 +1,4 @@
-"""The solver against a NumPy oracle and by properties; its bytes are tested against LIBSVM elsewhere."""
+"""The solver against a NumPy oracle and by its properties; other tests compare its bytes with LIBSVM's."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILO
 
 
 def build(kind, n=90, **options):
-    """(dual problem, kernel, kernel matrix as the solver sees it, over variables)"""
+    """(dual problem, kernel, kernel matrix as the solver gets it, over variables)"""
     matrix, targets = data.load("heart_scale", n)
     param = Parameter(svm_type=kind, gamma=0.2, nu=0.3, **options)
     kernel = Kernel(matrix, filled("i", range(n)), 2, 0, 0.2, 0.0)
@@ -40,7 +40,7 @@ def recomputed(dual, K, alpha):
 
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_cache_size_changes_nothing(kind):
-    """Three rows of room or all of them: the same bits."""
+    """Room for three rows or for all: the same bits."""
     dual, kernel, _ = build(kind)
     a = smo.solve(dual, kernel, 1.0, Control(1e-4))
     b = smo.solve(dual, kernel, 1e9, Control(1e-4))
@@ -53,7 +53,7 @@ def test_cache_size_changes_nothing(kind):
 @pytest.mark.parametrize("room", [48, 150, 320])
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_rows_computed_by_the_block_and_let_go_change_nothing(kind, room):
-    """Rows that take long, room for some of them, and gradients that are reconstructed: the same bits."""
+    """Expensive rows, room for some of them, and gradients that are reconstructed: the same bits."""
     n, rng = 400, np.random.default_rng(3)
     rows = [[(j + 1, float(v)) for j, v in enumerate(row)] for row in rng.normal(size=(n, 1000))]
     targets = np.sign(rng.normal(size=n)) if kind in (SvmType.C_SVC, SvmType.NU_SVC) else rng.normal(size=n)
@@ -70,7 +70,7 @@ def test_rows_computed_by_the_block_and_let_go_change_nothing(kind, room):
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.floats(0.01, 1e4), st.sampled_from([0, 2]), st.booleans())
 @examples(60)
 def test_random_problems(seed, n, C, kernel, duplicated):
-    """C-SVC on random rows, duplicates and collinear rows included: feasible, KKT from the kernel matrix."""
+    """C-SVC on random rows, with duplicate and collinear rows: feasible, KKT from the kernel matrix."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3)).round(1)
     if duplicated:

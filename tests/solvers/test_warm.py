@@ -1,4 +1,4 @@
-"""The solver that goes on from a start: the optimum of a cold solve, from any start, and V of all variables."""
+"""Warm starts: the optimum of a cold start, from any start, and V of all variables."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -36,13 +36,13 @@ cases = st.builds(
 
 
 def problem(case, change, start):
-    """What ``start`` is the start of."""
+    """The problem that ``start`` belongs to."""
     V = moved_scores(change, start)
     return case.dual.changed(lower=change.lower, upper=change.upper, beta=start, scores=V)
 
 
 def check(case, solution, left_out, eps):
-    """Optimal to eps without ``left_out``, V right everywhere, and no farther from the cold optimum than eps allows."""
+    """Optimal to eps without ``left_out``, V right everywhere, and as near the cold optimum as eps requires."""
     beta, V = np.asarray(solution.beta), np.asarray(solution.scores)
     lower, upper = case.box(left_out)
     assert solution.status == "converged"
@@ -82,10 +82,10 @@ def test_any_seed_ends_at_the_cold_optimum(name, eps, shrinking, case, star, bud
 @given(case=cases, share=st.floats(0, 1))
 @examples(40)
 def test_a_start_far_off(shrinking, case, share):
-    """Random beta, made feasible: variables shrunk at first come back where they are wanted."""
+    """Random beta, made feasible: variables shrunk at first come back where they are needed."""
     left_out = case.folds(2)[0]
     none = np.array([], dtype=int)
-    bound = sum(case.box(left_out))  # the one that is not 0
+    bound = sum(case.box(left_out))  # the nonzero one
     beta = np.where(case.rng.random(len(bound)) < share, bound, case.rng.random(len(bound)) * bound)
     change = case.change(beta, case.scores(beta), none, left_out)
     start = change.kept()
@@ -109,7 +109,7 @@ def test_the_optimum_is_left_alone(kind):
 
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_a_limit_leaves_scores_right(kind):
-    """V of shrunk and of held-out variables, when the solver stops before the optimum."""
+    """V of shrunk and of held-out variables if the solver stops before the optimum."""
     case = Case(2, kind, 300, C=50.0)
     left_out = case.folds(6)[0]
     none = np.array([], dtype=int)
@@ -130,8 +130,8 @@ def test_folds(kind, name):
     case = Case(4, kind, 70, weight=0.5, nu=0.3)
     param = replace(case.param, eps=1e-6)
     folds = DualFolds(case.kernel, 1e8, param, filled("d", case.targets), *case.costs, Observer())
-    folds.last = folds.train_full()  # where a chain may begin as well
-    small = 0  # r of nu-SVC: then a start does not pay
+    folds.last = folds.train_full()  # a chain may begin here, too
+    small = 0  # for a small r of nu-SVC a start does not pay
     for scheme in SCHEMES:
         seeded = 0
         for fold in np.array_split(case.rng.permutation(case.n), 5):
@@ -139,7 +139,7 @@ def test_folds(kind, name):
             solved = folds.solve(filled("i", fold), Seeding(name, scheme))
             small += known.scale > 10
             wanted = "none" if known.scale > 10 else name
-            # in a chain there is none after one that did not pay
+            # a chain has none after one that did not pay
             assert solved.seeder == wanted or (scheme, solved.seeder) == ("chain", "none")
             seeded += solved.seeder != "none"
             raw = {"objective": solved.report.objective / solved.scale**2, "rho": solved.report.rho / solved.scale}
@@ -159,7 +159,7 @@ def test_a_fold_that_cannot_be_seeded_starts_cold():
 
 
 class Unlimited:
-    """A budget of paths that allows each of them."""
+    """A budget that allows every path."""
 
     def most(self, from_nothing):
         return 1e18
@@ -169,7 +169,7 @@ class Unlimited:
 
 
 def test_ato_among_rows_that_come_twice():
-    """In splice there are such; the factor loses digits at them, and the path would go in circles."""
+    """splice has such rows; the factor loses digits at them, and the path would go in circles."""
     matrix, targets = data.load("splice.xz")
     kernel = Kernel(matrix, filled("i", range(len(targets))), 2, 0, 1 / 60, 0.0)
     folds = DualFolds(kernel, 1e8, Parameter(), filled("d", targets), 1.0, 1.0, Observer())
@@ -177,7 +177,7 @@ def test_ato_among_rows_that_come_twice():
     order, bounds = stratified_folds(filled("d", targets), 10, Rand(1))
     for begin, end in pairwise(bounds[:7]):
         solved = folds.solve(order[begin:end], Seeding("ato", "chain"))
-        assert begin == 0 or solved.report.iterations < 100  # 1,000 of a cold start
+        assert begin == 0 or solved.report.iterations < 100  # a cold start takes 1,000
 
 
 @pytest.mark.parametrize("name", SEEDERS)

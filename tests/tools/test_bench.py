@@ -1,4 +1,4 @@
-"""The benchmarks: their cases, their certificate beside the solver's own, and trainings in small."""
+"""The benchmarks: their cases, their certificate against the solver's own, and small trainings."""
 
 import json
 import subprocess
@@ -52,14 +52,14 @@ def test_every_training_of_the_docs_is_there():
     names = {case.name for case in job_of("training").every_case(None)}
     assert len(names) > 50
     alike = {}
-    for case in job_of("training").every_case(None):  # a case may be in two parts, but then it is the same
+    for case in job_of("training").every_case(None):  # a case in two parts must be the same
         assert alike.setdefault(case.name, (case.data, case.options)) == (case.data, case.options)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_certificate_agrees_with_the_solver(formulation, kernel, tmp_path):
-    """The solver's rows are floats, ours are doubles; that is all that may differ."""
+    """The only difference: the solver's rows are floats, the certificate's are doubles."""
     options = f"{formulation} {kernel}"
     dataset = prepared("heart_scale", tmp_path)
     ours, theirs = trained(dataset, options), trained(dataset, options, libsvm)
@@ -111,7 +111,7 @@ def test_change_of_the_data(tmp_path):
     assert len(changed.targets) == 50
     assert set(changed.targets) == {-1.0}  # both of its labels are odd
     np.testing.assert_array_equal(changed.values, plain.values[:end] * 0.9)
-    assert len(list(tmp_path.iterdir())) == 2  # kept apart
+    assert len(list(tmp_path.iterdir())) == 2  # separate files
 
 
 def test_nodes_are_those_of_the_oracle(tmp_path):

@@ -1,4 +1,4 @@
-"""The checker of layers sees what it is there for: each wrong arrow in a tree made for it."""
+"""The layer checker finds each wrong import in a tree made for it."""
 
 import pytest
 
@@ -18,7 +18,7 @@ GOOD = {
 
 
 def found(folder, **change):
-    """Lines about the good tree with other texts in some of its files; "__" stands for "/"."""
+    """Lines about the good tree with some files changed; "__" stands for "/"."""
     changed = {name.replace("__", "/") + ".py": text for name, text in change.items()}
     for name, text in {**GOOD, **changed}.items():
         path = folder / "house" / name

@@ -1,4 +1,4 @@
-"""The checker of a site's links sees each kind of broken one."""
+"""The site's link checker finds each kind of broken link."""
 
 import pytest
 

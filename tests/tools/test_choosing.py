@@ -1,4 +1,4 @@
-"""The benchmark of solver auto: its cells, what is told of them, and what is wrong."""
+"""The benchmark of solver auto: its cells, reports and errors."""
 
 import pytest
 from support.bench import options

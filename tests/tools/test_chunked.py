@@ -1,4 +1,4 @@
-"""Solvers in chunks in the benchmarks: what is generated, every part in small, what is stopped, and the tables."""
+"""Chunked solvers in the benchmarks: generated sets, every part on few rows, stopped runs, and the tables."""
 
 import json
 import sys
@@ -56,7 +56,7 @@ def test_classes_are_drawn_as_told():
     np.testing.assert_allclose(X[y < 0].mean(axis=0), (2, 0), atol=0.1)
     np.testing.assert_allclose([X[y > 0].std(), X[y < 0][:, 1].std()], [1, 2], atol=0.05)
     X, y = generated.drawn("skin-like", 20_000)
-    np.testing.assert_allclose(255 * X[y > 0].mean(axis=0), (200, 150, 120), atol=8)  # clipping takes some of the first
+    np.testing.assert_allclose(255 * X[y > 0].mean(axis=0), (200, 150, 120), atol=8)  # clipping lowers the first
     np.testing.assert_allclose(255 * X, np.rint(255 * X), atol=1e-9)
     assert X.min() == 0 and X.max() == 1
     X, _ = generated.drawn("covtype-like", 500)
@@ -111,7 +111,7 @@ def test_what_is_not_optimal_is_told(tmp_path):
     assert JOB.wrong(found) == ["NOT OPTIMAL: chunked"]
     assert "NOT OPTIMAL: chunked" in JOB.table(found).text()
     told["smo"] = {**exact, "gap": 1.9e-3}
-    assert not JOB.wrong(found)  # rounding, which moves the exact solver's as much
+    assert not JOB.wrong(found)  # rounding, which moves the exact solver's gap as much
     told["chunked"] = {**good, "objective": exact["objective"] * (1 - 1e-4)}
     assert JOB.wrong(found) == ["NOT OPTIMAL: chunked"]
     found.last("chunked")["status"] = "iteration limit"

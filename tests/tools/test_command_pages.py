@@ -1,4 +1,4 @@
-"""Man pages, completions and docs/commands.md: as the usages say, complete, and readable by what they are for."""
+"""Man pages, completions and docs/commands.md: consistent with the usages, complete, and valid for their programs."""
 
 import shutil
 import subprocess
@@ -23,7 +23,7 @@ def needs(program):
 
 
 def test_they_are_up_to_date():
-    """Else: python tools/command_pages.py --write"""
+    """Otherwise run: python tools/command_pages.py --write"""
     assert command_pages.stale() == []
 
 
@@ -35,11 +35,11 @@ def test_every_command_has_its_pages():
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_option_that_is_known_is_in_the_usage(name):
-    """And the other way round: the table that is read from the text is the grammar."""
+    """And the reverse: the table parsed from the text equals the grammar."""
     told = {usages.short(option.name) for option in PAGES[name].options(PAGES.values())}
     own = {"-o", "-l", "-p", "-r", "-g"} if name == "svmx-grid" else set()  # grid.py's, which are whole words
     taken = usages.accepted(name)
-    unnamed = {"svmx-update": {"-h", "-b"}}.get(name, set())  # of svmx-train, without an effect
+    unnamed = {"svmx-update": {"-h", "-b"}}.get(name, set())  # of svm-train, without effect
     assert told - own <= taken
     assert taken <= told | unnamed
 
@@ -65,7 +65,7 @@ def test_man_pages_render_without_a_warning(name):
 
 
 def completed(line, folder):
-    """What bash offers for the last word of a line."""
+    """bash's completions of the last word of a line."""
     words = line.split(" ")
     source = ROOT / "packaging" / "completions" / "bash" / words[0]
     array = " ".join(f"'{word}'" for word in words)
@@ -84,7 +84,7 @@ def completed(line, folder):
     [
         ("svmx-train --solver ", ["smo", "chunked", "irwls", "crsvm", "auto"]),
         ("svmx-train --solver c", ["chunked", "crsvm"]),
-        ("svmx-train --solver =", ["smo", "chunked", "irwls", "crsvm", "auto"]),  # = is a word of its own
+        ("svmx-train --solver =", ["smo", "chunked", "irwls", "crsvm", "auto"]),  # = is a separate word
         ("svmx-train --solver = c", ["chunked", "crsvm"]),
         ("svmx-train -t ", [kind.option for kind in KernelType]),
         ("svmx-train -q --expl", ["--explain"]),

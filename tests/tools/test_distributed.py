@@ -1,4 +1,4 @@
-"""The benchmark of rows on a cluster: everything in small."""
+"""The benchmark of rows on a cluster, on few rows."""
 
 import json
 import shutil

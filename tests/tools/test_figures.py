@@ -1,4 +1,4 @@
-"""The figures of docs/: their numbers are those of today's code, and they are drawn from their numbers."""
+"""The figures of docs/: their numbers equal those of today's code, and they are drawn from their numbers."""
 
 import json
 import re
@@ -17,7 +17,7 @@ optional("matplotlib")
 
 DOCS = FOLDER.parent
 MOST_BYTES = 100_000
-MEASURED = [name for name, figure in FIGURES.items() if figure.saved() or figure.numbers]  # growth: once it was
+MEASURED = [name for name, figure in FIGURES.items() if figure.saved() or figure.numbers]  # growth: once measured
 QUICK = ("overview", "support_vectors", "smo", "paths", "folds", "left_out", "solver_map")
 
 
@@ -83,7 +83,7 @@ def test_the_solver_map_says_what_its_page_says():
 
 
 def test_rows_are_shrunk_when_the_solver_brings_them_back():
-    """LIBSVM's marks: '.' after each time that rows are shrunk, '*' where all have come back before that."""
+    """LIBSVM's marks: '.' each time rows are shrunk, '*' if all were restored before that."""
 
     class Marks(libsvmx.Observer):
         marks = ""
@@ -118,7 +118,7 @@ def test_the_row_that_joins_ends_where_a_training_with_it_ends():
     assert module.alphas_of(model, len(rows))[-1] == pytest.approx(paths["joins"][-1], abs=1e-5)
 
 
-# --- the tool itself ---
+# --- the tools themselves ---
 
 
 def test_differences_are_told():

@@ -1,4 +1,4 @@
-"""The benchmark of times by number of rows: which points are asked for, and drawing from what was saved."""
+"""The benchmark of times by number of rows: the points measured, and drawing from saved results."""
 
 import json
 from dataclasses import replace
@@ -71,7 +71,7 @@ def test_the_faster_form_of_rows_is_drawn(asked):
 
 
 class Only(Growth):
-    """Of one case."""
+    """With one case."""
 
     def __init__(self, case):
         super().__init__()
@@ -88,7 +88,7 @@ def test_what_was_saved_is_drawn_again_and_nothing_is_measured(tmp_path, capsys)
     drawn = ["--figures", str(tmp_path / "first")]
     assert main(["growth", "--quick", "--repeat", "1", "--json", str(raw), *drawn, *folders], Only(case)) == 0
     first = capsys.readouterr().out
-    gone = Only(replace(case, data="nowhere"))  # of what is not there, nothing can be measured
+    gone = Only(replace(case, data="nowhere"))  # a missing set cannot be measured
     assert main(["growth", "--saved", str(raw), "--figures", str(tmp_path / "again"), *folders], gone) == 0
     assert capsys.readouterr().out.partition("Seconds")[2].split()[:6] == first.partition("Seconds")[2].split()[:6]
     for name in ("growth.json", "growth.svg"):

@@ -1,4 +1,4 @@
-"""The interior-point method in the benchmarks: mapped problems, every part in small, what is wrong, and the tables."""
+"""The interior-point method in the benchmarks: mapped problems, every part on few rows, errors, and the tables."""
 
 import json
 import shutil
@@ -62,7 +62,7 @@ def test_mushrooms_are_mapped_as_in_the_paper():
     assert abs(X).max() == 1
     codes = np.sqrt(X[:5, 0] / X[:5, 0].min())  # the first feature is the square of the first input
     np.testing.assert_allclose(codes * 6 % 1, 0, atol=1e-9)
-    # the map's products are those of the kernel, but for the constant
+    # products of the mapped rows equal the kernel, up to the constant
     first, _ = np.triu_indices(21)
     x = X[:, len(first) :]
     scale = X[0, 0] / x[0, 0] ** 2 * 2
@@ -101,7 +101,7 @@ def test_variants_end_at_the_same_optimum(tmp_path):
     assert max(one["gap"] for one in told) < 1e-8
     m, sizes = found.n_rows, [run.last["counts"]["sizes"][1:] for run in found.runs]
     assert set(sizes[0]) == {m}
-    assert min(min(own) for own in sizes[1:]) < m  # those with at most so many rows; of 200 rows adaptive takes all
+    assert min(min(own) for own in sizes[1:]) < m  # q_U limits the rows; of 200 rows adaptive takes all
     assert sizes[2][0] == m / 2
     assert len(found.runs[2].times) == 2
     assert all(0 < run.last["solve_seconds"] <= run.last["cpu"] for run in found.runs)

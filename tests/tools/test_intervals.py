@@ -1,4 +1,4 @@
-"""The benchmark of intervals: what it tells, and what is wrong."""
+"""The benchmark of intervals: its report and its errors."""
 
 import pytest
 from support.bench import options
@@ -19,7 +19,7 @@ def test_a_case(part, tmp_path):
     assert found.last(OURS)["width"] > 1
     assert not JOB.wrong(found)
     assert "covered" in JOB.table(found).text()
-    # MAPIE may not be there
+    # MAPIE may be missing
     found.runs = [found.runs[0], Run(THEIRS, None, [{"seconds": 1.0, "covered": 0.9, "width": 0.5}])]
-    assert bool(JOB.wrong(found)) == (part == "jackknife")  # folds of CV+ are each one's own
+    assert bool(JOB.wrong(found)) == (part == "jackknife")  # each library draws its own CV+ folds
     assert found.ratio(THEIRS, OURS) == pytest.approx(1 / found.last(OURS)["seconds"])

@@ -1,4 +1,4 @@
-"""The benchmark of kernels: every form of both, what they tell, and what is wrong."""
+"""The benchmark of kernels: every form with both libraries, reports and errors."""
 
 import pytest
 from support.bench import options

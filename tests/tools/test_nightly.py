@@ -1,4 +1,4 @@
-"""tools/nightly does the steps that are named, goes on after one that fails, and CONTRIBUTING has a line for each."""
+"""tools/nightly runs the given steps and continues after one that fails; CONTRIBUTING has a line for each step."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Stands for python3, which makes the environment, and for pip and pytest, which it finds in there.
+# In place of python3, which makes the environment, and of its pip and pytest.
 PROGRAM = """#!/bin/sh
 echo "$(basename "$0") $*, seed $LIBSVMX_FUZZ_SEED, kills $LIBSVMX_KILLS" >>calls
 mkdir -p build/nightly/venv/bin && touch build/nightly/venv/bin/activate
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a program of ba
 
 @pytest.fixture
 def nightly(tmp_path):
-    """A function (words of tools/nightly, what fails): exit code, output, error output, calls of programs."""
+    """A function (arguments of tools/nightly, failing step): exit code, output, error output, calls of programs."""
     (tmp_path / "tools").mkdir()
     for name in ("nightly", "steps.sh"):
         shutil.copy(ROOT / "tools" / name, tmp_path / "tools")

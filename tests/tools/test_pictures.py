@@ -1,4 +1,4 @@
-"""The picture of a folder, the docstring of its ``__init__.py``, names every file there, and none that is not."""
+"""The map of a folder, the docstring of its ``__init__.py``, names every file there, and no others."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Jobs of the benchmarks whose tables compare what users call: searches, svmutil, commands."""
+"""Benchmark jobs whose tables compare user-level calls: searches, svmutil, commands."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is repeated of pyproject.toml and meson.build is what stands there; the oldest versions are read right."""
+"""Copies of facts in pyproject.toml and meson.build agree with them; the oldest versions are parsed correctly."""
 
 import re
 import tomllib

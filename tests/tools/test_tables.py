@@ -1,4 +1,4 @@
-"""Measured tables and numbers of the pages: made from their JSON, and none beside them."""
+"""Measured tables and numbers of the pages come from their JSON, and no others are on the pages."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import pytest
 
 from tools import tables
 
-# a speed, a time or an amount of memory in words, and a cell of a table with a measured number
+# a speed, a time or an amount of memory in words, and a table cell with a measured number
 TIMES = "\N{MULTIPLICATION SIGN}"
 TOLD = re.compile(
     rf"\d[\d.,]*[ ~]?(?:times|{TIMES}(?= faster| as)|x(?= faster)|(?:CPU )?(?:[nµm]?s|seconds?)|min|minutes?|hours?"
@@ -22,7 +22,7 @@ NOT_MEASURED = {
     "docs/papers.md": ("6 times", "30 times", "1.5 times"),  # factors and limits of algorithms
     "docs/path.md": ("100 MB",),  # the usual cache
     "docs/performance.md": ("1,000 MB",),  # the cache of a protocol
-    "docs/terminal.md": ("10 times",),  # when an advice is given
+    "docs/terminal.md": ("10 times",),  # when a warning is given
     "docs/toy.md": ("4 MB",),  # a limit of a request
 }
 MACHINE = {"processor": "P", "threads": 2, "processors": 4, "python": "3.11", "load": [0.25], "date": "2026-01-02"}
@@ -36,7 +36,7 @@ def test_pages_show_what_was_measured(name):
 
 
 def numbers_in(text):
-    """Measured numbers of a page that stand outside of its blocks and of code."""
+    """Measured numbers of a page outside its blocks and code."""
     prose = re.sub(r"```.*?```|`[^`]*`", "", tables.BLOCK.sub("", text), flags=re.S)
     return TOLD.findall(prose) + CELL.findall(prose)
 
@@ -65,7 +65,7 @@ def test_every_block_is_shown():
 
 
 def test_models_and_predictions_are_right():
-    """Of what was measured nothing is wrong, in the words of its job."""
+    """No measurement has an error by its own job."""
     files = [json.loads(path.read_text(encoding="utf-8")) for path in tables.FOLDER.glob("*.json")]
     assert files
     assert [(file["job"], one["wrong"]) for file in files for one in file["results"] if one["wrong"]] == []

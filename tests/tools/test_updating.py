@@ -1,4 +1,4 @@
-"""Updates in the benchmarks: every way to the optimum in small, what is refused, and what the tables say."""
+"""Updates in the benchmarks: every way to the optimum on few rows, refusals, and the tables."""
 
 import json
 from argparse import Namespace
@@ -65,7 +65,7 @@ def test_what_is_handed_on_keeps_sum_and_bounds():
         assert found.sum() == pytest.approx(0)
         assert (found[gone] == 0).all()
         assert (y * found >= 0).all() and (y * found <= 2).all()
-    # the 2 of row 0: 2/3 each to the free rows 1, 4, 5, which have room for 1/2, 1, 1/2; row 4 takes what is left
+    # the 2 of row 0: 2/3 each to the free rows 1, 4, 5, which have room for 1/2, 1, 1/2; row 4 takes the rest
     np.testing.assert_allclose(ways_to_update.handed_on(beta, y, 2.0, np.array([0])), [0, 2, 0, -2, 0, 0], atol=1e-12)
     # no row is free
     np.testing.assert_allclose(ways_to_update.handed_on(np.array([2.0, -2]), y[2:4], 2.0, np.array([0])), 0, atol=1e-12)

@@ -1,4 +1,4 @@
-"""The benchmarks of cross-validation, leave-one-out, grids, readers and predictions, each in small."""
+"""The benchmarks of cross-validation, leave-one-out, grids, readers and predictions, each on few rows."""
 
 import json
 import lzma
@@ -95,7 +95,7 @@ def fold(**values):
 
 
 def test_seeders_are_called_and_their_folds_summed(tmp_path):
-    """What the benchmark makes of the call's result, which is made up here."""
+    """The benchmark's summary of a made-up result."""
     dataset, asked = prepared("heart_scale", tmp_path), []
 
     def cross_validate(X, y, n_folds, *, seeder, scheme, C, threads, **more):
@@ -246,7 +246,7 @@ def test_grid_of_libsvm(tmp_path):
             "seeding",
             ["--case", "heart", "adult", "--folds", "3", "--seeder", "LIBSVM", "none", "sir"],
             "3 folds",
-            100 * 150 / 270,  # the share of the larger class: of what is not scaled, nothing is learnt
+            100 * 150 / 270,  # the share of the larger class: unscaled, nothing is learnt
         ),
         ("loo", ["--case", "heart_scale", "a9a-c1"], "leave-one-out", 100 * 221 / 270),
     ],
@@ -271,7 +271,7 @@ def test_command_of_validations(job, cases_and_more, heading, accuracy, tmp_path
 
 @pytest.fixture
 def fake(tmp_path):
-    """What takes the place of LIBSVM's commands, once it is written; a9a and a9a.t are the first rows of a1a."""
+    """A script that replaces LIBSVM's commands, once written; a9a and a9a.t are the first rows of a1a."""
     if os.name == "nt":
         pytest.skip("a script takes their place")
     rows = lzma.decompress((DATA / "a1a.xz").read_bytes()).splitlines(keepends=True)[:200]
