@@ -1,4 +1,4 @@
-"""Sessions whose models do not depend on how fast this machine is."""
+"""Sessions whose models do not depend on the speed of the machine."""
 
 import pytest
 from support.machine import machine_with
@@ -6,6 +6,6 @@ from support.machine import machine_with
 
 @pytest.fixture(autouse=True)
 def patient():
-    """The clock stands still: no way to a model meets its time limit."""
+    """The clock stands still, so no time limit ends a training."""
     with machine_with(monotonic=0.0):
         yield

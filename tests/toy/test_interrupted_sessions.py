@@ -1,4 +1,4 @@
-"""Ctrl-C, or an error, at every bytecode of what changes a session: all of it is as before, or all of it is new."""
+"""Ctrl-C, or an error, at every bytecode of code that changes a session: it is entirely old or entirely new."""
 
 import json
 
@@ -26,7 +26,7 @@ def session():
 
 
 def images_of(session):
-    """All that the page is shown, and what it is shown after two changes more."""
+    """The page's view of a session, and its view after two more changes."""
     found = [picture_of(session)]
     session.change([{"do": "add", "x": -0.1, "y": -0.3, "label": 2}, {"do": "set", "C": 5.0}])
     found.append(picture_of(session))
@@ -37,7 +37,7 @@ def images_of(session):
 def picture_of(session):
     head, values = session.picture(VIEW)
     model = head["model"]
-    # how it was found is not what it is, and may be by a training after an interrupt
+    # except how the model was found, which may be by a training after an interrupt
     told = {**model, "seconds": 0, "breakpoints": 0, "way": "", "objective": round(model["objective"], 6)}
     return json.dumps({**head, "model": told}), values.round(4).tolist()
 

@@ -1,4 +1,4 @@
-"""The page in Chromium: what a hand does is what the session has, and what is drawn is a fresh training's."""
+"""The page in Chromium: user actions reach the session, and the picture is that of a fresh training."""
 
 import re
 import time
@@ -17,7 +17,7 @@ from tools.toy_page import choose, drag, rest
 if None in toy_page.browser_programs():
     pytest.skip("Chromium and ChromeDriver are not on the PATH", allow_module_level=True)
 
-# As the fixture ``patient`` for the process that is the server.
+# Like the fixture ``patient``, for the server process.
 PATIENT = "from libsvmx.toy import session; session.START = session.changed(session.START, {'time_limit': 0.0})"
 MINUS = "\N{MINUS SIGN}"
 NUMBER = rf"[{MINUS}\d.]+"
@@ -41,7 +41,7 @@ def page(chromium):
         chromium.get(address)
         rest(chromium)
         yield chromium
-        # no error of scripts, none of the content security policy; what the server refuses is logged as network
+        # no errors of scripts or of the content security policy; refusals by the server are logged as network
         assert [line for line in chromium.get_log("browser") if line["source"] != "network"] == []
 
 
@@ -56,7 +56,7 @@ def rows_of(page):
 
 
 def press_at(page, x, y):
-    """A click, in pixels from the middle of the plane."""
+    """A click, in pixels from the centre of the plane."""
     ActionChains(page, duration=0).move_to_element_with_offset(page.find_element("id", "plane"), x, y).click().perform()
     rest(page)
 
@@ -71,7 +71,7 @@ def text(page, name):
 
 
 def assert_fresh(page):
-    """What is drawn is what a training on these rows gives."""
+    """The picture equals that of a cold start on these rows."""
     found = drawn(page)
     head, view = found["head"], found["view"]
     X = np.column_stack([head["rows"]["x"], head["rows"]["y"]])
@@ -108,7 +108,7 @@ def test_a_hand_adds_moves_and_removes_rows(page):
 
 
 def test_it_says_what_the_model_says_under_the_pointer(page):
-    """As the model does, but for the interpolation on a grid of some pixels."""
+    """As the model does, up to interpolation on a grid of a few pixels."""
     plane = page.find_element("id", "plane")
 
     def under():
@@ -171,7 +171,7 @@ def test_pixels_have_the_colour_of_the_class_that_is_predicted(page, example):
     model = libsvmx.train(X, y, C=10, gamma=2, keep_state=True).model
     points = np.random.default_rng(0).uniform(-0.85, 0.85, size=(3000, 2))
     values, labels = libsvmx.decision_values(model, points), libsvmx.predict(model, points)
-    wins = np.full(len(points), np.inf)  # by how much the class that is predicted wins
+    wins = np.full(len(points), np.inf)  # the margin by which the predicted class wins
     pairs = [(i, j) for i in range(model.nr_class) for j in range(i + 1, model.nr_class)]
     for f, (i, j) in zip(values.T, pairs, strict=True):
         for own, sign in ((i, 1), (j, -1)):
@@ -249,11 +249,11 @@ def test_a_slider_is_followed_while_it_moves(page):
 
 
 def slide(page, name, shift):
-    """Drag the thumb of a slider so many pixels to the right, or there and back, and let it go."""
+    """Drag the thumb of a slider ``shift`` pixels to the right, or there and back, and release it."""
     slider = page.find_element("id", f"{name}-range")
     share = "const s = arguments[0]; return [(s.value - s.min) / (s.max - s.min), s.clientWidth]"
     at, width = page.execute_script(share, slider)
-    thumb = 16  # pixels, whose middle moves along what is left of the width
+    thumb = 16  # pixels; its middle moves along the rest of the width
     hand = ActionChains(page, duration=0)
     hand.move_to_element_with_offset(slider, round((at - 0.5) * (width - thumb)), 0).click_and_hold()
     for step in shift:
@@ -267,7 +267,7 @@ def test_a_slider_that_is_back_at_its_value_follows_again(page):
     choose(page, "C", "100")
     range_value = "return Number(document.getElementById('C-range').value)"
     held = page.execute_script(range_value)
-    page.execute_script(  # as a browser that tells of no change, since there is none
+    page.execute_script(  # like a browser that fires no change event, as there is no change
         "const range = document.getElementById('C-range'), event = (name) => range.dispatchEvent(new Event(name));"
         "const before = range.value; range.value = 0; event('input');"
         "range.value = before; event('input'); event('pointerup')"
@@ -290,7 +290,7 @@ def test_the_slider_of_coef0_begins_where_the_kernel_is_positive_semidefinite(pa
 
 
 def press_keys(page, *events):
-    """Keys as the page is told of them, all before the first answer."""
+    """Key events, all before the first answer."""
     page.execute_script(
         "for (const event of arguments[0])"
         "  document.getElementById('plane').dispatchEvent(new KeyboardEvent('keydown', event))",
@@ -314,7 +314,7 @@ def test_a_held_key_is_a_step_of_its_own(page):
     ((key, moved),) = rows_of(page).items()
     assert moved[0] > start[key][0]
     assert undone(page) == start
-    press_keys(page, {"key": "1"}, {"key": "2"}, again, again)  # of which some wait for the answer to others
+    press_keys(page, {"key": "1"}, {"key": "2"}, again, again)  # some of them wait for answers to others
     assert rows_of(page)[key][0] > start[key][0]
     assert undone(page)[key] == (*start[key][:2], 2)
     for expected in (start, start, {}):

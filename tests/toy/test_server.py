@@ -1,4 +1,4 @@
-"""The server of the page: who is answered, what is refused, and how it ends."""
+"""The server of the page: accepted and refused requests, and how it ends."""
 
 import http.client
 import json
@@ -38,7 +38,7 @@ def server():
 
 
 class Client:
-    """Requests to a server, each by a connection of its own."""
+    """Requests to a server, each on its own connection."""
 
     def __init__(self, server):
         self.server, self.port = server, server.server_port
@@ -63,7 +63,7 @@ class Client:
         return json.loads(content[4 : 4 + length]), np.frombuffer(content[4 + length :], dtype="<f4")
 
     def refused(self, *args, **headers):
-        """(status, its sentence)"""
+        """(status, its error message)"""
         status, _, content = self.ask(*args, **headers)
         assert status >= 400
         return status, json.loads(content)["error"]
@@ -123,7 +123,7 @@ def test_without_the_token_nothing_is_told(client, token):
 
 @pytest.mark.parametrize("host", ["example.org", "127.0.0.1", "127.0.0.1:1", "example.org:{port}", ""])
 def test_other_names_of_this_machine_are_refused(client, host):
-    """A name of somebody else that leads to the loopback address has the page's origin to a browser."""
+    """Another's host name that resolves to the loopback address has the page's origin for a browser."""
     status, cause = client.refused("GET", "", Host=host.format(port=client.port))
     assert (status, cause) == (403, "this server answers to the loopback address only")
 
@@ -139,7 +139,7 @@ def test_pages_of_others_are_refused(client):
 
 
 def test_names_without_the_port_of_http(client):
-    """Browsers leave it out."""
+    """Browsers omit it."""
     client.server.server_port = 80
     for name in ("127.0.0.1", "localhost", "127.0.0.1:80"):
         assert client.ask("GET", "", Host=name, Origin=f"http://{name}")[0] == 200
@@ -198,7 +198,7 @@ def test_requests_have_a_length_that_is_bounded(client):
 
 
 def raw(client, *words, content=b""):
-    """(status, answer) to a request whose first line is ``words``, and after which nothing comes."""
+    """(status, answer) for a request whose first line is ``words``, followed by nothing."""
     with socket.create_connection(("127.0.0.1", client.port), timeout=PATIENCE) as connection:
         head = f"{' '.join(words)} HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nContent-Length: 1000\r\n\r\n"
         connection.sendall(head.encode() + content)
@@ -235,7 +235,7 @@ def test_signs_of_life_are_requests_with_the_token(client):
 
 
 class Visited(ToyServer):
-    """Each look at whether there is a request takes 10 seconds of ``clock``; the first four find one."""
+    """Each check for a request takes 10 seconds of ``clock``; the first four find one."""
 
     def __init__(self, clock):
         super().__init__(Session())
@@ -256,14 +256,14 @@ def test_it_ends_when_nobody_has_asked_for_so_long():
 
 
 def status_of(client, *lines):
-    """The status of what is answered to a request with these lines of its head."""
+    """The status of the answer to a request with these header lines."""
     with socket.create_connection(("127.0.0.1", client.port), timeout=PATIENCE) as connection:
         connection.sendall("\r\n".join([f"GET /{client.server.token}/ HTTP/1.1", *lines, "", ""]).encode())
         return int(connection.makefile().readline().split()[1])
 
 
 def test_headers_that_say_who_asks_come_once(client):
-    """Of two a proxy or a browser may believe the other one."""
+    """Of two, a proxy or a browser may use the other one."""
     host, foreign = f"Host: 127.0.0.1:{client.port}", "Host: example.org"
     assert status_of(client, host) == 200
     for lines in ((host, foreign), (foreign, host), (host, host), ()):
@@ -275,7 +275,7 @@ def test_headers_that_say_who_asks_come_once(client):
 
 
 def test_strangers_make_way(client):
-    """Connections that do not show the token are few, and each has a thread; the page is answered all the same."""
+    """Connections without the token are limited, and each has a thread; the page is still answered."""
     kept = http.client.HTTPConnection("127.0.0.1", client.port, timeout=PATIENCE)
 
     def ask():
@@ -287,10 +287,10 @@ def test_strangers_make_way(client):
     before = threading.active_count()
     for _ in range(5 * MOST_STRANGERS):
         strangers.append(socket.create_connection(("127.0.0.1", client.port), timeout=PATIENCE))
-    client.change(*ROWS)  # the last one to connect, so all of them have been accepted
+    client.change(*ROWS)  # connects last, so all others have been accepted
     for stranger in strangers[: 4 * MOST_STRANGERS - 1]:
         assert stranger.recv(1) == b"", "closed by the server"
-    while threading.active_count() > before + MOST_STRANGERS:  # whose threads come to their ends
+    while threading.active_count() > before + MOST_STRANGERS:  # their threads end
         time.sleep(0.01)
     assert ask() is first, "the connection of the page is kept"
     for stranger in strangers:
@@ -351,7 +351,7 @@ def test_the_command_ends_when_nobody_is_there():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-# Reads the file that it is given, and then the page that the file leads to.
+# Reads the file given to it, and then the page that the file links to.
 BROWSER = """
 import re, sys
 from pathlib import Path
@@ -367,7 +367,7 @@ found.with_suffix(".new").rename(found)
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_browser_that_returns_only_when_it_is_left_is_answered(tmp_path):
-    """As those in a terminal: the page is answered while it is open."""
+    """Such as those in a terminal: the page is answered while it is open."""
     (tmp_path / "browser.py").write_text(BROWSER)
     browser = os.environ | {"BROWSER": f"{sys.executable} {tmp_path}/browser.py %s", "TMPDIR": str(tmp_path)}
     with subprocess.Popen(arguments("svmx-toy"), stdout=subprocess.PIPE, text=True, env=browser) as child:
@@ -382,7 +382,7 @@ def test_a_browser_that_returns_only_when_it_is_left_is_answered(tmp_path):
 
 
 def file_of(address):
-    """Of a file: address."""
+    """The path of a file: address."""
     parts = urlsplit(address)
     assert (parts.scheme, parts.netloc) == ("file", "")
     return Path(unquote(parts.path))
@@ -391,7 +391,7 @@ def file_of(address):
 @pytest.mark.skipif(os.name != "posix", reason="modes and signals")
 @pytest.mark.parametrize("end", ["page", "signal"])
 def test_the_browser_is_given_a_file_of_its_owner_that_does_not_stay(tmp_path, end):
-    """And not the address, which other users would see on its command line."""
+    """Not the address, which other users could see on its command line."""
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/given.new; mv {tmp_path}/given.new {tmp_path}/given\n')
     browser.chmod(0o755)
@@ -450,7 +450,7 @@ def test_a_browser_that_goes_before_its_answer_ends_nothing():
 
 def test_its_report_tells_how_long_it_has_read(folder):
     folder.put("d", "1 1:1 2:1\n2 1:0.5 2:-1\n")
-    with machine_with(monotonic=Clock()):  # else it stands still
+    with machine_with(monotonic=Clock()):  # otherwise it stands still
         folder.accepts("svmx-toy", "--no-browser", "--idle", "0.0001", "--report", "r", "d")
     assert {"reading", "serving"} <= set(json.loads(folder.get("r"))["seconds"])
 

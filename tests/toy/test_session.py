@@ -1,4 +1,4 @@
-"""The session behind the page: after any changes its model is that of a fresh training on the rows that are there."""
+"""The session behind the page: after any changes its model equals a fresh training on the present rows."""
 
 import json
 
@@ -23,7 +23,7 @@ POINTS = np.stack(np.meshgrid(VIEW.x, VIEW.y), axis=-1).reshape(-1, 2)
 
 
 def arrays_of(session):
-    """X and y of its rows, made here from what the page is told."""
+    """X and y of its rows, built here from the data sent to the page."""
     rows = session.picture(VIEW)[0]["rows"]
     x, y = np.array(rows["x"]), np.array(rows["y"])
     if session.scene.param.svm_type.is_regression:
@@ -32,7 +32,7 @@ def arrays_of(session):
 
 
 def fresh(session, **others):
-    """A training on the rows of a session."""
+    """A cold start on the rows of a session."""
     settings = {name: getattr(session.scene.param, name) for name in SETTINGS}
     return libsvmx.train(*arrays_of(session), **settings, **others)
 
@@ -44,7 +44,7 @@ def values_at_points(model):
 
 
 def random_change(r, session):
-    """Of the kinds that a page sends, with whatever a hand might do."""
+    """Of all kinds that a page sends, with any values."""
     keys = list(session.scene.rows)
     kind = r.choice(["add", "move", "move", "move", "remove", "label", "C", "gamma", "undo", "redo"])
     x, y = r.uniform(-1, 1, size=2).round(3).tolist()
@@ -58,7 +58,7 @@ def random_change(r, session):
     elif kind == "add" or len(keys) < 4:
         session.change([{"do": "add", "x": x, "y": y, "label": label}])
     elif kind == "move":
-        # a row that is dragged: some steps, of which the last ones belong to the first
+        # a row being dragged: some steps, the last of which belong to the first
         key = int(r.choice(keys))
         for k in range(3):
             x, y = (np.array([x, y]) + r.normal(scale=0.05, size=2)).tolist()
@@ -79,7 +79,7 @@ def test_the_model_is_that_of_a_fresh_training(formulation, kernel, seed):
     for _ in range(25):
         random_change(r, session)
         follower = session.follower
-        if follower.model is None:  # nu that these classes do not allow
+        if follower.model is None:  # nu is infeasible for these classes
             with pytest.raises(SvmxError) as refused:
                 fresh(session)
             assert str(refused.value) == follower.error
@@ -101,7 +101,7 @@ def test_the_model_is_that_of_a_fresh_training(formulation, kernel, seed):
 
 @pytest.mark.parametrize("formulation", ["c_svc", "epsilon_svr", "one_class"])
 def test_the_path_leads_to_libsvms_optimum(formulation):
-    """The same by the default solver, which shares nothing with the path: to its tolerance."""
+    """The same with the default solver, which shares no code with the path: to its tolerance."""
     r = np.random.default_rng(5)
     session = begun([(*r.uniform(-1, 1, size=2).tolist(), k % 2 + 1) for k in range(40)], svm_type=formulation, nu=0.2)
     for key in range(10):
@@ -112,7 +112,7 @@ def test_the_path_leads_to_libsvms_optimum(formulation):
 
 
 def told_accuracy(session):
-    """What the page says, and what svmx-predict says of the model that it saves."""
+    """The page's accuracy, and that of svmx-predict with the saved model."""
     X, y = arrays_of(session)
     predicted = libsvmx.predict(parse_model(saved_model(session.scene), "saved", lambda remark: None), X)
     return session.picture(VIEW)[0]["model"]["score"]["value"], 100.0 * (predicted == y).mean()
@@ -122,7 +122,7 @@ def told_accuracy(session):
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("first", [0, 1])
 def test_classes_are_the_right_way_round(pair, turned, first):
-    """Whichever label and whichever row comes first; LIBSVM has an order of its own for -1 and +1."""
+    """Whichever label and whichever row comes first; LIBSVM has its own order for -1 and +1."""
     r = np.random.default_rng(4)
     labels = np.concatenate([[first], 1 - first, r.permutation(np.arange(38) % 2)], axis=None)
     places = r.normal(size=(40, 2), scale=0.3) + np.where(labels, 0.4, -0.4)[:, None]
@@ -165,7 +165,7 @@ def test_marks_are_those_of_the_coefficients(formulation):
     rows = [(x, y, 2 if x + 0.3 * (k % 3) > 0.3 else 1) for k, (x, y) in enumerate(places)]
     session = begun(rows, svm_type=formulation, nu=0.4, C=2.0, p=0.2)
     keys = list(session.scene.rows)
-    session.change([{"do": "move", "row": keys[0], "x": 0.5, "y": 0.5}])  # which makes it the last one in a state
+    session.change([{"do": "move", "row": keys[0], "x": 0.5, "y": 0.5}])  # this makes it the last one in a state
     model = session.follower.model
     marks = marks_of(model, session.follower.order)
     assert {1, 2} == set(marks.values())
@@ -180,7 +180,7 @@ def test_marks_are_those_of_the_coefficients(formulation):
         else:
             edge = 0 if formulation == SvmType.ONE_CLASS else 1
             inner = signs[place] * values[place] - edge
-        # inside, on the edge, or beyond it: what the KKT conditions say of a row with this mark
+        # inside, at the edge, or beyond it: the KKT conditions for a row with this mark
         assert {0: inner > -0.02, 1: abs(inner) < 0.02, 2: inner < 0.02}[marks.get(key, 0)]
 
 
@@ -330,7 +330,7 @@ def test_a_box_is_wide_enough_to_have_places_in_it(first, second):
 
 def test_of_more_features_the_plane_has_principal_components():
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(50, 4)) * [3, 1, 0.1, 0.1] + [5, 1e5, 0, 0]  # an offset is no part of the products
+    X = rng.normal(size=(50, 4)) * [3, 1, 0.1, 0.1] + [5, 1e5, 0, 0]  # an offset does not enter the products
     text = data_text(as_matrix(X), np.where(X[:, 0] > 5, 1.0, 2.0).data)
     session = begun()
     session.open_data(text, "d")
@@ -395,7 +395,7 @@ def test_a_model_is_shown_over_the_rows_until_they_change():
 
 
 def model_file(kind, coefficient, vector):
-    """A model of one decision function, with two support vectors."""
+    """A model with one decision function and two support vectors."""
     classes = "label 1 2\nnr_sv 1 1\n" if kind == "c_svc" else ""
     head = f"svm_type {kind}\nkernel_type rbf\ngamma 1\nnr_class 2\ntotal_sv 2\nrho 0\n{classes}SV\n"
     return f"{head}{coefficient} {vector}\n-1 1:0\n".encode()

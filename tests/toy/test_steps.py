@@ -1,4 +1,4 @@
-"""Undo and redo: what a step is, what belongs to it, and what they bring back."""
+"""Undo and redo: the extent of a step, and the restored state."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_undo_brings_back_rows_parameters_and_model():
     assert session.scene == scenes[-1]
     session.undo()
     session.change([{"do": "set", "C": 3.0}])
-    assert session.picture(VIEW)[0]["can"] == {"undo": True, "redo": False}  # what was undone is not after that
+    assert session.picture(VIEW)[0]["can"] == {"undo": True, "redo": False}  # the new step drops the undone one
 
 
 def test_a_drag_is_one_step_and_old_steps_are_forgotten():

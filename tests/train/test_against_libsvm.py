@@ -1,4 +1,4 @@
-"""Bytes against bytes on sets that the suites do not have: many classes, rows without features, text, longer paths."""
+"""Equal bytes on sets beyond those of the suites: many classes, rows without features, text, longer paths."""
 
 import numpy as np
 import pytest
@@ -65,14 +65,14 @@ def test_regression(name, formulation, kernel, shrinking, probability, tmp_path)
         (("splice.xz",), "-c 1000 -g 0.01"),
         (("a1a.xz",), "-c 100 -g 0.5 -m 0.05"),  # three rows of cache, thousands of iterations, shrinking
         (("a1a.xz",), "-c 1 -g 0.05 -e 1e-6"),
-        (("mpg",), "-s 3 -c 100 -g 2 -p 0.01 -m 0.01"),  # the same of a regression, whose variables share rows
+        (("mpg",), "-s 3 -c 100 -g 2 -p 0.01 -m 0.01"),  # the same for a regression, whose variables share rows
         (("mpg",), "-s 4 -c 100 -g 2 -n 0.4 -m 0.05"),
         (("mushrooms.xz", 1500), "-c 10 -g 0.05 -m 1"),
         pytest.param(("mushrooms.xz",), "-c 10 -g 0.05 -m 1", marks=pytest.mark.exhaustive),
         (("vowel.scale.xz",), "-c 16 -g 2"),
         (("abalone_scale.xz", 1500), "-s 4 -c 10 -n 0.6 -g 0.5"),
         (("abalone_scale.xz", 1500), "-s 3 -c 100 -p 0.5 -g 0.3"),
-        (("abalone_scale.xz", 1500), "-s 3 -c 100 -p 0.5 -g 0.3 -m 1"),  # rows are stored by position after a while
+        (("abalone_scale.xz", 1500), "-s 3 -c 100 -p 0.5 -g 0.3 -m 1"),  # later rows are stored by position
         (("a1a.xz",), "-s 1 -n 0.4 -g 0.03"),
         (("a1a.xz",), "-s 2 -n 0.5 -g 0.03"),
         (("vowel.scale.xz",), "-g 1e6"),  # kernel of zeros and ones: rho is 0, and its sign is written
@@ -110,7 +110,7 @@ def test_cross_validation(arguments, options, n_folds):
     "options", quick_first(["-s 0 -c 3 -g 0.002", "-s 1 -n 0.4 -t 0", "-s 2 -g 0.01", "-s 3 -p 0.5 -g 0.002"])
 )
 def test_rows_of_many_features(options, tmp_path):
-    """Kernel values cost so much that rows are computed in blocks, and copied from each other."""
+    """Kernel values so expensive that rows are computed in blocks, and copied from each other."""
     random = np.random.default_rng(7)
     X, targets = random.normal(size=(400, 500)).round(4), random.choice([1.0, -1.0], 400)
     rows = [[(j + 1, float(value)) for j, value in enumerate(row)] for row in X + 0.05 * targets[:, None]]

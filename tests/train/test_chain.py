@@ -1,4 +1,4 @@
-"""Chains of folds in a queue: SIR, MIR and ATO, each fold from the one before."""
+"""Chains of folds in a queue: SIR, MIR and ATO, each fold started from the one before."""
 
 from functools import partial
 
@@ -39,7 +39,7 @@ def test_a_path_that_pays_leaves_nothing_to_the_solver():
 @pytest.mark.parametrize("queue", [True, False])
 @pytest.mark.parametrize("seeder", ["sir", "mir", "near"])
 def test_a_start_that_does_not_pay_is_not_made_again_at_once(seeder, queue):
-    """The fold after one that took more steps than the cold one starts cold, and says so."""
+    """The fold after one that took more than a cold start begins cold, and reports it."""
     options = {"C": 30.0, "policy": KernelPolicy(queue=queue)}
     one, three = (validated("heart_scale", 8, seeder, threads=threads, **options) for threads in (1, 3))
     plain = validated("heart_scale", 8, "none", threads=1, **options)
@@ -56,7 +56,7 @@ def test_a_start_that_does_not_pay_is_not_made_again_at_once(seeder, queue):
 @pytest.mark.parametrize("policy", [KernelPolicy(), BY_CLASSES], ids=["all values", "by pairs of classes"])
 @pytest.mark.parametrize("seeder", ["near", *QUEUED])
 def test_inner_folds_of_a_chain(seeder, policy):
-    """Each pair starts from the one of the fold before, and its inner folds from the pair."""
+    """Each pair starts from that of the fold before, and its inner folds from the pair."""
     matrix, y = data.load("iris.scale")
     problem = Problem(matrix, filled("d", y))
 
@@ -93,7 +93,7 @@ class Stopping(Observer):
 
 @pytest.mark.parametrize("seeder", QUEUED)
 def test_an_end_leaves_the_folds_that_are_done(seeder):
-    """Wherever it comes: in a start, or in a solve."""
+    """Wherever the call ends: in a start, or in a solve."""
     matrix, y = data.load("splice.xz")
     problem, param = Problem(matrix, filled("d", y)), Parameter(C=1000.0, gamma=0.02, threads=1)
 
@@ -119,5 +119,5 @@ def test_an_end_leaves_the_folds_that_are_done(seeder):
 def test_folds_go_on_where_one_did_not_end(seeder, max_iter):
     found = validated("splice.xz", 8, seeder, C=1000.0, gamma=0.02, max_iter=max_iter, threads=1)
     assert all(fold.iterations <= max_iter for fold in found.folds)
-    assert found.folds[1].objective < 1.5 * found.folds[0].objective  # it starts where the first one was left
+    assert found.folds[1].objective < 1.5 * found.folds[0].objective  # it starts where the first one stopped
     assert np.isfinite(found.decision_values).all()

@@ -1,4 +1,4 @@
-"""Rows on a Dask cluster: the results of one process, whatever the blocks, and after a worker is lost."""
+"""Rows on a Dask cluster: the results of one process, with any blocks, and after losing a worker."""
 
 import os
 import signal
@@ -36,12 +36,12 @@ def cluster():
 
 @pytest.fixture
 def client(request, exhaustive):
-    """Many short tasks, one after the other, take a cluster a hundred times as long as this process."""
+    """For many short tasks in sequence, a cluster takes a hundred times as long as this process."""
     return request.getfixturevalue("cluster") if exhaustive else SequentialClient()
 
 
 def files_of(folder, matrix, targets, sizes):
-    """Data files of so many rows each."""
+    """Data files with ``sizes`` rows."""
     paths, begin = [], 0
     for k, size in enumerate(sizes):
         rows = np.arange(begin, begin + size, dtype=np.int32)
@@ -132,7 +132,7 @@ def test_arrays_of_any_chunks(client, n, chunks):
 
 
 def test_huge_indices(client, tmp_path):
-    """Of 2^31 - 1 features, those that occur count; some are in one file only."""
+    """Of 2^31 - 1 features, only those that occur count; some are in a single file."""
     (tmp_path / "0").write_text("1 2:1 2147483647:2\n-1 2:-1 7:1\n")
     (tmp_path / "1").write_text("1 2:0.5 900000000:1\n-1 7:2\n")
     problem = libsvmx.dask.read_problem([str(tmp_path / "0"), str(tmp_path / "1")], client)
@@ -190,7 +190,7 @@ def test_a_lost_worker_changes_nothing(cluster, tmp_path):
 
 
 def test_no_process_is_sent_the_rows(client):
-    """What steps send and receive is of the length of w, not of the rows."""
+    """Messages of steps have the length of w, independent of the rows."""
     import pickle
 
     from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
@@ -231,7 +231,7 @@ def test_low_rank(client, tmp_path, method, chunks):
     assert 0 < rank <= 60
     assert error == pytest.approx(trace_left(X.toarray(), model.vectors.toarray(), 1 / 123), rel=1e-6)
     assert model.n_sv == rank or method == "nystrom"
-    if method == "cholesky":  # the others draw other pivots
+    if method == "cholesky":  # the others draw different pivots
         single = Recorder()
         assert_same(model, alone(X, y, observer=single, **options), X, 1e-7)
         assert error == pytest.approx(single.factors[0][1], rel=1e-9)
@@ -273,7 +273,7 @@ def test_duplicates_end_the_factor(client):
 
 
 def test_other_formulations_are_refused(client):
-    """Which solver crsvm may take, but not row by row."""
+    """Solver crsvm may take them, but not row by row."""
     problem = libsvmx.dask.from_arrays(da.ones((4, 2), chunks=2), da.array([1, 2, 3, 4]).rechunk(2), client=client)
     with pytest.raises(ParameterError, match=r"^rows on a cluster are trained for C_SVC, not EPSILON_SVR$"):
         libsvmx.dask.train(problem, svm_type="epsilon_svr")
@@ -300,7 +300,7 @@ def test_limits_and_interrupts(client):
 
 
 class Once(Recorder):
-    """Says once, at the n-th question, that the call is to end."""
+    """Asks once, at the n-th check, to end the call."""
 
     def __init__(self, n):
         super().__init__()
@@ -381,7 +381,7 @@ def test_errors(client, tmp_path):
 
 @pytest.mark.parametrize("options", [{"kernel_type": 0}, {"low_rank": "cholesky", "rank": 40, "gamma": 0.1}])
 def test_weights_of_rows_and_classes(client, tmp_path, options):
-    """As in one process; also where a block has no row that counts, and of files."""
+    """As in one process; also from files, and with a block without any weight."""
     X, y = load("a1a.xz")
     rng = np.random.default_rng(3)
     weights = rng.integers(0, 4, 1605) * 0.5

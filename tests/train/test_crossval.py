@@ -1,4 +1,4 @@
-"""Cross-validation with seeded folds: the folds, predictions and optima of LIBSVM's."""
+"""Cross-validation with seeded folds: LIBSVM's folds, predictions and optima."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from support.policies import IN_TURN
 
 import libsvmx
 
-# the path leads from the optimum over all rows, so it is a star
+# the path begins at the optimum over all rows, so it is a star
 SEEDINGS = [("path", "star"), *((n, s) for n in ("auto", *libsvmx.SEEDERS) for s in ("chain", "star"))]
 
 
@@ -38,7 +38,7 @@ def test_auto_without_a_queue(n_folds, scheme):
 
 
 KERNELS = ["-t 0", "-t 1 -d 2 -g 0.5 -r 1", "-t 2 -g 0.6", "-t 3 -g 0.05 -r 0.1", "-t 4"]
-# Weights and nu such that no sum of coefficients at their bounds comes right: one is free, and rho unique.
+# Weights and nu for which no sum of coefficients at bounds is exact: one is free, and rho unique.
 FORMULATIONS = ["-s 0 -w1 0.8137 -w3 1.2713", "-s 1 -n 0.4137", "-s 2 -n 0.4137", "-s 3 -p 0.0937", "-s 4 -n 0.4137"]
 
 
@@ -56,7 +56,7 @@ FORMULATIONS = ["-s 0 -w1 0.8137 -w3 1.2713", "-s 1 -n 0.4137", "-s 2 -n 0.4137"
 @examples(12, derandomize=True)
 def test_any_problem(formulation, kernel, seed, n, n_classes, C, n_folds, seeding):
     rng = np.random.default_rng(seed)
-    X = (4 * rng.normal(size=(n, 8))).round() / 4  # products are exact in single precision, so that K has no noise
+    X = (4 * rng.normal(size=(n, 8))).round() / 4  # products are exact in single precision, so K has no rounding error
     regression = formulation[:4] in ("-s 3", "-s 4")
     y = X[:, 0] + 0.3 * rng.normal(size=n) if regression else np.arange(n) % n_classes + 1.0
     if not regression:
@@ -69,12 +69,12 @@ def test_any_problem(formulation, kernel, seed, n, n_classes, C, n_folds, seedin
     assert np.array_equal(found.fold_of, plain.fold_of)
     assert all(report.status == "converged" and report.gap <= 1.1e-8 for report in found.folds)
     if kernel.startswith("-t 3"):
-        return  # no inner product: there may be several optima
+        return  # not an inner product: there may be several optima
     for report, reference in zip(found.folds, plain.folds, strict=True):
         assert report.objective == pytest.approx(reference.objective, rel=1e-5, abs=1e-5)
     values, expected = found.decision_values, plain.decision_values
     if formulation.startswith("-s 3"):
-        # all coefficients at bounds leave rho open; what it is subtracted from is unique
+        # with all coefficients at bounds rho is free; the sum it is subtracted from is unique
         rho, reference = (np.array([r.rho for r in one.folds])[one.fold_of] for one in (found, plain))
         values, expected = values + rho[:, None], expected + reference[:, None]
     near = 1e-4 * (1 + np.abs(expected).max())

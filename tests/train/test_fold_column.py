@@ -1,4 +1,4 @@
-"""A column of one fold: at each C the decision values of a training by itself, in each formulation it takes."""
+"""A column of one fold: at each C the decision values of a single training, for each supported formulation."""
 
 from dataclasses import replace
 
@@ -66,7 +66,7 @@ def table_of(found, wanted):
 
 @pytest.fixture(params=[KernelPolicy(), BY_CLASSES], ids=["all kernel values", "rows"])
 def policy(request):
-    """With all kernel values at hand, and without."""
+    """With all kernel values kept, and without."""
     return request.param
 
 
@@ -91,7 +91,7 @@ def test_values_are_those_of_trainings_by_themselves(name, weighted, policy):
             for values, of_function in zip(table_of(found, wanted), wanted, strict=True):
                 if found.widths[at] == 0:
                     np.testing.assert_allclose(values[at], of_function, atol=2e-4 * max(size, 1))
-                else:  # any rho of an interval will do
+                else:  # any rho of an interval is valid
                     assert np.ptp(np.asarray(values[at]) - of_function) < 2e-4 * max(size, 1)
 
 
@@ -130,7 +130,7 @@ def test_a_row_that_is_trained_on_may_be_predicted(policy):
 
 
 def test_equal_coefficients_at_unequal_bounds_leave_rho_open(policy):
-    """Weights that sum up to the same in both classes: at a small C all rows are at their bounds."""
+    """Weights with equal sums in both classes: at a small C all rows are at their bounds."""
     targets = np.array([0.0] * 10 + [1.0] * 5)
     param = Parameter(gamma=0.4, threads=1, policy=policy)
     problem = Problem(from_dense(X[:15]), targets.data)

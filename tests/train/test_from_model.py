@@ -1,4 +1,4 @@
-"""States from LIBSVM's models and their training data: rows and coefficients found, the exact optimum, clear errors."""
+"""States from LIBSVM's models and their training data: matched rows and coefficients, exact optima, clear errors."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ FLIPPED = (((1.0, -1.0), (-1.0, 1.0)),)
 
 
 def libsvm_model(folder, matrix, targets, options):
-    """A model as LIBSVM writes it."""
+    """A model written by LIBSVM."""
     (folder / "model").write_bytes(oracle.Oracle(matrix, targets, options).train().model_bytes(folder))
     return load_model(str(folder / "model"))
 
@@ -23,7 +23,7 @@ def distance(a, b):
 
 
 def test_the_classes_of_one_pair_are_in_libsvms_order(tmp_path):
-    """-1 comes first in the data, +1 in LIBSVM's model: coefficients must not end up at the other class."""
+    """-1 comes first in the data, +1 in LIBSVM's model: coefficients must not be assigned to the other class."""
     matrix, targets = data.load(HEART, relabel=FLIPPED[0])
     model = libsvm_model(tmp_path, matrix, targets, "-c 10")
     assert (targets[0], model.class_labels) == (-1.0, (1, -1))
@@ -31,14 +31,14 @@ def test_the_classes_of_one_pair_are_in_libsvms_order(tmp_path):
 
 
 def test_rows_in_another_order_than_the_model_saw(tmp_path):
-    """Classes appear in another order too: pairs are turned, not only rows."""
+    """Classes appear in another order, too: pairs are reversed, not only rows reordered."""
     matrix, targets = data.load(GLASS)
     model = libsvm_model(tmp_path, matrix, targets, "-c 100 -g 0.5")
     order = np.random.default_rng(0).permutation(len(targets)).astype(np.int32)
     mixed, mixed_targets = matrix.take(memoryview(order)), [targets[i] for i in order]
     assert tuple(dict.fromkeys(int(y) for y in mixed_targets)) != model.class_labels
     state = State.from_model(mixed, mixed_targets, model, C=100)
-    assert state.report.breakpoints <= 5  # so coefficients were where they belong
+    assert state.report.breakpoints <= 5  # so coefficients were assigned correctly
     fresh = libsvmx.train(mixed, mixed_targets, C=100, gamma=0.5, keep_state=True)
     assert distance(state.decision_values(matrix), fresh.decision_values(matrix)) < 1e-9
 
@@ -72,7 +72,7 @@ def test_a_model_in_memory_brings_its_own_parameters():
 
 
 def test_zeros_in_a_file_are_no_difference():
-    """LIBSVM keeps 3:0 of a file as a node, arrays have none."""
+    """LIBSVM keeps 3:0 of a file as a node; arrays have none."""
     rows = [[(1, 1.0), (3, 0.0)], [(1, -1.0), (2, 0.5)], [(1, 0.5), (2, 0.0)], [(1, -0.5)]]
     targets = [1, -1, 1, -1]
     model = libsvmx.train(data.from_rows(rows), targets, kernel_type=0)
@@ -80,7 +80,7 @@ def test_zeros_in_a_file_are_no_difference():
     assert len(State.from_model(dense, targets, model)) == 4
 
 
-# ---------------------------------------------------------------- what does not fit
+# ---------------------------------------------------------------- mismatches
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_the_wrong_nu(tmp_path):
 
 
 def test_coefficients_of_no_training(heart, tmp_path):
-    """One coefficient cut to a half: the sum is not 0 any more; or with the other sign."""
+    """One coefficient halved: the sum is no longer 0; or with the other sign."""
     matrix, targets, _ = heart
     libsvm_model(tmp_path, matrix, targets, "-c 10")
     text = (tmp_path / "model").read_text()

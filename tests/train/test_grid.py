@@ -1,4 +1,4 @@
-"""The search itself: grid.py's order and rule of the best, columns, and schedules that change nothing."""
+"""The search itself: grid.py's order and its rule for the best point, columns, and schedules that change no result."""
 
 import itertools
 import random
@@ -44,7 +44,7 @@ def test_order_is_that_of_grid_py(c, g, order):
 
 @pytest.mark.parametrize("step", [0, 1, -1, 1e-300])
 def test_a_range_of_one_value_needs_no_step(step):
-    """grid.py never ends with a step of 0."""
+    """grid.py loops forever with a step of 0."""
     assert exponents(3.0, 3.0, step) == (3.0,)
     with pytest.raises(ParameterError, match="never ends"):
         exponents(3.0, 4.0, step and 1e-300)
@@ -61,7 +61,7 @@ def test_default_order():
     "rates, best",
     [
         ([50, 60, 55], 1),
-        ([60, 60, 60], 0),  # of equals the first …
+        ([60, 60, 60], 0),  # of ties the first …
         ([60, 60, 61], 2),
     ],
 )
@@ -141,9 +141,9 @@ def test_points_start_from_the_one_below_in_their_column(heart):
     assert set(found) == set(plan().grid.order)
     for (c, _), (_, iterations) in found.items():
         assert iterations // 100 - 1 >= [-1, 1, 3, 5].index(c)  # the engine adds 100 for each link of the chain
-    # an axis that comes down is searched upwards all the same
+    # a descending axis is searched upwards, too
     assert table(plan(c=(5, -1, -2)), heart) == found
-    # the engine's rates do depend on the start
+    # the engine's rates depend on the start
     alone = table(plan(c=(5, 5, 1)), heart)
     assert alone[5.0, -1.0] != found[5.0, -1.0]
 
@@ -176,7 +176,7 @@ if __name__ == "__main__":
 
 
 def test_workers_leave_no_words_about_large_data(tmp_path):
-    """Of trackers, which miss files that workers hold."""
+    """From resource trackers that miss files held by workers."""
     pytest.importorskip("joblib")
     (tmp_path / "script.py").write_text(LARGE)
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -219,7 +219,7 @@ def test_resuming_anywhere_gives_the_same_table(heart):
     for trial in range(40):
         done = [o for o in whole if rng.random() < 0.5] if trial else whole
         states = {}
-        for outcome in done:  # some column's starts are lost, some are old
+        for outcome in done:  # some starts of columns are lost, some are stale
             if rng.random() < 0.5:
                 states[outcome.key[1]] = (outcome.key, outcome.warm_start)
         found = table(plan(), heart, done=Known({o.key: o.point for o in done}, (), states))
@@ -265,7 +265,7 @@ def test_remarks_are_passed_on_once(heart):
 def test_faults_show_before_anything_is_computed(heart):
     bad = _problem(heart.matrix, [1.5] * len(heart))
     with pytest.raises(DataError):
-        Search(plan(), bad)  # not even asked for a point
+        Search(plan(), bad)  # before any point is evaluated
 
 
 def test_a_fault_in_a_worker_is_the_same_fault(heart):
@@ -298,7 +298,7 @@ def test_auto_is_none_where_seeding_cannot_be_or_saves_nothing():
     assert usual_seeding(auto, Parameter(), many) == auto
     assert usual_seeding(auto, Parameter(probability=True), many) == none
     assert usual_seeding(Seeding("top"), Parameter(), few) == Seeding("top")
-    # where it saves nothing: few rows, several classes; of another solver that is not known
+    # if it saves nothing: few rows, several classes; not known for other solvers
     assert usual_seeding(auto, Parameter(), few) == none
     assert usual_seeding(auto, Parameter(), [*many, 2.0]) == none
     assert usual_seeding(auto, Parameter(svm_type=3), [*many, 2.0]) == auto

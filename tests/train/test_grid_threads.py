@@ -1,4 +1,4 @@
-"""Points of a grid by several threads: the table, the order and what is handed on are those of one."""
+"""Points of a grid on several threads: the table, the order and the starts passed on equal those of one thread."""
 
 import random
 import threading
@@ -26,7 +26,7 @@ from libsvmx.exceptions import DataError, StoppedEarly
 pytestmark = pytest.mark.skipif(not HAS_THREADS, reason="built without threads")
 
 
-# Threads for any work.
+# Threads for any amount of work.
 BY_THREADS = KernelPolicy(work_for_threads=0.0, points_per_thread=1)
 
 
@@ -72,7 +72,7 @@ def test_chains_of_few_folds(n_folds):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_start_is_that_of_the_point_below_whoever_is_late(seed):
-    """The engine's rate tells where a point started from."""
+    """The engine's rate shows the start of a point."""
     drawn, problem = random.Random(seed), problem_of(n=20)
 
     def late(*arguments, **options):
@@ -113,7 +113,7 @@ def test_a_point_that_cannot_be_trained_ends_the_search():
 
 @pytest.mark.parametrize("threads", [2, 4])
 def test_a_search_that_is_ended_keeps_what_it_has_told_of(threads):
-    """Work is left when the caller looks, however soon the threads are."""
+    """Some work is left when the caller checks, however fast the threads are."""
 
     class Ends(Observer):
         told = 0

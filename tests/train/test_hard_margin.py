@@ -1,4 +1,4 @@
-"""An infinite C, the hard margin: LIBSVM's steps and bytes where an optimum exists, and what it is not for."""
+"""An infinite C, the hard margin: LIBSVM's steps and bytes if an optimum exists, and unsupported uses."""
 
 import sys
 from math import inf
@@ -92,7 +92,7 @@ def test_larger_problems_and_infinite_products(tmp_path, name, options):
     "options, n_folds", [("-c inf -t 2 -g 1", 5), ("-c inf -t 2 -g 1", 40), ("-s 3 -c inf -g 1", 4)]
 )
 def test_cross_validation_has_libsvms_folds(options, n_folds):
-    """With as many folds as rows, too, which leave-one-out from one training solves for a finite C."""
+    """Also with one fold per row, which leave-one-out from one training solves for a finite C."""
     matrix, targets = data.load("heart_scale", 40)
     known = oracle.Oracle(matrix, targets, options).cross_validate(n_folds)
     param = default_gamma(parameter(options), matrix.max_index)
@@ -110,7 +110,7 @@ def test_commands(folder, tmp_path):
         err, out = folder.accepts("svmx-train", "-c", text, "-g", "1", heart, "model")
         assert (err, out) == ("", known.transcript)
         assert folder.get("model") == known.model_bytes(tmp_path)
-    folder.accepts("svmx-train", "-q", "-c", "inf", "-g", "1", "-v", "270", heart)  # no way around the trainings
+    folder.accepts("svmx-train", "-q", "-c", "inf", "-g", "1", "-v", "270", heart)  # no shortcut replaces the trainings
 
 
 def test_libsvms_python_interface(tmp_path):
@@ -126,7 +126,7 @@ def test_libsvms_python_interface(tmp_path):
 
 
 class Questioned(SMO):
-    """Asks whether there is an optimum after three iterations, and takes at most ``late`` for the answer."""
+    """Checks whether there is an optimum after three iterations, and may take at most ``late`` for it."""
 
     def __init__(self, late):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What smo says of its end where coefficients are so large that kernel values in float hide more than the tolerance."""
+"""smo's status for coefficients so large that the rounding of float kernel values exceeds the tolerance."""
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ def hides():
 
 
 def gap_of_pair(model, pair):
-    """By NumPy, of a pair of classes (0, 1), (0, 2), (1, 2)."""
+    """By NumPy, for a pair of classes (0, 1), (0, 2), (1, 2)."""
     own = np.flatnonzero(np.isin(SPECIES, [model.labels[c] for c in pair]))
     sign = np.where(SPECIES[own] == model.labels[pair[0]], 1.0, -1.0)
     beta = np.zeros(len(SPECIES))

@@ -1,4 +1,4 @@
-"""Trainings by solver crsvm: LIBSVM's optimum, the exact one of the path, and models as of any other solver."""
+"""Trainings with solver crsvm: LIBSVM's optimum, the path's exact one, and models like those of the other solvers."""
 
 import contextlib
 import warnings
@@ -40,7 +40,7 @@ def two_classes(name):
     n, positive = SETS[name]
     matrix, targets = data.load(name, n)
     targets = np.array(targets)
-    if name == "breast-cancer.xz":  # whose first feature is a number of 8 digits
+    if name == "breast-cancer.xz":  # its first feature is an 8-digit number
         X = matrix.toarray()
         X /= X.max(axis=0)
         matrix = data.from_rows([[(j + 1, v) for j, v in enumerate(row) if v] for row in X.tolist()])
@@ -55,7 +55,7 @@ def train(X, y, **options):
 
 
 def certified(model, X, y, C, weights=(1.0, 1.0), K=None):
-    """Of a model of two classes over dense X: objective, KKT gap from the data; feasible, or it fails."""
+    """For two classes over dense X: objective and KKT gap from the data; fails if infeasible."""
     beta = np.zeros(len(y))
     beta[np.asarray(model.sv_indices) - 1] = np.asarray(model.sv_coef).ravel()
     sign, upper = np.where(y == model.labels[0], 1.0, -1.0), C * np.where(y > 0, *weights)
@@ -82,7 +82,7 @@ def test_the_optimum_of_libsvm(name, C):
     assert report.objective == pytest.approx(objective, rel=1e-10)
     theirs = float(oracle.transcript.split("obj = ")[1].split(",")[0])
     assert objective == pytest.approx(theirs, rel=5e-6, abs=1e-6)
-    assert objective <= theirs + 1e-6 * abs(theirs) + 1e-6  # of which six decimals are printed
+    assert objective <= theirs + 1e-6 * abs(theirs) + 1e-6  # six decimals of it are printed
     _, values = oracle.predict(matrix)
     ours = libsvmx.decision_values(model, matrix)
     assert tuple(model.labels) == tuple(oracle.model.get_labels())
@@ -94,7 +94,7 @@ def test_the_optimum_of_libsvm(name, C):
 @pytest.mark.parametrize("C", [1e-5, 1.0, 1e4])
 @pytest.mark.parametrize("name", ["heart_scale", "splice.xz", "breast-cancer.xz", "wine.scale"])
 def test_the_optimum_of_the_exact_path(name, C, exhaustive):
-    """Whose kernel is in double."""
+    """The path's kernel is in double."""
     matrix, targets = two_classes(name)
     step = 3 if len(targets) > 300 or not exhaustive else 1
     X, y = matrix.toarray()[::step], targets[::step]
@@ -105,7 +105,7 @@ def test_the_optimum_of_the_exact_path(name, C, exhaustive):
     assert objective == pytest.approx(state.objective, rel=1e-10)
     ours, theirs = (libsvmx.decision_values(m, X) for m in (model, state.model))
     scale = max(1.0, np.abs(theirs).max())
-    if gap > -1e-9:  # rho is determined
+    if gap > -1e-9:  # rho is unique
         np.testing.assert_allclose(ours, theirs, atol=1e-6 * scale)
 
 
@@ -118,7 +118,7 @@ CHOSEN = CRSVM(policy=InteriorPolicy(choosing=-np.inf))
 
 
 def test_no_reduction_where_it_would_not_pay():
-    """Few rows or short ones all enter the normal matrix, and it is the unreduced method; long ones do not."""
+    """Few or short rows all enter the normal matrix, as in the unreduced method; long ones do not."""
     X, y = blobs(1)
     _, recorder = train(X, y, C=2.0)
     _, plain = train(X, y, C=2.0, reduction="none")
@@ -138,7 +138,7 @@ def test_no_reduction_where_it_would_not_pay():
 
 @pytest.mark.parametrize("options", [{"kernel_type": "linear"}, {"kernel_type": "rbf", "gamma": 0.1, "rank": 20}])
 def test_threads_change_no_byte_of_a_model(options):
-    """Of several row blocks: a set as small as this would be one."""
+    """With several row blocks: a set this small would be one."""
     solver = CRSVM(policy=InteriorPolicy(block_rows=100, factor=FactorPolicy(row_block=70)))
     matrix, y = data.load("heart_scale")
     models = [libsvmx.train(matrix, y, solver=solver, threads=threads, **options) for threads in (1, 3, 1)]
@@ -189,7 +189,7 @@ def test_the_polynomial_of_degree_2(name, coef0):
     """Dense features, and sparse ones."""
     matrix, targets = data.load(name, 120)
     targets = np.array(targets)
-    if name == "splice.xz":  # every fifth feature, and most of these missing
+    if name == "splice.xz":  # every fifth feature, most of them missing
         X = matrix.toarray()[:, ::5]
         X[np.random.default_rng(0).random(X.shape) < 0.7] = 0
     else:
@@ -205,14 +205,14 @@ def test_the_polynomial_of_degree_2(name, coef0):
 
 
 def test_more_features_than_rows():
-    """By the full factor of K."""
+    """With the full factor of K."""
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(40, 300)), np.where(rng.random(40) < 0.5, 1.0, -1.0)
     for C in (1e-3, 1.0, 1e4):
         model, recorder = train(X, y, C=C)
         objective, gap = certified(model, X, y, C)
         assert gap <= 1e-7
-        assert recorder.factors == []  # nobody asked for one
+        assert recorder.factors == []  # no factor was requested
         state = libsvmx.train(X, y, kernel_type=0, C=C, keep_state=True)
         assert objective == pytest.approx(state.objective, rel=1e-9)
 
@@ -274,7 +274,7 @@ def factor_of(X, options):
 
 @pytest.mark.parametrize("method", ["cholesky", "rpcholesky", "nystrom", "eigen"])
 def test_the_svm_of_a_factor(method):
-    """Is that of the kernel F F', which smo is given as a matrix; and the factor's model predicts with it."""
+    """It equals smo with the matrix F F', and the factor's model predicts with that kernel."""
     from libsvmx._kernels.lowrank import features_of
 
     X, y = blobs(7, 120)
@@ -336,7 +336,7 @@ def test_what_rounding_may_hide_is_not_called_converged(size):
 
 
 def test_few_rows_of_many_products_have_the_full_factor():
-    """Of the second-order map there may be more features than the solver takes, if rows are fewer."""
+    """The second-order map may have more features than the solver takes, if rows are fewer."""
     policy = KernelPolicy(most_features=100)
     random = np.random.default_rng(3)
     X = random.standard_normal((80, 20))
@@ -347,7 +347,7 @@ def test_few_rows_of_many_products_have_the_full_factor():
     values, others = libsvmx.decision_values(model, X), libsvmx.decision_values(other, X)
     np.testing.assert_allclose(values, others, atol=1e-5 * abs(others).max())
     options["policy"] = policy
-    libsvmx.train(X, y, solver="crsvm", low_rank="cholesky", rank=1000, **options)  # there are no more than rows
+    libsvmx.train(X, y, solver="crsvm", low_rank="cholesky", rank=1000, **options)  # limited by the number of rows
     for refused in ({"low_rank": "cholesky", "rank": 101}, {}):
         with pytest.raises(ParameterError, match="too many"):
             libsvmx.train(np.tile(X, (2, 1)), np.tile(y, 2), solver="crsvm", **options, **refused)
@@ -369,7 +369,7 @@ def test_the_rule_distance_does_not_depend_on_the_scale():
 
 
 class Stopped(Recorder):
-    """Ends the call at its first question, so that none of the work is done."""
+    """Ends the call at its first check, before any work."""
 
     def should_stop(self):
         return True
@@ -377,7 +377,7 @@ class Stopped(Recorder):
 
 @pytest.mark.parametrize(("n_rows", "told"), [(2200, True), (400, False)])
 def test_much_work_is_told_before_it_begins(n_rows, told):
-    """More features than rows: a factor of the whole kernel matrix, over and over."""
+    """More features than rows: a factor of the whole kernel matrix in every iteration."""
     X = random_array((n_rows, 2500), density=0.01, rng=np.random.default_rng(0), format="csr")
     y = np.where(np.arange(n_rows) % 2, 1.0, -1.0)
     heard = Stopped()

@@ -1,4 +1,4 @@
-"""Epsilon-SVR by solver crsvm: the optimum that NumPy judges, and models as of any other solver."""
+"""Epsilon-SVR with solver crsvm: the optimum, checked by NumPy, and models like those of the other solvers."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def rows_of(name):
 
 
 def judged(model, X, y, *, C, p, K=None, weights=1.0):
-    """Objective and KKT gap of a model in the 2 n variables of epsilon-SVR; feasible, or it fails."""
+    """Objective and KKT gap of a model in the 2 n variables of epsilon-SVR; fails if infeasible."""
     n, upper = len(y), np.broadcast_to(C * weights, len(y))
     beta = np.zeros(n)
     beta[np.asarray(model.sv_indices) - 1] = np.asarray(model.sv_coef).ravel()
@@ -50,7 +50,7 @@ def test_the_optimum(name, C, p):
     scale = max(1.0, y.std())
     assert gap <= 1e-7 * scale
     assert report.objective == pytest.approx(objective, rel=1e-9, abs=1e-9)
-    if C <= 1:  # LIBSVM's path is long for more
+    if C <= 1:  # for larger C LIBSVM's path is long
         other = libsvmx.train(X, y, **{**REGRESSION, "solver": "smo"}, C=C, p=p, eps=1e-5)
         assert objective <= other.reports[0].objective + 1e-5 * abs(objective)
         np.testing.assert_allclose(libsvmx.predict(model, X), libsvmx.predict(other, X), atol=1e-3 * scale)
@@ -58,7 +58,7 @@ def test_the_optimum(name, C, p):
 
 @pytest.mark.parametrize("targets", ["equal", "within", "far", "tiny", "huge"])
 def test_the_scale_of_targets(targets):
-    """They may all be one number, lie within epsilon of one, or be of any size."""
+    """They may all be equal, lie within epsilon of one value, or be of any size."""
     X = np.random.default_rng(3).normal(size=(60, 3))
     wave = X[:, 0] + 0.3 * np.sin(7 * X[:, 1])
     y = {"equal": np.full(60, 3.0), "within": 0.01 * wave, "far": 1e6 + wave, "tiny": 1e-9 * wave, "huge": 1e9 * wave}[
@@ -79,7 +79,7 @@ def test_the_scale_of_targets(targets):
 
 
 def test_a_kernel_with_features():
-    """Of degree 2, by a full factor, as features are more than rows."""
+    """Of degree 2, with a full factor, as there are more features than rows."""
     X, y = rows_of("pyrim")
     options = {"svm_type": "epsilon_svr", "kernel_type": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.1, "p": 0.05}
     model = libsvmx.train(X, y, **options, C=5.0, solver="crsvm")
@@ -89,7 +89,7 @@ def test_a_kernel_with_features():
 
 
 def test_a_model_of_the_factor():
-    """Its pivots, as many as its rank, predict what support vectors do where the factor is all of the kernel."""
+    """Its pivots, as many as its rank, predict the same as support vectors if the factor is exact."""
     X, y = rows_of("pyrim")
     options = {**REGRESSION, "kernel_type": "rbf", "gamma": 0.05, "C": 3.0, "p": 0.05}
     factor = {"predict_with": "factor", "rank": len(y)}
@@ -106,7 +106,7 @@ def test_a_model_of_the_factor():
 
 @pytest.mark.parametrize("C", [1e2, 1e6, 1e12])
 def test_no_tube_and_any_C(C):
-    """Both variables of a row are free then, wherever they have the same sum; what they have in common cancels."""
+    """Both variables of a row are then free, with any common sum; what they have in common cancels."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
     model = libsvmx.train(X, y, **REGRESSION, C=C, p=0)
@@ -143,7 +143,7 @@ def test_targets_of_any_exponent_do_not_crash(scale):
 def test_threads_change_no_bit():
     solver = CRSVM(
         policy=InteriorPolicy(block_rows=101)
-    )  # odd: a block begins with the first copy of a row all the same
+    )  # odd, but blocks begin with the first copy of a row
     X, y = rows_of("abalone_scale.xz")
     one, *others = (libsvmx.train(X, y, **{**REGRESSION, "solver": solver}, threads=threads) for threads in (1, 2, 3))
     assert all(bytes(other.coef) == bytes(one.coef) and other.rho == one.rho for other in others)
@@ -153,7 +153,7 @@ def test_threads_change_no_bit():
 @pytest.mark.parametrize("reduction", [{"most_rows": 300}, {"reduction": "none"}, {"reduction_rule": "distance"}])
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
 def test_any_normal_matrix_and_form(reduction, form):
-    """Rows of either constraint enter it by themselves."""
+    """Rows of either constraint enter it separately."""
     solver = CRSVM(policy=InteriorPolicy(choosing=-np.inf))
     X, y = rows_of("abalone_scale.xz")
     X[abs(X) < 0.5] = 0.0
@@ -172,7 +172,7 @@ def test_a_training_that_is_ended_is_feasible(limit):
 
 
 def test_rows_that_are_there_twice():
-    """All that a solver asks of features, beside a copy of them."""
+    """Everything that a solver asks of features, compared with rows repeated explicitly."""
     rng = np.random.default_rng(0)
     X, v = rng.normal(size=(11, 4)), rng.random((3, 22))
     twice, copy = TwiceRows(DenseRows(X)), DenseRows(np.repeat(X, 2, axis=0))

@@ -1,7 +1,7 @@
-"""Ctrl-C, or an error, at every bytecode and at every question of whatever changes a state.
+"""Ctrl-C, or an error, at every bytecode and at every check of code that changes a state.
 
-Afterwards the state is the old one or the new one, to the last bit, and NumPy has judged both. Whatever is done next is
-done as if nothing had happened.
+Afterwards the state is the old one or the new one, to the last bit, and NumPy has checked both. Later changes work
+as if nothing had happened.
 """
 
 from functools import cache
@@ -20,7 +20,7 @@ from libsvmx._train.updating.state import State as BaseState
 from libsvmx.exceptions import SvmxError
 from libsvmx.io.statefile import state_bytes
 
-# where a change is made, or taken back
+# functions that make or roll back a change
 FUNCTIONS = (
     "_make",
     "_look",
@@ -34,7 +34,7 @@ FUNCTIONS = (
     "is_made",
     "for_each",
 )
-N, M = 10, 13  # rows before a change, and all that are ever there
+N, M = 10, 13  # rows before a change, and all rows ever present
 X, Y = blobs(3, 60, 3)
 ROWS, LABELS = X[Y < 3][:M], Y[Y < 3][:M]
 TARGETS = LABELS + ROWS[:, 0]
@@ -46,7 +46,7 @@ THIRD = np.flatnonzero(Y == 3)[: M - N]
 class Case:
     """Case(change, targets=LABELS, rows=ROWS, given=False, **options): a state of N rows, and a change of it.
 
-    ``change(state, rows, targets, observer)``: the rows that may join, and their targets. ``given``: kernel values are.
+    ``change(state, rows, targets, observer)``: the rows that may join, and their targets. ``given``: precomputed.
     """
 
     def __init__(self, change, targets=LABELS, rows=ROWS, given=False, **options):
@@ -58,7 +58,7 @@ class Case:
 
     @property
     def outcomes(self):
-        """Images of the state, and of what it is after the change."""
+        """Images of the state, before and after the change."""
         new = self.made()
         self.change(new)
         return [self.images_of(state) for state in (self.made(), new)]
@@ -67,13 +67,13 @@ class Case:
         return self.first.copy()
 
     def images_of(self, state):
-        """All bits of a state, and of what becomes of it when a row leaves."""
+        """All bits of a state, and those after a row leaves."""
         found = self.image_of(state)
         state.remove([9])
         return found, self.image_of(state)
 
     def image_of(self, state):
-        """All bits of a state. Raises AssertionError where NumPy does not find it to be the optimum of its rows."""
+        """All bits of a state. Raises AssertionError if it is not the optimum of its rows by NumPy."""
         model, ids, both = state.model, state.ids, None
         if self.given:  # the same kernel, computed
             model = replace(model, param=replace(model.param, kernel_type=KernelType.RBF, gamma=0.5))
@@ -128,7 +128,7 @@ def test_at_every_bytecode(name, exhaustive):
 @pytest.mark.parametrize("made", [False, True], ids=["before it is made", "once it is made"])
 @pytest.mark.parametrize("name", ["rows come and go", "a class comes", "kernel values", "another C"])
 def test_another_time_while_the_first_is_dealt_with(name, made, exhaustive, monkeypatch):
-    """Paths come back, or rows that have left are gone, when the state is used next: at every bytecode of that, too."""
+    """The next use restores paths, or drops rows that left: interrupted at every bytecode of that, too."""
     case = case_of(name)
 
     def left_open():
@@ -153,7 +153,7 @@ def test_another_time_while_the_first_is_dealt_with(name, made, exhaustive, monk
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in ("another C", "another nu", "check")])
 def test_at_every_question(name):
-    """Of an observer, which may send a signal; and where it is told something."""
+    """Of an observer, which may send a signal; and at each of its reports."""
     case, count = case_of(name), Asked()
     outcomes = case.outcomes
     case.change(case.made(), count)
@@ -174,7 +174,7 @@ def test_at_every_question(name):
     ],
 )
 def test_at_every_question_of_a_long_path(change):
-    """Those that C asks in the midst of it."""
+    """The checks made by C in the middle of it."""
     first = libsvmx.train(LONG[0][:500], LONG[1][:500], keep_state=True, C=20.0, gamma=0.7)
     before, count = fingerprint(first.copy()), Asked()
     change(first.copy(), count)
@@ -187,7 +187,7 @@ def test_at_every_question_of_a_long_path(change):
 
 
 class Looking(Observer):
-    """Looking(state): uses the state whenever it is asked, and gets an error, which it keeps to itself."""
+    """Looking(state): uses the state at every check, gets an error, and catches it."""
 
     def __init__(self, state):
         self.state, self.refused = state, 0

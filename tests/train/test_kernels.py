@@ -1,4 +1,4 @@
-"""Solves that share kernel rows: LIBSVM's results, whatever is shared, and no value computed twice where all fit."""
+"""Solves that share kernel rows: LIBSVM's results, with any sharing, and no value computed twice if all fit."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def rows_and_targets(arguments, options):
     return data.precomputed(matrix) if "-t 4" in options else matrix, targets
 
 
-# A value of the first row and one of the second, which decide whether sums of 32 bits of products of 16 bits will do.
+# A value of the first row and one of the second, which decide whether 32-bit sums of 16-bit products suffice.
 ENDS = {
     "integers": (3.0, 5.0),
     "the largest": (32767.0, -32767.0),
@@ -54,7 +54,7 @@ class Counter(libsvmx.Observer):
         self.values += report.values_computed
 
 
-# Whether small problems are solved at once, or rows are shared: as this machine has it, or not.
+# Whether small problems are solved at once and rows are shared: as measured, or forced.
 POLICIES = {
     "as measured": KernelPolicy(),
     "never": NEVER_SHARED,
@@ -99,7 +99,7 @@ def test_pairs_of_classes(name, options, policy, tmp_path):
 @pytest.mark.each_value
 @pytest.mark.parametrize("options", ["-c 100", "-s 3 -c 100 -p 0.01", "-s 4 -c 50 -n 0.5", "-s 1 -n 0.4"])
 def test_wide_rows(options, policy):
-    """Dear enough for blocks, with rows that were not asked for yet."""
+    """Expensive enough for blocks, with rows not yet requested."""
     X, labels, values = cloud(250, 600)
     matrix, targets = rows_of(X), list(values if options[:4] in ("-s 3", "-s 4") else labels)
     expected = Oracle(matrix, targets, options).cross_validate(4)
@@ -144,7 +144,7 @@ def test_several_costs_share_all_values(arguments, n_folds):
 
 
 def test_pairs_compute_no_value_within_a_class_twice():
-    """Three far classes: all rows are support vectors, and each is in two pairs."""
+    """Three distant classes: all rows are support vectors, and each is in two pairs."""
     X, y = np.random.default_rng(0).normal(size=(120, 60)), np.arange(120) % 3
     counts = []
     for policy in (NEVER_SHARED, ALWAYS_SHARED):
@@ -158,7 +158,7 @@ def test_pairs_compute_no_value_within_a_class_twice():
 @pytest.mark.parametrize("groups", [[0, 400], [0, 100, 400], [0, 100, 220, 400]])
 @pytest.mark.parametrize("repeated", [True, False])
 def test_memory(megabytes, groups, repeated):
-    """Shared rows and those of a solve are within the limit together."""
+    """Shared rows and those of a solve are together within the limit."""
     matrix, targets = data.load("splice.xz", 400)
     problem = Problem(matrix, filled("d", targets))
     param = parameter(f"-g 0.02 -m {megabytes}", policy=ALWAYS_SHARED)

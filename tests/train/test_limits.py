@@ -1,4 +1,4 @@
-"""One time limit, and one answer of the observer, for a whole call: whatever it does when the end comes."""
+"""One time limit, and one answer of the observer, for a whole call, whatever it is doing at its end."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 
 
 class Questions(libsvmx.Observer):
-    """Answers the n-th question, and no other, with yes; keeps what it is told."""
+    """Says stop at the n-th check, and at no other; records the reports."""
 
     def __init__(self, n=0):
         self.n, self.asked, self.counts, self.solves, self.after = n, 0, [], 0, 0
@@ -33,14 +33,14 @@ class Questions(libsvmx.Observer):
 
 @pytest.fixture
 def clock():
-    """A clock that goes on by a second whenever it is looked at."""
+    """A clock that advances by a second at each reading."""
     clock = Clock(now=100.0)
     with machine_with(monotonic=clock):
         yield clock
 
 
 def moments(total, most=12):
-    """Some of the questions 1, 2, ... ``total``, the first and the last ones among them."""
+    """Some of the checks 1, 2, ... ``total``, including the first and the last."""
     return sorted({1, 2, total, *np.linspace(1, total, most).astype(int).tolist()} & set(range(1, total + 1)))
 
 
@@ -49,7 +49,7 @@ def heart(**options):
     return matrix, np.asarray(y), {"C": 10.0, "gamma": 0.3, **options}
 
 
-# ---- what a call is ----------------------------------------------------------------------------
+# ---- one limit for a call ----------------------------------------------------------------------
 
 
 def test_a_yes_holds_for_the_rest_of_the_call():
@@ -81,7 +81,7 @@ def test_the_time_of_all_solves_is_one(clock):
     for seconds in (1.0, 8.0, questions.asked / 2):
         begun = clock.now
         model = libsvmx.train(matrix, y, C=1000.0, time_limit=seconds)
-        # a question of each solve, and one before it, even where there is nothing left to do
+        # a check in each solve, and one before it, even if nothing is left to do
         assert clock.now - begun < seconds + 2 * questions.solves + 2
         assert SolveStatus.TIME_LIMIT in model.statuses
 
@@ -116,7 +116,7 @@ def test_no_probability_estimates_of_half_the_folds(svm_type, weights):
         observer = Questions(n)
         model = libsvmx.train(matrix, y, observer=observer, **options)
         assert observer.asked == n
-        if model.has_probability:  # all but the last solve was done
+        if model.has_probability:  # all but the last solve were done
             assert bytes(model.sigmoid_a or model.marks) == bytes(whole.sigmoid_a or whole.marks)
         else:
             assert not model.param.probability
@@ -125,7 +125,7 @@ def test_no_probability_estimates_of_half_the_folds(svm_type, weights):
 
 # ---- the first gradient ------------------------------------------------------------------------
 
-# Formulations that start from coefficients: a kernel row each before the first step.
+# Formulations that start from nonzero coefficients: a kernel row for each before the first step.
 STARTING = {
     "one-class": {"svm_type": 2, "nu": 0.6},
     "nu-SVC": {"svm_type": 1, "nu": 0.6},
@@ -141,7 +141,7 @@ def many_rows(n=3000):
 @pytest.mark.parametrize("solver", ["smo", "chunked", "irwls", "auto"])
 @pytest.mark.parametrize("kind", STARTING)
 def test_each_question_of_the_first_gradient_is_heard(kind, solver):
-    """There is a model in any case, of feasible coefficients, and it says that its gap is not known."""
+    """There is a model in any case, with feasible coefficients, and its gap is reported as unknown."""
     X, y = many_rows()
     options = {**STARTING[kind], "gamma": 0.5, "solver": solver, "threads": 1}
     whole = libsvmx.train(X, y, max_iter=1, observer=(told := Questions()), **options)

@@ -1,4 +1,4 @@
-"""Leave-one-out from one training over all rows, against LIBSVM's n-fold cross-validation row by row."""
+"""Leave-one-out from one training over all rows, against LIBSVM's n-fold cross-validation, row by row."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_exact_answers_are_libsvms_at_any_eps(name):
 
 
 def test_the_order_of_classes_without_a_row():
-    """It decides equal votes: classes by first appearance in the folds' order of the other rows."""
+    """It decides ties: classes by first appearance in the folds' order of the other rows."""
     matrix, y = data.load("glass.scale", 30)
     solver = ProblemFolds(Problem(matrix, data.filled("d", y)), parameter("-g 0.3"), Observer())
     order = data.filled("i", np.random.default_rng(3).permutation(len(y)))
@@ -50,13 +50,13 @@ def test_the_order_of_classes_without_a_row():
     assert turned > 0
 
 
-# ---- values, judged by NumPy in double -------------------------------------------------------------
+# ---- values, checked by NumPy in double ------------------------------------------------------------
 
 
 def held_out(X, y, row, **options):
-    """(interval of the decision value of a row by the optimum over all others, number of free rows), of epsilon-SVR.
+    """(interval of a row's decision value in the optimum over all others, number of free rows), for epsilon-SVR.
 
-    A state tells which rows are free and which at a bound; all else is NumPy's, and the KKT gap is 0.
+    A state says which rows are free and which are at a bound; NumPy computes the rest, and the KKT gap is 0.
     """
     keep = np.arange(len(y)) != row
     model = libsvmx.train(X[keep], y[keep], keep_state=True, **options).model
@@ -70,7 +70,7 @@ def held_out(X, y, row, **options):
         system = np.block([[K[np.ix_(free, free)], np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
         beta[free] = np.linalg.solve(system, np.append(target[free], -beta.sum()))[:n]
     V, up, down = y[keep] - K @ beta, beta < C, beta > -C
-    growing = np.where(beta >= 0, V - p, V + p)[up]  # what b may not be below, f = K beta + b
+    growing = np.where(beta >= 0, V - p, V + p)[up]  # lower bounds of b, f = K beta + b
     falling = np.where(beta <= 0, V + p, V - p)[down]
     assert growing.max() <= falling.min() + 1e-9
     value = kernel_values(model.param, X[[row]], X[keep])[0] @ beta

@@ -1,4 +1,4 @@
-"""One against one of very many classes: refused at once where its pairs find no room."""
+"""One against one with very many classes: refused at once if there is no memory for its pairs."""
 
 import gc
 import pickle
@@ -35,7 +35,7 @@ def few_rows(k, step):
 @pytest.mark.parametrize("svm_type", ["c_svc", "nu_svc"])
 @pytest.mark.parametrize("pairs", [1, 7, 435])
 def test_pairs_in_batches_are_libsvms(svm_type, pairs, tmp_path):
-    """A queue of so many pairs at a time: the same model, transcript and reports."""
+    """A queue of ``pairs`` pairs at a time: the same model, transcript and reports."""
     X, y = few_rows(30, 4)
     options = {"svm_type": svm_type, "nu": 0.3, "gamma": 0.5, "policy": KernelPolicy(pairs_in_queue=pairs)}
     weights = {"weights": {3: 2.0, 17: 0.5}} if svm_type == "c_svc" else {}
@@ -97,7 +97,7 @@ def test_reports_are_as_good_as_a_tuple():
 
 
 def test_a_thousand_classes_take_no_object_for_each_pair():
-    """Half a million pairs of two classes of two rows: Python objects of them would take hundreds of MB."""
+    """Half a million pairs of two classes of two rows: Python objects for them would take hundreds of MB."""
     X, y = few_rows(1000, 2000)
     gc.collect()
     tracemalloc.start()
@@ -164,10 +164,10 @@ def test_regressions_and_few_classes_are_not_asked():
 
 
 def test_a_state_of_many_classes_is_of_few_objects_for_each_pair():
-    """The garbage collector looks at all of them again and again: of 200 classes that took half of the time."""
+    """The garbage collector visits all of them repeatedly: with 200 classes that took half of the time."""
     k = 24
     X, y = np.random.default_rng(0).normal(size=(3 * k, 4)), np.repeat(np.arange(k), 3)
-    libsvmx.train(X[:9], y[:9], keep_state=True)  # what is loaded, once
+    libsvmx.train(X[:9], y[:9], keep_state=True)  # loads modules once
     gc.collect()
     before = len(gc.get_objects())
     state = libsvmx.train(X, y, keep_state=True)
@@ -187,7 +187,7 @@ def test_a_state_is_the_same_whether_its_pairs_were_trained_in_a_queue(weighted)
         state = libsvmx.train(
             X, y, keep_state=True, sample_weight=weights, C=3.0, policy=KernelPolicy(queue=queue), observer=told
         )
-        assert not told.reports  # a state has a report of its own
+        assert not told.reports  # a state has its own report
         state.update(add=(X[:4] + 0.1, y[:4]), remove=[0, 7])
         found.append((state.model.sv_coef.tobytes(), np.asarray(state.model.rho).tobytes(), state.report))
     assert found[0] == found[1]

@@ -1,4 +1,4 @@
-"""Features far from 0: squared distances, as of the RBF kernel, |x|^2 + |z|^2 - 2 x'z, are mostly rounding there."""
+"""Features far from 0: squared distances |x|^2 + |z|^2 - 2 x'z, as in the RBF kernel, are mostly rounding error."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_so_do(name):
-    """Each says it once."""
+    """Each warns once."""
     if "estimator" in name:
         pytest.importorskip("sklearn")
     with pytest.warns(UserWarning) as caught:
@@ -78,7 +78,7 @@ def test_it_does_not_where_nothing_depends_on_it():
 
 
 def test_wide_features_have_no_offset():
-    """Distances are as large as the values are."""
+    """Distances are as large as the values."""
     libsvmx.train(X * 1.5e8, Y, gamma=0.5)
 
 

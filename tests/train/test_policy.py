@@ -1,4 +1,4 @@
-"""What forces a way to the result: taken as a policy says, kept with a parameter, and told of nowhere."""
+"""Policies that force a mechanism: applied as given, kept with a parameter, and not reported unless given."""
 
 import copy
 import pickle
@@ -34,7 +34,7 @@ with_threads = pytest.mark.skipif(not HAS_THREADS, reason="built without threads
     ],
 )
 def test_where_solves_stand_in_a_queue(name, fields, queued):
-    """What is solved side by side instead has threads of Python's."""
+    """Solves side by side use Python's threads instead."""
     policy, validated = KernelPolicy(work_for_threads=0.0, **fields), []
     for own, n_threads in ((policy, 0 if queued else 7), (replace(policy, work_for_threads=inf), 0)):
         found, n = started_by(libsvmx.cross_validate, *data.load(name), 7, threads=7, policy=own)
@@ -44,7 +44,7 @@ def test_where_solves_stand_in_a_queue(name, fields, queued):
 
 
 class Order(libsvmx.Observer):
-    """Whether it is asked again after it has been told of a solve."""
+    """Whether it is asked again after a report of a solve."""
 
     told = again = False
 
@@ -97,7 +97,7 @@ def test_a_policy_is_part_of_copies_and_of_no_comparison():
 
 
 def test_a_policy_is_told_of_where_somebody_has_given_one():
-    """Files and reports have what flat_fields tells."""
+    """Files and reports contain the output of flat_fields."""
     assert flat_fields(Parameter(policy=IN_TURN)) == flat_fields(Parameter())
     assert repr(Parameter(policy=IN_TURN)).endswith("solver=SMO(), policy=KernelPolicy(queue=False))")
     assert repr(Parameter()).endswith("solver=SMO())")
@@ -127,7 +127,7 @@ def test_a_model_has_it_and_its_file_has_not(tmp_path):
 
 
 def test_that_of_commands_stays_in_its_process(monkeypatch):
-    """A pickle says what it is, whatever commands have on the other side."""
+    """A pickle has its own policy, whatever commands use on the other side."""
     of_commands(monkeypatch, queue=False)
     given = pickle.dumps(Parameter())
     monkeypatch.undo()
@@ -138,7 +138,7 @@ def test_that_of_commands_stays_in_its_process(monkeypatch):
 @pytest.mark.parametrize("cache_size", [0.02, 100.0])
 @pytest.mark.parametrize("policy", [NEVER_SHARED, ALWAYS_SHARED], ids=["never shared", "always shared"])
 def test_where_a_fold_starts_does_not_depend_on_the_rows_that_are_kept(policy, cache_size):
-    """How many kernel values a row store computes depends on what rows cost when measured: no path of ATO may."""
+    """The number of kernel values computed by a row store depends on measured costs of rows; no path of ATO may."""
     X, targets = data.load("pyrim")
     options = {"svm_type": "epsilon_svr", "C": 10.0, "gamma": 1 / 27, "seeder": "ato"}
     expected = libsvmx.cross_validate(X, targets, 5, policy=IN_TURN, **options)

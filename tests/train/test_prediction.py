@@ -1,4 +1,4 @@
-"""Labels by signs alone: never another one than LIBSVM's, and rows in doubt are computed anew."""
+"""Labels from signs alone: always LIBSVM's, as rows in doubt are recomputed."""
 
 import pickle
 import sys
@@ -36,15 +36,15 @@ def trained(name, kind, svm_type=SvmType.C_SVC, n=200):
 
 
 def by_libsvm(model, tests, folder):
-    """The model as read from its file, which has fewer digits of the vectors; LIBSVM's labels and values with it."""
+    """The model read from its file, whose vectors have fewer digits; LIBSVM's labels and values with it."""
     save_model(str(folder / "model"), model)
     return load_model(str(folder / "model")), *libsvm.predict(libsvm.load(folder / "model"), tests)
 
 
 def balanced(rng, kind, n_pairs, width):
-    """A model whose decision values would all be 0 without roundings: each vector is there with both signs.
+    """A model whose exact decision values would all be 0: each vector occurs with both signs.
 
-    In the sums they stand in another order, so that LIBSVM's values are roundings, of either sign.
+    In the sums they have another order, so that LIBSVM's values are rounding errors, of either sign.
     """
     rows = [[(f + 1, float(v)) for f, v in enumerate(rng.standard_normal(width))] for _ in range(n_pairs)]
     coef = [float(c) for c in rng.random(n_pairs)]
@@ -75,7 +75,7 @@ def test_rows_in_doubt_are_computed_as_libsvm_does(kind, tmp_path):
         return
     fast = zeros("d", 300)
     assert signs.evaluate(tests, rows, fast) == list(range(300))
-    # without the doubt labels would be wrong
+    # without the recomputation labels would be wrong
     assert any((a > 0) != (b[0] > 0) for a, b in zip(fast, values, strict=True))
 
 
@@ -99,7 +99,7 @@ def test_zero_is_no_positive_value(kind, tmp_path):
 @pytest.mark.parametrize("factor", [1e-170, 1e-9, 1.0, 1e5, 1e120])
 @pytest.mark.parametrize("kind", KINDS)
 def test_fast_values_keep_to_their_bound(kind, factor, tmp_path):
-    """Models of heart_scale seen through another unit of length, with vectors that nearly cancel."""
+    """Models of heart_scale in another unit of length, with vectors that nearly cancel."""
     rng = np.random.default_rng(3)
     matrix, _ = data.load("heart_scale", None, None, 0, factor)
     n = matrix.n_rows // 2

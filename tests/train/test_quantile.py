@@ -1,7 +1,7 @@
-"""Quantile regression: the pinball loss, its dual, and shares of targets. NumPy and a linear program are the oracle.
+"""Quantile regression: the pinball loss, its dual, and shares of targets, against NumPy and a linear program.
 
 primal   1/2 b'Kb + C sum w rho(y - f),  f = Kb + offset,  rho(r) = max(tau r, (tau - 1) r)
-dual     y'b - 1/2 b'Kb                  of any b in its box whose sum is 0: never above the primal
+dual     y'b - 1/2 b'Kb                  for any b in its box with sum 0: never above the primal
 """
 
 from pathlib import Path
@@ -40,7 +40,7 @@ def pinball(y, f, tau):
 
 
 def primal_and_dual(model, X, y, w, tau, C, gamma):
-    """Both by NumPy, from the model's coefficients and rho alone; these have to be in their box."""
+    """Both by NumPy, from the model's coefficients and rho alone; the coefficients must be in their box."""
     K = np.exp(-gamma * ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
     beta = np.zeros(len(y))
     beta[np.asarray(model.sv_indices) - 1] = model.sv_coef[0]
@@ -61,13 +61,13 @@ def test_no_other_curve_is_better(name, weighted, solver):
         model = libsvmx.train(X, y, sample_weight=w if weighted else None, solver=SOLVERS[solver], **options)
         primal, dual = primal_and_dual(model, X, y, w, tau, C, gamma)
         assert 0 <= primal - dual + 1e-9 * primal <= 1e-6 * primal
-        # the rows below the curve weigh no more than tau, those below it or on it no less
+        # the rows below the curve weigh at most tau, those below or on it at least tau
         f = libsvmx.predict(model, X)
         assert w[y < f - 1e-4].sum() <= tau * w.sum() + 1e-9 <= w[y < f + 1e-4].sum() + 2e-9
 
 
 def test_without_a_norm_it_is_the_linear_program():
-    """Koenker & Bassett 1978: the norm adds no more than |w*|^2 / 2C to the loss, and none is below the least."""
+    """Koenker & Bassett 1978: the norm adds at most |w*|^2 / 2C to the loss, and no loss is below the minimum."""
     X, y, _ = rows_of("mpg")
     X, y, C = X[:90], y[:90], 100.0
     n, d = X.shape

@@ -1,4 +1,4 @@
-"""Small solves at once: the same bytes in any order, by any number of threads, and what a queue refuses."""
+"""Small solves in a queue: the same bytes in any order, with any number of threads, and refusals of the queue."""
 
 import gc
 import random
@@ -40,7 +40,7 @@ def problem_of(name):
 
 
 def trained(rows, **settings):
-    """The model of (X, y) as its file, and what svm-train prints."""
+    """The model of (X, y) as its file, and svm-train's output."""
     parts = []
     model = libsvmx.train(*rows, observer=TrainingReport(parts.append), **settings)
     return model_text(model), "".join(parts)
@@ -48,13 +48,13 @@ def trained(rows, **settings):
 
 @pytest.fixture(params=[KernelPolicy(), BY_CLASSES], ids=["all values", "by pairs of classes"])
 def fitting(request):
-    """How much of the kernel values fits."""
+    """How many of the kernel values fit in memory."""
     return request.param
 
 
 @pytest.mark.parametrize("kernel", range(4))
 def test_sparse_rows_and_rows_of_bits_by_pairs_of_classes(kernel):
-    """dna: 0 and 1 in 180 features; here its first ones, so that rows are cheap."""
+    """dna: 0 and 1 in 180 features; here only the first, so that rows are cheap."""
     draw = random.Random(5)
     rows = [[(j, 1.0 if i % 2 else 0.5) for j in sorted(draw.sample(range(1, 120), 9))] for i in range(240)]
     for values in (rows, [[(j, 1.0) for j, _ in row] for row in rows]):
@@ -75,7 +75,7 @@ def test_given_kernels_have_no_values_by_class():
 
 
 def test_wide_sparse_rows_of_several_classes_are_solved_in_turn():
-    """Their products with many targets are added up in memory that threads would share."""
+    """Their products with many targets are summed in memory that threads would share."""
     draw = random.Random(7)
     rows = [[(j, draw.random()) for j in sorted(draw.sample(range(1, 6000), 3))] for _ in range(3600)]
     problem = Problem(data.from_rows(rows), filled("d", [float(i % 3) for i in range(3600)]))
@@ -86,7 +86,7 @@ def test_wide_sparse_rows_of_several_classes_are_solved_in_turn():
 
 
 def test_classes_whose_values_do_not_fit_are_not_laid_out():
-    """Each training of a cross-validation asks anew."""
+    """Each training of a cross-validation checks again."""
     matrix, targets = data.load("wine.scale")
     problem, param = Problem(matrix, filled("d", targets)), Parameter(gamma=0.1, cache_size=0.01)
     kernels = KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:]))
@@ -198,7 +198,7 @@ def test_a_queue_that_is_stopped_keeps_what_is_done():
 
 
 class Counting(Observer):
-    """Says to stop at the n-th question; counts them."""
+    """Says stop at the n-th check; counts checks."""
 
     def __init__(self, n=0):
         self.n, self.asked = n, 0
@@ -302,7 +302,7 @@ def test_numbers_out_of_range_are_refused():
 
 @pytest.mark.parametrize(("probability", "times"), [(False, 0), (True, 1)])
 def test_rows_are_copied_for_predictions_alone(probability, times, fitting):
-    """In the order of the queue, once for all folds; without a queue they never are."""
+    """In the order of the queue, once for all folds; never without a queue."""
     copied, (m, y) = [], data.load("vowel.scale.xz")
 
     class Watched(CsrMatrix):
@@ -322,7 +322,7 @@ def test_rows_are_copied_for_predictions_alone(probability, times, fitting):
 
 
 def test_after_an_error_no_solve_is_begun():
-    """Not even to find that there is no time: it would take a while for all that are in the queue."""
+    """Not even to find that no time is left: for all solves in the queue that would take a while."""
 
     class Failing(Observer):
         def should_stop(self):
@@ -384,7 +384,7 @@ def test_given_folds_are_predicted_as_by_models_of_their_own(least, policy, gamm
 
 @pytest.mark.parametrize("step", [1, 2])
 def test_given_folds_that_are_stopped(step):
-    """Three classes, by a queue, or two of them."""
+    """Three classes in a queue, or two of them."""
     problem, param = problem_of("iris.scale")
     given = [GivenFold(filled("i", range(0, 50 * (4 - step), 1)), problem.rows[100:], param)]
     with pytest.raises(Stopped):

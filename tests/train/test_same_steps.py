@@ -1,4 +1,4 @@
-"""What is known of a training's steps at other C, and points of a grid that are not evaluated again for it."""
+"""Trainings known to take the same steps at another C, and grid points that need no evaluation for that reason."""
 
 import math
 
@@ -29,7 +29,7 @@ def plan(c, g, engine=None, **options):
 @pytest.mark.parametrize("options", [{}, {"weights": ((1, 3.0),)}, {"svm_type": 3}])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_points_whose_trainings_never_meet_C_are_evaluated_once(heart, options, threads):
-    """With gamma = 8 the largest alpha is a few times 1, so all larger C lead along one path; and the table stays."""
+    """With gamma = 8 the largest alpha is a small multiple of 1: all larger C give the same path and the same rates."""
     asked = []
 
     def recording(problem, param, *args, **more):
@@ -40,9 +40,9 @@ def test_points_whose_trainings_never_meet_C_are_evaluated_once(heart, options, 
     found = Search(plan((-2, 12, 2), (3, -5, -8), recording, threads=threads, **options), heart)
     keys = [outcome.key for outcome in found]
     assert sorted(keys) == sorted(found.plan.grid.order)
-    once = 4 + threads - 1  # others may be at work before the first of them is done
+    once = 4 + threads - 1  # others may be running before the first is done
     assert 2 <= sum(g == 3 for _, g in asked) <= once
-    assert sum(g == -5 for _, g in asked) == 8  # of small gamma alpha grows with C
+    assert sum(g == -5 for _, g in asked) == 8  # at small gamma alpha grows with C
     alone = []
     for c, g in found.plan.grid.order:
         alone += [outcome.point.rate for outcome in Search(plan((c, c, 1), (g, g, 1), **options), heart)]

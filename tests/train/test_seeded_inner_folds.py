@@ -1,4 +1,4 @@
-"""Inner folds of probability estimates that start from the optimum over all their rows: the same sigmoids, faster."""
+"""Inner folds of probability estimates started from the optimum over all their rows: the same sigmoids, faster."""
 
 import numpy as np
 import pytest
@@ -42,20 +42,20 @@ def arrays(name, n=None):
 
 
 def trained(X, y, seeder, **options):
-    """The model, and iterations."""
+    """The model, and the number of iterations."""
     counted = Counting()
     options = {"eps": EPS, "probability": True, **options}
     return libsvmx.train(X, y, seeder=seeder, observer=counted, **options), counted
 
 
 def without_sigmoids(model):
-    """The model as a file, but for its probability estimates."""
+    """The model file without its probability estimates."""
     lines = model_text(model).decode().splitlines()
     return [line for line in lines if not line.startswith(("probA", "probB"))]
 
 
 def agree(seeded, plain, X, most=1e-4):
-    """The same but for sigmoids, and those to ``most``."""
+    """The same except sigmoids, which agree to ``most``."""
     assert without_sigmoids(seeded) == without_sigmoids(plain)
     for name in ("sigmoid_a", "sigmoid_b"):
         ours, theirs = (np.asarray(getattr(model, name)) for model in (seeded, plain))
@@ -71,9 +71,9 @@ def test_the_same_sigmoids_by_fewer_iterations(name, C, policy):
     options = {"C": C, "gamma": 0.2, "policy": policy}
     (seeded, fewer), (plain, more) = (trained(X, y, seeder, **options) for seeder in ("near", None))
     agree(seeded, plain, X, 1e-4 if C > 1 else 3e-3)  # a fold without free rows has its rho in an interval
-    assert model_text(seeded) != model_text(plain)  # else nothing was seeded
+    assert model_text(seeded) != model_text(plain)  # otherwise nothing was seeded
     assert fewer.solves == more.solves
-    assert fewer.iterations < (1.01 if (name, C) == ("iris.scale", 20.0) else 0.99) * more.iterations  # of few rows
+    assert fewer.iterations < (1.01 if (name, C) == ("iris.scale", 20.0) else 0.99) * more.iterations  # few rows
 
 
 @pytest.mark.parametrize("seeder", [*libsvmx.SEEDERS, "path"])
@@ -108,7 +108,7 @@ def test_weights_of_classes_and_rows(name, policy):
 
 @pytest.mark.filterwarnings("ignore:too few rows for reliable:UserWarning")
 def test_a_class_that_is_held_out_whole(policy):
-    """Its fold has no solve; LIBSVM's constants stand for its values."""
+    """Its fold has no solve; LIBSVM's constants replace its values."""
     X, y = arrays("iris.scale")
     keep = [*range(50), 60, *range(100, 120)]
     options = {"C": 5.0, "gamma": 0.3, "policy": policy}
@@ -125,7 +125,7 @@ def test_threads_and_calls_change_nothing(name, policy):
 
 
 def test_threads_of_many_rows(policy):
-    """Enough of them that threads share the work."""
+    """Enough rows that threads share the work."""
     X, y = arrays("vowel.scale.xz")
     options = {"C": 4.0, "gamma": 1.0, "policy": policy}
     for targets in (y, y < 6):
@@ -158,7 +158,7 @@ def test_a_start_of_the_training_and_of_its_inner_folds():
 
 
 class Stopping(Observer):
-    """Ends the call after so many questions."""
+    """Ends the call after that many checks."""
 
     def __init__(self, questions):
         self.left, self.remarks = questions, []
@@ -221,7 +221,7 @@ def test_cross_validation(name, n_folds, policy):
 def test_cross_validation_by_both_levels(name, seeder, weighted, monkeypatch):
     """Folds from a seeder, and their inner folds: the probabilities that decide are those without seeding."""
     X, y = arrays("iris.scale" if " " in name else name)
-    if " " in name:  # it is in none of the rows that the first fold holds out: others find it after the other classes
+    if " " in name:  # it is in none of the rows held out by the first fold: others find it after the other classes
         X, y = X[47:], y[47:]
     seen = {"none": [], seeder: []}
 
@@ -259,7 +259,7 @@ def test_regressions_and_one_class_need_no_estimates_to_be_validated():
 
 
 def test_folds_that_are_not_solved_at_all(policy):
-    """Each class is a tight bunch, so many an inner fold leaves the optimum as it is."""
+    """Each class is a tight cluster, so that many inner folds leave the optimum unchanged."""
     draw = np.random.default_rng(2)
     X = np.concatenate([draw.normal(size=(60, 2)) + centre for centre in ([0, 0], [9, 0], [0, 9])])
     y = np.repeat([1.0, 2.0, 3.0], 60)
@@ -276,7 +276,7 @@ def test_folds_that_are_not_solved_at_all(policy):
 
 @pytest.mark.parametrize("seeder", ["sir", "near", "path"])
 def test_in_no_queue_inner_folds_are_seeded_alone(seeder):
-    """So the folds themselves are LIBSVM's to the last bit, and take fewer steps with their inner ones."""
+    """So the folds themselves are LIBSVM's to the last bit, and need fewer steps for their inner ones."""
     X, y = arrays("glass.scale")
     options = {"C": 5.0, "gamma": 0.3, "eps": EPS, "probability": True, "policy": IN_TURN}
     found, plain = (libsvmx.cross_validate(X, y, 12, seeder=name, **options) for name in (seeder, "none"))

@@ -1,5 +1,5 @@
-"""Working sets where their choice is delicate: ties, numbers of variables at which the scan changes, gains that a
-float cannot hold, and paths with many shrinkings. Always the model that LIBSVM finds."""
+"""Delicate choices of working sets: ties, numbers of variables at which the scan changes, gains beyond the range of
+float, and paths with many shrinkings. Always LIBSVM's model."""
 
 import numpy as np
 import pytest
@@ -13,14 +13,14 @@ def rows_of(X):
 
 
 def cloud(n, width=3, seed=0):
-    """Points of two overlapping classes, and targets of a regression on them."""
+    """Points of two overlapping classes, and regression targets on them."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, width)).round(2)
     value = X[:, 0] + 0.3 * rng.normal(size=n)
     return X, np.where(value > 0, 1.0, -1.0), value
 
 
-# one variable a row in classification, two in regression
+# one variable per row in classification, two in regression
 @pytest.mark.each_value
 @pytest.mark.parametrize("n", [31, 32, 33, 95, 96, 97, 128, 129, 1023, 1024, 1900, 2047, 2048, 2049, 2112, 2200])
 @pytest.mark.parametrize("options", ["-c 5", "-t 0 -c 0.1 -h 0", "-s 1 -n 0.3", "-s 2 -n 0.2 -e 1e-5"])
@@ -41,7 +41,7 @@ def test_numbers_of_variables_of_a_regression(n, options, tmp_path):
 @pytest.mark.parametrize("options", ["-c 1", "-t 0 -c 1", "-s 1 -n 0.4", "-s 2 -n 0.5", "-s 3 -p 0.1", "-s 4 -t 0"])
 @pytest.mark.parametrize("distinct", [1, 2, 30])
 def test_ties(distinct, options, n, tmp_path):
-    """Few different rows and targets: most variables have equals, of which the last is taken."""
+    """Few different rows and targets: most variables have ties, the last of which is taken."""
     rng = np.random.default_rng(distinct)
     X = rng.integers(-1, 2, (distinct, 4))[rng.integers(0, distinct, n)]
     targets = rng.integers(0, 2, n) * 2.0 - 1.0
@@ -58,7 +58,7 @@ def test_boxes_of_any_size(C, n, tmp_path):
     compare_on(rows_of(X), list(labels), f"-c {C} -g 0.5", tmp_path)
 
 
-# gains are squares of the targets over the curvature: below 1e-38, and above 1e38, a float has none
+# gains are squares of the targets over the curvature: below 1e-38 and above 1e38 they exceed a float's range
 @pytest.mark.parametrize("kernel", ["-t 0", "-t 2"])
 @pytest.mark.parametrize("factor", [1e-150, 1e-25, 1e-19, 1e-12, 1e12, 1e16, 1e19, 1e25, 1e150])
 def test_targets_of_any_size(factor, kernel, tmp_path):
@@ -69,14 +69,14 @@ def test_targets_of_any_size(factor, kernel, tmp_path):
 
 @pytest.mark.parametrize("factor", [1e-20, 1e-16, 1e-8, 1e-6, 1e6, 1e9, 1e15])
 def test_features_of_any_size(factor, tmp_path):
-    """C such that the multipliers times the kernel values are as always."""
+    """C keeps the products of multipliers and kernel values unchanged."""
     X, labels, _ = cloud(2100)
     compare_on(rows_of(X * factor), list(labels), f"-t 0 -c {0.1 / factor**2!r}", tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_features_of_very_different_size(seed, tmp_path):
-    """Gains of all orders of magnitude side by side, those of the largest rows first."""
+    """Gains of all orders of magnitude, those of the largest rows first."""
     X, labels, _ = cloud(2100, seed=seed)
     X *= 10.0 ** np.random.default_rng(seed).integers(-9, 4, (2100, 1))
     compare_on(rows_of(X), list(labels), "-t 0 -c 1e-6", tmp_path)
@@ -108,7 +108,7 @@ def test_many_shrinkings(arguments, options, tmp_path):
 @pytest.mark.parametrize("options", ["-s 0 -c 3", "-s 1 -n 0.3", "-s 3 -c 3 -p 0.1", "-s 4 -c 2 -n 0.4"])
 @pytest.mark.parametrize("megabytes", [0.001, 100])
 def test_given_kernel_that_is_not_symmetric(options, megabytes, tmp_path):
-    """Whether shrunk variables are brought back by K(shrunk, free) or K(free, shrunk) can be seen then."""
+    """It then shows whether shrunk variables are brought back by K(shrunk, free) or K(free, shrunk)."""
     X, labels, values = cloud(300, 4)
     K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
     K += 1e-3 * np.random.default_rng(1).normal(size=K.shape)
@@ -121,6 +121,6 @@ def test_given_kernel_that_is_not_symmetric(options, megabytes, tmp_path):
     "options", quick_first(["-t 0 -c 10 -m 0.001", "-s 3 -c 100 -p 0.01 -m 0.2", "-c 100", "-s 4 -c 50 -n 0.5"], 2)
 )
 def test_wide_dense_rows(options, tmp_path):
-    """Dear rows: computed in blocks, and kept whole if they fit."""
+    """Expensive rows: computed in blocks, and kept whole if they fit."""
     X, labels, values = cloud(250, 600)
     compare_on(rows_of(X), list(values if options[:4] in ("-s 3", "-s 4") else labels), options, tmp_path)

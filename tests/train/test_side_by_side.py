@@ -1,4 +1,4 @@
-"""Solves by several threads: results and what is told come in the order of one after the other, however threads run."""
+"""Solves on several threads: results and reports come in sequential order, however the threads run."""
 
 import random
 import threading
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(not HAS_THREADS, reason="built without threads")
 
 
 class Hearing(Observer):
-    """What is told, by which thread."""
+    """The reports, and the thread of each."""
 
     def __init__(self):
         self.heard, self.threads = [], set()
@@ -43,13 +43,13 @@ class Hearing(Observer):
         self.heard.append(mark)
 
 
-# No queue, and threads for any work.
+# No queue, and threads for any amount of work.
 BY_THREADS = KernelPolicy(queue=False, work_for_threads=0.0)
 
 
 @pytest.fixture
 def few_ahead(monkeypatch):
-    """Work is left when the caller looks, however soon the threads are."""
+    """Some work is left when the caller checks, however fast the threads are."""
     let_go_ahead(4, monkeypatch)
 
 
@@ -91,7 +91,7 @@ def test_what_a_solve_raises_comes_in_its_place_and_ends_the_others(k):
     def solve(at, observer):
         if at == k:
             raise ZeroDivisionError(at)
-        while at > k:  # those after it are in the middle of their work
+        while at > k:  # those after it are running
             ask(observer)
         return at
 
@@ -116,7 +116,7 @@ def test_an_observer_that_raises_ends_all():
 
 
 def until_the_end(ended, long):
-    """A solve that goes on until it is stopped, if its number is one of these."""
+    """A solve that runs until it is stopped, if its number is one of these."""
 
     def solve(k, observer):
         try:
@@ -137,7 +137,7 @@ def test_a_result_that_nobody_waits_for():
 
 
 def test_no_solve_is_finished_that_nobody_waits_for():
-    """What the end of one takes, the last gradient say, is done where its result is wanted, not after Ctrl-C."""
+    """The end of a solve, such as the last gradient, is computed where its result is used, not after Ctrl-C."""
     begun, finished = threading.Semaphore(0), []
 
     def solve(k, observer):
@@ -147,7 +147,7 @@ def test_no_solve_is_finished_that_nobody_waits_for():
             while control.look() is None:
                 pass
         except Stopped:
-            pass  # told at once; there are solvers that go on to their end
+            pass  # told at once; some solvers run to their end
         control.note(1 << 40)
         finished.append(k)
 
@@ -170,7 +170,7 @@ def test_no_solve_is_finished_that_nobody_waits_for():
 @pytest.mark.parametrize("ahead", [0, 2])
 @pytest.mark.parametrize("what", ["Recording", "Finished"])
 def test_memory_that_is_out_in_a_thread_is_told(what, ahead, monkeypatch):
-    """Also where the other threads wait for room."""
+    """Also if the other threads wait for room."""
     failing_once(monkeypatch, side_by_side, what, MemoryError)
     with pytest.raises(MemoryError):
         list(side_by_side.side_by_side(lambda k, _: k, 9, 2, Observer(), ahead))
@@ -210,7 +210,7 @@ def test_no_thread_is_idle_and_none_is_counted_twice(n, threads, expected):
 
 
 def validated(rows, threads, **options):
-    """What a cross-validation of (X, y) finds and tells, and by how many threads."""
+    """The results and reports of a cross-validation of (X, y), and its number of threads."""
     parts = []
     options = {"policy": BY_THREADS, "observer": TrainingReport(parts.append), "threads": threads, **options}
     found, n = started_by(libsvmx.cross_validate, *rows, 7, **options)
@@ -219,7 +219,7 @@ def validated(rows, threads, **options):
 
 @pytest.mark.parametrize("svm_type", [0, 4])
 def test_random_numbers_are_drawn_in_the_order_of_one_thread(svm_type):
-    """Calls of LIBSVM's interface go on in the stream where the one before has left it."""
+    """Calls of LIBSVM's interface continue the random stream of the one before."""
     matrix, targets = data.load("heart_scale")
     left = []
     for threads in (1, 3):
@@ -230,7 +230,7 @@ def test_random_numbers_are_drawn_in_the_order_of_one_thread(svm_type):
 
 
 def test_a_training_that_is_ended_has_pairs_that_were_not_begun(few_ahead):
-    """Of several at a time; the first has a model in any case."""
+    """Several at a time; the first has a model in any case."""
     for threads in (1, 3):
         observer = TrainingReport(len)
         observer.should_stop = lambda: True
@@ -294,7 +294,7 @@ def test_rows_that_are_done_are_kept_when_leave_one_out_is_ended(threads, few_ah
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_folds_that_are_done_are_told_of_when_the_call_ends(threads, few_ahead):
-    """Those before the first that is not; an answer holds for the rest of the call."""
+    """Those before the first unfinished fold; an answer holds for the rest of the call."""
 
     class Ends(Hearing):
         def should_stop(self):

@@ -1,4 +1,4 @@
-"""Settings of solvers: declared once, checked by what is declared, and of their own solver alone."""
+"""Settings of solvers: declared once, checked by their declaration, and valid for their own solver alone."""
 
 import json
 import pickle
@@ -26,7 +26,7 @@ SMALLEST = {int: 1, float: 1e-300}
 
 
 def made(solver, known, value):
-    """The solver with one setting, and with what this one needs beside it."""
+    """The solver with one setting, and with the others that this one needs."""
     needed = {"low_rank": {"rank": 3}, "predict_with": {"rank": 3}}.get(known.name, {})
     return solver(**{**needed, known.name: value})
 
@@ -181,7 +181,7 @@ def test_nothing_is_accepted_for_a_solver_that_does_not_take_it(name):
 
 
 def test_one_solver_is_no_other_under_its_name():
-    """No solver has a way to train by another one."""
+    """No solver can train with another one."""
     assert not hasattr(Parameter(solver="crsvm"), "chunking")
     assert not isinstance(Parameter(solver="crsvm").solver, Chunked)
     with pytest.raises(NotImplementedError):

@@ -1,4 +1,4 @@
-"""The solvers that Parameter offers: one optimum, judged against LIBSVM's, and who is asked for it."""
+"""The solvers that Parameter offers: one optimum, compared with LIBSVM's, and which solver each call uses."""
 
 import pickle
 import subprocess
@@ -20,7 +20,7 @@ from libsvmx._train.validation.scheme import Seeding
 from libsvmx.io.modelfile import model_text
 
 SOLVERS = ["chunked", "irwls"]
-# Working sets much smaller than the sets: several rounds, rows that are put aside and come back.
+# Working sets much smaller than the data: several rounds, with rows shrunk and restored.
 SMALL = {"working_set": 24}
 EPS = 1e-5
 
@@ -30,7 +30,7 @@ def heart(**options):
     return libsvmx.train(*data.load("heart_scale"), C=4, **options)
 
 
-# ---- what a Parameter takes ---------------------------------------------------------------------
+# ---- values that a Parameter accepts ------------------------------------------------------------
 
 
 def test_settings_reach_the_solver_by_their_names():
@@ -52,11 +52,11 @@ def test_solvers_are_part_of_a_parameter():
     assert pickle.loads(pickle.dumps(param)) == param
 
 
-# ---- who is asked -------------------------------------------------------------------------------
+# ---- the solver used ----------------------------------------------------------------------------
 
 
 def listening(solver, asked):
-    """``solver``, which notes of each solve whether it starts cold, and how many subproblems it takes."""
+    """``solver``, which records for each solve whether it is a cold start, and its number of subproblems."""
 
     class Listening(type(solver)):
         def solve(self, dual, *rest):
@@ -69,7 +69,7 @@ def listening(solver, asked):
 
 @pytest.mark.parametrize(("solver", "seeder"), [(SMO(), "near"), (Chunked(**SMALL), "sir")], ids=["smo", "chunked"])
 def test_who_is_asked(solver, seeder):
-    """The solver of the parameter, with its settings: cold, of seeded folds from a start, and of a state."""
+    """The parameter's solver, with its settings: for a cold start, for seeded folds from a start, and for a state."""
     matrix, y = data.load("heart_scale", 90)
     asked = []
     param = Parameter(C=4, solver=listening(solver, asked), threads=2, policy=IN_TURN)
@@ -133,7 +133,7 @@ def test_the_seed_chooses_and_the_same_one_chooses_again(solver):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_same_model_with_any_number_of_threads(solver):
     matrix, y = data.load("mushrooms.xz", 2700)
-    assert matrix.n_rows >= 2000  # fewer rows are no work for helpers
+    assert matrix.n_rows >= 2000  # fewer rows are not worth helper threads
     models = [
         libsvmx.train(matrix, y, C=10, gamma=0.01, solver=solver, working_set=200, threads=threads)
         for threads in (1, 2, 3)

@@ -1,4 +1,4 @@
-"""Folds that start in a queue from the training over all rows: the same optima as cold starts, in fewer iterations."""
+"""Folds in a queue started from the training over all rows: the optima of cold starts, in fewer iterations."""
 
 import numpy as np
 import pytest
@@ -25,8 +25,8 @@ def found(name, seeder, n_folds=15, **options):
 
 
 def agree(star, plain, most=1e-4):
-    """Optima to EPS, and decision values from kernel values that were rounded to float; without free rows rho lies in
-    an interval, and they differ by more."""
+    """Optima to EPS, and decision values from kernel values rounded to float; without free rows rho lies in an
+    interval, and they differ by more."""
     most *= 1 + np.abs(plain.decision_values).max()
     assert np.abs(star.decision_values - plain.decision_values).max() < most
     unsure = (np.abs(plain.decision_values) < most).any(axis=-1) if plain.decision_values.ndim > 1 else False
@@ -51,7 +51,7 @@ def test_a_star_ends_where_folds_from_nothing_end(name, C):
     ("name", "C", "seeder"), [("heart_scale", 1000.0, "ato"), ("ionosphere_scale.xz", 1.0, "near")]
 )
 def test_a_path_where_folds_from_nothing_take_many_steps(name, C, seeder):
-    """Along it, nothing is left to the solver, or little."""
+    """With a path, little or nothing is left to the solver."""
     star, plain = (found(name, own, 20, C=C, eps=1e-3) for own in ("auto", "none"))
     assert {fold.seeder for fold in star.folds} == {seeder}
     steps, cold_steps = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
@@ -82,7 +82,7 @@ def test_where_kernel_values_stand_by_classes(C):
 
 
 def test_nothing_is_solved_where_only_rows_without_coefficients_leave():
-    """Each class is a tight bunch: with as many folds as rows, most folds leave the optimum as it is."""
+    """Each class is a tight cluster: with one fold per row, most folds leave the optimum unchanged."""
     draw = np.random.default_rng(2)
     X = np.concatenate([draw.normal(size=(60, 2)) + centre for centre in ([0, 0], [9, 0], [0, 9])])
     y = np.repeat([1.0, 2.0, 3.0], 60)
@@ -182,10 +182,10 @@ def test_an_end_after_the_star_keeps_its_report():
     ids=["nu-svc", "one-class", "epsilon-svr", "nu-svr"],
 )
 def test_auto_in_other_formulations(name, options, n_folds):
-    """A star by avg, or a path; two chains of nu-SVR and of one class with few folds; cold starts of others."""
+    """A star with avg, or a path; two chains of nu-SVR and of one class with few folds; others from a cold start."""
     star, plain = (found(name, seeder, n_folds, threads=1, **options) for seeder in ("auto", "none"))
-    steps, cold_steps = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
-    if options["svm_type"] == SvmType.NU_SVC:  # a cold start of which is off by eps / r
+    steps, steps_from_nothing = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
+    if options["svm_type"] == SvmType.NU_SVC:  # a cold start of it is off by eps / r
         plain = found(name, "none", n_folds, **options, **({"eps": 1e-9} if star.scheme else {}))
     if options["svm_type"] == 4 or (options["svm_type"] == 2 and n_folds < 30):
         assert star.scheme == "chain"
@@ -215,7 +215,7 @@ def test_decision_values_of_nu_svc_are_no_farther_off_by_a_start(seeder, policy)
 
 
 def test_pairs_of_nu_svc_that_lose_no_row_are_not_solved_again():
-    """A fold of four rows has rows of at most four of the eleven classes; 21 of 55 pairs or more stay as they are."""
+    """A fold of four rows has rows of at most four of the eleven classes; at least 21 of 55 pairs are unchanged."""
     options = {"svm_type": 1, "nu": 0.1, "threads": 1}
     star, plain = (found("vowel.scale.xz", name, 130, **options) for name in ("auto", "none"))
     assert (star.seeder, star.scheme) == ("auto", "star")
@@ -276,7 +276,7 @@ def test_row_weights(seeder):
     """Folds of rows with weights are in the queue, too."""
     weights = np.random.default_rng(2).uniform(0.5, 2.0, 270)
     assert a_queue(*data.load("heart_scale"), weights)
-    assert a_queue(*data.load("heart_scale"), [0.0, *weights[1:]]) is None  # a row that takes no part
+    assert a_queue(*data.load("heart_scale"), [0.0, *weights[1:]]) is None  # a row of weight 0
     star, plain = (found("heart_scale", own, sample_weight=weights, C=10.0, threads=1) for own in (seeder, "none"))
     agree(star, plain)
     steps, cold_steps = (sum(fold.iterations for fold in cv.folds[1:]) for cv in (star, plain))
@@ -286,7 +286,7 @@ def test_row_weights(seeder):
 @pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])
 @pytest.mark.parametrize("seeder", ["auto", "avg", "sir"])
 def test_nu_svc_starts_from_nothing_where_r_is_small(seeder, policy):
-    """Where decision values are divided by a small r, and a start would have to be solved to a finer tolerance."""
+    """If decision values are divided by a small r, a start would have to be solved to a finer tolerance."""
     options = {"svm_type": 1, "nu": 0.1, "gamma": 0.5, "eps": 1e-3, "threads": 1, "policy": policy}
     seeded, plain = (found("heart_scale", name, 30, **options) for name in (seeder, "none"))
     assert {fold.seeder for fold in seeded.folds} == {"none"}

@@ -1,4 +1,4 @@
-"""Solvers on features, low-rank factors and IRWLS ask whether to stop while they work, and stop at any question."""
+"""Solvers on features, low-rank factors and IRWLS check for a stop while they work, and stop at any check."""
 
 from functools import cache
 
@@ -15,7 +15,7 @@ from libsvmx._kernels.lowrank import Approximation, factorize
 
 pytestmark = pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 
-# Rows that make more work than a Control lets pass without a question.
+# Rows for more work than a Control allows without a check.
 ROWS = 3000
 LONG = {
     "linear": {"solver": "crsvm", "kernel_type": 0},
@@ -35,7 +35,7 @@ def rows(seed=0):
 
 
 class StopsAt(Recorder):
-    """Says stop when it is asked for the n-th time; it must not be asked again."""
+    """Says stop at the n-th check; must not be asked again."""
 
     def __init__(self, n):
         super().__init__()
@@ -48,7 +48,7 @@ class StopsAt(Recorder):
 
 @cache
 def questions(name):
-    """Of a training that nothing stops."""
+    """The number of checks in an undisturbed training."""
     never = StopsAt(10**9)
     model = libsvmx.train(*rows(), threads=1, observer=never, **LONG[name])
     assert model.statuses == ("converged",)
@@ -71,7 +71,7 @@ def test_stopped_at_any_question(name, threads, exhaustive):
             ends.add("no model")
         else:
             (report,) = stops.reports
-            # a vertex may be optimal before the iterations are there; with threads there may be fewer questions
+            # a vertex may be optimal before the iterations converge; with threads there may be fewer checks
             assert report.status == "interrupted" or (report.status == "converged" and stops.asked <= most)
             assert model.statuses == (report.status,)
             assert np.isfinite(libsvmx.decision_values(model, X)).all()
@@ -106,7 +106,7 @@ def test_a_time_limit_of_a_factor():
         libsvmx.low_rank(rows()[0], rank=400, gamma=0.1, low_rank="nystrom", time_limit=1e-9)
 
 
-# ---- factors, at every question ------------------------------------------------------------------
+# ---- factors, at every check ---------------------------------------------------------------------
 
 METHODS = {
     "cholesky": {"rank": 200},
@@ -153,7 +153,7 @@ def test_a_factor_stopped_at_every_question(name, kind, exhaustive):
 
 @pytest.mark.parametrize("solver", ["smo", "chunked", "irwls", "crsvm", "auto"])
 def test_pairs_of_classes_that_are_not_begun_cost_no_work(solver):
-    """Their solvers are not even asked to; what the model has of them is feasible, and reported as it is."""
+    """Their solvers are not even called; their part of the model is feasible, and reported so."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(4000, 30)), np.arange(4000) % 5.0
 
@@ -162,7 +162,7 @@ def test_pairs_of_classes_that_are_not_begun_cost_no_work(solver):
 
         def should_stop(self):
             self.asked += 1
-            return bool(self.reports) or (queued and self.asked == 300)  # a queue tells of solves at its end
+            return bool(self.reports) or (queued and self.asked == 300)  # a queue reports solves at its end
 
     stops, queued = Stops(), solver in ("smo", "auto")
     options = {"rank": 50} if solver == "crsvm" else {}

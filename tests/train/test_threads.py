@@ -1,4 +1,4 @@
-"""However many threads: the same model, and none of them is missed after a fork."""
+"""Any number of threads gives the same model, and threads work again after a fork."""
 
 import os
 from functools import cache
@@ -15,10 +15,10 @@ N = 2600  # enough rows for helper threads, and for several tiles
 
 
 def rows_of(kind):
-    """Rows that end up in each kind of storage."""
+    """Rows for each kind of storage."""
     rng = np.random.default_rng(7)
     if kind == "dense":
-        return rng.normal(size=(N, 300)).tolist()  # rows long enough to be cut up
+        return rng.normal(size=(N, 300)).tolist()  # rows long enough to be split
     if kind == "bits":
         return (rng.random((N, 60)) < 0.2).astype(float).tolist()
     if kind == "columns":
@@ -45,7 +45,7 @@ def test_the_same_model(kind, options, exhaustive):
 
 @pytest.mark.parametrize("megabytes", [17.5, 18.5])
 def test_rows_of_a_class_that_its_pairs_share(megabytes):
-    """So little memory that a row is shared with its own class alone, and is not kept whole."""
+    """Little memory: a row is shared with its own class alone, and is not kept whole."""
     n, draw = 1100, np.random.default_rng(3)
     X, y = draw.normal(size=(3 * n, 60)), np.repeat([1.0, 2.0, 3.0], n)
     X[y == 2, 0] += 1

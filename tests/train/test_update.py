@@ -1,4 +1,4 @@
-"""States that rows join and leave: after any change the optimum of a new training, checked with NumPy."""
+"""States with rows that join and leave: after any change the optimum of a cold start, checked by NumPy."""
 
 from itertools import pairwise
 
@@ -32,7 +32,7 @@ SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
 )
 @examples(120)
 def test_classification(seed, k, n, source, kernel_type, C, weights, sizes):
-    """Classes come, go and change their order as they like."""
+    """Classes appear, disappear and change their order."""
     X, y = blobs(seed, 120, k)
     rng = np.random.default_rng(seed)
     X = shaped(X, source, rng)
@@ -71,7 +71,7 @@ def test_regression_and_one_class(seed, n, kind, p, nu, source, kernel_type, C, 
     "options", [{"kernel_type": LINEAR}, {"gamma": 0.5}, {"svm_type": SVR, "p": 0.0, "gamma": 0.5}]
 )
 def test_duplicates_with_contradictory_labels(options):
-    """Each row three times: dependent columns are exchanged, not given up."""
+    """Each row three times: dependent columns are exchanged without failure."""
     X, y = blobs(5, 30)
     X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
     y[::3] *= -1
@@ -91,7 +91,7 @@ def test_duplicates_with_contradictory_labels(options):
 
 @pytest.mark.parametrize("C", [1e6, 1e8, 1e10, 1e12])
 def test_a_cost_that_never_binds(C):
-    """The hard margin: what is near a bound does not depend on how far the other one is."""
+    """The hard margin: being near a bound does not depend on the distance of the other bound."""
     X, y = blobs(0, 80)
     X[:, 0] += y
     few = Twin(X[:50], y[:50], C=C, gamma=0.5)
@@ -102,7 +102,7 @@ def test_a_cost_that_never_binds(C):
 
 
 def test_features_that_nobody_scaled():
-    """Cars in SI units: coefficients of 1e-12 count where K is 1e13."""
+    """Cars in SI units: coefficients of 1e-12 matter where K is 1e13."""
     X = 1e3 * np.array(
         [[8, 351, 152, 4215, 12.8, 76, 1], [8, 302, 130, 3870, 15, 76, 1], [8, 352, 132, 3000, 15, 76, 1]]
     )
@@ -118,7 +118,7 @@ def test_features_that_nobody_scaled():
 
 
 def test_one_class_of_rows_is_left():
-    """No pair, no decision function; then there is one again."""
+    """No pair, no decision function; later there is one again."""
     X, y = blobs(4, 30)
     twin = Twin(X, y, C=2.0, gamma=0.4)
     twin.update(remove=np.flatnonzero(y > 0))
@@ -134,7 +134,7 @@ def test_one_class_of_rows_is_left():
 
 @pytest.mark.parametrize("labels", [(1.0, -1.0), (-1.0, 1.0), (4.0, 2.0), (7.0, -3.0)])
 def test_the_order_of_labels_follows_the_rows(labels):
-    """As the first row of each class comes, but +1 before -1."""
+    """By the first row of each class, except +1 before -1."""
     X, y = blobs(9, 40)
     y = np.where(y > 0, *labels)
     y[:2] = labels
@@ -156,7 +156,7 @@ def test_the_order_of_labels_follows_the_rows(labels):
 
 
 def test_bounds_after_set_cost_are_those_of_C():
-    """Not C but for rounding: a coefficient at its bound is C."""
+    """Exactly C: a coefficient at its bound equals C."""
     X, y = blobs(1, 60)
     twin = Twin(X, -y, C=0.1, gamma=0.4)
     for C in (0.3, 0.7, 1.1, 0.3):
@@ -167,7 +167,7 @@ def test_bounds_after_set_cost_are_those_of_C():
 
 @pytest.mark.parametrize("kind", [SvmType.C_SVC, SVR, SvmType.NU_SVR])
 def test_what_rounding_leaves_of_a_large_cost_is_nothing_free(kind):
-    """From a large C to one at which all are on bounds: rho is the middle of its interval, whatever is left."""
+    """From a large C to one with all coefficients at bounds: rho is the middle of its interval, despite rounding."""
     off = 0
     for seed in range(250):
         rng = np.random.default_rng(seed)
@@ -187,7 +187,7 @@ def test_what_rounding_leaves_of_a_large_cost_is_nothing_free(kind):
 
 @pytest.mark.parametrize("C", [1e4, 1e6])
 def test_a_state_of_a_large_cost_begins_by_auto(C):
-    """To the last bit; SMO alone would come to its iteration limit at the larger one, with a warning."""
+    """To the last bit; at the larger C SMO alone would reach its iteration limit, with a warning."""
     X, y = noisy_quadrants(300)
     smo, auto = (libsvmx.train(X, y, C=C, gamma=1.0, solver=solver, keep_state=True) for solver in ("smo", "auto"))
     assert np.array_equal(smo.model.coef, auto.model.coef)
@@ -197,7 +197,7 @@ def test_a_state_of_a_large_cost_begins_by_auto(C):
 @pytest.mark.parametrize("name", [("heart_scale",), ("a1a.xz", 400)])
 @pytest.mark.parametrize("kernel_type", [POLY, RBF])
 def test_scores_do_not_depend_on_how_many_rows_join(name, kernel_type):
-    """To the last bit, though values of few rows are computed otherwise. These rows are far from the margin."""
+    """To the last bit, though values of few rows are computed differently. These rows are far from the margin."""
     X, y = dense_rows(*name)
     n = len(y) // 2
     state = libsvmx.train(X[:n], y[:n], kernel_type=kernel_type, C=1.0, gamma=0.05, coef0=1.0, keep_state=True)

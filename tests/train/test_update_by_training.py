@@ -1,4 +1,4 @@
-"""Changes of states by training, where a path would be longer: the same optimum, by NumPy's judgement."""
+"""State changes by training where a path would be longer: the same optimum, checked by NumPy."""
 
 from itertools import pairwise
 
@@ -69,7 +69,7 @@ def test_any_rows(seed, k, source, kernel_type, C, sizes):
 
 
 def interrupted(last=0):
-    """Short paths whose training is given up when it asks for its problem; the ``last`` one, of all, is interrupted."""
+    """Short paths whose training is given up when it requests its problem; the ``last`` one of all is interrupted."""
     trainings = []
 
     class Interrupted(Short):
@@ -81,7 +81,7 @@ def interrupted(last=0):
 
 
 def test_a_training_that_takes_longer_than_the_path():
-    """It is given up, the path is followed after all, and the next training is expected to be more work."""
+    """It is given up, the path is followed after all, and the next training is expected to take more work."""
     X, y = dense_rows("heart_scale")
     twin = Along(interrupted(), X[:200], y[:200], C=10.0, gamma=0.1)
     (binary,) = twin.state.binaries.values()
@@ -96,7 +96,7 @@ def test_a_training_that_takes_longer_than_the_path():
 
 
 def test_an_error_in_a_later_problem_takes_all_back():
-    """What is expected of the next training, too."""
+    """The expected work of the next training, too."""
     X, y = blobs(4, 90, 3)
     state = libsvmx.train(X[:60], y[:60], keep_state=True, C=2.0, gamma=0.4)
     before = [(binary.iterations, bytes(binary.state.coefficients)) for binary in state.binaries.values()]
@@ -107,7 +107,7 @@ def test_an_error_in_a_later_problem_takes_all_back():
 
 
 def test_most_of_the_margin_leaves():
-    """No member is taken out of the factor one by one where training will make another."""
+    """No member is removed from the factor one by one if training makes a new one."""
     X, y = blobs(2, 400)
     twin = Along(Short, X[:300], y[:300], C=100.0, gamma=2.0)
     (path,) = [binary.path for binary in twin.state.binaries.values()]
@@ -118,17 +118,17 @@ def test_most_of_the_margin_leaves():
 
 
 def overlapping(n):
-    """Two classes of which many rows are on bounds, and few within them."""
+    """Two classes with many rows at bounds, and few within."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n, 6))
     return X, np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.8 * rng.normal(size=n) > 0, 1.0, -1.0)
 
 
 LONG_OR_NOT = [
-    # of 1,000 rows that join, 600 come from 0 to a bound: a training needs the kernel rows of these, a path does not
+    # of 1,000 added rows, 600 go from 0 to a bound: a training needs their kernel rows, a path does not
     pytest.param(overlapping(3000), 2000, 0, {"C": 0.3, "gamma": 0.05}, 0, id="a small margin"),
     pytest.param(overlapping(3000), 2000, 0, {"C": 10.0, "gamma": 0.2}, 1, id="a larger one"),
-    # with all 600 rows in the margin a training needs a factor of them, where a row that leaves takes a rotation
+    # with all 600 rows in the margin a training needs a factor of them, while a leaving row takes a rotation
     pytest.param(blobs(2, 603), 600, 15, {"C": 100.0, "gamma": 200.0}, 0, id="few leave a large margin"),
     pytest.param(blobs(2, 605), 600, 40, {"C": 100.0, "gamma": 200.0}, 1, id="many leave it"),
 ]
@@ -136,7 +136,7 @@ LONG_OR_NOT = [
 
 @pytest.mark.parametrize("rows, n, leaving, options, trained", LONG_OR_NOT)
 def test_what_is_less_work_is_done(rows, n, leaving, options, trained):
-    """A training begins from where the path has come to, whatever order that has put the rows into."""
+    """A training starts from the present point of the path, whatever the order of its rows."""
     X, y = rows
     state = libsvmx.train(X[:n], y[:n], keep_state=True, **options)
     state.update(add=(X[n:], y[n:]), remove=range(leaving))
@@ -146,7 +146,7 @@ def test_what_is_less_work_is_done(rows, n, leaving, options, trained):
 
 
 def test_where_smo_does_not_get_on_a_path_is_followed():
-    """At a large C, where the first training is left to another solver, whose steps say nothing of SMO's."""
+    """At a large C, where the first training is left to another solver, whose steps say nothing about SMO's."""
     X, y = noisy_quadrants(1200)
     state = libsvmx.train(X[:600], y[:600], keep_state=True, C=1e5, gamma=5.0)
     trained = []
@@ -171,7 +171,7 @@ def test_the_next_training_is_expected_to_take_as_long():
 
 
 def test_a_training_leaves_little_to_the_path():
-    """Whatever eps is: it begins without the rows that leave, and ends near the optimum."""
+    """For any eps: it starts without the leaving rows, and ends near the optimum."""
     X, y = dense_rows("heart_scale")
     state = libsvmx.train(X, y, keep_state=True, C=10.0, gamma=0.1, eps=0.3)
     follow_by(Short, state)
@@ -183,7 +183,7 @@ def test_a_training_leaves_little_to_the_path():
 
 
 class Noted(Followed):
-    """``calls`` names what was tried."""
+    """``calls`` records the attempts."""
 
     calls = ()
 
@@ -202,7 +202,7 @@ class Noted(Followed):
 
 
 class LostTwice(Noted):
-    """The path is lost, and what leads on from a training, too."""
+    """The path is lost, and so is the one after a training."""
 
     def update(self, *arguments):
         super().update(*arguments)
@@ -227,7 +227,7 @@ def test_a_path_that_was_lost_is_not_followed_again():
 
 
 def test_from_an_optimum_to_a_tolerance_there_is_no_start():
-    """Of a kernel that is no inner product SMO goes on."""
+    """For a kernel that is not an inner product SMO goes on."""
     X, y = dense_rows("heart_scale")
     twin = Along(Noted, X[:200], y[:200], C=10.0, gamma=0.1, coef0=-1.0, kernel_type=KernelType.SIGMOID)
     (path,) = [binary.path for binary in twin.state.binaries.values()]
@@ -238,7 +238,7 @@ def test_from_an_optimum_to_a_tolerance_there_is_no_start():
 
 
 class Asked(Short):
-    """``asked`` notes that a training has begun."""
+    """``asked`` records that a training has begun."""
 
     def dual(self):
         self.asked = True
@@ -246,7 +246,7 @@ class Asked(Short):
 
 
 def test_a_stop_within_the_training():
-    """The state is as it was."""
+    """The state is unchanged."""
     X, y = dense_rows("heart_scale")
     state = libsvmx.train(X[:200], y[:200], C=10.0, gamma=0.1, keep_state=True)
     follow_by(Asked, state)
@@ -261,7 +261,7 @@ def test_a_stop_within_the_training():
 
 
 class Stopping(libsvmx.Observer):
-    """Stops as soon as ``asked`` says so."""
+    """Stops once ``asked`` is set."""
 
     def __init__(self, asked):
         self.asked = asked
@@ -272,7 +272,7 @@ class Stopping(libsvmx.Observer):
 
 @pytest.fixture
 def factored(monkeypatch):
-    """The sizes of the margins that are factored at once."""
+    """The sizes of the margins factored at once."""
     sizes, factor = [], dense.factor_and_inverse_norm
 
     def noted(matrix, asking):
@@ -295,7 +295,7 @@ def test_a_large_margin_is_factored_at_once(factored):
 
 
 def test_of_a_large_margin_dependent_rows_are_exchanged(factored):
-    """The others join in one. An optimum without a bound, K beta + b = y, with a third of the rows in two halves."""
+    """The others join at once. An optimum without a bound, K beta + b = y, with a third of the rows in two halves."""
     X, y = blobs(2, 300)
     twin = PathTwin(np.concatenate([10 * X, 10 * X[:100]]), libsvmx.Parameter(gamma=2.0))
     K = np.block([[twin.K[:300, :300], np.ones((300, 1))], [np.ones((1, 300)), np.zeros((1, 1))]])

@@ -1,4 +1,4 @@
-"""States when something is wrong: ids, mistakes, failures half-way, lost paths, and threads."""
+"""States in case of errors: ids, wrong calls, failures half-way, lost paths, and threads."""
 
 import re
 import threading
@@ -65,7 +65,7 @@ def test_the_caller_may_write_into_arrays_afterwards(given):
 
 
 def test_ids():
-    """Never given twice; in the order of the rows; any iterable takes them."""
+    """Never given twice; in the order of the rows; any iterable accepted."""
     X, y = blobs(6, 40)
     state = libsvmx.train(X[:20], y[:20], keep_state=True, gamma=0.4)
     assert state.ids.tolist() == list(range(20))
@@ -150,7 +150,7 @@ def test_costs_that_are_none():
 
 
 class StopAfter(Observer):
-    """should_stop says so from the ``calls``-th call on."""
+    """should_stop returns true from the ``calls``-th call on."""
 
     def __init__(self, calls):
         self.left = calls
@@ -196,7 +196,7 @@ class Failure(Exception):
 
 
 class Failing(Followed):
-    """Fails in the binary problem that is ``countdown`` calls away, after the whole path."""
+    """Fails in the binary problem ``countdown`` calls away, after the whole path."""
 
     countdown = -1
 
@@ -221,7 +221,7 @@ class Failing(Followed):
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
 def test_a_failure_in_any_binary_problem(nth):
-    """Those that were done are undone."""
+    """Finished ones are rolled back."""
     X, y = blobs(4, 90, 3)
     twin = Along(Failing, X[:60], y[:60], C=2.0, gamma=0.4)
     for call in (
@@ -241,7 +241,7 @@ def test_a_failure_in_any_binary_problem(nth):
 
 
 class FailingSolver(SMO):
-    """Fails at the solve that is ``countdown`` away."""
+    """Fails at the solve ``countdown`` calls away."""
 
     countdown = -1
 
@@ -265,7 +265,7 @@ def test_a_failure_in_the_training_of_a_new_class():
 
 
 def test_where_a_path_is_lost_smo_goes_on():
-    """From the state before, to the same optimum; and paths go on from there."""
+    """From the state before, to the same optimum; and paths continue from there."""
     X, y = blobs(4, 90, 3)
     twin = Along(Lost, X[:60], y[:60], C=2.0, gamma=0.4)
     for begin in (60, 75):
@@ -305,7 +305,7 @@ LOST = re.compile("cannot be followed|classes of nu-SVC cannot be told apart")
 )
 @pytest.mark.parametrize("kind", [SvmType.C_SVC, SVR, ONE_CLASS, SvmType.NU_SVC, SvmType.NU_SVR])
 def test_kernels_that_are_not_positive_semidefinite(options, kind):
-    """A stationary point to eps, or an error and the state as it was. Never something else."""
+    """A stationary point to eps, or an error and an unchanged state; nothing else."""
     eps = 1e-3
     for seed in range(3):
         X, y = blobs(seed, 70)
@@ -334,7 +334,7 @@ def test_kernels_that_are_not_positive_semidefinite(options, kind):
 
 
 def test_threads():
-    """Changes follow one another, whoever asks: ids are right, and so is the optimum."""
+    """Changes are sequential, whichever thread makes them: ids are right, and so is the optimum."""
     X, y = blobs(12, 300)
     state = libsvmx.train(X[:100], y[:100], keep_state=True, C=2.0, gamma=0.4)
     owned, errors = {i: X[i] for i in range(100)}, []
@@ -387,13 +387,13 @@ def test_threads():
     assert state.targets.tolist() == [labels[i] for i in state.ids]
     fresh = libsvmx.train(np.array(rows), state.targets, keep_state=True, C=2.0, gamma=0.4)
     assert state.objective == pytest.approx(fresh.objective, rel=1e-9)
-    # which class came first may differ from the order of the threads, but not from that of the ids
+    # the order of classes may differ from that of the threads, but not from that of the ids
     assert state.decision_values(X) == pytest.approx(fresh.decision_values(X), abs=1e-7)
 
 
 @pytest.mark.parametrize("C, to", [(1e-300, 1e10), (1e-308, 1.0), (1e-200, 1e200)])
 def test_another_cost_beyond_double_precision_of_the_first(C, to):
-    """Its ratio to the first, or how fast the scores move, overflows: trained anew, never a wild index."""
+    """Its ratio to the first, or the speed of the scores, overflows: trained again, never an index out of bounds."""
     X, y = np.array([[0.3, 1.0], [-0.2, 0.5], [1.0, -1.0]]), [1, -1, 1]
     state = libsvmx.train(X, y, C=C, keep_state=True)
     state.set_cost(to)

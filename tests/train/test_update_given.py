@@ -1,4 +1,4 @@
-"""States of a precomputed kernel: as those of a kernel that is computed, of whatever rows come and go."""
+"""States of a precomputed kernel equal those of the computed kernel, with any rows joining and leaving."""
 
 import gc
 import hashlib
@@ -57,7 +57,7 @@ class Pair:
         self.options["C"] = C
 
     def check(self):
-        """The same decision values as the other, and as a training of these rows anew; the model is LIBSVM's, too."""
+        """The decision values of the other state, and of a new training on these rows; the model equals LIBSVM's."""
         ids = self.own.ids
         assert self.given.ids.tolist() == ids.tolist()
         assert self.given.targets.tolist() == self.own.targets.tolist()
@@ -99,7 +99,7 @@ def test_any_changes(seed, kind, k, n, C, sizes):
 
 
 def test_a_window_takes_the_memory_of_its_rows():
-    """Slots of rows that have left are used again, whatever number of rows has come."""
+    """Slots of removed rows are reused, however many rows have joined."""
     X, y = blobs(8, 400)
     pair = Pair(X, y, 40, C=3.0)
     pair.update(4, range(4))
@@ -128,7 +128,7 @@ def test_a_table_follows_the_number_of_rows():
 
 
 def test_a_matrix_is_not_copied_for_a_state():
-    """But where it is not symmetric to the last bit, or rows join."""
+    """Except if it is not exactly symmetric, or rows join."""
     X, y = blobs(8, 50)
     K = rows_of(rbf(X, X), range(1, 51))
     state = libsvmx.train(K, y, kernel_type=GIVEN, keep_state=True)
@@ -141,14 +141,14 @@ def test_a_matrix_is_not_copied_for_a_state():
 
 
 def test_a_table_that_is_left_behind_is_freed():
-    """No pair of classes holds on to it: neither one of the training, nor one that rows have joined before."""
+    """No pair of classes keeps it alive: neither one of the training, nor one that rows have joined before."""
     X, y = blobs(8, 60, 3)
     last = [np.flatnonzero(y == label)[-2:] for label in sorted(set(y))]
     start = np.setdiff1d(np.arange(60), np.concatenate(last))
     order = np.concatenate([start, *last])
     K, y = rbf(X[order], X[order]), y[order]
     state = libsvmx.train(K[:54], y[:54], kernel_type=GIVEN, keep_state=True)
-    for begin in (54, 56, 58):  # of one class each, which two of three pairs have
+    for begin in (54, 56, 58):  # of one class each, which is in two of three pairs
         before = weakref.ref(state._version.table.values)
         state._version.table.shared = True  # so that it moves
         state.add(K[begin : begin + 2], y[begin : begin + 2])
@@ -157,11 +157,11 @@ def test_a_table_that_is_left_behind_is_freed():
     assert len(state.binaries) == 3
 
 
-# ---- what is known of rows ---------------------------------------------------------------------
+# ---- known values of rows ------------------------------------------------------------------------
 
 
 def test_columns_of_rows_to_come():
-    """A matrix may be wider from the start, and then wide it may stay."""
+    """A matrix may be wider from the start, and stay so."""
     X, y = blobs(3, 60)
     pair = Pair(X, y, 30, columns=50, C=2.0)
     assert pair.given.model.n_features == 50
@@ -175,7 +175,7 @@ def test_columns_of_rows_to_come():
 
 
 def test_a_value_is_taken_from_the_row_that_has_it():
-    """Rows in order, with the columns up to their own; serial numbers are any."""
+    """Rows in order, with the columns up to their own; any serial numbers."""
     X, y = blobs(3, 40)
     K = rbf(X, X)
     own = libsvmx.train(X[:25], y[:25], gamma=GAMMA, C=2.0, keep_state=True)
@@ -191,7 +191,7 @@ def test_a_value_is_taken_from_the_row_that_has_it():
     fresh = libsvmx.train(X[order[5:]], y[order[5:]], gamma=GAMMA, keep_state=True)
     assert shuffled.decision_values(K) == pytest.approx(fresh.decision_values(X), abs=1e-9)
     assert set(shuffled.model.vectors.values) <= set(order[5:] + 1)
-    shuffled.add(rows_of(K[order[:1]], order[:1] + 1), y[order[:1]])  # it may come back
+    shuffled.add(rows_of(K[order[:1]], order[:1] + 1), y[order[:1]])  # it may return
     assert len(shuffled) == 36
 
 
@@ -219,7 +219,7 @@ def test_a_matrix_that_is_not_positive_semidefinite():
     assert state.check() < 1e-2
 
 
-# ---- files, copies, what is told of rows ---------------------------------------------------------
+# ---- files, copies, reports of rows --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [SvmType.C_SVC, SVR, ONE_CLASS])
@@ -286,14 +286,14 @@ def test_from_a_model():
 
 
 def test_copies_are_independent():
-    """They share a table until one of them gets rows; then the same free slots are of different rows."""
+    """They share a table until one of them gets rows; then the same free slots hold different rows."""
     X, y = blobs(5, 60)
     K = rbf(X, X)
     pair = Pair(X, y, 40, C=2.0)
     pair.update(5, range(8))
     other = pair.given.copy()
     assert other._version.table is pair.given._version.table
-    other.add(K[50:55][:, [*range(45), *range(50, 55)]], y[50:55])  # under the ids that others get below
+    other.add(K[50:55][:, [*range(45), *range(50, 55)]], y[50:55])  # under the ids given to others below
     assert other._version.table is not pair.given._version.table
     pair.update(5)
     pair.check()
@@ -335,12 +335,12 @@ def test_values_left_out():
 
 
 def test_threads_that_use_one_state():
-    """Columns of rows that join are those of the ids that they get."""
+    """Columns of added rows belong to the ids that they get."""
     state = libsvmx.train(np.eye(4), [1, -1, 1, -1], kernel_type=GIVEN, keep_state=True)
 
     def work():
         for _ in range(10):
-            with lock:  # a caller has to know how many rows there were
+            with lock:  # a caller must know the number of rows before
                 n = state.ids[-1] + 1
                 state.add(np.eye(1, n + 1, n), [1])
                 state.decision_values(np.eye(1, n + 1))
@@ -355,7 +355,7 @@ def test_threads_that_use_one_state():
     assert state.ids.tolist() == list(range(34))
 
 
-# ---- mistakes ------------------------------------------------------------------------------------
+# ---- wrong calls ---------------------------------------------------------------------------------
 
 
 def put(K, i, j, value):

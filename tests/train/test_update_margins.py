@@ -1,4 +1,4 @@
-"""States with large margins and outliers, and what must not happen to them from within."""
+"""States with large margins and outliers, and internal conditions that must not occur."""
 
 import copy
 import pickle
@@ -14,17 +14,17 @@ SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
 
 
 def noise(n, seed=5):
-    """Labels without a rule: at large C most rows are on the margin."""
+    """Random labels: at large C most rows are on the margin."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(n, 6)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
 
 
 def test_rows_far_from_the_margin_are_shrunk_and_come_back():
-    """So large that a path goes on without them; a copy does what the state does."""
+    """Large enough that a path continues without them; a copy behaves like the state."""
     X, y = noise(1500)
     state = libsvmx.train(X[:1400], y[:1400], keep_state=True, C=3, gamma=0.5)
     binary = next(iter(state.binaries.values()))
-    assert binary.state.margin_size * len(state) > 4e5  # else nothing is shrunk
+    assert binary.state.margin_size * len(state) > 4e5  # otherwise nothing is shrunk
     other = state.copy()
     for each in (state, other):
         ids = each.update(add=(X[1400:], y[1400:]), remove=range(100))
@@ -38,7 +38,7 @@ def test_rows_far_from_the_margin_are_shrunk_and_come_back():
 
 
 def test_an_outlier_leaves_nothing_behind():
-    """Its kernel values set the scale of what is rounding, while it is there."""
+    """While it is present, its kernel values set the scale of rounding."""
     X, y = noise(200)
     state = libsvmx.train(X, y, keep_state=True, kernel_type=0)
     state.remove(state.add(np.full((1, 6), 1e6), [1]))
@@ -83,7 +83,7 @@ def test_states_are_copied_but_not_pickled():
 @pytest.mark.parametrize("kernel", [RBF, LINEAR])
 @pytest.mark.parametrize("way", [(2.0**70, None), (1e15, None), (1e12, 2.0), (1e14, 1.0), (1.0, 1e12), (5e3, 2.0**70)])
 def test_scores_keep_no_rounding_of_bounds_that_are_far_larger(kernel, way):
-    """Rows on their way to a bound of 1e21 move scores by as much, and leave the rounding of that when they stop."""
+    """Rows moving to a bound of 1e21 move scores by as much, and leave its rounding error when they stop."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(80, 20))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=80) > 0, 1.0, -1.0)

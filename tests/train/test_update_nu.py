@@ -1,4 +1,4 @@
-"""States of nu-SVC and nu-SVR, whose coefficients have two sums that rows change by joining and leaving."""
+"""States of nu-SVC and nu-SVR: two sums of coefficients, which change as rows join and leave."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ NU_SVC, NU_SVR = SvmType.NU_SVC, SvmType.NU_SVR
 )
 @examples(80)
 def test_any_rows(seed, kind, k, source, kernel_type, nu, paths, sizes):
-    """The optimum, or, where nu is too much or too little for the rows, an error and the state as it was."""
+    """The optimum, or, if nu is infeasible for the rows, an error and an unchanged state."""
     X, y = blobs(seed, 120, k)
     rng = np.random.default_rng(seed)
     X = shaped(X, source, rng)
@@ -54,11 +54,11 @@ def test_any_rows(seed, kind, k, source, kernel_type, nu, paths, sizes):
             assert fingerprint(twin.state) == before
 
 
-# ---- what is refused ------------------------------------------------------------------------------
+# ---- refusals -------------------------------------------------------------------------------------
 
 
 def test_rows_of_one_class_may_join_by_themselves():
-    """Whether nu is feasible is for all rows to tell."""
+    """Feasibility of nu depends on all rows."""
     X, y = blobs(3, 140)
     order = np.argsort(y, kind="stable")
     twin = Twin(X[order[40:100]], y[order[40:100]], svm_type=NU_SVC, nu=0.5, gamma=0.3)
@@ -67,7 +67,7 @@ def test_rows_of_one_class_may_join_by_themselves():
 
 
 def test_nu_at_its_limit():
-    """All rows of a class are on their bound, so nobody of it can move; paths lead there, and on from there."""
+    """All rows of a class are at their bound, so none of them can move; paths lead there, and on from there."""
     X, y = blobs(5, 80)
     few, many = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
     first = np.concatenate([few[:20], many[:30]])
@@ -100,7 +100,7 @@ def test_classes_that_cannot_be_told_apart():
 
 
 def test_r_that_is_rounding_is_none():
-    """Rows of both classes at nearly the same places: r is not 0, but below what counts as no gap."""
+    """Rows of both classes at nearly the same places: r is not 0, but below the smallest gap that counts."""
     X, y = blobs(7, 60)
     near = X + 3e-4 * np.random.default_rng(1).normal(size=X.shape)
     twin = Twin(X, y, svm_type=NU_SVC, nu=0.5, gamma=0.3)
@@ -109,7 +109,7 @@ def test_r_that_is_rounding_is_none():
         libsvmx.train(np.concatenate([X, near]), np.concatenate([y, -y]), svm_type=NU_SVC, gamma=0.3, keep_state=True)
 
 
-# ---- where no path leads on -----------------------------------------------------------------------
+# ---- lost paths -----------------------------------------------------------------------------------
 
 
 class Far(Lost):
@@ -120,7 +120,7 @@ class Far(Lost):
 @pytest.mark.parametrize("kind", [NU_SVC, NU_SVR])
 @pytest.mark.parametrize("path", [Lost, Far])
 def test_where_paths_are_lost(path, kind):
-    """Training goes on, and where that is lost, too, SMO in double; paths go on from there."""
+    """Training continues, and if that is lost, too, SMO in double; later paths start from there."""
     X, y = blobs(4, 90, 2)
     y = y if kind == NU_SVC else y + X[:, 0]
     twin = Along(path, X[:60], y[:60], svm_type=kind, nu=0.4, gamma=0.4)
@@ -141,7 +141,7 @@ def test_where_paths_are_lost(path, kind):
 
 @pytest.mark.parametrize("kind", [NU_SVC, NU_SVR])
 def test_a_large_margin(kind):
-    """Its members, of two groups, are factored at once."""
+    """Its members, in two groups, are factored at once."""
     X, y = blobs(2, 420)
     y = y if kind == NU_SVC else y + X[:, 0]
     twin = Twin(10 * X[:400], y[:400], svm_type=kind, nu=0.3, C=10.0, gamma=2.0)
@@ -158,7 +158,7 @@ def test_a_large_margin(kind):
 
 @pytest.mark.parametrize(("kind", "k", "nu"), [(NU_SVC, 2, 0.4), (NU_SVC, 3, 0.2), (NU_SVR, 2, 0.4), (NU_SVC, 2, 0.97)])
 def test_leave_one_out(kind, k, nu):
-    """The value of each row by the state that it has left; nan where it cannot leave."""
+    """The value of each row from the state without it; nan if it cannot leave."""
     X, y = blobs(10, 41, k)
     y = y if kind == NU_SVC else y + X[:, 0]
     state = libsvmx.train(X, y, svm_type=kind, nu=nu, gamma=0.4, keep_state=True)
@@ -191,7 +191,7 @@ def test_leave_one_out(kind, k, nu):
 
 
 def test_a_model_of_a_tube_without_width(tmp_path):
-    """Both variables of a row are not 0 then, and the model has their sums alone: whose nu it was, it cannot tell."""
+    """Both variables of a row are then nonzero, and the model only has their sums: its nu cannot be recovered."""
     X, y = dense_rows("pyrim")
     model = libsvmx.train(X, y, svm_type=NU_SVR, nu=1.0, gamma=0.2)
     known = State.from_model(X, y, model)

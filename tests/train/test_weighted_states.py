@@ -1,4 +1,4 @@
-"""Weights of rows in states: what joins and leaves counts as often as its weight says."""
+"""Row weights in states: rows that join and leave count by their weight."""
 
 import numpy as np
 import pytest
@@ -19,12 +19,12 @@ NEAR = 1e-6
 
 
 def without_rho(model, X):
-    """Decision values and rho, which may lie anywhere in an interval where no row is within its bounds."""
+    """Decision values without rho, which may lie anywhere in an interval if no row is within its bounds."""
     return decision_values(model, X) + np.asarray(model.offsets)
 
 
 def same_optimum(state, X, y, w, tests, **options):
-    """The state's model is that of a training on these rows, with the kernel in double as all states have it."""
+    """The state's model equals a training on these rows, with the kernel in double as in all states."""
     expected = train(X, y, sample_weight=w, keep_state=True, **options).model
     assert state.model.class_labels == expected.class_labels
     np.testing.assert_allclose(without_rho(state.model, tests), without_rho(expected, tests), rtol=0, atol=NEAR)
@@ -42,7 +42,7 @@ def test_any_changes_end_where_a_training_does(seed, kind, changes):
     kind, classes = kind
     X, labels, values, w = random_rows(seed, 70, classes)
     w[:classes] = 1.0
-    # a nu that any rows allow
+    # feasible for any rows
     y, options = targets_of(kind, labels, values), options_of(kind, **({"nu": 0.02} if kind == SvmType.NU_SVC else {}))
     state = train(X[:30], y[:30], sample_weight=w[:30], keep_state=True, **options)
     rng, end = np.random.default_rng(seed), 30
@@ -61,7 +61,7 @@ def test_rows_of_weight_0_are_there_but_do_not_count():
     X, y, _, _ = random_rows(34, 60)
     state = train(X, y, keep_state=True, eps=1e-8)
     before = model_text(state.model)
-    ids = state.add(X[:10], -y[:10], sample_weight=np.zeros(10))  # of labels that are new
+    ids = state.add(X[:10], -y[:10], sample_weight=np.zeros(10))  # with new labels
     assert model_text(state.model) == before
     assert len(state) == 70 and len(state.model.labels) == 2
     state.remove(ids[:5])
@@ -126,7 +126,7 @@ def test_a_state_of_a_model_and_its_weights(tmp_path, kind, classes):
 @pytest.mark.parametrize(("C", "weight", "cause"), [(1e200, 1e200, "not finite"), (1e-10, 1e-320, "less than any")])
 def test_a_bound_that_is_no_positive_double_is_refused(C, weight, cause):
     X, y, _, _ = random_rows(41)
-    state = train(X[:, :1], np.sign(X[:, 0]), C=C, kernel_type=0, keep_state=True)  # separable: any C has its end
+    state = train(X[:, :1], np.sign(X[:, 0]), C=C, kernel_type=0, keep_state=True)  # separable: the path to any C ends
     content = state_bytes(state)
     with pytest.raises(ParameterError, match=f"^C times a weight is {cause}"):
         state.add(X[:1, :1], y[:1], sample_weight=[weight])

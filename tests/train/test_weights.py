@@ -1,6 +1,6 @@
-"""Weights of rows: weight 2 is the row twice, weight 0 is the row left out, in every formulation and by every solver.
+"""Row weights: weight 2 equals the row twice, weight 0 the row left out, in every formulation and with every solver.
 
-What is compared with: the same training over rows that are repeated or left out.
+The reference is the same training over rows repeated or left out.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ NEAR = 1e-6  # of decision values, where eps is 1e-8
 def test_a_weight_is_how_often_a_row_is_there_for_random_problems(seed, kind, n, C):
     kind, classes = kind
     X, labels, values, w = random_rows(seed, n, classes)
-    w[:classes] = 1  # some row counts, and classes come in the same order
+    w[:classes] = 1  # some row counts, and the classes keep their order
     y, options = targets_of(kind, labels, values), options_of(kind, C=C, nu=0.15)
     once, often = Recorder(), Recorder()
     try:
@@ -35,8 +35,8 @@ def test_a_weight_is_how_often_a_row_is_there_for_random_problems(seed, kind, n,
             train(X, y, sample_weight=w, **options)
         return
     found = train(X, y, sample_weight=w, observer=once, **options)
-    # without rho, which may lie anywhere in an interval where no row is within its bounds, nor the scale that depends
-    # on it
+    # without rho, which may lie anywhere in an interval if no row is within its bounds, and without the scale, which
+    # depends on rho
     for pair in range(len(once.reports)):
         sums = [
             (decision_values(model, X)[:, pair] + model.offsets[pair]) / (report.value if kind == SvmType.NU_SVC else 1)
@@ -92,7 +92,7 @@ def test_what_is_reported_of_a_solve_knows_the_bound_of_each_row():
         assert 0 < one.n_bsv < one.n_sv
 
 
-# ---- what is refused -------------------------------------------------------------------------------
+# ---- refusals ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
