@@ -141,9 +141,7 @@ def test_targets_of_any_exponent_do_not_crash(scale):
 
 
 def test_threads_change_no_bit():
-    solver = CRSVM(
-        policy=InteriorPolicy(block_rows=101)
-    )  # odd, but blocks begin with the first copy of a row
+    solver = CRSVM(policy=InteriorPolicy(block_rows=101))  # odd, but blocks begin with the first copy of a row
     X, y = rows_of("abalone_scale.xz")
     one, *others = (libsvmx.train(X, y, **{**REGRESSION, "solver": solver}, threads=threads) for threads in (1, 2, 3))
     assert all(bytes(other.coef) == bytes(one.coef) and other.rho == one.rho for other in others)
