@@ -1,4 +1,4 @@
-/* A program that loads the library privately, as a plugin does, and goes on in a child process.
+/* A program that loads the library privately, like a plugin, and continues in a child process.
  *
  *     host LIBRARY MODEL
  */

@@ -1,5 +1,5 @@
-/* A program that calls all functions of svm.h, and shows all fields of its models: with libsvmx's library and with LIBSVM's
- * it must print the same.
+/* A program that calls all functions of svm.h, and prints all fields of its models: the output must be the same with
+ * libsvmx's library and with LIBSVM's.
  *
  *     program [options of svm-train] DATA MODEL       -v N: cross-validation instead; -S N: srand(N) first;
  *                                                     -q: no transcript; -T N: predict by N threads at once;
@@ -103,7 +103,7 @@ static void show_model(const struct svm_model *m)
     free(labels), free(rows);
 }
 
-/* Of all rows: three predictions, decision values, probabilities. Returns the array, of ``width`` numbers a row. */
+/* For each row, three predictions, decision values, probabilities: returns an array with ``width`` numbers per row. */
 static double *predicted(const struct svm_model *m, int *width)
 {
     const int k = m->nr_class, pairs = k * (k - 1) / 2;

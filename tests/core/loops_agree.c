@@ -1,9 +1,9 @@
-/* Calls every loop of a table (libsvmx/_core/loops) on drawn data of many lengths, tails and ties included, and gives a
- * checksum of all that each writes and returns. Equal checksums: equal bits.
+/* Calls every loop of a table (libsvmx/_core/loops) on random data of many lengths, with tails and ties, and returns a
+ * checksum of all outputs of each. Equal checksums mean equal bits.
  *
- * As a library, loops_checksums for a table of the installed package (test_dispatch.py). As a program, with the loops
- * compiled beside it and -DPROGRAM, it prints the checksums of each CPU target that can run here, which may be compared
- * with those of another machine or compiler; exit code 1 if targets differ.
+ * As a library, it has loops_checksums for a table of the installed package (test_dispatch.py). As a program, compiled
+ * with the loops and -DPROGRAM, it prints the checksums of each CPU target that can run here, to be compared with those
+ * of another machine or compiler; exit code 1 if targets differ.
  */
 #include "targets.h"
 
@@ -31,7 +31,7 @@ static uint64_t drawn(void) /* splitmix64 */
     return z ^ (z >> 31);
 }
 
-/* In [-1, 1); of few different values where ``coarse``, so that there are ties. */
+/* In [-1, 1); with ``coarse``, few different values, so that there are ties. */
 static double number(int coarse)
 {
     const double x = (double)(int64_t)drawn() * 0x1p-63;
@@ -71,7 +71,7 @@ static int64_t L[2][MOST * 16];
 static uint16_t H[MOST * 16];
 static uint64_t W[2][MOST * 16];
 
-/* Fills D and F, with numbers that are drawn once. */
+/* Fills D and F with the same random numbers every time. */
 static void fill(int coarse)
 {
     static double doubles[2][sizeof(D) / sizeof(double)];
@@ -136,7 +136,7 @@ TRY(add_rows)
     add_doubles(D[2], n + 1);
 }
 
-/* Rows where all variables are above 0, and both classes. */
+/* Rows of both classes with all variables above 0. */
 static svmx_interior_rows interior_rows(int64_t n)
 {
     for (int64_t k = 0; k < n; ++k) {
@@ -285,7 +285,7 @@ TRY(replay)
     add_doubles(D[1], SVMX_REPLAY + 1);
 }
 
-/* up or low: 0 for most, ``off`` for others; for all where n is 7. */
+/* up or low: 0 for most, ``off`` for the others; for n = 7 ``off`` for all. */
 static void draw_sides(float *side, int64_t n, float off)
 {
     for (int64_t k = 0; k < n; ++k)
@@ -326,7 +326,7 @@ TRY(partner)
     }
 }
 
-/* Ascending places below ``below``, each with probability 1 / 2; how many. */
+/* Ascending places below ``below``, each with probability 1 / 2; returns their number. */
 static int64_t draw_ascending(int32_t *at, int below)
 {
     int64_t n = 0;
@@ -336,7 +336,7 @@ static int64_t draw_ascending(int32_t *at, int below)
     return n;
 }
 
-/* D[k] as it is, or from F[k], to which its numbers are rounded first. */
+/* D[k] itself, or after rounding its numbers to F[k]. */
 static svmx_numbers numbers(int k, int in_float)
 {
     for (int j = 0; in_float && j < MOST * 16; ++j)
@@ -354,7 +354,7 @@ TRY(panel_dots)
     }
 }
 
-/* Numbers of no sign, for the harmonic product. */
+/* Nonnegative numbers, for the harmonic product. */
 static void make_positive(int k, int product)
 {
     for (int j = 0; product == SVMX_HARMONIC && j < MOST * 16; ++j)
@@ -426,7 +426,7 @@ TRY(panel_block)
     }
 }
 
-/* Pairs of numbers that add up to no |x|^2 of 2^31: of two features as large as 16 bits hold, where ``coarse``, else of all. */
+/* Pairs of numbers with |x|^2 below 2^31: with ``coarse`` two features of the largest 16-bit size, else all of them. */
 static int64_t draw_pairs(int16_t *to, int64_t n, int coarse)
 {
     for (int64_t k = 0; k < n; ++k)
@@ -583,7 +583,7 @@ TRY(add_float_rows)
     add_doubles(D[2], n + 1);
 }
 
-/* Vectors of support with ascending features, values as of ``numbers``. */
+/* Support vectors with ascending features, values from ``numbers``. */
 static svmx_vectors drawn_vectors(int count, int in_float)
 {
     int64_t p = 0;
@@ -778,7 +778,7 @@ TRY(rbf_row)
     }
 }
 
-/* The value that LIBSVM has for row s of the sources (feature by feature, D[0]) and place j of the panels (D[1]). */
+/* LIBSVM's value for row s of the sources (feature by feature, D[0]) and place j of the panels (D[1]). */
 static float exact(int s, int64_t j, double gamma)
 {
     const double *panel = D[1] + j / SVMX_PANEL * FEATURES * SVMX_PANEL + j % SVMX_PANEL;
@@ -817,7 +817,7 @@ static svmx_source drawn_source(const svmx_targets *targets, int s)
     return source;
 }
 
-/* Values are settled: those in doubt, which may be others on each target, are computed as LIBSVM does. */
+/* Values in doubt, which may differ between targets, are recomputed like LIBSVM's. */
 TRY(rbf_one)
 {
     UNUSED;
@@ -870,7 +870,7 @@ TRY(rbf_block)
 #endif
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------------------------- */
+/* ---- all loops ----------------------------------------------------------------------------------------------------------- */
 
 #define NAME(result, name, parameters) #name,
 static const char *const names[] = {SVMX_LOOPS(NAME)};

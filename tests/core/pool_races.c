@@ -1,6 +1,6 @@
-/* The thread pool under ThreadSanitizer: pools in several threads at once, jobs of few and of many parts, pools that end
-   while workers spin and while they sleep. Parts write plain memory that the caller reads when the job is over, and that
-   other parts read in the next job: nothing but the pool orders these accesses. Exit code 1 for a wrong sum. */
+/* The thread pool under ThreadSanitizer: pools in several threads at once, jobs with few and many parts, pools that end
+   while workers spin and while they sleep. Parts write plain memory that the caller reads after the job, and other
+   parts read in the next job: only the pool orders these accesses. Exit code 1 for a wrong sum. */
 #include "thread_pool.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The thread pool in a process that may run on one processor alone: a worker soon runs on the caller's, which then
-   works alone, in jobs of either kind. Exit code 1 if that has not happened after some thousand jobs. */
+/* The thread pool in a process limited to one processor: a worker soon shares the caller's; the caller then works alone,
+   in jobs of either kind. Exit code 1 if that has not happened after some thousand jobs. */
 #include "thread_pool.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static int rests(int short_jobs)
         return 0;
     for (int j = 0; j < JOBS && !found; ++j) {
         while (svmx_pool_ready(pool) == 1)
-            svmx_sleep_microseconds(1000); /* a backoff since the process lost its processor */
+            svmx_sleep_microseconds(1000); /* backed off, as the process lost its processor */
         if (short_jobs)
             svmx_pool_run_short(pool, work, sums, 2);
         else

@@ -1,22 +1,22 @@
-/* Preloaded into a command: one chosen call fails, is short, or is where the process is killed.
+/* Preloaded into a command: one chosen call fails, is short, or kills the process.
 
    FAULT_KIND   which calls count:
                   file     open for writing, write, fsync, rename, chmod, truncate, mkdir, unlink
-                  read     open for reading and read, of files named without a leading slash: not those of libraries
+                  read     open for reading and read, of files with relative names, which excludes libraries
                   memory   malloc, calloc, realloc, aligned allocation and anonymous mmap of FAULT_BYTES and more, and
                            the start of a thread
-                  any      all of them: a clock that ticks the same in every run
+                  any      all of them: a reproducible clock
    FAULT_CALL   the number of the call, from 1; 0 for none
    FAULT_ACT    an errno, "short" (half of a write), or "kill", "term", "int", "hup": a signal to the process itself
-   FAULT_AFTER  calls count once this path has been opened; from the start if it is not set
-   FAULT_LOG    a file that gets the name of each call that counts, in place of its number (not for memory)
-   FAULT_BLAME  a file that gets the files of the program and its libraries, innermost first, that asked for the memory
-                which is refused, a line each; then, where the process crashes after that, "crash" and the files
-                that it has come through to there
-   FAULT_COUNT  a file of 8 bytes that holds how many calls have counted
-   FAULT_CPU    microseconds of processor time after which FAULT_ACT, a signal, comes whatever the calls are
+   FAULT_AFTER  calls count once this path has been opened; by default from the start
+   FAULT_LOG    a file for the name of each call that counts, a line each (not for memory)
+   FAULT_BLAME  a file for the call stack of the refused allocation: the files of the program and its libraries,
+                innermost first, a line each; then, if the process crashes, "crash" and the files of the stack
+                there
+   FAULT_COUNT  a file of 8 bytes with the number of calls that have counted
+   FAULT_CPU    microseconds of CPU time after which FAULT_ACT, a signal, comes, whatever the calls are
 
-   fault_settings() reads the environment anew and counts from 0: a process that forks sets up its children with it.
+   fault_settings() reads the environment again and counts from 0: a forking process sets up its children with it.
 */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -51,7 +51,7 @@ typedef ssize_t (*write_type)(int, const void *, size_t);
 static int ready, armed, kinds, act, signal_number;
 static long chosen, own_calls, least_bytes;
 static long *calls = &own_calls;
-static char own_files[1024]; /* by descriptor: 1 if it was opened for reading by a name without a leading slash */
+static char own_files[1024]; /* by descriptor: 1 if opened for reading by a relative name */
 static const char *log_path, *after, *blame_path;
 static int blame_file = -1;
 
@@ -116,7 +116,7 @@ void fault_settings(void)
         start_timer(number_of("FAULT_CPU", 0));
 }
 
-/* What the call is to do: 0 its work, SHORT, or fail with this errno. */
+/* The outcome of the call: 0 to succeed, SHORT, or an errno to fail with. */
 static int counted(int kind, const char *name)
 {
     if (!ready)
@@ -258,7 +258,7 @@ static void put_callers(void)
     }
 }
 
-static void crashed(int number) /* reset by then, so the instruction that is repeated after it ends the process */
+static void crashed(int number) /* the handler is reset before it runs, so the repeated instruction ends the process */
 {
     (void)number;
     put("crash\n");
@@ -270,7 +270,7 @@ static void blame(void)
     const char *path = blame_path;
     if (path == NULL)
         return;
-    blame_path = NULL; /* what follows may ask for memory, too */
+    blame_path = NULL; /* the code below may allocate, too */
     blame_file = REAL(open_type, "open")(path, O_WRONLY | O_TRUNC | O_CREAT, 0666);
     put_callers();
     struct sigaction action = {.sa_handler = crashed, .sa_flags = (int)SA_RESETHAND};
