@@ -71,7 +71,7 @@ def test_kernels_of_very_different_size(size):
     np.testing.assert_allclose(found, [1, 0], atol=1e-190)
 
 
-def test_a_kernel_that_is_there_twice_and_one_that_says_nothing():
+def test_a_repeated_kernel_and_an_uninformative_one():
     found = libsvmx.alignment_weights([KERNELS[1], KERNELS[1], lambda A, B: np.ones((len(A), len(B)))], X, LABELS)
     assert found[:2].sum() >= 1
     assert found[2] == 0
@@ -107,7 +107,7 @@ class Tilted(Kernel):
         ([lambda A, B: A @ A.T], LABELS, DataError, "must return an array of shape"),
     ],
 )
-def test_what_is_refused(kernels, y, kind, says):
+def test_refusals(kernels, y, kind, says):
     with pytest.raises(kind, match=says):
         libsvmx.alignment_weights(kernels, X, y)
 

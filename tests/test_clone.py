@@ -69,7 +69,7 @@ def test_two_clones_on_the_path(clone, tmp_path):
     assert python(clone, "-c", code, PYTHONPATH=str(other))[1].startswith(INSTALLED)
 
 
-def test_without_an_installed_package_the_error_says_what_to_do(clone):
+def test_without_an_installed_package_the_error_helps(clone):
     """-S: no site-packages."""
     for code in ("import libsvmx", "from libsvmx.svmutil import *", "from libsvmx import train"):
         returncode, _, err = python(clone, "-S", "-c", code)

@@ -127,7 +127,7 @@ def test_terms_of_sums_are_those_of_their_parts():
     assert kernel.weights.tolist() == [1.0, 2.0, 1.0]
 
 
-def test_what_is_added_to_a_kernel():
+def test_operands_of_a_sum():
     a, b = Squares(), Squares()
     kernel = minima + a
     assert isinstance(kernel, Sum)
@@ -352,7 +352,7 @@ def test_where_gamma_must_be_one_number(call, tmp_path, monkeypatch):
         ({"gamma": GAMMAS.astype(str)}, "gamma must be a number, or one for each feature"),
     ],
 )
-def test_gammas_that_are_none(options, says):
+def test_invalid_gammas(options, says):
     with pytest.raises(ParameterError, match=says):
         libsvmx.train(X, Y, **options)
 
@@ -378,13 +378,13 @@ def test_gammas_that_are_none(options, says):
         (lambda: Kernel.named("cosine", gamma=[1.0, 2.0]), "kernel cosine has no gamma"),
     ],
 )
-def test_what_cannot_be_a_kernel(make, says):
+def test_invalid_kernels(make, says):
     with pytest.raises(ParameterError) as error:
         make()
     assert says in str(error.value)
 
 
-def test_what_is_no_kernel_at_all():
+def test_objects_that_are_not_kernels():
     for wrong in (lambda: Squares() + 1, lambda: Squares() * "2", lambda: np.ones(3) * Squares()):
         with pytest.raises(TypeError):
             wrong()

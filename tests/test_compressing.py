@@ -193,7 +193,7 @@ def test_values_that_overflow(kernel_type):
         libsvmx.compress(huge, max_sv=1)
 
 
-def test_what_is_refused():
+def test_refusals():
     model, _ = trained("C_SVC")
     for how in ({}, {"max_sv": 3, "tol": 0.1}):
         with pytest.raises(ParameterError, match="either max_sv or tol"):

@@ -63,7 +63,7 @@ def test_models_are_those_of_sparse_rows(setting, share, columns, classes):
         np.ma.masked_array(np.ones((2, 2)), False),
     ],
 )
-def test_what_is_better_as_sparse_rows(X):
+def test_arrays_that_are_better_as_sparse_rows(X):
     assert borrowed(X) is None
 
 
@@ -153,13 +153,13 @@ def test_kernel_values_have_one_list_of_indices():
         ([0, 2], [1], [1.0] * 2),
     ],
 )
-def test_what_is_no_regular_matrix(indptr, indices, values):
+def test_irregular_matrices_are_refused(indptr, indices, values):
     parts = np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int32), np.array(values)
     with pytest.raises(ValueError):
         CsrMatrix(*parts, regular=True)
 
 
-def test_an_array_that_another_thread_changes_is_no_crash():
+def test_an_array_changed_by_another_thread_causes_no_crash():
     """The model is then meaningless, but the code uses no changeable value as an index."""
     rng = np.random.default_rng(7)
     X, y = table(rng, 400, 20, values=[1.0, 2.0]), np.arange(400) % 2

@@ -147,7 +147,7 @@ def test_values_that_overflow(kernel_type):
         assert libsvmx.explain(model, far, -far).values.shape == (1, 4)
 
 
-def test_what_cannot_be_explained():
+def test_models_that_cannot_be_explained():
     model = libsvmx.train(ROWS, LABELS, kernel_type="polynomial")
     with pytest.raises(ParameterError, match="RBF, LAPLACIAN or LINEAR, not POLY"):
         libsvmx.explain(model, ROWS[:1], ROWS)

@@ -80,7 +80,7 @@ def test_onnx_predicts_the_same(name, dtype, tmp_path):
 
 @pytest.mark.parametrize("kind", [kind for kind in libsvmx.KernelType if kind.keyword != "precomputed"])
 @pytest.mark.parametrize("formulation", ["c_svc", "one_class", "epsilon_svr"])
-def test_onnx_has_no_number_that_is_not_used(formulation, kind, tmp_path):
+def test_onnx_has_no_unused_number(formulation, kind, tmp_path):
     """onnxruntime warns of each."""
     onnx = pytest.importorskip("onnx")
     X = np.random.default_rng(0).random((30, 3))
@@ -182,7 +182,7 @@ def test_extreme_numbers(tmp_path):
     assert "double" in (tmp_path / "m.c").read_text()  # the previous file
 
 
-def test_what_a_float_loses_is_refused(tmp_path):
+def test_values_beyond_float_are_refused(tmp_path):
     model = libsvmx.train(np.eye(3, 2), [1, -1, 1], gamma=1e-42)
     with pytest.raises(DataError, match="gamma, 1e-42, is too small for a float"):
         libsvmx.export(model, str(tmp_path / "m.c"), dtype="float32")
@@ -204,7 +204,7 @@ def test_more_features_than_C_counts(tmp_path):
         libsvmx.export(model, str(tmp_path / "m.c"))
 
 
-def test_what_is_refused(tmp_path):
+def test_refusals(tmp_path):
     model, _ = model_of("nu")
     path = str(tmp_path / "m")
     for how, cause in (
@@ -236,13 +236,13 @@ def test_what_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "name, begins", [("m.json", b"{"), ("m.JSON", b"{"), ("m.c", b"/*"), ("m", b"/*"), ("m.txt", b"/*")]
 )
-def test_the_format_is_what_the_name_ends_with(name, begins, tmp_path):
+def test_the_format_follows_the_file_extension(name, begins, tmp_path):
     model, _ = model_of("two classes")
     libsvmx.export(model, tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(begins)
 
 
-def test_a_format_that_is_given_counts_for_any_name(tmp_path):
+def test_a_given_format_overrides_the_extension(tmp_path):
     model, _ = model_of("two classes")
     libsvmx.export(model, tmp_path / "m.json", "c")
     assert (tmp_path / "m.json").read_bytes().startswith(b"/*")

@@ -17,7 +17,7 @@ class Silent:
         raise ValueError("none")
 
 
-def test_the_values_of_a_statement_are_told():
+def test_the_values_of_a_statement_are_reported():
     words, n, silent = ["a"] * LONGEST, 3, Silent()
     try:
         for k in range(n):
@@ -33,7 +33,7 @@ def test_the_values_of_a_statement_are_told():
     assert told[1:] == ["silent = <no repr: ValueError('none')>", "n = 3"]
 
 
-def test_of_what_failed_elsewhere_there_are_none():
+def test_failures_outside_of_tests_report_no_values():
     try:
         raise ValueError
     except ValueError:

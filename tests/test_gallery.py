@@ -56,7 +56,7 @@ def test_a_script_runs_from_its_own_folder():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_outside_of_a_clone_a_script_says_what_it_needs(tmp_path):
+def test_outside_of_a_clone_a_script_names_the_missing_data(tmp_path):
     (tmp_path / "data").mkdir()
     done = run(GALLERY / FIRST[0], tmp_path)
     assert (done.returncode, done.stderr) == (1, "run this in a clone of the repository: data/ is needed\n")
@@ -70,7 +70,7 @@ def test_outside_of_a_clone_a_script_says_what_it_needs(tmp_path):
         pytest.param("import matplotlib.pyplot as plt; plt.subplots()", "<Axes: >", marks=pytest.mark.exhaustive),
     ],
 )
-def test_a_script_that_draws_nothing_is_told(text, message, tmp_path):
+def test_a_script_that_draws_nothing_is_reported(text, message, tmp_path):
     (tmp_path / "script.py").write_text(text)
     done = run("script.py", tmp_path)
     assert done.returncode == 1 and message in done.stderr

@@ -149,7 +149,7 @@ def test_state_from_a_model_with_another_gamma():
     assert libsvmx.State.from_model(X, Y, of_each, gamma=GAMMAS).model.param.gammas == tuple(GAMMAS)
 
 
-def test_a_data_frame_is_no_gamma():
+def test_a_data_frame_is_not_a_gamma():
     pandas = pytest.importorskip("pandas")
     with pytest.raises(ParameterError, match="one for each feature"):
         libsvmx.train(X, Y, gamma=pandas.DataFrame([GAMMAS], columns=[1, 2, 3, 4]))

@@ -51,14 +51,14 @@ def test_classes_in_another_order(tmp_path):
     np.testing.assert_allclose(values(found, rows), -values(model, rows)[:, ::-1], atol=1e-5)
 
 
-def test_coefficients_that_are_not_feasible_are_made_so():
+def test_infeasible_coefficients_are_made_feasible():
     start = np.where(LABELS > 0, 100.0, -0.01)
     expected, _ = trained(HEART, LABELS, **TIGHT)
     found, _ = trained(HEART, LABELS, start=start, **TIGHT)
     assert found.reports[0].objective == pytest.approx(expected.reports[0].objective, rel=1e-7)
 
 
-def test_a_start_that_is_a_list_and_is_left_alone():
+def test_a_list_as_start_is_not_changed():
     start = [0.0] * 200
     trained(HEART, LABELS, start=start)
     assert start == [0.0] * 200
@@ -97,7 +97,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("start", "options", "error", "words"), WRONG)
-def test_what_cannot_be_a_start(start, options, error, words):
+def test_invalid_starts(start, options, error, words):
     with pytest.raises(error, match=words):
         libsvmx.train(HEART, LABELS, start=start, **options)
 

@@ -85,13 +85,13 @@ def test_data_that_a_network_does_not_align():
         same(libsvmx.grid_search(X, y, dask=client, **axes), libsvmx.grid_search(X, y, **axes))
 
 
-def test_progress_is_told(heart):
+def test_progress_is_reported(heart):
     seen = []
     found = libsvmx.grid_search(*heart, progress=seen.append, **AXES)
     assert sorted(point.rate for point in seen) == sorted(found.rate)
 
 
-def test_seeding_that_cannot_be_is_none_for_auto(heart):
+def test_auto_does_not_seed_where_it_is_unsupported(heart):
     axes = {"log2c": (0, 0, 1), "log2g": (-3, -3, 1), "probability": True}
     same(libsvmx.grid_search(*heart, **axes), libsvmx.grid_search(*heart, seeder=None, **axes))
 

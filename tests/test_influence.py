@@ -44,7 +44,7 @@ def test_a_row_that_is_all_of_its_class():
     assert isnan(libsvmx.influence(state, FLOWERS[:9], SPECIES[:9], loss="error").loss[100])
 
 
-def test_a_kernel_of_which_no_path_leads_on():
+def test_a_kernel_without_paths():
     """SMO in double takes over, to eps."""
     options = {"kernel_type": "sigmoid", "gamma": 0.7, "coef0": -0.3, "C": 4, "eps": 1e-8}
     X, y = ROWS[:50], LABELS[:50]

@@ -71,7 +71,7 @@ def bits(found):
     return found.lower.tobytes() + found.upper.tobytes()
 
 
-def test_a_kernel_of_which_no_path_leads_on():
+def test_a_kernel_without_paths():
     """SMO in double takes over, to eps."""
     options = {"kernel_type": "sigmoid", "gamma": 0.7, "coef0": -0.3, "C": 4, "eps": 1e-8}
     state = state_of(options, ROWS[:50], LABELS[:50])

@@ -100,7 +100,7 @@ def test_no_more_memory_than_there_is():
         ({"C": -1.0}, ParameterError, "C"),
     ],
 )
-def test_what_is_refused(change, error, match):
+def test_refusals(change, error, match):
     with pytest.raises(error, match=match):
         libsvmx.fit_many(**{"X": ROWS, "Y": TWO, **change})
 

@@ -152,7 +152,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_rows_that_are_no_real_numbers_are_refused(what):
+def test_rows_that_are_not_real_numbers_are_refused(what):
     model = MODELS["two classes"][0]
     with pytest.raises(DataError, match=r"must hold real numbers|masked values|rows and columns"):
         libsvmx.train(REFUSED[what], Y)
@@ -161,7 +161,7 @@ def test_rows_that_are_no_real_numbers_are_refused(what):
 
 
 @pytest.mark.parametrize("value", [np.complex128(1 + 2j), 1j, np.datetime64("2020-01-01"), "a", "1", None, b"1"])
-def test_single_values_that_are_no_real_numbers(value):
+def test_single_values_that_are_not_real_numbers(value):
     for rows in ([{1: value}, {1: 2.0}], np.array([[value], [2.0]], dtype=object)):
         with pytest.raises(DataError):
             libsvmx.train(rows, [1, -1])
@@ -171,13 +171,13 @@ def test_single_values_that_are_no_real_numbers(value):
 
 
 @pytest.mark.parametrize("kind", ["c16", "M8[s]", "U4"])
-def test_targets_that_are_no_real_numbers_are_refused(kind):
+def test_targets_that_are_not_real_numbers_are_refused(kind):
     with pytest.raises(DataError, match="y must hold real numbers"):
         libsvmx.train(X, Y.astype(kind))
 
 
 @pytest.mark.parametrize("index", [-1, 3, 2**31 - 1])
-def test_a_sparse_matrix_with_an_index_that_is_none_of_its_columns(index):
+def test_a_sparse_matrix_with_an_index_out_of_bounds(index):
     rows = sparse.csr_matrix(X)
     rows.indices[1] = index
     with pytest.raises(DataError, match="not one of its 3 columns"):
@@ -197,7 +197,7 @@ def test_every_kind_of_real_number_is_taken(kind):
 
 
 @pytest.mark.parametrize("state", [-1, 2**32, 2**70, 1.5, "x", float("nan")])
-def test_a_random_state_that_is_none(state):
+def test_an_invalid_random_state(state):
     calls = [
         lambda: libsvmx.train(X, Y, probability=True, random_state=state),
         lambda: libsvmx.cross_validate(X, Y, 3, random_state=state),

@@ -89,7 +89,7 @@ def test_progress_and_an_early_end():
         ({"X": ROWS[:0], "y": LABELS[:0]}, DataError, "no data"),
     ],
 )
-def test_what_is_refused(change, error, match):
+def test_refusals(change, error, match):
     with pytest.raises(error, match=match):
         libsvmx.permutation_test(**{"X": ROWS, "y": LABELS, "n": 3, **change})
 

@@ -204,7 +204,7 @@ def test_fault_99_a_model_predicts_the_same_while_its_state_changes(heart):
     assert not np.array_equal(after, before)
 
 
-def test_ids_are_read_before_the_change_of_which_they_are(heart):
+def test_ids_are_read_before_their_change_begins(heart):
     """An iterable of ids that itself changes the state: neither change is lost."""
     X, y = heart
     state = libsvmx.train(X[:60], y[:60], **OPTIONS, keep_state=True)

@@ -90,6 +90,6 @@ def test_too_few_rows_tell_nothing():
         ({"time_limit": 1e-9}, StoppedEarly, "time limit"),
     ],
 )
-def test_what_is_refused(change, error, words):
+def test_refusals(change, error, words):
     with pytest.raises(error, match=words):
         quantile_intervals(**{"X": X, "y": Y, "X_new": NEW, **OPTIONS, **change})

@@ -33,7 +33,7 @@ def docstrings(extension):
     return extension("docstrings")
 
 
-def test_the_reference_names_all_that_is_public():
+def test_the_reference_has_all_public_names():
     public = {f"libsvmx.{name}" for name in (*libsvmx.__all__, *libsvmx._ESTIMATORS)}
     assert public - NAMED == set()
     assert {"libsvmx.svmutil.svm_train", "libsvmx.svmutil.svm_predict", "libsvmx.sklearn.Progress"} <= NAMED

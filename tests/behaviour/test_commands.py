@@ -55,7 +55,7 @@ def figures_of(case):
 
 
 @each("train", solver=["smo"], task=IN_LIBSVM, kernel=LIBSVMS, probability=[False, True])
-def test_train_prints_and_writes_what_libsvm_does(solver, task, kernel, probability, folder):
+def test_train_prints_and_writes_the_same_as_libsvm(solver, task, kernel, probability, folder):
     case = Case(solver, task, kernel, probability=probability)
     theirs = Oracle(case.matrix(), case.y(), case.libsvm_options()).train()
     err, out = folder.accepts("svmx-train", *words(case), written(folder, "rows", case), "model")
@@ -71,7 +71,7 @@ def test_train_writes_the_model_of_the_function(solver, task, kernel, folder, tm
 
 
 @each("train", solver=["smo"], task=IN_LIBSVM, kernel=LIBSVMS, probability=[False, True])
-def test_predict_writes_what_libsvm_predicts(solver, task, kernel, probability, folder):
+def test_predict_writes_libsvms_predictions(solver, task, kernel, probability, folder):
     case = Case(solver, task, kernel, probability=probability)
     libsvmx.save_model(folder.path / "model", case.train())
     asked = ["-b", "1"] if probability and not case.svm_type.is_regression else []

@@ -142,7 +142,7 @@ def test_random_states_draw_other_folds():
 
 
 @each("seeded", solver=["smo", "irwls"], kernel=["linear", "cubic", "rbf", "sigmoid", "precomputed"], seeding=SEEDINGS)
-def test_every_seeder_ends_where_folds_from_nothing_do(solver, task, kernel, seeding, mechanism):
+def test_every_seeder_ends_at_the_optima_of_cold_starts(solver, task, kernel, seeding, mechanism):
     seeder, scheme = seeding
     case = Case(solver, task, kernel, eps=EPS, **mechanism)
     plain, found = validated(case, 6), validated(case, 6, seeder=seeder, scheme=scheme)
@@ -269,7 +269,7 @@ def test_a_class_that_a_fold_lacks(solver, name, seeder, mechanism):
 
 
 @each("cross_validate", solver=["smo"], task=IN_LIBSVM, kernel=LIBSVMS, probability=[False, True], n_folds=[3, 10])
-def test_repeats_are_libsvms_when_it_goes_on_drawing(solver, task, kernel, probability, n_folds, mechanism):
+def test_repeats_continue_libsvms_random_numbers(solver, task, kernel, probability, n_folds, mechanism):
     case = Case(solver, task, kernel, probability=probability)
     oracle = Oracle(case.matrix(), case.y(), case.libsvm_options())
     found = validated(case, n_folds, repeats=3, **mechanism)
@@ -307,7 +307,7 @@ def test_repeats_by_every_seeder(solver, task, kernel, seeding, mechanism):
     assert (found.full is not None) == (scheme == "star")
 
 
-def test_a_chain_goes_on_through_all_repeats(mechanism):
+def test_a_chain_continues_through_all_repeats(mechanism):
     """So do the statistics of its starts: with so few rows they do not pay, and more and more folds start cold."""
     found = validated(Case("smo", "two classes", "rbf", **mechanism), 5, repeats=3, seeder="sir", scheme="chain")
     names = [fold.seeder for fold in found.folds]
@@ -379,7 +379,7 @@ def test_repeats_in_many_batches():
         assert found.decision_values.tobytes() == usual.decision_values.tobytes()
 
 
-def test_what_repeats_have_done_before_the_end():
+def test_repeats_finished_before_a_stop():
     class Ends(libsvmx.Observer):
         def should_stop(self):
             return self.done >= 5

@@ -69,7 +69,7 @@ def test_values_add_up_whatever_the_threads(solver, task, kernel, mechanism):
 
 
 @each("train", strength=1)
-def test_a_plan_says_what_would_be_trained(solver, task, kernel, mechanism):
+def test_a_plan_describes_the_training(solver, task, kernel, mechanism):
     """Sizes, solver and parameters; nothing is trained, and a later training does as planned."""
     case = Case(solver, task, kernel, **mechanism)
     plan = libsvmx.explain_training(case.X(), case.y(), **case.options)

@@ -101,7 +101,7 @@ def test_no_number_of_threads_changes_the_table(solver, task, kernel, seeder, me
             np.testing.assert_array_equal(getattr(other, column), getattr(one, column))
 
 
-def test_points_are_told_as_they_come():
+def test_points_are_reported_in_order():
     case, seen = Case("smo", "two classes", "rbf"), []
     found = searched(case, progress=seen.append)
     assert sorted(point.rate for point in seen) == sorted(found.rate)
@@ -120,7 +120,7 @@ def test_points_are_told_as_they_come():
         {"C": float("nan")},
     ],
 )
-def test_what_is_refused(options):
+def test_refusals(options):
     with pytest.raises(ParameterError):
         searched(Case("smo", "two classes", "rbf"), **options)
 

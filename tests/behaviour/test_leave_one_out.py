@@ -119,7 +119,7 @@ def test_a_class_of_one_row(name, seeder):
     assert found.predictions.tolist() == oracle.cross_validate(N)
 
 
-def test_what_is_refused():
+def test_refusals():
     case = cut("smo", "two classes", "rbf")
     for options, error, words in (
         ({"seeder": "none"}, ParameterError, "choose a seeding method"),

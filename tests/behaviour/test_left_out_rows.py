@@ -282,7 +282,7 @@ def test_a_state_with_a_past(kernel):
     assert found.ids.tolist() == [*rows[:18], *range(20, 26)]
 
 
-def test_what_is_refused():
+def test_refusals():
     case = cut("smo", "two classes", "rbf")
     state, tests, y = case.state(), case.tests(), case.y(case.new)
     calls = {

@@ -116,7 +116,7 @@ def check_model(case, model):
 
 
 @each("train", limit=[1, 3])
-def test_an_iteration_limit_is_kept_and_told(solver, task, kernel, limit, mechanism):
+def test_an_iteration_limit_is_respected_and_reported(solver, task, kernel, limit, mechanism):
     case = Case(solver, task, kernel, eps=1e-9, max_iter=limit, **mechanism)
     with pytest.warns(ConvergenceWarning, match="iteration limit.*What helps: scale the data") as caught:
         model = case.train()

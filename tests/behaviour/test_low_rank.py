@@ -103,7 +103,7 @@ def test_a_whole_factor_is_the_kernel():
         ({"random_state": -1}, "random_state must be between"),
     ],
 )
-def test_what_is_refused(options, words):
+def test_refusals(options, words):
     with pytest.raises(ParameterError, match=words):
         factorized(Case("smo", "two classes", "rbf"), **options)
     with pytest.raises(DataError, match="not positive semidefinite"):

@@ -151,7 +151,7 @@ def test_threads_that_predict_with_one_model_at_once():
     assert found == [expected] * 80
 
 
-def test_what_is_refused():
+def test_refusals():
     case = Case("smo", "two classes", "rbf")
     model = case.train()
     state = case.state()

@@ -100,7 +100,7 @@ def test_estimates_of_one_class_are_shares_of_the_training_rows():
     np.testing.assert_allclose(estimates.sum(axis=1), 1)
 
 
-def test_what_is_refused():
+def test_refusals():
     case = Case("smo", "two classes", "rbf")
     for options, words in (
         ({"probability": "isotonic"}, "probability must be True, False or 'cv', not 'isotonic'"),

@@ -61,7 +61,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("function, solver, task, kernel", chosen(REFUSED, others=()))
-def test_what_cannot_be_done(function, solver, task, kernel):
+def test_unsupported_combinations_are_refused(function, solver, task, kernel):
     expected = refusal(function, solver, task, kernel)
     case = Case(solver, task, kernel)
     with pytest.raises(expected.error, match=expected.match) as caught:
@@ -70,7 +70,7 @@ def test_what_cannot_be_done(function, solver, task, kernel):
 
 
 def test_each_refusal_is_one_of_something():
-    """And each function supports something."""
+    """And each function supports at least one combination."""
     met = {id(refusal(*names)) for names in REFUSED}
     assert met == {id(one) for one in REFUSALS}
     assert all(combinations_of(function) for function in CALLS)
@@ -81,6 +81,6 @@ PROBABLE = {"c_path": "no probability estimates", "leave_one_out": "leave out -b
 
 
 @pytest.mark.parametrize("function", PROBABLE)
-def test_what_has_no_use_for_probability_estimates(function):
+def test_functions_that_make_no_use_of_probability_estimates(function):
     with pytest.raises(libsvmx.ParameterError, match=PROBABLE[function]):
         CALLS[function](Case("smo", "two classes", "rbf", probability=True))

@@ -158,7 +158,7 @@ def test_another_nu_is_followed(solver, task, kernel, mechanism):
 
 
 @each("state", strength=1, kernel=["linear", "cubic", "rbf", "precomputed"])
-def test_what_joins_and_leaves_again_is_forgotten(solver, task, kernel, mechanism):
+def test_rows_that_join_and_leave_again_leave_no_trace(solver, task, kernel, mechanism):
     case = posed(solver, task, kernel, **mechanism)
     followed = Followed(case)
     before, objective = followed.values(), followed.state.objective
@@ -233,7 +233,7 @@ def test_rare_classes(name):
 
 
 @each("state", strength=1, solver=["smo", "irwls"])
-def test_copies_and_files_go_on_as_the_state_does(solver, task, kernel, mechanism, tmp_path):
+def test_copies_and_files_continue_like_the_state(solver, task, kernel, mechanism, tmp_path):
     followed = Followed(posed(solver, task, kernel, **mechanism))
     case = followed.case
     followed.update(case.new[:9], followed.ids[::6])
@@ -355,7 +355,7 @@ def test_an_error_leaves_no_trace(solver, task, kernel, mechanism):
 
 
 @each("state", strength=1, kernel=["linear", "rbf", "precomputed"], k=[0, 1, 3])
-def test_a_change_that_is_stopped_leaves_no_trace(solver, task, kernel, k, mechanism):
+def test_a_stopped_change_leaves_no_trace(solver, task, kernel, k, mechanism):
     followed = Followed(posed(solver, task, kernel, **mechanism))
     before = told(followed.state)
     try:

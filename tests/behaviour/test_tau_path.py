@@ -92,7 +92,7 @@ def test_the_share_of_rows_at_which_curves_cross():
     assert constant.crossing(np.zeros((2, 1)), []) == 0
 
 
-def test_what_is_asked_of_a_path():
+def test_queries_of_a_path():
     case = Case("smo", "quantile", "rbf")
     path = followed(case)
     for ask in (path.model, lambda tau: path.predict(case.X(), tau)):
@@ -119,7 +119,7 @@ def test_what_is_asked_of_a_path():
         ({"time_limit": 1e-9}, StoppedEarly, "there is no path"),
     ],
 )
-def test_what_is_refused(given, error, words):
+def test_refusals(given, error, words):
     case = Case("smo", "quantile", "rbf")
     with pytest.raises(error, match=words):
         libsvmx.tau_path(**{"X": case.X(), "y": case.y(), **given})

@@ -54,7 +54,7 @@ def test_the_problems_are_not_trivial():
 
 
 @each("train", strength=1)
-def test_a_model_says_what_it_is(solver, task, kernel, mechanism):
+def test_properties_of_a_model(solver, task, kernel, mechanism):
     case = Case(solver, task, kernel, **mechanism)
     model = case.train()
     k = case.task.n_classes

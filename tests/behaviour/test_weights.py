@@ -52,7 +52,7 @@ def test_the_optimum_has_bounds_by_weight(solver, task, kernel, whole, mechanism
 
 
 @each("train", solver=["smo", "irwls", "crsvm"])
-def test_weights_of_whole_numbers_are_rows_that_are_repeated(solver, task, kernel, mechanism):
+def test_integer_weights_equal_repeated_rows(solver, task, kernel, mechanism):
     case, w = weighted(solver, task, kernel, eps=EPS, **mechanism)
     if kernel == "sigmoid":
         return  # not an inner product: there may be several optima
@@ -378,7 +378,7 @@ def test_weights_of_classes_and_rows_multiply(mechanism, tmp_path):
         ([0.0] * 60, "every row has weight 0"),
     ],
 )
-def test_what_is_refused(given, words):
+def test_refusals(given, words):
     case = Case("smo", "two classes", "rbf")
     X, y = case.X(), case.y()
     for call in (

@@ -49,7 +49,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("options", "message"), REFUSED)
 @pytest.mark.parametrize("command", ["svmx-train", "svmx-grid"])
-def test_what_is_refused(command, options, message, folder):
+def test_refusals(command, options, message, folder):
     """Before any data are read."""
     folder.put("model", folder.KEPT)
     more = ["no such data", "model"] if command == "svmx-train" else [*AXES, "no such data"]

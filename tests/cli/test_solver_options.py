@@ -55,7 +55,7 @@ def lines(transcript):
     ],
 )
 @pytest.mark.parametrize("command", ["svmx-train", "svmx-grid", "svmx-update"])
-def test_what_is_refused(command, options, message, folder):
+def test_refusals(command, options, message, folder):
     folder.put("model", folder.KEPT)
     files = {"svmx-train": [HEART, "model"], "svmx-grid": [HEART], "svmx-update": ["--window", "9", HEART, "model"]}
     err, _ = folder.refuses(command, *options, *files[command])

@@ -32,7 +32,7 @@ def numbers(subset, whole):
         ("1", "wine.scale", 6, [11, 67, 99, 108, 125, 131]),
     ],
 )
-def test_draws_what_subset_py_draws(method, name, size, expected, folder):
+def test_the_draws_equal_those_of_subset_py(method, name, size, expected, folder):
     path = str(data.DATA / name)
     folder.accepts("svmx-subset", "-s", method, "--random-state", "0", path, size, "part", "rest")
     whole = lines_of(path)
@@ -104,7 +104,7 @@ def test_no_line_at_all(folder):
     assert "subset_size 0 is not between 1 and 178" in folder.refuses("svmx-subset", path, 0, "other")[0]
 
 
-def test_labels_that_are_no_finite_numbers_are_classes(folder):
+def test_labels_that_are_not_finite_numbers_are_classes(folder):
     """subset.py compares texts; nan does not even equal itself."""
     rows = [f"{label} 1:{i}\n" for i in range(20) for label in ("nan", "inf", "cat", "1")]
     folder.put("d", "".join(rows))
@@ -149,7 +149,7 @@ def test_blank_lines(folder):
         (["empty", "1"], "the number of lines of empty"),
     ],
 )
-def test_what_it_refuses(args, cause, folder):
+def test_refusals(args, cause, folder):
     folder.put("d", b"1 1:1\n2 1:2\n")
     folder.put("a", folder.KEPT)
     folder.put("empty", b"")

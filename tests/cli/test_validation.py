@@ -114,7 +114,7 @@ def test_as_many_folds_as_rows_trains_without_rows_that_matter_only(folder):
         (["--loo", "-w1", "0", "-w-1", "0"], "every class has weight 0"),
     ],
 )
-def test_what_is_refused(options, message, folder):
+def test_refusals(options, message, folder):
     err, out = folder.refuses("svmx-train", *options, HEART)
     assert message in err
     assert "Cross Validation" not in out

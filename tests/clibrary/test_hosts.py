@@ -156,7 +156,7 @@ print(bool(trained), target[:])
         ("param.svm_type = 5", "svm_type 5 is not one of LIBSVM's"),
     ],
 )
-def test_what_cannot_be_trained(script, complaint):
+def test_problems_that_cannot_be_trained(script, complaint):
     if complaint is None:
         script += "; problem.x[2] = (binding.svm_node * 3)((3, 1), (2, 1), (-1, 0))"
         complaint = "row 2: feature indices must be ascending and not negative, but 2 follows 3"
@@ -177,7 +177,7 @@ def test_too_few_folds(n_folds):
     assert f"at least 2 folds, not {n_folds}" in stderr
 
 
-def test_model_files_that_are_none(tmp_path):
+def test_invalid_model_files(tmp_path):
     damaged = tmp_path / "damaged"
     damaged.write_text("svm_type c_svc\nkernel_type linear\nnr_class two\nSV\n")
     script = "print(bool(m.svm_load_model(sys.argv[2].encode())))"
@@ -212,7 +212,7 @@ print(m.svm_save_model(sys.argv[2].encode(), model))"""
     assert target.read_text() == "before"
 
 
-def test_a_row_without_what_a_precomputed_kernel_needs():
+def test_a_row_without_a_serial_number_for_a_precomputed_kernel():
     stdout, stderr = with_wrong_input("""
 rows = [[1.0, 0.2, 0.4], [0.2, 1.0, 0.1], [0.4, 0.1, 1.0]]
 rows = [{0: i + 1, **{j + 1: v for j, v in enumerate(row)}} for i, row in enumerate(rows)]

@@ -106,7 +106,7 @@ libsvm.svm_free_model_content(libsvm.svm_train(problem, param))
     assert output.splitlines()[-3:] == ["True", "False", "False"]
 
 
-def test_what_is_written_into_fields_counts(tmp_path: Path) -> None:
+def test_values_written_into_fields_count(tmp_path: Path) -> None:
     script = """
 model = svm_train(Y4, X, "-b 1 -q")
 print(svm_predict(Y4, X, model))

@@ -60,7 +60,7 @@ def test_precomputed_kernels_and_names():
     assert svm_problem(y=Y, x=X).l == 40
 
 
-def test_cross_validation_and_what_is_written_later():
+def test_cross_validation_and_later_output():
     plain = svm_train(Y, X, "-q -v 4")
     problem = svm_problem(Y, X)
     problem.W[:] = np.where(Y > 0, 1.0, 0.01).tolist()
@@ -90,7 +90,7 @@ def test_parameters_written_between_trainings_count():
         ([0.0] * 40, "every row has weight 0"),
     ],
 )
-def test_what_is_refused(weights, message):
+def test_refusals(weights, message):
     with pytest.raises(DataError, match=message):
         svm_train(weights, Y, X, OPTIONS)
 
@@ -104,7 +104,7 @@ def test_what_is_refused(weights, message):
         (2.0, "W is a float"),
     ],
 )
-def test_weights_that_are_no_numbers(weights, message):
+def test_weights_that_are_not_numbers(weights, message):
     with pytest.raises(TypeError, match=message):
         svm_problem(weights, Y, X)
 

@@ -1,5 +1,5 @@
-/* The thread pool in a process limited to one processor: a worker soon shares the caller's; the caller then works alone,
-   in jobs of either kind. Exit code 1 if that has not happened after some thousand jobs. */
+/* The thread pool in a process limited to one processor: a worker soon shares the caller's, which then works alone, in
+   jobs of either kind. Exit code 1 if that has not happened after some thousand jobs. */
 #include "thread_pool.h"
 
 #include <stdio.h>

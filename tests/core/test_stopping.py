@@ -110,7 +110,7 @@ def test_an_end_is_that_of_all_parts_of_the_work():
 
 
 def test_nobody_is_not_abandoned():
-    """The token of nobody is shared by all calls of the process."""
+    """All calls of the process share this token."""
     NOBODY.abandon()
     NOBODY.ask(MUCH)
     NOBODY.note(MUCH)

@@ -177,7 +177,7 @@ def test_a_cross_validation_of_a_regression_and_of_rbf():
         (SVMRFE(SVC(C=-1.0)), "C"),
     ],
 )
-def test_what_is_refused(model, words):
+def test_refusals(model, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X, Y)
 

@@ -115,7 +115,7 @@ def test_model_files(tmp_path):
 
 
 @pytest.mark.parametrize("tau", [0.0, 1.0, [0.5, 1.5], [], "half", None, ["0.5"], [[0.1], [0.9]], {0.5}])
-def test_what_is_refused(tau):
+def test_refusals(tau):
     with pytest.raises(ValueError, match="tau"):
         libsvmx.QuantileSVR(tau=tau).fit(X, Y)
 

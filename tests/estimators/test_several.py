@@ -250,7 +250,7 @@ def test_a_fit_that_ends_early_says_so():
     ],
 )
 @pytest.mark.filterwarnings("ignore:The number of unique classes")  # warned by scikit-learn 1.7 before the error
-def test_what_is_refused(model, y, words):
+def test_refusals(model, y, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X, y)
     assert not hasattr(model, "estimators_")

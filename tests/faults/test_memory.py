@@ -95,7 +95,7 @@ NUMPY, OURS, USUAL = "/np/_multiarray_umath.so", "/sx/smo.so", "/t/shim.so\n/usr
         (f"{USUAL}\n{NUMPY}\ncrash\n{USUAL}\n{NUMPY}\n", -signal.SIGABRT, False),
     ],
 )
-def test_what_is_excused(tmp_path, text, code, excused):
+def test_excused_failures(tmp_path, text, code, excused):
     blamed = tmp_path / "blamed"
     if text is not None:
         blamed.write_text(text)

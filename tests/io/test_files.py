@@ -370,7 +370,7 @@ def test_who_holds_a_file_keeps_others_waiting_for_its_successor(tmp_path):
 
 
 def test_many_threads_write_one_file(tmp_path):
-    """Nobody takes another's temporary file for abandoned, even if names repeat."""
+    """No thread takes another's temporary file for abandoned, even if names repeat."""
     target, errors = tmp_path / "one", []
 
     def work(number):

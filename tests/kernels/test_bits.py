@@ -76,7 +76,7 @@ def test_rows_without_ones(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_written_zeros_are_no_ones(kind):
+def test_explicit_zeros_are_not_ones(kind):
     rng = np.random.default_rng(1)
     X = (rng.random((70, 12)) < 0.3).astype(float)
     X[5] = 0.0

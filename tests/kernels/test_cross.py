@@ -94,7 +94,7 @@ NASTY = [1e-200, 1e-160, 1e-155, 1e-30, 1e-8, 1e-3, 1.0, 30.0, 1e6, 1e100, 1e153
 @pytest.mark.parametrize("kind", [KernelType.RBF, KernelType.SIGMOID])
 @pytest.mark.parametrize("scale", NASTY)
 @pytest.mark.parametrize("closeness", [1.0, 1e-8, 1e-15, 0.0])
-def test_bound_is_honest(kind, scale, closeness):
+def test_the_bound_holds(kind, scale, closeness):
     """Against LIBSVM's own values: rows near and far, distances that cancel, exponents of all sizes."""
     rng = np.random.default_rng([kind, int(1e9 * closeness) % 97])
     z = sparse_rows(rng, 40, 25, 0.7, scale)

@@ -68,7 +68,7 @@ def test_without_vectors_or_entries():
         check(CrossKernel(vectors, KernelType.LINEAR, 0, 1.0, 0.0), tests)
 
 
-def test_what_is_refused():
+def test_refusals():
     tests = data.from_rows([[(1, 0.5)]])
     row = CrossRow(CrossKernel(tests, KernelType.RBF, 0, 1.0, 0.0))
     for i in (-1, 1):

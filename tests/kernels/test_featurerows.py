@@ -148,7 +148,7 @@ def test_dense_products_of_few_features_and_more(m, n):
         np.testing.assert_allclose(total, own @ of, atol=1e-11)
 
 
-def test_dense_products_refuse_what_does_not_fit():
+def test_dense_products_refuse_wrong_sizes():
     X = np.ones((6, 3))
     with pytest.raises(ValueError, match="5 weights for 6 rows"):
         narrow_gram(X, None, np.ones(5))
@@ -168,7 +168,7 @@ def test_dense_curvature_in_more_than_one_piece():
     np.testing.assert_allclose(DenseRows(X).curvature(weights, X[7]), X.T @ (weights * (X @ X[7])), atol=1e-10)
 
 
-def test_sparse_rows_refuse_what_does_not_fit():
+def test_sparse_rows_refuse_wrong_sizes():
     rows = sparse(matrix(6, 3, 0.7))
     with pytest.raises(ValueError, match="a vector of 4 for 3 columns"):
         rows.times(np.ones(4))
@@ -208,7 +208,7 @@ def test_sparse_rows_refuse_arrays_that_do_not_fit_together(indptr, columns, val
     ("indptr", "columns"),
     [([0, 1], [2]), ([0, 1], [-1]), ([0, 2, 1, 2], [0, 1]), ([0, 2], [1, 0]), ([0, 2], [1, 1])],
 )
-def test_sparse_rows_refuse_what_would_write_beside_their_arrays(indptr, columns):
+def test_sparse_rows_refuse_writes_out_of_bounds(indptr, columns):
     with pytest.raises(ValueError, match="ascend"):
         SparseRows(np.array(indptr, dtype=np.int64), np.array(columns, dtype=np.int32), np.ones(len(columns)), 2)
 

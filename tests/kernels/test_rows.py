@@ -56,7 +56,7 @@ def rows_of(n):
 
 @pytest.mark.parametrize("kind", [LINEAR, POLY, RBF, SIGMOID])
 @pytest.mark.parametrize("arguments", [("heart_scale", 45), ("a1a.xz", 41), ("glass.scale", 33), ("text", 0)])
-def test_rows_are_what_libsvm_rounds_to(arguments, kind):
+def test_rows_are_rounded_as_in_libsvm(arguments, kind):
     matrix, _ = data.load(*arguments)
     n = min(matrix.n_rows, 50)
     kernel = Kernel(matrix, rows_of(n), kind, 3, 0.37, 0.25)
@@ -147,7 +147,7 @@ def test_store_gives_the_kernel_rows(requests, capacity):
         assert store.rows_computed == len(set(requests))
 
 
-def test_store_keeps_what_is_asked_for_often():
+def test_store_keeps_frequently_requested_rows():
     kernel = Kernel(data.load("heart_scale", 30)[0], rows_of(30), RBF, 0, 0.5, 0.0)
     store = RowStore(kernel, 4.0 * 32 * 4)
     for i in (*(0, 1) * 3, *range(2, 30)):  # whatever other rows are requested

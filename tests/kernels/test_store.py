@@ -129,7 +129,7 @@ def test_rows_follow_their_positions(name, steps, index, capacity):
 
 @pytest.mark.parametrize("name", ["dense", "postings", "blocks", "expensive"])
 @pytest.mark.parametrize("doubled", [False, True], ids=["", "of a regression"])
-def test_what_symmetry_saves(name, doubled):
+def test_savings_by_symmetry(name, doubled):
     kernel, K = kernel_of(name)
     follower = Follower(kernel, K, 1e6, [*range(N), *range(N)] if doubled else None)
     before = kernel.values_computed

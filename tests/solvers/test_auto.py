@@ -56,7 +56,7 @@ def test_smo_alone_where_it_is_fast_enough():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("max_free", "name"), [(SOON.max_free, "irwls"), (-1, "chunked")])
-def test_another_goes_on(kind, max_free, name):
+def test_another_solver_continues(kind, max_free, name):
     options = {"svm_type": kind, "eps": 1e-7, "gamma": 0.1}
     model = libsvmx.train(HEART, LABELS, solver=auto_by(max_free=max_free), **options)
     # for one-class the last gap is left to a path
@@ -285,7 +285,7 @@ class Stalling(IRWLS):
 
 
 @pytest.mark.parametrize(("is_lost", "names"), [(False, "smo, irwls, irwls"), (True, "smo, irwls, irwls, chunked")])
-def test_from_nothing_where_rounding_stops_the_first(is_lost, names):
+def test_a_cold_start_if_rounding_stops_the_first(is_lost, names):
     """The second attempt begins at SMO's start; if rounding stops that, too, chunked follows."""
     starts = []
     model = libsvmx.train(HEART, LABELS, solver=auto_by(least_squares=Stalling(starts, is_lost)), C=10)
@@ -368,7 +368,7 @@ WEIGHTS = [
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
-def test_large_bounds_by_weights_are_no_queue(weights):
+def test_large_bounds_from_weights_rule_out_a_queue(weights):
     """With or without memory for a queue, the same solvers are chosen."""
     drawn = np.random.default_rng(5).normal(size=(150, 3))
     models = [libsvmx.train(drawn, SPECIES, solver="auto", cache_size=size, **HARD, **weights) for size in (100, 1e-3)]
@@ -463,7 +463,7 @@ def test_a_solution_of_smo_alone_is_checked_in_double():
 
 
 @pytest.mark.parametrize(("distance", "names"), [(4.0, "smo"), (0.0, "smo, crsvm")])
-def test_a_linear_kernel_is_solved_by_what_is_less_work(distance, names):
+def test_a_linear_kernel_is_solved_by_the_solver_with_less_work(distance, names):
     """For overlapping classes SMO would need thirty times the steps that take as long as crsvm; a tenth shows it."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 20))

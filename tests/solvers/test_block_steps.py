@@ -88,7 +88,7 @@ def test_directions(n, corrected):
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_what_is_no_number_is_the_maximum(n):
+def test_nan_is_the_maximum(n):
     for k in sorted({0, n // 2, n - 1}):
         z = Rows(n).z.copy()
         z[k] = np.nan

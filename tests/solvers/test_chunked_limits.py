@@ -36,7 +36,7 @@ def alarm(seconds):
         signal.signal(signal.SIGALRM, previous)
 
 
-def test_no_limit_stops_what_needs_fewer_iterations():
+def test_a_limit_above_the_iterations_has_no_effect():
     X, y = classes(12, 200)
     case = posed(SvmType.C_SVC, X, y)
     needed = case.solve(working_set=20).iterations

@@ -55,7 +55,7 @@ def test_from_another_cost(kind, factor, shrinking, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_rounding_leaves_at_a_bound(engine):
+def test_coefficients_within_rounding_of_a_bound(engine):
     """3e-17 goes to a coefficient that it does not change: the objective falls by V relative to the level, not by V."""
     case = Posed(
         [[0.1**0.5], [0.5 / 0.1**0.5], [0.0]], [1, 1, -1], Parameter(kernel_type=KernelType.LINEAR), (1.0, 0.88)

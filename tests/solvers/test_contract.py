@@ -266,7 +266,7 @@ def test_an_iteration_limit(name, kind, limit):
         for k, reason in enumerate(("interrupted", "time limit"))
     ],
 )
-def test_asked_to_stop(name, kind, reason):
+def test_a_request_to_stop(name, kind, reason):
     """At the first reading of the clock, after a few million numbers: enough rows that one comes before the end."""
     case = Case(
         kind,
@@ -289,7 +289,7 @@ def test_threads_change_no_bit(name, n, exhaustive):
 
 
 @EACH
-def test_what_is_given_stays_as_it_is(name, kind):
+def test_arguments_are_not_changed(name, kind):
     """Neither changed nor kept: the answer has its own memory, and survives later changes of the problem."""
     case = Case(kind)
     given = [case.dual.linear, case.dual.lower, case.dual.upper, case.dual.group, case.dual.row, case.dual.beta]

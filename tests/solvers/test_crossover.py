@@ -169,7 +169,7 @@ def test_the_best_point_is_kept():
     np.testing.assert_allclose(blocks.states[0].z, case.X @ method.point.w, atol=1e-9)
 
 
-def test_a_method_that_is_lost_begins_again():
+def test_a_lost_method_starts_again():
     """With few rows and large C, directions are poor; then all rows are used, from the start."""
     rng = np.random.default_rng(98)
     lost = 0

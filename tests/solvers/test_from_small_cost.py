@@ -52,7 +52,7 @@ def test_a_margin_that_has_no_room_and_a_call_that_is_ended():
         along(case, ended)
 
 
-def test_what_it_is_expected_to_take_grows_with_each():
+def test_the_expected_work_grows_with_each_argument():
     known = from_small_cost.expected_ns(1000, 50, 3)
     assert known < from_small_cost.expected_ns(2000, 50, 3)
     assert known < from_small_cost.expected_ns(1000, 100, 3)

@@ -29,7 +29,7 @@ class Matrix:
 
 
 @pytest.mark.parametrize("excess", [-3e-16, -2e-16, 2e-16, 3e-16])
-def test_what_is_at_a_bound_stays_there_exactly(excess):
+def test_variables_at_a_bound_stay_there_exactly(excess):
     """Not slightly inside, where it would count as free, and no step could move it."""
     lower, upper = np.zeros(5), np.array([1.0, 1.0, 1.0, 1.0, 0.5])
     point = np.array([0.0, 0.1, 0.2, 0.7, 0.5])
@@ -102,7 +102,7 @@ def test_a_face_without_two_free_variables_stays():
     np.testing.assert_array_equal(beta, [0.0, 0.5, 1.0])
 
 
-def test_one_that_is_held_costs_less_than_a_factor_and_many_more():
+def test_holding_one_variable_costs_less_than_a_factor_and_holding_many_more():
     face = Face(Matrix(np.eye(200)), np.ones(200), np.zeros(200), np.arange(200), 1.0, 0.1)
     assert face.is_worth_holding(1)
     assert not face.is_worth_holding(100)
@@ -129,7 +129,7 @@ def test_a_hard_problem_is_left_to_working_sets_at_the_first_glance():
     case.check(solution, 1e-3)
 
 
-def test_those_of_the_wrong_sign_join_the_worst_first():
+def test_variables_of_the_wrong_sign_join_the_worst_first():
     """Free variables have level 0; one at a bound joins if it would leave the bound, at most JOINING of them."""
     n = 4 * JOINING
     rng = np.random.default_rng(4)

@@ -170,7 +170,7 @@ def test_no_features_but_the_constant_one():
             assert found.objective == pytest.approx(wanted, rel=1e-9)
 
 
-def test_what_does_not_fit_together():
+def test_inconsistent_arguments():
     one = np.ones(4)
     with pytest.raises(IndexError, match="row 4 of 4"):
         ChosenRows(np.zeros((4, 2)), np.array([0, 4]), 1.0)

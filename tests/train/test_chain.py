@@ -92,7 +92,7 @@ class Stopping(Observer):
 
 
 @pytest.mark.parametrize("seeder", QUEUED)
-def test_an_end_leaves_the_folds_that_are_done(seeder):
+def test_a_stop_keeps_the_finished_folds(seeder):
     """Wherever the call ends: in a start, or in a solve."""
     matrix, y = data.load("splice.xz")
     problem, param = Problem(matrix, filled("d", y)), Parameter(C=1000.0, gamma=0.02, threads=1)
@@ -116,7 +116,7 @@ def test_an_end_leaves_the_folds_that_are_done(seeder):
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("max_iter", [1, 30])
 @pytest.mark.parametrize("seeder", QUEUED)
-def test_folds_go_on_where_one_did_not_end(seeder, max_iter):
+def test_folds_continue_from_an_unfinished_fold(seeder, max_iter):
     found = validated("splice.xz", 8, seeder, C=1000.0, gamma=0.02, max_iter=max_iter, threads=1)
     assert all(fold.iterations <= max_iter for fold in found.folds)
     assert found.folds[1].objective < 1.5 * found.folds[0].objective  # it starts where the first one stopped

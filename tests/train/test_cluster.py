@@ -94,7 +94,7 @@ def test_files_give_the_model_of_one_process(client, tmp_path, sizes):
     assert recorder.lines[-1].number == report.iterations
 
 
-def test_a_cluster_gives_what_one_process_gives(cluster, tmp_path):
+def test_a_cluster_gives_the_results_of_one_process(cluster, tmp_path):
     X, y = load("heart_scale", 90)
     X, y = X.toarray(), np.asarray(y)
     for options in ({"max_iter": 8}, {"low_rank": "cholesky", "rank": 5, "gamma": 0.1, "max_iter": 3}):

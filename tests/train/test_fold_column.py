@@ -141,7 +141,7 @@ def test_equal_coefficients_at_unequal_bounds_leave_rho_open(policy):
     assert solved(column, every, every).widths == [0, 0]
 
 
-def test_what_has_no_start_at_a_smaller_cost_is_refused():
+def test_formulations_without_a_start_at_a_smaller_cost_are_refused():
     with pytest.raises(ValueError, match="NU_SVC"):
         Column(problem_of(Parameter()), Parameter(svm_type="nu_svc"), [1.0], Observer())
     column = Column(problem_of(Parameter()), Parameter(), [1.0], Observer())

@@ -71,7 +71,7 @@ def test_a_model_in_memory_brings_its_own_parameters():
     assert (state.param.C, state.param.weights, state.param.probability) == (10, ((-1, 2.0),), False)
 
 
-def test_zeros_in_a_file_are_no_difference():
+def test_zeros_in_a_file_make_no_difference():
     """LIBSVM keeps 3:0 of a file as a node; arrays have none."""
     rows = [[(1, 1.0), (3, 0.0)], [(1, -1.0), (2, 0.5)], [(1, 0.5), (2, 0.0)], [(1, -0.5)]]
     targets = [1, -1, 1, -1]
@@ -115,7 +115,7 @@ def test_contradictions(heart, options, message):
         State.from_model(*heart, **options)
 
 
-def test_what_the_model_does_not_use_is_no_contradiction(heart):
+def test_settings_that_the_model_does_not_use_are_no_contradiction(heart):
     State.from_model(*heart, C=10, gamma=0, degree=7, coef0=3)
 
 
@@ -127,7 +127,7 @@ def test_a_support_vector_that_is_not_among_the_rows(heart):
         State.from_model(matrix.take(memoryview(rest)), np.delete(targets, first), model, C=10)
 
 
-def test_a_state_is_no_model(heart):
+def test_a_state_is_not_a_model(heart):
     X, y = data.load("heart_scale", 60)
     state = libsvmx.train(X, y, C=2, keep_state=True)
     for options in ({}, {"C": 2}, {"param": libsvmx.Parameter()}):

@@ -100,7 +100,7 @@ def test_accuracy_0_is_a_rate():
         ((-2000, 0, 1000), "2^-2000 is not"),
     ],
 )
-def test_axes_that_are_none(axis, complaint):
+def test_invalid_axes(axis, complaint):
     with pytest.raises(ParameterError) as error:
         exponents(*axis)
     assert complaint in str(error.value)
@@ -242,7 +242,7 @@ def test_a_kept_start_saves_the_points_below(heart):
         assert [(o.key, o.point.rate) for o in outcomes] == [(whole[3].key, whole[3].point.rate)]
 
 
-def test_given_points_are_no_part_of_the_chain(heart):
+def test_given_points_are_not_part_of_the_chain(heart):
     given = {(-1.0, -1.0): Point(-1.0, -1.0, 50.0), (3.0, -1.0): Point(3.0, -1.0, 50.0)}
     found = table(plan(g=(-1, -1, 1)), heart, done=Known(given, set(given)))
     assert found == {
@@ -292,7 +292,7 @@ def test_every_point_has_libsvms_folds(heart):
     assert all(draws == [1804289383, 846930886, 1681692777] for draws in seen)  # C's rand() of an unseeded program
 
 
-def test_auto_is_none_where_seeding_cannot_be_or_saves_nothing():
+def test_auto_does_not_seed_where_it_is_unsupported_or_saves_nothing():
     auto = Seeding("auto")
     none, few, many = Seeding("none"), [1.0, -1.0] * 500, [1.0, -1.0] * 501
     assert usual_seeding(auto, Parameter(), many) == auto

@@ -71,7 +71,7 @@ def test_chains_of_few_folds(n_folds):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_start_is_that_of_the_point_below_whoever_is_late(seed):
+def test_a_start_is_that_of_the_point_below_whichever_thread_is_late(seed):
     """The engine's rate shows the start of a point."""
     drawn, problem = random.Random(seed), problem_of(n=20)
 
@@ -112,7 +112,7 @@ def test_a_point_that_cannot_be_trained_ends_the_search():
 
 
 @pytest.mark.parametrize("threads", [2, 4])
-def test_a_search_that_is_ended_keeps_what_it_has_told_of(threads):
+def test_a_stopped_search_keeps_its_reported_points(threads):
     """Some work is left when the caller checks, however fast the threads are."""
 
     class Ends(Observer):
@@ -131,7 +131,7 @@ def test_a_search_that_is_ended_keeps_what_it_has_told_of(threads):
     assert found == [outcome.key for outcome in Search(plan(1, Seeding("near", "star")), problem_of())][: len(found)]
 
 
-def test_what_is_handed_on_is_waited_for():
+def test_pieces_are_waited_for():
     pieces, taken = HandedOn(), []
 
     def take():
@@ -149,7 +149,7 @@ def test_what_is_handed_on_is_waited_for():
     assert taken == [True, 0, 1, 2]
 
 
-def test_nobody_waits_beyond_the_end():
+def test_no_thread_waits_beyond_the_end():
     class Over:
         def look(self):
             return SolveStatus.TIME_LIMIT
@@ -161,7 +161,7 @@ def test_nobody_waits_beyond_the_end():
         pieces[0]
 
 
-def test_nothing_is_handed_on():
+def test_no_pieces():
     pieces = HandedOn()
     pieces.close()
     assert not pieces

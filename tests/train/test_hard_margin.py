@@ -161,7 +161,7 @@ INSEPARABLE = {
 
 @pytest.mark.parametrize("cost", [inf, sys.float_info.max, 1e300])
 @pytest.mark.parametrize("name", INSEPARABLE)
-def test_where_there_is_no_optimum_the_question_soon_ends_it(name, cost):
+def test_a_check_ends_a_training_without_an_optimum_early(name, cost):
     X, y = INSEPARABLE[name]
     told = Recorder()
     model = libsvmx.train(X, y, C=cost, kernel_type=0, observer=told)
@@ -180,7 +180,7 @@ def test_heart_scale_is_not_separable(folder):
 
 @pytest.mark.parametrize("cost", ["1.8e308", "1e999", "1.7976931348623157e308"])
 @pytest.mark.parametrize("more", [[], ["-v", "5"]], ids=["a model", "folds"])
-def test_a_number_that_is_as_good_as_infinite_ends_as_inf_does(folder, cost, more):
+def test_a_practically_infinite_number_ends_like_inf(folder, cost, more):
     heart = str(data.DATA / "heart_scale")
     err, out = folder.accepts("svmx-train", "-c", cost, "-t", "0", *more, heart, *([] if more else ["model"]))
     known = folder.accepts("svmx-train", "-c", "inf", "-t", "0", *more, heart, *([] if more else ["expected"]))
@@ -204,7 +204,7 @@ def test_interrupted_at_any_time(exhaustive):
     assert seen <= {SolveStatus.INTERRUPTED, SolveStatus.UNBOUNDED} and SolveStatus.INTERRUPTED in seen
 
 
-def test_what_no_function_separates_ends_with_the_honest_status(folder):
+def test_inseparable_data_end_with_the_right_status(folder):
     X, y = [[1.0], [2.0], [3.0], [4.0]], [1, -1, 1, -1]
     told = Recorder()
     model = libsvmx.train(X, y, C=inf, kernel_type=0, max_iter=2000, observer=told)
@@ -234,7 +234,7 @@ def test_what_no_function_separates_ends_with_the_honest_status(folder):
         ({"C": 1.0, "gamma": inf}, "gamma must be finite"),
     ],
 )
-def test_what_an_infinite_cost_is_not_for(options, message):
+def test_uses_that_refuse_an_infinite_cost(options, message):
     with pytest.raises(libsvmx.ParameterError, match=message):
         libsvmx.train(HOMEWORK, [1, 1, -1, -1], **{"C": inf, **options})
 

@@ -24,7 +24,7 @@ def judged(model, C):
     return Judge(K, sign, np.where(sign > 0, 0.0, -C), np.where(sign > 0, C, 0.0)).gap(beta)
 
 
-def test_it_tells_of_a_gap_that_floats_hide():
+def test_a_gap_hidden_by_floats_is_reported():
     with pytest.warns(libsvmx.ConvergenceWarning, match="rounding hides"):
         model = libsvmx.train(X, Y, C=LARGE, gamma=GAMMA)
     assert model.statuses == (SolveStatus.ROUNDING,)
@@ -36,7 +36,7 @@ def test_it_tells_of_a_gap_that_floats_hide():
 
 
 @pytest.mark.parametrize("C", [1.0, 100.0])
-def test_ordinary_trainings_are_told_nothing(C):
+def test_ordinary_trainings_give_no_warning(C):
     model = libsvmx.train(X, Y, C=C, gamma=GAMMA)
     assert model.statuses == (SolveStatus.CONVERGED,)
     assert model.reports[0].gap < 1e-3
@@ -134,7 +134,7 @@ def test_of_an_estimator_and_its_warm_start():
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_ordinary_sets_are_told_nothing(name):
+def test_ordinary_sets_give_no_warning(name):
     """Any warning would be an error."""
     rows, y = data.load(name)
     libsvmx.train(rows, y, C=10)

@@ -326,7 +326,7 @@ def test_a_full_factor_is_the_kernel(kernel):
 
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("size", [1.0, 1e9])
-def test_what_rounding_may_hide_is_not_called_converged(size):
+def test_a_gap_hidden_by_rounding_is_not_called_converged(size):
     """Scores are sums of alpha x'x: with values of 1e9 and C = 1, their rounding is far above eps."""
     random = np.random.default_rng(5)
     X = random.standard_normal((200, 5)) * size
@@ -376,7 +376,7 @@ class Stopped(Recorder):
 
 
 @pytest.mark.parametrize(("n_rows", "told"), [(2200, True), (400, False)])
-def test_much_work_is_told_before_it_begins(n_rows, told):
+def test_much_work_is_announced(n_rows, told):
     """More features than rows: a factor of the whole kernel matrix in every iteration."""
     X = random_array((n_rows, 2500), density=0.01, rng=np.random.default_rng(0), format="csr")
     y = np.where(np.arange(n_rows) % 2, 1.0, -1.0)

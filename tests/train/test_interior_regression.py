@@ -162,14 +162,14 @@ def test_any_normal_matrix_and_form(reduction, form):
 
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("limit", [{"max_iter": 3}, {"time_limit": 1e-9}])
-def test_a_training_that_is_ended_is_feasible(limit):
+def test_a_stopped_training_is_feasible(limit):
     X, y = rows_of("abalone_scale.xz")
     model = libsvmx.train(X, y, **REGRESSION, **limit)
     assert model.statuses != ("converged",)
     assert judged(model, X, y, C=1.0, p=0.1)[0] <= 0
 
 
-def test_rows_that_are_there_twice():
+def test_duplicated_rows():
     """Everything that a solver asks of features, compared with rows repeated explicitly."""
     rng = np.random.default_rng(0)
     X, v = rng.normal(size=(11, 4)), rng.random((3, 22))

@@ -202,7 +202,7 @@ class Looking(Observer):
 
 
 @pytest.mark.parametrize("name", ["rows come and go", "leave-one-out", "kernel values"])
-def test_nobody_sees_it_half_done(name):
+def test_no_thread_sees_half_a_change(name):
     case = case_of(name)
     state = case.made()
     observer = Looking(state)

@@ -175,7 +175,7 @@ def test_memory(megabytes, groups, repeated):
         assert budget == limit
 
 
-def test_what_is_never_shared():
+def test_rows_that_are_never_shared():
     for arguments, options in ((("a1a.xz", 300), "-g 0.1"), (("heart_scale", 100), "-t 4")):
         matrix, targets = rows_and_targets(arguments, options)
         problem = Problem(matrix, filled("d", targets))

@@ -89,7 +89,7 @@ def test_the_time_of_all_solves_is_one(clock):
 # ---- trainings ---------------------------------------------------------------------------------
 
 
-def test_pairs_that_were_not_begun_are_told(capsys):
+def test_pairs_that_were_not_begun_are_reported(capsys):
     class Remarks(Questions):
         remarks = ()
 
@@ -171,7 +171,7 @@ def test_a_time_limit_ends_the_first_gradient(kind, clock):
     assert model.reports[0].iterations == 0 and model.reports[0].gap == np.inf
 
 
-def test_a_start_that_is_not_known_is_no_start_of_the_next_fit():
+def test_unfinished_scores_are_no_start_of_the_next_fit():
     sklearn = pytest.importorskip("sklearn.exceptions")
     X, y = many_rows()
     expected = libsvmx.NuSVR(nu=0.3, tol=1e-4).fit(X[:500], y[:500]).predict(X[:9])
@@ -185,7 +185,7 @@ def test_a_start_that_is_not_known_is_no_start_of_the_next_fit():
 
 @pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
 @pytest.mark.parametrize("solver", ["chunked", "irwls", "auto"])
-def test_no_step_is_none_of_any_solver(name, solver):
+def test_a_limit_of_0_allows_no_step_of_any_solver(name, solver):
     """max_iter=0: the start of smo, and its gap."""
     pytest.importorskip("sklearn")
     X, y = many_rows(200)

@@ -64,7 +64,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_so_do(name):
+def test_other_calls_warn_too(name):
     """Each warns once."""
     if "estimator" in name:
         pytest.importorskip("sklearn")
@@ -91,7 +91,7 @@ def test_the_plan_names_the_features():
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_ordinary_sets_are_told_nothing(name):
+def test_ordinary_sets_give_no_warning(name):
     rows, y = data.load(name)
     plan = libsvmx.explain_training(rows, y, kernel_type=KernelType.RBF)
     assert not [one for one in plan.warnings if one.kind == "offset"]

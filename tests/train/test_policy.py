@@ -33,7 +33,7 @@ with_threads = pytest.mark.skipif(not HAS_THREADS, reason="built without threads
         ("iris.scale", {"max_gram_bytes": 0, "max_row_nonzeros": 0}, False),
     ],
 )
-def test_where_solves_stand_in_a_queue(name, fields, queued):
+def test_which_solves_are_queued(name, fields, queued):
     """Solves side by side use Python's threads instead."""
     policy, validated = KernelPolicy(work_for_threads=0.0, **fields), []
     for own, n_threads in ((policy, 0 if queued else 7), (replace(policy, work_for_threads=inf), 0)):
@@ -57,7 +57,7 @@ class Order(libsvmx.Observer):
 
 
 @pytest.mark.parametrize(("rows", "again"), [(200, True), (1 << 18, False)])
-def test_how_many_rows_stand_in_a_queue(rows, again):
+def test_how_many_rows_are_queued(rows, again):
     order, policy = Order(), KernelPolicy(rows_in_queue=rows)
     libsvmx.cross_validate(*data.load("heart_scale"), 5, threads=1, observer=order, policy=policy)
     assert order.told
@@ -96,7 +96,7 @@ def test_a_policy_is_part_of_copies_and_of_no_comparison():
     assert hash(param) == hash(Parameter(C=3.0))
 
 
-def test_a_policy_is_told_of_where_somebody_has_given_one():
+def test_a_policy_is_reported_if_given():
     """Files and reports contain the output of flat_fields."""
     assert flat_fields(Parameter(policy=IN_TURN)) == flat_fields(Parameter())
     assert repr(Parameter(policy=IN_TURN)).endswith("solver=SMO(), policy=KernelPolicy(queue=False))")
@@ -114,7 +114,7 @@ def test_parameters_that_were_pickled_before_there_was_a_policy():
 
 
 @pytest.mark.parametrize("given", [None, "queue", {"queue": False}])
-def test_what_is_no_policy_is_refused(given):
+def test_invalid_policies_are_refused(given):
     with pytest.raises(ParameterError, match="policy must be a KernelPolicy, not "):
         libsvmx.train(*data.load("heart_scale"), policy=given)
 

@@ -80,7 +80,7 @@ def test_rows_in_doubt_are_computed_as_libsvm_does(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_zero_is_no_positive_value(kind, tmp_path):
+def test_zero_is_not_a_positive_value(kind, tmp_path):
     model = Model(
         Parameter(kernel_type=kind, gamma=0.5, degree=3),
         2,

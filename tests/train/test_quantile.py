@@ -92,7 +92,7 @@ def test_the_median_is_epsilon_regression_without_a_tube_and_with_half_of_C():
     assert np.array_equal(quantile.rho, tubeless.rho)
 
 
-def test_validation_tells_the_pinball_loss():
+def test_validation_reports_the_pinball_loss():
     X, y, _ = rows_of("mpg")
     X, y = X[:80], y[:80]
     options = {"svm_type": "quantile_svr", "tau": 0.8, "gamma": 0.1}

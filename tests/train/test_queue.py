@@ -175,7 +175,7 @@ def test_an_observer_that_raises_ends_the_queue():
         queue.run(3)
 
 
-def test_a_queue_that_is_stopped_keeps_what_is_done():
+def test_a_stopped_queue_keeps_finished_solves():
     class Stopping(Observer):
         asked = 0
 
@@ -242,7 +242,7 @@ def test_decision_values_can_be_stopped(as_fold):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_folds_that_are_done_are_kept_when_a_queue_is_stopped(threads):
+def test_finished_folds_are_kept_when_a_queue_is_stopped(threads):
     problem, param = problem_of("heart_scale")
     held = filled("i", range(40))
     rows = filled("i", range(40, 270))
@@ -261,7 +261,7 @@ def test_folds_that_are_done_are_kept_when_a_queue_is_stopped(threads):
     assert {*some} == {*every}
 
 
-def test_a_sigmoid_of_which_no_fold_has_both_classes():
+def test_a_sigmoid_without_a_fold_of_both_classes():
     problem, param = problem_of("heart_scale")
     queue = queue_of(problem, param)
     queue.add_folds(filled("i", [0, 1]), 1, 1.0, 1.0, filled("i", [0, 1]), [0, 1, 2])
@@ -383,7 +383,7 @@ def test_given_folds_are_predicted_as_by_models_of_their_own(least, policy, gamm
 
 
 @pytest.mark.parametrize("step", [1, 2])
-def test_given_folds_that_are_stopped(step):
+def test_given_folds_stopped(step):
     """Three classes in a queue, or two of them."""
     problem, param = problem_of("iris.scale")
     given = [GivenFold(filled("i", range(0, 50 * (4 - step), 1)), problem.rows[100:], param)]

@@ -68,7 +68,7 @@ def test_reach_is_the_largest_share_of_C(heart, svm_type):
     "options",
     [{"solver": "chunked"}, {"solver": "irwls"}, {"svm_type": "nu_svc", "nu": 0.1}, {"svm_type": "one_class"}],
 )
-def test_nothing_is_known_of_steps_that_are_not_from_nothing(heart, options):
+def test_nothing_is_known_of_steps_from_a_warm_start(heart, options):
     model = libsvmx.train(heart.matrix, heart.targets, gamma=8.0, **{"C": 1000.0, **options})
     assert model.reports[0].reach == 1.0
 

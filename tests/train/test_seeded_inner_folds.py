@@ -107,7 +107,7 @@ def test_weights_of_classes_and_rows(name, policy):
 
 
 @pytest.mark.filterwarnings("ignore:too few rows for reliable:UserWarning")
-def test_a_class_that_is_held_out_whole(policy):
+def test_a_class_held_out_whole(policy):
     """Its fold has no solve; LIBSVM's constants replace its values."""
     X, y = arrays("iris.scale")
     keep = [*range(50), 60, *range(100, 120)]
@@ -192,7 +192,7 @@ def test_an_end_leaves_the_model_without_half_of_its_estimates(policy):
     assert False in ends
 
 
-def test_folds_go_on_where_the_pair_did_not_end(policy):
+def test_folds_continue_from_an_unfinished_pair(policy):
     with pytest.warns(libsvmx.ConvergenceWarning):
         model, _ = trained(*arrays("heart_scale"), "near", C=100.0, gamma=0.5, max_iter=30, policy=policy)
     assert model.has_probability
@@ -305,7 +305,7 @@ def test_cross_validation_by_threads(policy):
         ({"probability": True, "solver": "crsvm", "kernel_type": "linear"}, "cannot start from what is known"),
     ],
 )
-def test_what_is_refused(options, message):
+def test_refusals(options, message):
     with pytest.raises(libsvmx.ParameterError, match=message):
         libsvmx.train(*arrays("heart_scale"), seeder="auto", **options)
 

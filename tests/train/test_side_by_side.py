@@ -87,7 +87,7 @@ def test_any_order_of_ends_gives_the_order_of_the_numbers(seed):
 
 
 @pytest.mark.parametrize("k", [0, 2, 4])
-def test_what_a_solve_raises_comes_in_its_place_and_ends_the_others(k):
+def test_an_error_of_a_solve_is_raised_in_order_and_ends_the_others(k):
     def solve(at, observer):
         if at == k:
             raise ZeroDivisionError(at)
@@ -128,7 +128,7 @@ def until_the_end(ended, long):
     return solve
 
 
-def test_a_result_that_nobody_waits_for():
+def test_a_result_without_a_waiting_caller():
     ended = []
     results = side_by_side.side_by_side(until_the_end(ended, range(1, 3)), 3, 3, Observer())
     next(results)
@@ -136,7 +136,7 @@ def test_a_result_that_nobody_waits_for():
     assert sorted(ended) == [0, 1, 2]
 
 
-def test_no_solve_is_finished_that_nobody_waits_for():
+def test_a_solve_without_a_waiting_caller_is_not_finished():
     """The end of a solve, such as the last gradient, is computed where its result is used, not after Ctrl-C."""
     begun, finished = threading.Semaphore(0), []
 
@@ -169,7 +169,7 @@ def test_no_solve_is_finished_that_nobody_waits_for():
 
 @pytest.mark.parametrize("ahead", [0, 2])
 @pytest.mark.parametrize("what", ["Recording", "Finished"])
-def test_memory_that_is_out_in_a_thread_is_told(what, ahead, monkeypatch):
+def test_out_of_memory_in_a_thread_is_reported(what, ahead, monkeypatch):
     """Also if the other threads wait for room."""
     failing_once(monkeypatch, side_by_side, what, MemoryError)
     with pytest.raises(MemoryError):
@@ -229,7 +229,7 @@ def test_random_numbers_are_drawn_in_the_order_of_one_thread(svm_type):
     assert left[0] == left[1] != Rand(1).draw()
 
 
-def test_a_training_that_is_ended_has_pairs_that_were_not_begun(few_ahead):
+def test_a_stopped_training_has_pairs_that_were_not_begun(few_ahead):
     """Several at a time; the first has a model in any case."""
     for threads in (1, 3):
         observer = TrainingReport(len)
@@ -272,7 +272,7 @@ def test_given_folds_do_not_depend_on_threads():
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_rows_that_are_done_are_kept_when_leave_one_out_is_ended(threads, few_ahead):
+def test_finished_rows_are_kept_when_leave_one_out_is_stopped(threads, few_ahead):
     class Ends(Observer):
         done = 0
 
@@ -293,7 +293,7 @@ def test_rows_that_are_done_are_kept_when_leave_one_out_is_ended(threads, few_ah
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_folds_that_are_done_are_told_of_when_the_call_ends(threads, few_ahead):
+def test_finished_folds_are_reported_when_the_call_ends(threads, few_ahead):
     """Those before the first unfinished fold; an answer holds for the rest of the call."""
 
     class Ends(Hearing):

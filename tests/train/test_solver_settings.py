@@ -42,7 +42,7 @@ def test_every_solver_is_there_by_its_name():
     assert names_of([SMO]) == "smo"
 
 
-def test_names_of_settings_are_no_fields_of_a_parameter():
+def test_names_of_settings_are_not_fields_of_a_parameter():
     assert not {known.name for _, known in ALL} & {f.name for f in fields(Parameter)}
 
 
@@ -53,7 +53,7 @@ def test_a_name_means_the_same_kind_of_value_and_the_same_option_everywhere():
 
 
 @pytest.mark.parametrize(("solver", "known"), ALL, ids=IDS)
-def test_a_setting_says_what_it_is(solver, known):
+def test_the_declaration_of_a_setting(solver, known):
     assert known.help
     assert known.kind in (int, float, bool, str)
     assert (known.kind is str) == bool(known.choices)
@@ -81,7 +81,7 @@ def test_values_of_another_type_are_refused(solver, known):
 
 
 @pytest.mark.parametrize(("solver", "known"), NUMBERS, ids=[f"{s.name}-{k.name}" for s, k in NUMBERS])
-def test_ranges_are_told_and_kept(solver, known):
+def test_ranges_are_documented_and_checked(solver, known):
     step = SMALLEST[known.kind]
     inside = [value for value in (known.at_least, known.or_zero and 0) if value is not None and value is not False]
     outside = [] if known.at_least is None else [known.at_least - (1 if known.or_zero else max(step, known.at_least))]
@@ -130,7 +130,7 @@ def test_texts(make, message):
     assert str(error.value).startswith(message)
 
 
-def test_values_are_what_they_are_declared_as():
+def test_values_have_their_declared_types():
     found = Chunked(random_state=True, keep_share=0)
     assert type(found.random_state) is int and type(found.keep_share) is float
     assert CRSVM(balanced=0).balanced is False
@@ -180,7 +180,7 @@ def test_nothing_is_accepted_for_a_solver_that_does_not_take_it(name):
         changed(Parameter(), {"solver": "smo", name: "nonsense"})
 
 
-def test_one_solver_is_no_other_under_its_name():
+def test_no_solver_can_train_with_another():
     """No solver can train with another one."""
     assert not hasattr(Parameter(solver="crsvm"), "chunking")
     assert not isinstance(Parameter(solver="crsvm").solver, Chunked)
@@ -191,7 +191,7 @@ def test_one_solver_is_no_other_under_its_name():
             solver.solve_features(None, None, None, 1, print)
 
 
-def test_what_a_solver_takes_is_told():
+def test_refusals_list_valid_settings():
     for given, message in (
         (
             {"solver": "chunked", "reduction": "none"},
@@ -268,7 +268,7 @@ def test_flat_fields_and_back(solver):
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("ability", REFUSALS)
 @pytest.mark.parametrize("solver", solver_classes())
-def test_what_a_solver_cannot_do_is_refused_in_one_wording(solver, ability):
+def test_unsupported_uses_are_refused_in_one_wording(solver, ability):
     X, y = data.load("heart_scale", 60)
     calls = {
         "may_be_seeded": [
@@ -307,7 +307,7 @@ def test_every_option_reaches_its_setting(solver):
                     train.parse_arguments(["-t", "0", "--solver", other.name, *words, "file"])
 
 
-def test_usage_tells_all():
+def test_usage_is_complete():
     for solver, known in ALL:
         assert f"{solver.name}: {solver.summary}" in " ".join(train.USAGE.split()).replace(" (default)", "")
         if known.option:

@@ -39,7 +39,7 @@ def agree(star, plain, most=1e-4):
 
 @pytest.mark.parametrize("C", [0.5, 50.0])
 @pytest.mark.parametrize("name", SETS)
-def test_a_star_ends_where_folds_from_nothing_end(name, C):
+def test_a_star_ends_at_the_optima_of_cold_starts(name, C):
     star, plain = (found(name, seeder, C=C) for seeder in ("auto", "none"))
     assert (star.seeder, star.scheme, star.full.seeder) == ("auto", "star", "none")
     assert {fold.seeder for fold in star.folds} <= {"near", "ato"}
@@ -50,7 +50,7 @@ def test_a_star_ends_where_folds_from_nothing_end(name, C):
 @pytest.mark.parametrize(
     ("name", "C", "seeder"), [("heart_scale", 1000.0, "ato"), ("ionosphere_scale.xz", 1.0, "near")]
 )
-def test_a_path_where_folds_from_nothing_take_many_steps(name, C, seeder):
+def test_a_path_where_cold_starts_take_many_steps(name, C, seeder):
     """With a path, little or nothing is left to the solver."""
     star, plain = (found(name, own, 20, C=C, eps=1e-3) for own in ("auto", "none"))
     assert {fold.seeder for fold in star.folds} == {seeder}
@@ -62,7 +62,7 @@ def test_a_path_where_folds_from_nothing_take_many_steps(name, C, seeder):
     assert np.abs(star.decision_values - plain.decision_values).max() < 0.05 * (1 + np.abs(plain.decision_values).max())
 
 
-def test_classes_with_weights_and_a_class_that_is_held_out_whole():
+def test_classes_with_weights_and_a_class_held_out_whole():
     matrix, targets = data.load("iris.scale")
     keep = [*range(50), 50, *range(100, 150)]  # one row of the second class
     part = np.asarray(matrix.toarray())[keep], np.asarray(targets)[keep]
@@ -75,7 +75,7 @@ def test_classes_with_weights_and_a_class_that_is_held_out_whole():
 
 
 @pytest.mark.parametrize("C", [1.0, 1000.0])
-def test_where_kernel_values_stand_by_classes(C):
+def test_kernel_values_by_classes(C):
     star, plain = (found("vowel.scale.xz", seeder, 20, C=C, policy=BY_CLASSES) for seeder in ("auto", "none"))
     assert star.scheme == "star"
     agree(star, plain)
@@ -102,20 +102,20 @@ def test_threads_change_nothing(name, policy):
         assert other.decision_values.tobytes() == one.decision_values.tobytes()
 
 
-def test_with_few_folds_they_start_from_nothing():
+def test_few_folds_start_cold():
     few = found("heart_scale", "auto", 5)
     assert (few.full, few.seeder, few.scheme) == (None, "auto", "")
     assert {fold.seeder for fold in few.folds} == {"none"}
     agree(few, found("heart_scale", "none", 5))
 
 
-def test_few_rows_with_few_folds_start_from_nothing():
+def test_few_rows_with_few_folds_start_cold():
     few = found("iris.scale", "auto", 13)
     assert (few.full, few.scheme, {fold.seeder for fold in few.folds}) == (None, "", {"none"})
     assert found("iris.scale", "auto", 14).scheme == "star"
 
 
-def test_folds_go_on_where_the_training_over_all_rows_did_not_end():
+def test_folds_continue_from_an_unfinished_training_over_all_rows():
     """Its coefficients are a start, not an optimum."""
     with pytest.warns(libsvmx.ConvergenceWarning):
         star = found("heart_scale", "auto", 270, max_iter=40)
@@ -131,7 +131,7 @@ def test_several_queues():
     assert parts.decision_values.tobytes() == whole.decision_values.tobytes()
 
 
-def test_the_solves_are_told_in_order():
+def test_solves_are_reported_in_order():
     class Told(Observer):
         def __init__(self):
             self.reports = []
@@ -262,7 +262,7 @@ def test_a_start_is_from_the_optimum_of_a_solve_over_the_same_rows():
     ("name", "formulation", "seeder"),
     [("ionosphere_scale.xz", {}, "near"), ("heart_scale", {"svm_type": 1, "nu": 0.5}, "avg")],
 )
-def test_folds_say_what_they_start_by(name, formulation, seeder):
+def test_folds_report_their_seeder(name, formulation, seeder):
     cv, named = (found(name, own, 30, eps=1e-3, **formulation) for own in ("auto", seeder))
     assert seeder in {fold.seeder for fold in cv.folds} <= {seeder, "ato"}
     for fold, same in zip(cv.folds, named.folds, strict=True):
@@ -285,7 +285,7 @@ def test_row_weights(seeder):
 
 @pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])
 @pytest.mark.parametrize("seeder", ["auto", "avg", "sir"])
-def test_nu_svc_starts_from_nothing_where_r_is_small(seeder, policy):
+def test_nu_svc_starts_cold_where_r_is_small(seeder, policy):
     """If decision values are divided by a small r, a start would have to be solved to a finer tolerance."""
     options = {"svm_type": 1, "nu": 0.1, "gamma": 0.5, "eps": 1e-3, "threads": 1, "policy": policy}
     seeded, plain = (found("heart_scale", name, 30, **options) for name in (seeder, "none"))

@@ -82,7 +82,7 @@ def test_stopped_at_any_question(name, threads, exhaustive):
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", LONG)
-def test_what_the_observer_raises_gets_through(name, threads):
+def test_exceptions_of_the_observer_propagate(name, threads):
     class Raises(Recorder):
         def should_stop(self):
             raise KeyboardInterrupt

@@ -66,10 +66,10 @@ def test_after_a_fork():
 
 
 @pytest.mark.parametrize("threads", [-1, 1025, 1.5, "2"])
-def test_numbers_that_are_refused(threads):
+def test_invalid_numbers_of_threads(threads):
     with pytest.raises(ParameterError, match="threads"):
         Parameter(threads=threads)
 
 
-def test_threads_are_no_part_of_a_parameter():
+def test_threads_are_not_part_of_a_parameter():
     assert Parameter(threads=3) == Parameter()

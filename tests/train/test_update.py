@@ -101,7 +101,7 @@ def test_a_cost_that_never_binds(C):
     assert np.abs(few.judged()[0].beta).max() < 1e5
 
 
-def test_features_that_nobody_scaled():
+def test_unscaled_features():
     """Cars in SI units: coefficients of 1e-12 matter where K is 1e13."""
     X = 1e3 * np.array(
         [[8, 351, 152, 4215, 12.8, 76, 1], [8, 302, 130, 3870, 15, 76, 1], [8, 352, 132, 3000, 15, 76, 1]]

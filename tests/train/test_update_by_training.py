@@ -135,7 +135,7 @@ LONG_OR_NOT = [
 
 
 @pytest.mark.parametrize("rows, n, leaving, options, trained", LONG_OR_NOT)
-def test_what_is_less_work_is_done(rows, n, leaving, options, trained):
+def test_the_method_with_less_work_is_used(rows, n, leaving, options, trained):
     """A training starts from the present point of the path, whatever the order of its rows."""
     X, y = rows
     state = libsvmx.train(X[:n], y[:n], keep_state=True, **options)
@@ -226,7 +226,7 @@ def test_a_path_that_was_lost_is_not_followed_again():
     twin.check()
 
 
-def test_from_an_optimum_to_a_tolerance_there_is_no_start():
+def test_an_optimum_to_a_tolerance_is_no_start():
     """For a kernel that is not an inner product SMO goes on."""
     X, y = dense_rows("heart_scale")
     twin = Along(Noted, X[:200], y[:200], C=10.0, gamma=0.1, coef0=-1.0, kernel_type=KernelType.SIGMOID)

@@ -137,7 +137,7 @@ def test_states_that_cannot_be_kept(options, message):
         libsvmx.train(X, y, keep_state=True, **options)
 
 
-def test_costs_that_are_none():
+def test_invalid_costs():
     X, y = blobs(1, 40)
     state = libsvmx.train(X, y, keep_state=True, C=1.0, gamma=0.4)
     for C in (0.0, -1.0, np.inf, np.nan, "2"):
@@ -264,7 +264,7 @@ def test_a_failure_in_the_training_of_a_new_class():
     twin.check()
 
 
-def test_where_a_path_is_lost_smo_goes_on():
+def test_smo_replaces_a_lost_path():
     """From the state before, to the same optimum; and paths continue from there."""
     X, y = blobs(4, 90, 3)
     twin = Along(Lost, X[:60], y[:60], C=2.0, gamma=0.4)

@@ -140,7 +140,7 @@ def test_a_matrix_is_not_copied_for_a_state():
     assert bytes(K.values) == before
 
 
-def test_a_table_that_is_left_behind_is_freed():
+def test_an_abandoned_table_is_freed():
     """No pair of classes keeps it alive: neither one of the training, nor one that rows have joined before."""
     X, y = blobs(8, 60, 3)
     last = [np.flatnonzero(y == label)[-2:] for label in sorted(set(y))]
@@ -261,7 +261,7 @@ def test_a_state_file_with_values_that_no_matrix_has(tmp_path, at, columns, valu
         libsvmx.State.load(file)
 
 
-def test_a_model_file_predicts_what_the_state_does(tmp_path):
+def test_a_model_file_predicts_the_same_as_the_state(tmp_path):
     X, y = blobs(5, 60)
     pair = Pair(X, y, 40, C=2.0)
     pair.update(20, range(10))
@@ -307,7 +307,7 @@ def test_copies_are_independent():
     pair.check()
 
 
-def test_certificates_are_of_the_rows_that_are_there():
+def test_certificates_cover_the_present_rows():
     X, y = blobs(5, 30)
     K = rbf(X, X)
     K[3, 7] = K[7, 3] = 0.0
@@ -445,12 +445,12 @@ def test_mistakes(name):
         (rows_of(K, range(1, 41), [40] * 39 + [39]), "row 39: .*lacks column 40"),
     ],
 )
-def test_matrices_of_which_there_is_no_state(matrix, message):
+def test_matrices_that_allow_no_state(matrix, message):
     with pytest.raises(DataError, match=message):
         libsvmx.train(matrix, Y, kernel_type=GIVEN, keep_state=True)
 
 
-def test_a_change_that_is_stopped():
+def test_a_stopped_change():
     class Stopping(Observer):
         def should_stop(self):
             return True

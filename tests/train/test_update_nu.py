@@ -89,7 +89,7 @@ def test_nu_at_its_limit():
     twin.check_against_fresh()
 
 
-def test_classes_that_cannot_be_told_apart():
+def test_identical_classes():
     """Rows of both classes at the same places: r is 0, and there is no model."""
     X, y = blobs(7, 60)
     twin = Twin(X, y, svm_type=NU_SVC, nu=0.5, gamma=0.3)
@@ -99,7 +99,7 @@ def test_classes_that_cannot_be_told_apart():
     twin.check()
 
 
-def test_r_that_is_rounding_is_none():
+def test_an_r_of_rounding_size_counts_as_zero():
     """Rows of both classes at nearly the same places: r is not 0, but below the smallest gap that counts."""
     X, y = blobs(7, 60)
     near = X + 3e-4 * np.random.default_rng(1).normal(size=X.shape)

@@ -124,7 +124,7 @@ def test_a_state_of_a_model_and_its_weights(tmp_path, kind, classes):
 
 
 @pytest.mark.parametrize(("C", "weight", "cause"), [(1e200, 1e200, "not finite"), (1e-10, 1e-320, "less than any")])
-def test_a_bound_that_is_no_positive_double_is_refused(C, weight, cause):
+def test_a_bound_that_is_not_a_positive_double_is_refused(C, weight, cause):
     X, y, _, _ = random_rows(41)
     state = train(X[:, :1], np.sign(X[:, 0]), C=C, kernel_type=0, keep_state=True)  # separable: the path to any C ends
     content = state_bytes(state)

@@ -54,7 +54,7 @@ def test_a_weight_of_all_rows_is_a_factor_of_C(kind):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_a_class_whose_rows_all_have_weight_0_is_not_there(classes):
+def test_a_class_with_all_weights_0_is_absent(classes):
     X, y, _, _ = random_rows(6, 80, 3)
     w = (y != 4).astype(float) if classes == 2 else np.where(y == 4, 2.0, 1.0)
     seen = Recorder()
@@ -72,7 +72,7 @@ def test_a_bound_too_small_for_a_double_is_weight_0(solver):
     assert model_text(train(X, y, sample_weight=w, **options)) == model_text(left)
 
 
-def test_what_is_reported_of_a_solve_knows_the_bound_of_each_row():
+def test_reports_of_solves_use_the_bound_of_each_row():
     X, labels, values, w = random_rows(8)
     for kind in SvmType:
         y, weighted, repeats = targets_of(kind, labels, values), Recorder(), Recorder()
