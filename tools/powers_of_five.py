@@ -2,7 +2,7 @@
 
 Row q holds the 128 leading bits of 5^q, as two 64-bit halves: D. Lemire, "Number parsing at a gigabyte per second",
 2021, section 5. They are truncated, except where the reciprocal 5^-q fits 64 bits (q >= -27): there they are rounded
-up, so that exact products come out exact.
+up, so that integer products come out as integers.
 
 Usage: python tools/powers_of_five.py > powers_of_five.h        the build does so
 """

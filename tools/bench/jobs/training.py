@@ -65,7 +65,7 @@ SETTINGS = (
     Case("housing-nu-svr-linear", "housing", "-s 4 -t 0"),  # 10^7 iterations over a few dozen active variables
     Case("svmguide1-one-class-b1", "svmguide1", "-s 2 -n 0.1 -b 1"),
 )
-# about this many seconds in all, on sets in the repository
+# takes seconds in all, on sets in the repository
 QUICK = (
     Case("heart_scale", "heart_scale"),
     Case("a1a", "a1a"),
