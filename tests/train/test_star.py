@@ -184,7 +184,7 @@ def test_an_end_after_the_star_keeps_its_report():
 def test_auto_in_other_formulations(name, options, n_folds):
     """A star with avg, or a path; two chains of nu-SVR and of one class with few folds; others from a cold start."""
     star, plain = (found(name, seeder, n_folds, threads=1, **options) for seeder in ("auto", "none"))
-    steps, steps_from_nothing = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
+    steps, cold_steps = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
     if options["svm_type"] == SvmType.NU_SVC:  # a cold start of it is off by eps / r
         plain = found(name, "none", n_folds, **options, **({"eps": 1e-9} if star.scheme else {}))
     if options["svm_type"] == 4 or (options["svm_type"] == 2 and n_folds < 30):
