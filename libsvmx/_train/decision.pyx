@@ -19,7 +19,7 @@ from libsvmx._core.test_panels cimport (
     SVMX_LINE, SVMX_TESTS, SVMX_VECTORS, svmx_aligned, svmx_weighted_lines, svmx_weighted_sum)
 from libsvmx._kernels.cross cimport CrossKernel, CrossRow
 
-from libsvmx._core.buffers import zeros
+from libsvmx._core.buffers import filled, zeros
 
 cdef double UNIT = 2.0 ** -53
 cdef double TINY = 1e-290
@@ -306,16 +306,18 @@ cdef class LinearFunctions(Functions):
         return self.doubtful(values, (2 * entries + 2) * UNIT * largest, largest)
 
 
-def votes(decision_values, Py_ssize_t n, int k):
-    """Class with most pairwise votes, of equals the first: buffer of int32, shape (n,).
+def voted(labels, decision_values, Py_ssize_t n):
+    """The label of the class with most pairwise votes, of equals the first, of each of n rows: buffer of float64.
 
-    ``decision_values``: buffer of float64, shape (n * k (k-1) / 2,), row by row.
+    ``labels``: of k classes; ``decision_values``: buffer of float64, shape (n * k (k-1) / 2,), row by row.
     """
-    cdef const double[::1] dec = decision_values
-    cdef Py_ssize_t row, p = 0
-    cdef int i, j, best
-    won_, vote_ = zeros("i", n), zeros("i", max(k, 1))
-    cdef int32_t[::1] won = won_, vote = vote_
+    cdef const double[::1] label = filled("d", labels), dec = decision_values
+    cdef Py_ssize_t row, i, j, best, p = 0, k = label.shape[0]
+    out_ = zeros("d", n)
+    cdef double[::1] out = out_
+    cdef int32_t[::1] vote = zeros("i", k)
+    if k == 0 or dec.shape[0] != n * (k * (k - 1) // 2):
+        raise ValueError(f"{dec.shape[0]} decision values of {n} rows and {k} classes")
     for row in range(n):
         vote[:] = 0
         for i in range(k):
@@ -326,8 +328,28 @@ def votes(decision_values, Py_ssize_t n, int k):
         for i in range(1, k):
             if vote[i] > vote[best]:
                 best = i
-        won[row] = best
-    return won_
+        out[row] = label[best]
+    return out_
+
+
+def most_probable(labels, estimates, Py_ssize_t n):
+    """The label of the most probable class, of equals the first, of each of n rows: buffer of float64.
+
+    ``estimates``: buffer of float64, shape (n * len(labels),), row by row.
+    """
+    cdef const double[::1] label = filled("d", labels), p = estimates
+    cdef Py_ssize_t row, i, best, k = label.shape[0]
+    out_ = zeros("d", n)
+    cdef double[::1] out = out_
+    if k == 0 or p.shape[0] != n * k:
+        raise ValueError(f"{p.shape[0]} probabilities of {n} rows and {k} classes")
+    for row in range(n):
+        best = row * k
+        for i in range(best + 1, (row + 1) * k):
+            if p[i] > p[best]:
+                best = i
+        out[row] = label[best - row * k]
+    return out_
 
 
 def one_against_rest(decision_values, Py_ssize_t n, int k):

@@ -140,19 +140,23 @@ def plain_folds(Py_ssize_t n, Py_ssize_t k, Rand rand):
 
 def stratified_folds(targets, Py_ssize_t k, Rand rand):
     """k folds with each class spread evenly; returns as ``plain_folds``."""
-    labels, start, order_ = group_classes(targets)
+    _, start_, grouped_ = group_classes(targets)
+    cdef const int64_t[::1] start = filled("q", start_)
+    cdef int32_t[::1] grouped = grouped_
+    cdef Py_ssize_t c, f, q, size, at = 0, n_classes = start.shape[0] - 1
+    for c in range(n_classes):
+        shuffle(grouped, start[c], start[c + 1], rand)
+    order_ = zeros("i", grouped.shape[0])
     cdef int32_t[::1] order = order_
-    cdef Py_ssize_t c, f
-    for c in range(len(labels)):
-        shuffle(order, start[c], start[c + 1], rand)
-    mixed = []
     bounds = [0]
     for f in range(k):
-        for c in range(len(labels)):
+        for c in range(n_classes):
             size = start[c + 1] - start[c]
-            mixed.extend(order_[start[c] + f * size // k:start[c] + (f + 1) * size // k])
-        bounds.append(len(mixed))
-    return filled("i", mixed), bounds
+            for q in range(start[c] + f * size // k, start[c] + (f + 1) * size // k):
+                order[at] = grouped[q]
+                at += 1
+        bounds.append(at)
+    return order_, bounds
 
 
 def all_but(order, Py_ssize_t begin, Py_ssize_t end):

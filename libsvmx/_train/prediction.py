@@ -8,7 +8,7 @@ from libsvmx._core.contexts import contextmanager
 from libsvmx._core.threads import for_each, thread_count
 from libsvmx._kernels.cross import CrossKernel, may_be_approximate
 from libsvmx._train.checks import check_precomputed_tests, check_signs
-from libsvmx._train.decision import KernelFunctions, LinearFunctions, votes
+from libsvmx._train.decision import KernelFunctions, LinearFunctions, most_probable, voted
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 
@@ -173,22 +173,9 @@ def labels_of(param: Parameter, labels: Sequence[int], values: Buffer, n: int) -
     """Predictions for the decision values of n rows; ``labels``: of the classes, if any."""
     if param.svm_type.is_regression:
         return values
-    out = zeros("d", n)
     if param.svm_type == SvmType.ONE_CLASS:
-        for i, value in enumerate(values):
-            out[i] = 1.0 if value > 0 else -1.0
-        return out
-    for i, c in enumerate(votes(values, n, len(labels))):
-        out[i] = labels[c]
-    return out
-
-
-def most_probable(labels: Sequence[int], estimates: Buffer, n: int) -> Buffer:
-    """The label of the most probable class of each of n rows, of equal ones the first; float64, shape (n,)."""
-    out, k = zeros("d", n), len(labels)
-    for i in range(n):
-        row = list(estimates[i * k : (i + 1) * k])
-        out[i] = labels[row.index(max(row))]
+        return filled("d", (1.0 if value > 0 else -1.0 for value in values))
+    out: Buffer = voted(labels, values, n)
     return out
 
 
