@@ -5,20 +5,20 @@ from __future__ import annotations
 from functools import partial
 
 from libsvmx._core.arrays import take_float64, take_int32
-from libsvmx._core.buffers import zeros
-from libsvmx._core.records import NamedTuple
+from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, probability
 from libsvmx._train.assembly import solves_of, tell_of_classes, used_rows
+from libsvmx._train.decision import most_probable
 from libsvmx._train.observer import Remark, hears
-from libsvmx._train.prediction import labels_of, most_probable
+from libsvmx._train.prediction import labels_of
 from libsvmx._train.queue.batches import in_batches, queue_of
 from libsvmx._train.queue.pairs_at_once import NO_CLASSES, QueuedPairs
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from libsvmx._train.drawn_folds import Fold, Folds
     from libsvmx._train.kernel_provider import KernelProvider
@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
     Costs = Callable[[list[int]], list[float]]
-
-
-class FoldResult(NamedTuple):
-    """A fold: predictions of the held-out rows, their decision values by pairs of ``labels``, the summed report of its
-    solves, and the seeder ('ato' if any start followed a path) and seconds of its starts."""
-
-    predicted: Buffer
-    values: Buffer
-    labels: list[int]
-    report: SolveReport
-    seeder: str = "none"
-    seeding_seconds: float = 0.0
 
 
 def queue_of_folds(
@@ -72,24 +60,34 @@ def solved_folds(
     costs_of: Costs,
     known: KnownOptima | None = None,
     inner: str = "",
-) -> Iterator[FoldResult]:
+) -> Iterator[QueuedFold]:
     """The folds, in order; their solves are reported in LIBSVM's order. Raises Stopped.
 
     ``queue``: of ``queue_of_folds``, empty; ``validations``: over the same rows; ``costs_of``: C of each class of a
     list; ``known``: warm starts of the folds; ``inner``: see QueuedPairs.
     """
 
-    def begun() -> Iterator[Callable[[SolveQueue], WaitingFold]]:
+    def begun() -> Iterator[Callable[[SolveQueue], QueuedFold]]:
         for own in validations:
             members = kernels.members(own.problem)
             for fold in own.each:
-                yield partial(WaitingFold, own, fold, param, members, costs_of, known, inner)
+                yield partial(QueuedFold, own, fold, param, members, costs_of, known, inner)
 
     return in_batches(queue, begun(), observer)
 
 
-class WaitingFold:
-    """One of ``own.each`` in a queue; other arguments of ``solved_folds``."""
+class QueuedFold:
+    """One of ``own.each`` in a queue; other arguments of ``solved_folds``.
+
+    Attributes
+    ----------
+    predicted : buffer of float64      of the held-out rows, once there is a ``result``
+    values : buffer of float64         their decision values by pairs of ``labels``, likewise
+    labels : list of int               of the classes of the other rows; empty without classes
+    """
+
+    predicted: Buffer
+    values: Buffer
 
     def __init__(
         self,
@@ -102,55 +100,65 @@ class WaitingFold:
         inner: str,
         queue: SolveQueue,
     ) -> None:
-        targets, rest = own.problem.targets, fold.rest
+        targets, rest = take_float64(own.problem.targets, fold.rest), take_int32(members, fold.rest)
+        held_out = take_int32(members, fold.held_out)
         self.queue, self.param, self.number = queue, param, queue.n_folds
-        rows, held_out = take_int32(members, rest), take_int32(members, fold.held_out)
         self.n_held, self.first = len(held_out), queue.n_tasks
         self.labels: list[int] = []
         self.pairs: QueuedPairs | None = None
         if known is not None:
             known.prepare(queue)
         if param.svm_type.is_classification:
-            classes = folds.group_classes(take_float64(targets, rest))
+            classes = folds.group_classes(targets)
             self.labels, self.start = classes[:2]
             costs = costs_of(self.labels)
             drawn_by = own.rand if param.probability else None
-            self.pairs = QueuedPairs(queue, rows, classes, costs, drawn_by, known, inner)
-            self.grouped = take_int32(rows, classes[2])
-            self.solves = list(self.pairs.own)
+            self.pairs = QueuedPairs(queue, rest, classes, costs, drawn_by, known, inner)
+            rest = self.pairs.rows
+            self.solves: Sequence[int] = self.pairs.own
         else:
-            self.grouped, self.start = rows, [0, len(rows)]
+            self.start = [0, len(rest)]
             parent, chained = (known.parents_of(NO_CLASSES)[0], known.chained) if known else (-1, False)
-            part = take_float64(targets, rest)
-            self.solves = [queue.add(rows, -1, 0.0, 0.0, targets=part, parent=parent, chained=chained)]
+            self.solves = [queue.add(rest, -1, 0.0, 0.0, targets=targets, parent=parent, chained=chained)]
             if known:
-                known.note(NO_CLASSES, self.solves[0])
-        queue.add_fold(self.grouped, self.start, self.solves, held_out)
+                known.note(NO_CLASSES, self.solves)
+        queue.add_fold(rest, self.start, self.solves, held_out)
         self.last = queue.n_tasks
 
-    def result(self, observer: Observer) -> FoldResult:
-        """Its result, reported to the observer. Raises Stopped if unfinished."""
+    def result(self, observer: Observer) -> QueuedFold:
+        """Itself with its predictions, reported to the observer. Raises Stopped if unfinished."""
         queue, n, k = self.queue, self.n_held, len(self.labels)
         if not queue.fold_is_done(self.number) or (self.pairs and not self.pairs.have_sigmoids()):
             raise Stopped(queue.stopped or SolveStatus.INTERRUPTED)
-        values = queue.fold_values(self.number)
-        seeder = queue.seeder_of(self.solves)
-        seconds = queue.seeding_seconds(self.first, self.last)
+        self.values = queue.fold_values(self.number)
         if self.pairs is None:
-            predicted, report = labels_of(self.param, (), values, n), queue.tell(self.first, observer)
-            return FoldResult(predicted, values, [], report, seeder, seconds)
+            queue.tell(self.first, observer)
+            self.predicted = labels_of(self.param, (), self.values, n)
+            return self
         tell_of_classes(self.labels, self.start, self.param, observer)
         found = self.pairs.collect(observer, for_model=False)
-        report = queue.summed(self.first, self.last)
         if hears(observer, "total_sv"):
             observer.total_sv(sum(used_rows(found.betas, self.start)))
         if found.sigmoids is None:
-            predicted = labels_of(self.param, self.labels, values, n)
-            return FoldResult(predicted, values, self.labels, report, seeder, seconds)
-        a, b = (zeros("d", len(found.sigmoids)) for _ in range(2))
-        for f, (slope, offset) in enumerate(found.sigmoids):
-            a[f], b[f] = slope, offset
-        estimates, unfinished = probability.class_probabilities(values, n, k, a, b)
+            self.predicted = labels_of(self.param, self.labels, self.values, n)
+            return self
+        a, b = (filled("d", (sigmoid[part] for sigmoid in found.sigmoids)) for part in (0, 1))
+        estimates, unfinished = probability.class_probabilities(self.values, n, k, a, b)
         if unfinished:
             observer.remark(Remark.COUPLING_LIMIT, str(unfinished))
-        return FoldResult(most_probable(self.labels, estimates, n), values, self.labels, report, seeder, seconds)
+        self.predicted = most_probable(self.labels, estimates, n)
+        return self
+
+    @property
+    def report(self) -> SolveReport:
+        """The summed report of its solves."""
+        return self.queue.summed(self.first, self.last)
+
+    @property
+    def seeder(self) -> str:
+        """The seeder of its starts: 'ato' if any of them followed a path."""
+        return self.queue.seeder_of(self.solves)
+
+    @property
+    def seeding_seconds(self) -> float:
+        return self.queue.seeding_seconds(self.first, self.last)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations
+from itertools import chain, pairwise
 
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import zeros
 from libsvmx._core.threads import thread_count
-from libsvmx._train import folds
-from libsvmx._train.assembly import INNER_FOLDS, Pairs, joined_betas
+from libsvmx._train.assembly import Pairs, joined_betas
 from libsvmx._train.observer import Observer, Remark, hears
 from libsvmx._train.solve_report import SolveReports
 from libsvmx._typing import TYPE_CHECKING
@@ -75,11 +74,13 @@ class QueuedPairs:
 
     Attributes
     ----------
+    rows : buffer of int32         ``members`` grouped by class
     own : sequence of int          solve of each pair
     inner : list of range          inner folds of each pair; empty without probability estimates
+    solves : range                 all of these
     """
 
-    __slots__ = ("inner", "own", "queue", "sigmoids")
+    __slots__ = ("inner", "own", "queue", "rows", "sigmoids", "solves")
 
     def __init__(
         self,
@@ -93,43 +94,18 @@ class QueuedPairs:
         part: tuple[int, int] | None = None,
     ) -> None:
         labels, start, order = classes
-        rows = take_int32(members, order)
-        self.queue, self.inner = queue, list[range]()
-        self.sigmoids: list[int] | None = None if rand is None else []
-        if rand is None:
-            first, numbers = queue.n_tasks, part or (0, len(labels) * (len(labels) - 1) // 2)
-            if known is None:
-                queue.add_pairs(rows, start, costs, *numbers)
-            else:
-                queue.add_pairs(rows, start, costs, *numbers, known.parents_of(labels), known.chained)
-                known.note(labels, first)
-            self.own: Sequence[int] = range(first, queue.n_tasks)
-            return
-        own: list[int] = []
-        self.own = own
-        for i, j in combinations(range(len(labels)), 2):
-            n_i, n_j = start[i + 1] - start[i], start[j + 1] - start[j]
-            pair = zeros("i", n_i + n_j)
-            pair[:n_i], pair[n_i:] = rows[start[i] : start[i + 1]], rows[start[j] : start[j + 1]]
-
-            def own_solve(pair: Buffer = pair, i: int = i, j: int = j) -> int:
-                if known is None:
-                    return queue.add(pair, start[i + 1] - start[i], costs[i], costs[j])
-                classes = labels[i], labels[j]
-                parent, chained = known.parents_of(classes)[0], known.chained
-                solve = queue.add(pair, start[i + 1] - start[i], costs[i], costs[j], parent=parent, chained=chained)
-                known.note(classes, solve)
-                return solve
-
-            # LIBSVM's order, except for folds that start from the solve
-            solve = own_solve() if inner == "star" else -1
-            if rand is not None and self.sigmoids is not None:
-                first = queue.n_tasks
-                self.sigmoids.append(queue.n_sigmoids)
-                drawn, bounds = folds.plain_folds(len(pair), INNER_FOLDS, rand)
-                queue.add_folds(pair, n_i, costs[i], costs[j], drawn, bounds, solve, inner == "chain")
-                self.inner.append(range(first, queue.n_tasks))
-            own.append(own_solve() if solve < 0 else solve)
+        n, parents, chained = len(labels) * (len(labels) - 1) // 2, None, False
+        if known is not None:
+            parents, chained = known.parents_of(labels), known.chained
+        self.queue, self.rows, begin = queue, take_int32(members, order), queue.n_tasks
+        self.sigmoids = None if rand is None else range(queue.n_sigmoids, queue.n_sigmoids + n)
+        self.own = queue.add_pairs(self.rows, start, costs, *(part or (0, n)), parents, chained, rand, inner)
+        if known is not None:
+            known.note(labels, self.own)
+        self.solves, self.inner = range(begin, queue.n_tasks), list[range]()
+        if rand is not None:  # inner folds are between their pair's solve and the next, or the previous one and theirs
+            ends = [*self.own, queue.n_tasks] if inner == "star" else [begin - 1, *self.own]
+            self.inner = [range(one + 1, other) for one, other in pairwise(ends)]
 
     def have_sigmoids(self) -> bool:
         """Whether all requested sigmoids and their functions are finished, i.e. the queue was not stopped before."""
@@ -145,18 +121,13 @@ class QueuedPairs:
         queue, heard = self.queue, hears(observer, "solved") or hears(observer, "mark")
         counted = for_model or hears(observer, "total_sv")
         betas = queue.coefficients(self.own[0], self.own[-1]) if counted and self.own else zeros("d", 0)
-        if not self.inner and for_model and self.own and queue.all_went_well(self.own[0], self.own[-1]):
-            if heard or queue.chosen():
-                for solve in self.own:
-                    queue.tell(solve, observer)
-            return Pairs(betas, queue.reports(self.own[0], self.own[-1]), None, 0)  # without an object per solve
-        sigmoids: list[tuple[float, float]] | None = None
-        if self.sigmoids is not None and self.have_sigmoids():
-            sigmoids = []
+        well = queue.all_went_well(self.solves.start, self.solves.stop - 1)
+        each = heard or (for_model and (not well or bool(queue.chosen())))
+        sigmoids: list[tuple[float, float]] | None = [] if self.sigmoids is not None and self.have_sigmoids() else None
         reports: list[SolveReport] = []
         not_begun = 0
-        for k, solve in enumerate(self.own):
-            for inner in self.inner[k] if self.inner else ():
+        for k, solve in enumerate(self.own) if each or not well or sigmoids is not None else ():
+            for inner in self.inner[k] if self.inner and (heard or not well) else ():
                 if heard or not queue.went_well(inner):
                     observer.total_sv(queue.tell(inner, observer).n_sv)  # a separate training in LIBSVM
             if sigmoids is not None and self.sigmoids is not None:
@@ -165,8 +136,10 @@ class QueuedPairs:
                     observer.remark(Remark(trouble))
                 sigmoids.append((a, b))
             not_begun += not queue.was_begun(solve)
-            if for_model or heard or not queue.went_well(solve):
+            if each or not queue.went_well(solve):
                 reports.append(queue.tell(solve, observer))
+        if well and for_model:  # without an object per solve
+            return Pairs(betas, queue.reports(self.own), sigmoids, 0)
         return Pairs(betas, reports, sigmoids, not_begun)
 
 

@@ -18,7 +18,7 @@ from math import nan
 
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport critical_section
-from libc.math cimport HUGE_VAL, fabs
+from libc.math cimport HUGE_VAL, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
@@ -92,7 +92,7 @@ cdef class Worker:
     """Worker(todo, should_stop, max_iter): solves tasks of ``todo``, a TaskList, in one thread."""
 
     def __init__(self, TaskList todo, should_stop, max_iter):
-        cdef Py_ssize_t l = max(1, todo.most_rows), m = 2 * l if todo.doubled else l
+        cdef Py_ssize_t l = max(1, todo.most_rows), m = 2 * l if todo.doubled else l, n_held = todo.most_held
         param = todo.param
         self.todo, self.last_task = todo, -1
         self.control = QueueControl(param.eps, param.shrinking, max_iter, should_stop=should_stop)
@@ -103,13 +103,14 @@ cdef class Worker:
         self.linear, self.lower = of_variables[:m], of_variables[m:2 * m]
         self.upper, self.start = of_variables[2 * m:3 * m], of_variables[3 * m:4 * m]
         self.beta, self.scores = of_variables[4 * m:5 * m], of_variables[5 * m:]
-        self.group, self.row = zeros("b", m), zeros("i", m)
-        self.column, self.total = zeros("i", todo.most_held), zeros("d", todo.most_held)
+        cdef int32_t[::1] numbers = zeros("i", m + n_held)
+        cdef double[::1] values = zeros("d", n_held + 2 * todo.most_labels)
+        self.group, self.row, self.column = zeros("b", m), numbers[:m], numbers[m:]
+        self.total, self.labels = values[:n_held], values[n_held:]
         if todo.has_larger:
-            self.gathered, self.is_gathered = empty("f", l * max(1, todo.most_held)), zeros("b", l)
+            self.gathered, self.is_gathered = empty("f", l * max(1, n_held)), zeros("b", l)
         self.starts = QueueStarts(todo, self.kernel_rows, self.control, l) if todo.has_starts else None
         self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
-        self.labels = zeros("d", 2 * todo.most_labels)
         self.row_elements = 1
         if todo.predicts:
             self.panel = zeros("d", (1 + max(1, todo.most_functions)) * SVMX_TESTS + 2 * SVMX_LINE)
@@ -720,16 +721,16 @@ cdef class SolveQueue(TaskList):
         observer.solved_with_marks(marks, report)
         return report
 
-    def reports(self, Py_ssize_t first, Py_ssize_t last):
-        """SolveReports of solves ``first`` to ``last``, all of which went well."""
-        cdef Py_ssize_t t, width = len(NUMBERS)
+    def reports(self, solves):
+        """SolveReports of ``solves``, a sequence, all of which went well."""
+        cdef Py_ssize_t k, t, width = len(NUMBERS)
         cdef Task *task
-        numbers = zeros("d", (last + 1 - first) * width)
+        numbers = zeros("d", len(solves) * width)
         cdef double[::1] out = numbers
         cdef double *own
-        for t in range(first, last + 1):
+        for k, t in enumerate(solves):
             task = self.task(t)
-            own = &out[(t - first) * width]
+            own = &out[k * width]
             own[0], own[1], own[2] = <double>task.iterations, task.found.objective, task.found.rho
             own[3], own[4], own[5] = <double>task.found.n_sv, <double>task.found.n_bsv, task.found.value
             own[6], own[7] = <double>task.rows_computed, <double>task.values_computed
@@ -738,8 +739,8 @@ cdef class SolveQueue(TaskList):
         return SolveReports(numbers, QUANTITIES[self.param.svm_type], self.chosen())
 
     def summed(self, Py_ssize_t first, Py_ssize_t last):
-        """One report of solves ``first`` to ``last`` - 1: sums, largest gap, first status other than CONVERGED; rho of
-        a single one, else nan."""
+        """One report of solves ``first`` to ``last`` - 1: sums, largest gap, status DEGENERATE, or the first other than
+        CONVERGED; rho of a single one, else nan."""
         cdef Task *task
         cdef Py_ssize_t t
         cdef double objective = 0.0, gap = -HUGE_VAL, reach = 0.0, seconds = 0.0
@@ -755,7 +756,9 @@ cdef class SolveQueue(TaskList):
             n_sv += task.found.n_sv
             n_bsv += task.found.n_bsv
             gap, reach = max(gap, task.gap), max(reach, task.reach)
-            if status == SolveStatus.CONVERGED:
+            if not (isfinite(task.found.rho) and isfinite(task.found.objective)):
+                status = SolveStatus.DEGENERATE
+            elif status == SolveStatus.CONVERGED:
                 status = self.status_of(t)
         rho = self.task(first).found.rho if last == first + 1 else nan
         return SolveReport(

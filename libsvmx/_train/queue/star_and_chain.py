@@ -60,7 +60,7 @@ class Star:
             labels, start, order = folds.group_classes(problem.targets)
             pairs = QueuedPairs(queue, members, (labels, start, order), costs_of(labels), None, self)
         else:
-            self.note(NO_CLASSES, queue.add(members, -1, 0.0, 0.0, targets=problem.targets))
+            self.note(NO_CLASSES, [queue.add(members, -1, 0.0, 0.0, targets=problem.targets)])
         queue.run(thread_count(queue.param.threads))
         if queue.stopped is not None:
             raise Stopped(queue.stopped)
@@ -79,10 +79,10 @@ class Star:
         """Parents of the pairs (0, 1), (0, 2), … of some classes, or of NO_CLASSES, for ``TaskList.add_pairs``."""
         return self.solves.of(labels)
 
-    def note(self, labels: Sequence[int], first: int) -> None:
-        """Note the number of the first solve added for these classes."""
+    def note(self, labels: Sequence[int], numbers: Sequence[int]) -> None:
+        """Note the numbers of the solves added for the pairs of these classes."""
         if not self.queue.has_run:
-            self.solves.put(labels, first)
+            self.solves.put(labels, numbers)
 
 
 class Chain:
@@ -102,5 +102,5 @@ class Chain:
     def parents_of(self, labels: Sequence[int]) -> Buffer:
         return self.last.of(labels)
 
-    def note(self, labels: Sequence[int], first: int) -> None:
-        self.last.put(labels, first)
+    def note(self, labels: Sequence[int], numbers: Sequence[int]) -> None:
+        self.last.put(labels, numbers)

@@ -15,7 +15,10 @@ from libsvmx._solvers.seeding.fold_change cimport ValueRows
 from libsvmx._solvers.seeding.seeders cimport ATO, AVG, NEAR, SIR, FoldSeeder, kind_of, name_of
 from libsvmx._train.formulation cimport formulation_of
 
+from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._train.assembly import INNER_FOLDS
+from libsvmx._train.folds import plain_folds
 from libsvmx._train.probability import TROUBLES
 from libsvmx.enums import SvmType
 
@@ -74,8 +77,8 @@ cdef class TaskList:
         self.eps, self.divides = param.eps, param.svm_type == SvmType.NU_SVC
         # in the nu formulations a sum depends on the number of rows
         self.may_stand = not param.svm_type.has_nu
-        self.table = None
-        self.constants, self.position = [], zeros("i", 0)
+        self.table = self.kept_beta = self.kept_scores = None
+        self.position, self.constants = None, []
 
     def __dealloc__(self):
         cdef Py_ssize_t t
@@ -249,8 +252,10 @@ cdef class TaskList:
             former.keeps = self.has_starts = self.has_larger = True
             self.n_values += task.n_held
 
-    def add_pairs(self, rows, start, costs, Py_ssize_t first, Py_ssize_t last, parents=None, bint chained=False):
-        """Add the solves of pairs ``first`` to ``last`` - 1 of (0, 1), (0, 2), …, keeping their coefficients.
+    def add_pairs(self, rows, start, costs, Py_ssize_t first, Py_ssize_t last, parents=None, bint chained=False, rand=None,
+                  str scheme=""):
+        """Add the solves of pairs ``first`` to ``last`` - 1 of (0, 1), (0, 2), …, keeping their coefficients; returns their
+        numbers.
 
         Parameters
         ----------
@@ -259,13 +264,19 @@ cdef class TaskList:
         costs : list of float       C of each class
         parents : buffer of int64   parent of each of all pairs, see ``add``; None: cold starts
         chained : bool              see ``add``
+        rand : Rand or None         draws inner folds of each pair, for its sigmoid; they come before its solve, as in
+            LIBSVM, except for folds that start from it. None: no inner folds
+        scheme : str                inner folds start from their pair's optimum: 'star'; from the previous one: 'chain';
+            cold: ''
         """
         cdef const int32_t[::1] chosen = rows
         cdef const int64_t[::1] begin = filled("q", start)
         cdef const int64_t[::1] parent = parents
         cdef const double[::1] C = filled("d", costs)
-        cdef Py_ssize_t i, j, k, c, pair = 0
+        cdef Py_ssize_t i, j, k, c, pair = 0, before = self.n_tasks
         cdef Task *task
+        cdef bint from_pair = scheme == "star"
+        cdef list numbers = []
         if not 0 <= begin[0] <= begin[C.shape[0]] <= chosen.shape[0] or begin.shape[0] != C.shape[0] + 1:
             raise ValueError(f"{C.shape[0]} classes of {chosen.shape[0]} rows")
         for k in range(chosen.shape[0]):
@@ -277,6 +288,8 @@ cdef class TaskList:
                 continue
             for j in range(i + 1, C.shape[0]):
                 if first <= pair < last:
+                    if rand is not None and not from_pair:
+                        self.add_drawn(chosen, &begin[i], &begin[j], C[i], C[j], rand, -1, scheme == "chain")
                     self.append(begin[i + 1] - begin[i] + begin[j + 1] - begin[j])
                     task = self.new_task()
                     task.first, task.n_positive, task.Cp, task.Cn = self.n_rows, begin[i + 1] - begin[i], C[i], C[j]
@@ -293,7 +306,26 @@ cdef class TaskList:
                         self.link(self.n_tasks - 1, parent[pair], self.earlier)
                     elif chained:
                         self.n_chains += 1
+                    if rand is not None:
+                        numbers.append(self.n_tasks - 1)
+                        if from_pair:
+                            self.add_drawn(chosen, &begin[i], &begin[j], C[i], C[j], rand, self.n_tasks - 1, False)
                 pair += 1
+        return range(before, self.n_tasks) if rand is None else numbers
+
+    cdef int add_drawn(self, const int32_t[::1] rows, const int64_t *of_i, const int64_t *of_j, double Cp, double Cn, rand,
+                       Py_ssize_t parent, bint chained) except -1:
+        """``add_folds`` of a pair of classes, rows [of[0], of[1]) of each, with LIBSVM's inner folds drawn."""
+        cdef Py_ssize_t n_i = of_i[1] - of_i[0], n_j = of_j[1] - of_j[0], k
+        pair_ = empty("i", n_i + n_j)
+        cdef int32_t[::1] pair = pair_
+        for k in range(n_i):
+            pair[k] = rows[of_i[0] + k]
+        for k in range(n_j):
+            pair[n_i + k] = rows[of_j[0] + k]
+        order, bounds = plain_folds(n_i + n_j, INNER_FOLDS, rand)
+        self.add_folds(pair_, n_i, Cp, Cn, order, bounds, parent, chained)
+        return 0
 
     cdef int add_targets(self, Task *task, targets) except -1:
         """Append the targets of a task."""
@@ -330,7 +362,7 @@ cdef class TaskList:
         if earlier is not None and (earlier.kept_beta is None or not (former.keeps or earlier.keeps_all)):
             raise ValueError(f"the optimum of solve {parent} was not kept")
         self.append(task.n + former.n)
-        if self.position.shape[0] < self.kernel_values.n:
+        if self.position is None:
             self.position = filled("i", [-1] * self.kernel_values.n)
         known, own = family.rows + former.first, self.rows + task.first
         for i in range(former.n):
@@ -552,7 +584,8 @@ cdef class TaskList:
                 self.tasks[t].keeps, self.tasks[t].optimum = True, room
                 room += self.tasks[t].n_variables
         self.coefficient, self.value = zeros("d", self.n_out), zeros("d", self.n_values)
-        self.kept_beta, self.kept_scores = zeros("d", room), zeros("d", room)
+        if room or self.keeps_all:
+            self.kept_beta, self.kept_scores = zeros("d", room), zeros("d", room)
         return 0
 
 
@@ -562,14 +595,14 @@ cdef class PairNumbers:
     def __cinit__(self):
         self.place, self.room = {}, 0
 
-    def put(self, labels, Py_ssize_t first):
-        """Number the solves of the pairs (0, 1), (0, 2), … of some classes from ``first`` on."""
+    def put(self, labels, numbers):
+        """Set the numbers of the solves of the pairs (0, 1), (0, 2), … of some classes."""
         cdef const int64_t[::1] at = self.places(labels)
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i, j, pair = 0
         for i in range(at.shape[0]):
             for j in range(i + 1, at.shape[0]):
-                self.number[at[i] * self.room + at[j]] = self.number[at[j] * self.room + at[i]] = first
-                first += 1
+                self.number[at[i] * self.room + at[j]] = self.number[at[j] * self.room + at[i]] = numbers[pair]
+                pair += 1
 
     def of(self, labels):
         """Numbers of these pairs, int64, -1: none."""
