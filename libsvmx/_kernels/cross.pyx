@@ -42,6 +42,9 @@ cdef double TABLE_END = 4095
 cdef int64_t ENTRY = 4, VALUE = 16
 cdef int64_t PIECE = 1 << 22
 
+cdef int32_t[::1] NO_INTS = zeros("i", 0)
+cdef double[::1] NO_DOUBLES = zeros("d", 0)
+
 # Ways to compute distances.
 cdef enum:
     SUMS_OF_SQUARES     # exact, LIBSVM's order
@@ -113,8 +116,8 @@ cdef class CrossKernel:
         self.product = function.product
         self.of_squares = function.argument not in (SVMX_GIVEN, SVMX_PRODUCT)
         self.approximate = approximate and function.about != NULL and function.about_error(1, &self.formula, 0.0) < HUGE_VAL
-        self.slot_of, self.table = zeros("i", 0), zeros("d", 0)
-        self.slot_feature, self.panel_memory, self.squares_memory = zeros("i", 0), zeros("d", 0), zeros("d", 0)
+        self.slot_of = self.slot_feature = NO_INTS
+        self.table = self.panel_memory = self.squares_memory = NO_DOUBLES
         self.square_z = zeros("d", max(vectors.n_rows, 1))
         self.whole = True
         for v in range(vectors.n_rows):

@@ -42,8 +42,8 @@ from libsvmx._kernels.kernel_matrix import check_members
 
 # Gathering a value, in nanoseconds.
 cdef double GATHER_NS = 0.5
-# Values of a square that are mirrored between two checks for a stop, and rows of a square that one thread mirrors.
-cdef Py_ssize_t MIRRORED_AT_ONCE = 1 << 16, SHORT = 256
+# Work on a square, and values of it that are mirrored, between two checks for a stop; rows that one thread mirrors.
+cdef Py_ssize_t ASKED_AT_ONCE = 1 << 16, MIRRORED_AT_ONCE = 1 << 16, SHORT = 256
 
 
 cdef class Slab:
@@ -93,6 +93,7 @@ cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPoo
     cdef int32_t rows[SVMX_SOURCES]
     cdef Py_ssize_t i, n = targets.n
     cdef int s, count
+    cdef int64_t work = 0
     cdef bint mirrored = not targets.kernel.binary
     for i in range(0, n, SVMX_SOURCES):
         count = <int>min(<Py_ssize_t>SVMX_SOURCES, n - i)
@@ -100,7 +101,10 @@ cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPoo
             rows[s], out[s] = <int32_t>(first + i + s), values + (i + s) * n
         with nogil:
             targets.kernel.values_computed += targets.fill_rows(rows, count, i + count if mirrored else n, out, pool, LONG_NS)
-        asking.ask(4 * count * (i + count if mirrored else n))
+        work += 4 * count * (i + count if mirrored else n)
+        if work >= ASKED_AT_ONCE or i + count == n:
+            asking.ask(work)
+            work = 0
     return mirror(values, n, pool, asking) if mirrored else 0
 
 
@@ -550,9 +554,10 @@ cdef class GramRows(KernelRows):
 
     def __cinit__(self, KernelValues values, Py_ssize_t most_rows, Py_ssize_t most_positions, ThreadPool pool):
         self.values, self.kernel, self.pool, self.whole = values, values.kernel, pool, True
-        self.index, self.place = zeros("i", most_positions), zeros("i", most_positions)
-        self.member, self.synced = zeros("i", most_rows), zeros("q", most_rows)
-        self.slot_of, self.run = zeros("i", most_rows), zeros("i", most_rows)
+        cdef int32_t[::1] of_rows = zeros("i", 3 * most_rows), of_positions = zeros("i", 2 * most_positions)
+        self.index, self.place = of_positions[:most_positions], of_positions[most_positions:]
+        self.member, self.slot_of, self.run = of_rows[:most_rows], of_rows[most_rows:2 * most_rows], of_rows[2 * most_rows:]
+        self.synced = zeros("q", most_rows)
         self.slab = Slab(most_rows * padded(most_positions), "kernel rows")
         self.slots = self.slab.values
 

@@ -199,8 +199,10 @@ libsvm = Library()
 
 def with_default_gamma(problem: svm_problem, param: svm_parameter) -> Parameter:
     """``param`` checked, with a gamma of 0 replaced by 1 / n in ``param`` itself, as in LIBSVM."""
-    checked = default_gamma(param.to_parameter(), problem.n)
-    param.gamma = checked.gamma
+    given = param.to_parameter()
+    checked = default_gamma(given, problem.n)
+    if checked is not given:
+        param.gamma = checked.gamma
     return checked
 
 

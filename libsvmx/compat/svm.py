@@ -235,9 +235,7 @@ class svm_model(Handle):
         if model is not None and not isinstance(model, Model):
             raise TypeError(f"svm_model shows a Model; it is made by svm_train, not of a {type(model).__name__}")
         # a precomputed model has only serial numbers of its vectors; LIBSVM shows the training rows
-        self._model = model
-        self._shown = vectors
-        self.free_sv = int(loaded)
+        self._attributes.update(_model=model, _shown=vectors, free_sv=int(loaded))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return svm_model, (self.model, bool(self.free_sv), self._shown)

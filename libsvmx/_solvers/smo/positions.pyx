@@ -64,10 +64,11 @@ cdef class Positions:
     cdef int hold(self, Py_ssize_t m, int groups) except -1:
         """Allocate for at most m variables."""
         cdef double[::1] all_of_them = zeros("d", 5 * m)
+        cdef float[:, ::1] statuses = table("f", 2 * groups, m)
         self.V, self.alpha, self.C = all_of_them[:m], all_of_them[m:2 * m], all_of_them[2 * m:3 * m]
         self.QD, self.linear = all_of_them[3 * m:4 * m], all_of_them[4 * m:]
         self.y, self.variable = zeros("b", m), zeros("i", m)
-        self.up, self.low = table("f", groups, m), table("f", groups, m)
+        self.up, self.low = statuses[:groups], statuses[groups:]
         return 0
 
     cdef void clear(self, Py_ssize_t m, int groups) noexcept nogil:
