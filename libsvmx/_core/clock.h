@@ -16,12 +16,6 @@ static double svmx_nanoseconds(void)
     return 1e9 * ((double)now.QuadPart / (double)per_second.QuadPart);
 }
 
-/* The time: Windows counts a thread's processor time in ticks of 15 ms, too coarse here. */
-static inline double svmx_thread_nanoseconds(void)
-{
-    return svmx_nanoseconds();
-}
-
 #else
 #include <time.h>
 
@@ -34,17 +28,6 @@ static double svmx_nanoseconds(void)
 #endif
     (void)timespec_get(&now, TIME_UTC);
     return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
-}
-
-/* Processor time of this thread; if unknown, the time. */
-static inline double svmx_thread_nanoseconds(void)
-{
-#ifdef CLOCK_THREAD_CPUTIME_ID
-    struct timespec had;
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &had) == 0)
-        return 1e9 * (double)had.tv_sec + (double)had.tv_nsec;
-#endif
-    return svmx_nanoseconds();
 }
 
 #endif

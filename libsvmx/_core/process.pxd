@@ -30,14 +30,13 @@ cdef extern from "thread_pool.h" nogil:
 
     svmx_pool *svmx_pool_new(int n_threads) noexcept
     void svmx_pool_free(svmx_pool *pool) noexcept
-    int svmx_pool_ready(svmx_pool *pool) noexcept
-    void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle) noexcept
-    void svmx_pool_run_short(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts) noexcept
+    int svmx_pool_parts(const svmx_pool *pool, double work) noexcept
+    void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, double work,
+                       svmx_pause_call idle) noexcept
 
 
 cdef class ThreadPool:
     cdef svmx_pool *threads
     cdef readonly int n             # threads, the caller included
-    cdef int ready(self) noexcept nogil
-    cdef void run(self, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle=*) noexcept nogil
-    cdef void run_short(self, svmx_job job, void *context, int64_t n_parts) noexcept nogil
+    cdef int parts(self, double work) noexcept nogil
+    cdef void run(self, svmx_job job, void *context, int64_t n_parts, double work, svmx_pause_call idle=*) noexcept nogil

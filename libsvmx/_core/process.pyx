@@ -131,7 +131,7 @@ cdef class ThreadPool:
 
     Attributes
     ----------
-    n : int      threads that could be had, the caller included
+    n : int      threads at most, the caller included
     """
 
     def __cinit__(self, int n_threads):
@@ -141,20 +141,17 @@ cdef class ThreadPool:
     def __dealloc__(self):
         svmx_pool_free(self.threads)
 
-    cdef int ready(self) noexcept nogil:
-        """Number of threads for a job now: 1 during backoff, after late workers."""
-        return svmx_pool_ready(self.threads)
+    cdef int parts(self, double work) noexcept nogil:
+        """Number of parts into which a job of ``work`` estimated nanoseconds is divided."""
+        return svmx_pool_parts(self.threads, work)
 
-    cdef void run(self, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle=NULL) noexcept nogil:
-        """job(context, part) for all parts, in any order; returns when all are done.
+    cdef void run(self, svmx_job job, void *context, int64_t n_parts, double work,
+                  svmx_pause_call idle=NULL) noexcept nogil:
+        """job(context, part) for all parts, in any order; returns when all are done. Workers that lose time rest.
 
-        ``idle(context)`` is called at intervals while the caller waits for the others.
+        ``idle(context)`` is called at intervals while the caller waits for the others, which always work.
         """
-        svmx_pool_run(self.threads, job, context, n_parts, idle)
-
-    cdef void run_short(self, svmx_job job, void *context, int64_t n_parts) noexcept nogil:
-        """The same for parts of a few microseconds, without workers during backoff."""
-        svmx_pool_run_short(self.threads, job, context, n_parts)
+        svmx_pool_run(self.threads, job, context, n_parts, work, idle)
 
     def count(self, int64_t n_parts, int64_t times):
         """How often each of ``n_parts`` parts was run in ``times`` jobs, for tests: a list."""
@@ -166,8 +163,12 @@ cdef class ThreadPool:
             seen[k] = 0
         with nogil:
             for k in range(times):
-                self.run(_count_part, seen, n_parts)
+                self.run(_count_part, seen, n_parts, 0, _do_nothing)  # so workers never rest
         return [seen[k] for k in range(n_parts)]
+
+
+cdef void _do_nothing(void *context) noexcept nogil:
+    pass
 
 
 cdef void _count_part(void *context, int64_t part) noexcept nogil:

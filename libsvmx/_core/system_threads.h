@@ -42,8 +42,6 @@ typedef HANDLE svmx_thread;
 /* Yield the processor. */
 #define svmx_give_way() ((void)SwitchToThread())
 #define svmx_sleep_microseconds(n) Sleep((DWORD)((n) / 1000))
-/* The processor of this thread; -1 if unknown. */
-#define svmx_processor() ((int)GetCurrentProcessorNumber())
 /* Between two reads of a spinning thread. */
 #define svmx_pause() YieldProcessor()
 
@@ -69,12 +67,6 @@ typedef pthread_t svmx_thread;
 #define svmx_thread_end(thread) ((void)pthread_join(thread, NULL))
 #define svmx_give_way() ((void)sched_yield())
 #define svmx_sleep_microseconds(n) ((void)nanosleep(&(struct timespec){0, (long)(n) * 1000L}, NULL))
-#ifdef __linux__
-extern int sched_getcpu(void); /* in <sched.h> a GNU extension */
-#define svmx_processor() sched_getcpu()
-#else
-#define svmx_processor() (-1)
-#endif
 #if defined(__x86_64__) || defined(__i386__)
 #define svmx_pause() __builtin_ia32_pause()
 #else

@@ -1,8 +1,13 @@
 /* Worker threads for jobs of some microseconds.
  *
  * The caller offers the parts of a job to workers and works on them, too, so a late worker finds none left and costs nothing.
- * An offer takes 0.15 microseconds. Idle workers spin for a short time, then sleep. They belong to one solve and end with it,
- * so there is nothing for a fork to lose. Without threads, the caller does all parts.
+ * An offer takes 0.15 microseconds. Idle workers spin for a short time, then sleep. They belong to one solve, start with its
+ * first job for them and end with it, so there is nothing for a fork to lose. Without threads, the caller does all parts.
+ *
+ * Workers may cost more than they save: where they have no processor of their own, where another process takes it in the
+ * middle of a part, or where they share a core with the caller. All that shows in the time of a job, which is compared with
+ * what the caller alone takes for as much work. So there is a balance for each kind of jobs, and where workers have lost more
+ * than they have saved they are left out, until the loss is a small share of the time.
  */
 #ifndef SVMX_POOL_H
 #define SVMX_POOL_H
@@ -18,30 +23,23 @@ typedef void (*svmx_pause_call)(void *context);
 #if SVMX_HAS_THREADS
 #include "clock.h"
 
+/* Estimated nanoseconds of a part for which another thread pays, at least. */
+#define SVMX_PART_NS 1500.0
 /* Reads of its slot before a worker goes to sleep: some tens of microseconds. */
 #define SVMX_SPINS 4000
-/* Share of the time that may be lost where there are too few processors, and nanoseconds that may always be. */
-#define SVMX_LOSS_SHARE 0.03
-#define SVMX_FREE_LOSS 1.5e5
-/* At most this counts at a time: a process may be stopped for hours. */
-#define SVMX_MAX_LOSS 5e7
-/* Backoff: nanoseconds without workers after one has run on the caller's processor, doubled each time. */
-#define SVMX_MIN_BACKOFF 1e6
-#define SVMX_MAX_BACKOFF 1e8
+/* Share of the time that workers may lose. Nanoseconds: what they may lose before they are left out, so that they can wake
+ * up; what they can save up for worse times; and at most this of a job counts, as a process may be stopped for hours. */
+#define SVMX_LOSS_SHARE 0.02
+#define SVMX_FREE_LOSS 5e4
+#define SVMX_MAX_BALANCE 1e7
+#define SVMX_MAX_TIME 5e7
+/* Jobs with workers between two without, at most. */
+#define SVMX_MAX_INTERVAL 64
+/* Kinds of jobs of a pool whose times are kept apart. */
+#define SVMX_KINDS 8
 /* A waiting caller sleeps for this share of its wait so far, and at most for so many microseconds. */
 #define SVMX_SLEEP_SHARE 0.125
 #define SVMX_MAX_SLEEP 1000.0
-/* Short jobs between two measurements of the share of a processor that the caller gets. */
-#define SVMX_JOBS_PER_CHECK 256
-
-/* Trial: blocks of short jobs with and without workers alternate, and the fastest of each are compared, since a late worker, or
- * one on the other half of the caller's core, costs time without a visible wait. Jobs between two trials, first and at most;
- * the ratio of times from which workers do not pay. */
-#define SVMX_JOBS_PER_BLOCK 8
-#define SVMX_BLOCKS 8
-#define SVMX_FIRST_INTERVAL 1024
-#define SVMX_MAX_INTERVAL 16384
-#define SVMX_TOO_SLOW 1.05
 
 /* State of a worker's slot. The caller offers a part in an empty slot, and withdraws it if it is not taken when the caller's
  * own part is done: a late worker finds nothing, or a part of the current job. */
@@ -52,50 +50,41 @@ typedef struct svmx_pool svmx_pool;
 typedef struct {
     _Atomic int slot;
     _Atomic int asleep;
-    _Atomic int processor; /* where it last ran; -1: unknown */
     int64_t part;
     svmx_pool *pool;
     svmx_thread thread;
     char padding[64]; /* a cache line for each worker */
 } svmx_worker;
 
+/* Jobs by one function. */
+typedef struct {
+    svmx_job job;
+    double alone;    /* what the caller alone takes for an estimated nanosecond; 0: unknown */
+    double shared;   /* nanoseconds with workers since that was measured */
+    double interval; /* jobs with workers until it is measured again */
+    double balance;  /* nanoseconds that workers have saved, and may lose */
+    int resting;     /* whether workers are left out */
+} svmx_kind;
+
 struct svmx_pool {
     svmx_job job;
     void *context;
-    int n_workers;
-    /* in nanoseconds */
-    double begun, lost;
-    double backoff;          /* the length of the next one */
-    double backoff_until;    /* 0: none */
-    double measured, processor_time; /* last measurement: the time, and the caller's processor time */
-    int jobs;                /* since then */
-    int trial_jobs, jobs_to_trial, interval;
-    double block, fastest[2]; /* of a trial: of this block so far; with workers, and without */
-    _Atomic int processor;   /* the caller's, at the last job */
+    int n_workers, started;
+    svmx_kind kinds[SVMX_KINDS];
     _Atomic int over;
     svmx_lock lock;
     svmx_condition wake;
     svmx_worker *workers;
 };
 
-/* Whether worker and caller last ran on the same processor. */
-static int svmx_shares_processor(const svmx_worker *worker)
-{
-    const int processor = atomic_load(&worker->processor);
-    return processor >= 0 && processor == atomic_load(&worker->pool->processor);
-}
-
-/* Take the offered part, and do it. Returns the initial spin count: on the caller's processor the next offer comes only once
- * this thread sleeps. */
-static int svmx_take_part(svmx_worker *me)
+/* Take the offered part, and do it. */
+static void svmx_take_part(svmx_worker *me)
 {
     int offered = SVMX_OFFERED;
     if (atomic_compare_exchange_strong(&me->slot, &offered, SVMX_TAKEN)) {
-        atomic_store(&me->processor, svmx_processor());
         me->pool->job(me->pool->context, me->part);
         atomic_store(&me->slot, SVMX_EMPTY);
     }
-    return svmx_shares_processor(me) ? SVMX_SPINS : 0;
 }
 
 static SVMX_THREAD_FUNCTION svmx_work(void *argument)
@@ -105,7 +94,8 @@ static SVMX_THREAD_FUNCTION svmx_work(void *argument)
     int spin = 0;
     while (!atomic_load(&pool->over)) {
         if (atomic_load(&me->slot) == SVMX_OFFERED) {
-            spin = svmx_take_part(me);
+            svmx_take_part(me);
+            spin = 0;
         } else if (++spin < SVMX_SPINS) {
             svmx_pause();
         } else {
@@ -115,7 +105,6 @@ static SVMX_THREAD_FUNCTION svmx_work(void *argument)
                 svmx_wait(&pool->wake, &pool->lock);
             atomic_store(&me->asleep, 0);
             svmx_give_lock(&pool->lock);
-            atomic_store(&me->processor, svmx_processor());
         }
     }
     return 0;
@@ -139,19 +128,21 @@ static svmx_pool *svmx_pool_new(int n_threads)
         free(pool);
         return NULL;
     }
-    pool->begun = svmx_nanoseconds();
-    pool->backoff = SVMX_MIN_BACKOFF;
-    pool->jobs_to_trial = 2 * SVMX_JOBS_PER_BLOCK; /* the first block is with workers */
-    pool->interval = SVMX_FIRST_INTERVAL;
-    atomic_store(&pool->processor, -1);
-    for (; pool->n_workers < n_threads - 1; ++pool->n_workers) {
+    pool->n_workers = n_threads - 1;
+    return pool;
+}
+
+/* Start the workers, or as many as can be had. */
+static void svmx_pool_start(svmx_pool *pool)
+{
+    const int wanted = pool->n_workers;
+    pool->started = 1;
+    for (pool->n_workers = 0; pool->n_workers < wanted; ++pool->n_workers) {
         svmx_worker *worker = &pool->workers[pool->n_workers];
         worker->pool = pool;
-        atomic_store(&worker->processor, -1);
         if (!svmx_thread_begin(&worker->thread, svmx_work, worker))
             break;
     }
-    return pool;
 }
 
 static void svmx_wake(svmx_pool *pool)
@@ -167,7 +158,7 @@ static void svmx_pool_free(svmx_pool *pool)
         return;
     atomic_store(&pool->over, 1);
     svmx_wake(pool);
-    for (int k = 0; k < pool->n_workers; ++k)
+    for (int k = 0; pool->started && k < pool->n_workers; ++k)
         svmx_thread_end(pool->workers[k].thread);
     svmx_condition_end(&pool->wake);
     svmx_lock_end(&pool->lock);
@@ -189,7 +180,6 @@ static int svmx_hand_out(svmx_pool *pool, svmx_job job, void *context, int64_t n
     int sleepers = 0;
     pool->job = job;
     pool->context = context;
-    atomic_store(&pool->processor, svmx_processor());
     for (int k = 0; k < asked; ++k) {
         pool->workers[k].part = k + 1;
         atomic_store(&pool->workers[k].slot, SVMX_OFFERED);
@@ -216,166 +206,116 @@ static int svmx_all_done(const svmx_pool *pool, int asked)
     return 1;
 }
 
-/* Count lost nanoseconds; no workers until they are a small share of the time. */
-static void svmx_add_loss(svmx_pool *pool, double lost)
-{
-    pool->lost += lost < SVMX_MAX_LOSS ? lost : SVMX_MAX_LOSS;
-    if (pool->lost > SVMX_FREE_LOSS)
-        pool->backoff_until = pool->begun + (pool->lost - SVMX_FREE_LOSS) / SVMX_LOSS_SHARE;
-}
-
-/* Whether the caller works alone for now. */
-static int svmx_pool_backs_off(svmx_pool *pool)
-{
-    if (pool->backoff_until > 0 && svmx_nanoseconds() < pool->backoff_until)
-        return 1;
-    if (pool->backoff_until > 0 || pool->jobs == 0) { /* measure from now on */
-        pool->backoff_until = 0;
-        pool->measured = svmx_nanoseconds();
-        pool->processor_time = svmx_thread_nanoseconds();
-    }
-    return 0;
-}
-
-/* Number of threads for a job now. */
-static int svmx_pool_ready(svmx_pool *pool)
-{
-    return pool == NULL || pool->n_workers == 0 || svmx_pool_backs_off(pool) ? 1 : 1 + pool->n_workers;
-}
-
-/* After some jobs: whether the caller lost its processor, to workers or anything else. */
-static void svmx_measure(svmx_pool *pool)
-{
-    const double away = (svmx_nanoseconds() - pool->measured) - (svmx_thread_nanoseconds() - pool->processor_time);
-    if (away > 0)
-        svmx_add_loss(pool, away);
-    if (pool->backoff > SVMX_MIN_BACKOFF)
-        pool->backoff /= 2;
-    pool->jobs = 0;
-}
-
-/* After a job in which the caller lost nanoseconds by waiting; jobs_per_check: between two measurements. */
-static void svmx_assess(svmx_pool *pool, int asked, double lost, int jobs_per_check)
-{
-    int shared = 0;
-    for (int k = 0; k < asked; ++k)
-        shared |= svmx_shares_processor(&pool->workers[k]);
-    if (lost > 0)
-        svmx_add_loss(pool, lost);
-    if (shared) {
-        const double until = svmx_nanoseconds() + pool->backoff;
-        if (until > pool->backoff_until)
-            pool->backoff_until = until;
-        if (pool->backoff < SVMX_MAX_BACKOFF)
-            pool->backoff *= 2;
-    }
-    if (lost > 0 || shared)
-        pool->jobs = pool->trial_jobs = 0; /* counted already */
-    else if (++pool->jobs >= jobs_per_check)
-        svmx_measure(pool);
-}
-
-/* Record the time of a short job in a trial, and end the trial after its last job. */
-static void svmx_record_trial(svmx_pool *pool, double taken)
-{
-    const int side = pool->trial_jobs / SVMX_JOBS_PER_BLOCK % 2;
-    pool->block = pool->trial_jobs % SVMX_JOBS_PER_BLOCK ? pool->block + taken : taken;
-    if (++pool->trial_jobs % SVMX_JOBS_PER_BLOCK)
-        return;
-    if (pool->trial_jobs <= 2 * SVMX_JOBS_PER_BLOCK || pool->block < pool->fastest[side])
-        pool->fastest[side] = pool->block;
-    if (pool->trial_jobs < SVMX_BLOCKS * SVMX_JOBS_PER_BLOCK)
-        return;
-    pool->trial_jobs = 0;
-    if (pool->fastest[0] > SVMX_TOO_SLOW * pool->fastest[1]) {
-        svmx_add_loss(pool, SVMX_BLOCKS / 2 * (pool->fastest[0] - pool->fastest[1]));
-        pool->interval = SVMX_FIRST_INTERVAL;
-    } else {
-        pool->jobs_to_trial = pool->interval;
-        if (pool->interval < SVMX_MAX_INTERVAL)
-            pool->interval *= 2;
-    }
-}
-
 /* A job whose parts are drawn one by one. */
 typedef struct {
     _Atomic int64_t next;
     svmx_job job;
     void *context;
     int64_t n_parts;
-    int64_t of_caller; /* parts drawn by the caller */
 } svmx_drawing;
 
 static void svmx_draw_parts(void *argument, int64_t worker)
 {
     svmx_drawing *drawing = argument;
-    int64_t drawn = 0;
-    for (int64_t part; (part = atomic_fetch_add(&drawing->next, 1)) < drawing->n_parts; ++drawn)
+    (void)worker;
+    for (int64_t part; (part = atomic_fetch_add(&drawing->next, 1)) < drawing->n_parts;)
         drawing->job(drawing->context, part);
-    if (worker == 0)
-        drawing->of_caller = drawn;
 }
 
-/* job(context, part) for part in [0, n_parts), in any order, on all threads; returns when all are done. While the caller waits
- * for the others, it calls idle(context) at intervals, unless NULL: such jobs are long, and workers are always used. */
-static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle)
+/* All parts on all threads: part k always by the same one, for its cache, or, if there are more parts than threads, by
+ * whichever is free. */
+static void svmx_run_shared(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle)
 {
-    if (pool == NULL || pool->n_workers == 0 || n_parts < 2 || (idle == NULL && svmx_pool_backs_off(pool))) {
-        svmx_run_serial(job, context, n_parts);
-        return;
-    }
-    svmx_drawing drawing = {0, job, context, n_parts, 0};
-    const int threads = n_parts <= pool->n_workers ? (int)n_parts : 1 + pool->n_workers;
-    const double begun = svmx_nanoseconds();
-    const int asked = svmx_hand_out(pool, svmx_draw_parts, &drawing, threads);
-    const double own = svmx_nanoseconds() - begun;
-    for (int64_t spin = 1; !svmx_all_done(pool, asked); ++spin) {
+    svmx_drawing drawing = {0, job, context, n_parts};
+    const int drawn = n_parts > 1 + pool->n_workers;
+    const int asked = drawn ? svmx_hand_out(pool, svmx_draw_parts, &drawing, 1 + pool->n_workers)
+                            : svmx_hand_out(pool, job, context, n_parts);
+    double since = 0;
+    for (int64_t spin = 0; !svmx_all_done(pool, asked); ++spin) {
         svmx_pause();
-        if (idle == NULL && spin > SVMX_SPINS)
-            svmx_give_way(); /* the worker may wait for this core */
-        if (idle != NULL && spin > SVMX_SPINS) {
-            const double sleep = SVMX_SLEEP_SHARE * (svmx_nanoseconds() - begun - own) / 1000;
+        if (spin < SVMX_SPINS)
+            continue;
+        if (idle == NULL) {
+            svmx_give_way(); /* the worker may wait for this processor */
+        } else {
+            since = since > 0 ? since : svmx_nanoseconds();
+            const double sleep = SVMX_SLEEP_SHARE * (svmx_nanoseconds() - since) / 1000;
             idle(context);
             svmx_sleep_microseconds(sleep < SVMX_MAX_SLEEP ? sleep : SVMX_MAX_SLEEP);
         }
     }
-    if (idle == NULL) { /* a worker as fast as the caller is done within one part */
-        const double waited = svmx_nanoseconds() - begun - own;
-        svmx_assess(pool, asked, waited - own / (double)(drawing.of_caller > 0 ? drawing.of_caller : 1), 1);
+}
+
+static svmx_kind *svmx_kind_of(svmx_pool *pool, svmx_job job)
+{
+    int k = 0;
+    while (k < SVMX_KINDS - 1 && pool->kinds[k].job != NULL && pool->kinds[k].job != job)
+        ++k;
+    pool->kinds[k].job = job;
+    return &pool->kinds[k];
+}
+
+/* After a job without workers. Times of the caller alone: a preempted one counts little, and the first ones, which fetch data,
+ * are soon forgotten. */
+static void svmx_count_alone(svmx_kind *kind, double work, double taken)
+{
+    const double alone = taken / work;
+    if (kind->alone == 0)
+        kind->alone = alone;
+    else if (alone < kind->alone)
+        kind->alone += (alone - kind->alone) / 2;
+    else
+        kind->alone += ((alone < 2 * kind->alone ? alone : 2 * kind->alone) - kind->alone) / 8;
+    kind->shared = 0;
+    kind->interval = 2 * kind->interval + 1 < SVMX_MAX_INTERVAL ? 2 * kind->interval + 1 : SVMX_MAX_INTERVAL;
+    if (kind->resting) {
+        kind->balance += SVMX_LOSS_SHARE * taken;
+        kind->resting = kind->balance < 0;
     }
 }
 
-/* As svmx_pool_run, for one or two parts of a few microseconds per thread: part k always goes to the same one, for its cache.
- * With fewer processors than threads, a worker may lose its own in the middle of a part, and the wait costs more than a
- * thousand jobs gain: then there are no workers until the loss is a small share of the time. */
-static void svmx_pool_run_short(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts)
+/* After a job with workers, which the caller alone would have done in ``expected`` nanoseconds. */
+static void svmx_count_shared(svmx_kind *kind, double expected, double taken)
 {
-    double since = 0, begun = 0;
-    if (pool == NULL || pool->n_workers == 0 || n_parts < 2 || svmx_pool_backs_off(pool)) {
+    kind->shared += taken;
+    kind->balance += expected - taken;
+    if (kind->balance > SVMX_MAX_BALANCE)
+        kind->balance = SVMX_MAX_BALANCE;
+    kind->resting = kind->balance < -SVMX_FREE_LOSS;
+}
+
+/* Number of parts into which a job of so many estimated nanoseconds is divided. */
+static int svmx_pool_parts(const svmx_pool *pool, double work)
+{
+    const int threads = pool == NULL ? 1 : 1 + pool->n_workers;
+    return work >= SVMX_PART_NS * threads ? threads : work >= SVMX_PART_NS ? (int)(work / SVMX_PART_NS) : 1;
+}
+
+/* job(context, part) for part in [0, n_parts), in any order, on all threads; returns when all are done. ``work``: estimated
+ * nanoseconds on one thread. While the caller waits for the others, it calls idle(context) at intervals, unless NULL: such
+ * jobs are long, and workers are always used. */
+static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, double work, svmx_pause_call idle)
+{
+    if (pool == NULL || n_parts < 2 || (idle == NULL && svmx_pool_parts(pool, work) < 2)) {
         svmx_run_serial(job, context, n_parts);
         return;
     }
-    const int trial = pool->jobs_to_trial == 0;
-    if (trial)
-        begun = svmx_nanoseconds();
+    svmx_kind *kind = svmx_kind_of(pool, job);
+    const double expected = kind->alone * work;
+    const int shared = idle != NULL || (!kind->resting && expected > 0 && kind->shared < kind->interval * expected);
+    if (shared && !pool->started)
+        svmx_pool_start(pool);
+    const double begun = svmx_nanoseconds();
+    if (shared)
+        svmx_run_shared(pool, job, context, n_parts, idle);
     else
-        --pool->jobs_to_trial;
-    if (trial && pool->trial_jobs / SVMX_JOBS_PER_BLOCK % 2) {
         svmx_run_serial(job, context, n_parts);
-        svmx_record_trial(pool, svmx_nanoseconds() - begun);
-        return;
-    }
-    const int asked = svmx_hand_out(pool, job, context, n_parts);
-    for (int64_t spin = 1; !svmx_all_done(pool, asked); ++spin) {
-        svmx_pause();
-        if (spin == SVMX_SPINS)
-            since = svmx_nanoseconds();
-        if (spin >= SVMX_SPINS)
-            svmx_give_way();
-    }
-    if (trial)
-        svmx_record_trial(pool, svmx_nanoseconds() - begun);
-    svmx_assess(pool, asked, since > 0 ? svmx_nanoseconds() - since : 0, SVMX_JOBS_PER_CHECK);
+    double taken = svmx_nanoseconds() - begun;
+    taken = taken < SVMX_MAX_TIME ? taken : SVMX_MAX_TIME;
+    if (idle == NULL && shared)
+        svmx_count_shared(kind, expected, taken);
+    else if (idle == NULL)
+        svmx_count_alone(kind, work, taken);
 }
 
 #else
@@ -395,23 +335,20 @@ static void svmx_pool_free(svmx_pool *pool)
     (void)pool;
 }
 
-static int svmx_pool_ready(svmx_pool *pool)
+static int svmx_pool_parts(const svmx_pool *pool, double work)
 {
     (void)pool;
+    (void)work;
     return 1;
 }
 
-static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle)
+static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, double work, svmx_pause_call idle)
 {
     (void)pool;
+    (void)work;
     (void)idle;
     for (int64_t part = 0; part < n_parts; ++part)
         job(context, part);
-}
-
-static void svmx_pool_run_short(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts)
-{
-    svmx_pool_run(pool, job, context, n_parts, NULL);
 }
 
 #endif

@@ -6,9 +6,6 @@ from libsvmx._core.process cimport ThreadPool
 from libsvmx._kernels.products cimport Products, RbfPanels
 
 
-cdef double LONG_NS
-
-
 cdef class Kernel:
     cdef readonly Py_ssize_t n
     cdef readonly int kind
@@ -54,8 +51,8 @@ cdef class Targets:
     cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
                         float **out) noexcept nogil
     cdef int fill_doubles(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
-    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
-                           double expected_ns) noexcept nogil
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out,
+                           ThreadPool pool) noexcept nogil
 
 
 cdef class DotTargets(Targets):

@@ -35,9 +35,8 @@ cdef double MAX_32_BITS = 2147483648.0
 # Words of 64 bits in a cache line.
 cdef Py_ssize_t LINE = 8
 
-# Rows of at least SHORT_NS nanoseconds are divided among threads, from LONG_NS on into more parts than threads, so that
-# a late thread costs little.
-cdef double SHORT_NS = 1500.0
+# Rows of at least so many nanoseconds are divided into more parts than there are threads, so that a late thread costs
+# little.
 cdef double LONG_NS = 400000.0
 cdef Py_ssize_t PARTS_PER_THREAD = 2
 
@@ -287,8 +286,8 @@ cdef class Targets:
     ``fill_block(sources, count, begin, end, out)``: the same for up to SVMX_SOURCES rows, row s into out[s], after
     ``lay_block(sources, count)``; faster than row by row if ``blocks``.
 
-    ``fill_rows(sources, count, n, out, pool, expected_ns)``: one row or a block over the first n targets, by all
-    threads of a pool if ``expected_ns`` is large enough. Returns the number of values computed.
+    ``fill_rows(sources, count, n, out, pool)``: one row or a block over the first n targets, by all threads of a pool if
+    that is enough work. Returns the number of values computed.
 
     ``fill_doubles(i, begin, end, out)``: ``fill`` without rounding to float; only of ``double_targets``.
 
@@ -322,28 +321,18 @@ cdef class Targets:
     cdef int fill_doubles(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         return 0
 
-    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
-                           double expected_ns) noexcept nogil:
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out,
+                           ThreadPool pool) noexcept nogil:
         cdef FillJob job
-        cdef Py_ssize_t parts = 1
-        cdef int threads = pool.ready() if expected_ns >= SHORT_NS else 1
-        if threads > 1:
-            parts = PARTS_PER_THREAD * threads if expected_ns >= LONG_NS else min(threads, 2 * <int>(expected_ns / SHORT_NS))
-            parts = min(parts, (n + self.tile - 1) // self.tile)
+        cdef double work_ns = (self.value_ns if count == 1 else self.block_ns) * count * n
+        cdef Py_ssize_t parts = pool.parts(work_ns)
+        if parts > 1 and work_ns >= LONG_NS:
+            parts *= PARTS_PER_THREAD
         if count > 1:
             self.lay_block(sources, count)
-        if parts <= 1:
-            if count == 1:
-                self.fill(sources[0], 0, n, out[0])
-            else:
-                self.fill_block(sources, count, 0, n, out)
-            return count * n
         job.targets, job.sources, job.count, job.n, job.out = <void *>self, sources, count, n, out
         job.size = ((n + parts - 1) // parts + self.tile - 1) // self.tile * self.tile
-        if expected_ns >= LONG_NS:
-            pool.run(_fill_part, &job, (n + job.size - 1) // job.size)
-        else:
-            pool.run_short(_fill_part, &job, (n + job.size - 1) // job.size)
+        pool.run(_fill_part, &job, (n + job.size - 1) // job.size if n else 0, work_ns)
         return count * n
 
     def rows(self, sources, ThreadPool pool=None):
@@ -361,7 +350,7 @@ cdef class Targets:
                 values = computed[start + s]
                 chosen[s], out[s] = sources[start + s], &values[0]
             if pool is not None:
-                self.fill_rows(chosen, count, self.n, out, pool, LONG_NS)
+                self.fill_rows(chosen, count, self.n, out, pool)
                 continue
             with nogil:
                 self.lay_block(chosen, count)
@@ -416,11 +405,11 @@ cdef class DotTargets(Targets):
     cdef bint has(self, int32_t i) noexcept nogil:
         return self.kept and self.kernel.matrix.kept_row(self.kernel.rows[i]) != NULL
 
-    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
-                           double expected_ns) noexcept nogil:
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out,
+                           ThreadPool pool) noexcept nogil:
         if self.on_demand:  # by this thread only
             self.demand(sources, count)
-        return Targets.fill_rows(self, sources, count, n, out, pool, expected_ns)
+        return Targets.fill_rows(self, sources, count, n, out, pool)
 
     cdef void demand(self, const int32_t *sources, int count) noexcept nogil:
         """Let Python compute rows of its kernel."""

@@ -61,8 +61,8 @@ cdef class Symmetry:
     cdef float[::1] scratch
     cdef void store(self, int32_t i, const float *values) noexcept nogil
     cdef int divide(self) except -1
-    cdef int64_t fill_rows(self, const int32_t *sources, int count, float **out, ThreadPool pool,
-                           double expected_ns) noexcept nogil
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, float **out,
+                           ThreadPool pool) noexcept nogil
 
 
 cdef class RowStore(KernelRows):

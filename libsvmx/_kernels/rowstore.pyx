@@ -140,9 +140,6 @@ cdef class KernelRows:
 # Values of a new row with targets whose rows are stored are copied, K(i, t) = K(t, i), and only the others are
 # computed: n^2 / 2 values for all n rows. The bits are equal, as LIBSVM's products and sums are symmetric.
 
-# From this many values on, threads share the copying.
-cdef Py_ssize_t PARALLEL_COPY = 1 << 14
-
 
 cdef class Symmetry:
     """Symmetry(whole, rows): rows over the targets ``whole``, where target t is kernel row rows[t]; all differ.
@@ -185,25 +182,21 @@ cdef class Symmetry:
         self.scratch = zeros("f", max(n, 1) * SVMX_SOURCES)
         return 0
 
-    cdef int64_t fill_rows(self, const int32_t *sources, int count, float **out, ThreadPool pool,
-                           double expected_ns) noexcept nogil:
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, float **out,
+                           ThreadPool pool) noexcept nogil:
         cdef CopyJob job
         cdef int64_t n_computed
         cdef int s
         for s in range(count):
             job.place[s] = self.place[sources[s]]
             if job.place[s] < 0:
-                return self.whole.fill_rows(sources, count, self.whole.n, out, pool, expected_ns)
+                return self.whole.fill_rows(sources, count, self.whole.n, out, pool)
             job.computed[s] = &self.scratch[0] + s * self.left.n
-        n_computed = self.left.fill_rows(sources, count, self.left.n, job.computed, pool,
-                                         expected_ns * self.left.n / self.whole.n)
+        n_computed = self.left.fill_rows(sources, count, self.left.n, job.computed, pool)
         job.row_at, job.order, job.n_stored, job.n_left = self.row_at, &self.order[0], self.n_stored, self.left.n
         job.count, job.out = count, out
-        job.n_parts = pool.ready() if count * self.whole.n >= PARALLEL_COPY else 1
-        if job.n_parts == 1:
-            _copy_part(&job, 0)
-        else:
-            pool.run_short(_copy_part, &job, job.n_parts)
+        job.n_parts = pool.parts(FETCH_NS * count * self.whole.n)
+        pool.run(_copy_part, &job, job.n_parts, FETCH_NS * count * self.whole.n)
         return n_computed
 
 
@@ -470,14 +463,12 @@ cdef class RowStore(KernelRows):
         cdef float **to = out if direct else whole
         cdef int k
         cdef int64_t computed
-        cdef double expected_ns = (self.targets.value_ns if count == 1 else self.targets.block_ns) * count * self.extent
         for k in range(0 if direct else count):
             whole[k] = &self.scratch[0] + k * self.targets.n
         if self.n_symmetric:
-            computed = self.symmetry.fill_rows(rows, count, to, self.pool, expected_ns)
+            computed = self.symmetry.fill_rows(rows, count, to, self.pool)
         else:
-            computed = self.targets.fill_rows(rows, count, self.extent if direct else self.targets.n, to, self.pool,
-                                              expected_ns)
+            computed = self.targets.fill_rows(rows, count, self.extent if direct else self.targets.n, to, self.pool)
         for k in range(0 if direct else count):
             if self.twice:
                 memcpy(out[k], whole[k], self.targets.n * sizeof(float))

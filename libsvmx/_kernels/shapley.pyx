@@ -113,7 +113,7 @@ cdef class ExpansionShapley:
             memset(&self.sums[g, 0], 0, n * sizeof(double))
         while more:
             with nogil:
-                self.pool.run(_advance, <void *>self, self.n_groups)
+                self.pool.run(_advance, <void *>self, self.n_groups, <double>self.piece * self.n_groups)
             PyErr_CheckSignals()
             more = False
             for g in range(self.n_groups):

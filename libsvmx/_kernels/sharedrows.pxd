@@ -48,7 +48,7 @@ cdef class SharedRows(KernelValues):
     cdef svmx_piece *piece_of(self, int32_t row, int32_t segment) noexcept nogil
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil
     cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, Targets targets, const float **pieces,
-                       float *spare, Py_ssize_t stride, ThreadPool pool, double expected_ns) noexcept nogil
+                       float *spare, Py_ssize_t stride, ThreadPool pool) noexcept nogil
 
 
 cdef class SharedKernel(Kernel):
@@ -69,8 +69,8 @@ cdef class SharedTargets(Targets):
     cdef int32_t[::1] place         # of a target in the pieces of these segments, one after the other
     cdef Py_ssize_t width           # of these
     cdef int lay_out(self, members) except -1
-    cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out, ThreadPool pool,
-                        double expected_ns) noexcept nogil
+    cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out,
+                        ThreadPool pool) noexcept nogil
 
 
 cdef class PairValues(KernelValues):

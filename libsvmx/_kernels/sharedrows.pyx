@@ -25,7 +25,7 @@ from libsvmx._core.pieces cimport (
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
-from libsvmx._kernels.kernel_matrix cimport LONG_NS, Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
 from libsvmx._kernels.rowstore cimport SWAP_NS, KernelRows, padded
 
@@ -40,10 +40,10 @@ from libsvmx._kernels.kernel_matrix import check_members
 # probability estimates) gathers its rows. No Python object is made during the solves, so that one can begin every few
 # microseconds.
 
-# Gathering a value, in nanoseconds.
+# Gathering a value, and mirroring one, in nanoseconds.
 cdef double GATHER_NS = 0.5
-# Work on a square, and values of it that are mirrored, between two checks for a stop; rows that one thread mirrors.
-cdef Py_ssize_t ASKED_AT_ONCE = 1 << 16, MIRRORED_AT_ONCE = 1 << 16, SHORT = 256
+# Work on a square, and values of it that are mirrored, between two checks for a stop.
+cdef Py_ssize_t ASKED_AT_ONCE = 1 << 16, MIRRORED_AT_ONCE = 1 << 16
 
 
 cdef class Slab:
@@ -100,7 +100,7 @@ cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPoo
         for s in range(count):
             rows[s], out[s] = <int32_t>(first + i + s), values + (i + s) * n
         with nogil:
-            targets.kernel.values_computed += targets.fill_rows(rows, count, i + count if mirrored else n, out, pool, LONG_NS)
+            targets.kernel.values_computed += targets.fill_rows(rows, count, i + count if mirrored else n, out, pool)
         work += 4 * count * (i + count if mirrored else n)
         if work >= ASKED_AT_ONCE or i + count == n:
             asking.ask(work)
@@ -111,17 +111,13 @@ cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPoo
 cdef int mirror(float *values, Py_ssize_t n, ThreadPool pool, asking) except -1:
     """Mirror the lower triangle of (n, n) floats."""
     cdef Square square
-    cdef Py_ssize_t blocks = max(<Py_ssize_t>1, MIRRORED_AT_ONCE // max(n, 1) // SVMX_SOURCES), first, block, k
+    cdef Py_ssize_t blocks = max(<Py_ssize_t>1, MIRRORED_AT_ONCE // max(n, 1) // SVMX_SOURCES), first, k
     square.values, square.n = values, n
     for first in range(0, n, blocks * SVMX_SOURCES):
         square.first = first
         k = (min(blocks * SVMX_SOURCES, n - square.first) + SVMX_SOURCES - 1) // SVMX_SOURCES
         with nogil:
-            if n <= SHORT:
-                for block in range(k):
-                    _mirror_block(&square, block)
-            else:
-                pool.run(_mirror_block, &square, k)
+            pool.run(_mirror_block, &square, k, GATHER_NS * k * SVMX_SOURCES * n)
         asking.ask(k * SVMX_SOURCES * n)
     return 0
 
@@ -306,7 +302,7 @@ cdef class SharedRows(KernelValues):
         return room
 
     cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, Targets targets, const float **pieces,
-                       float *spare, Py_ssize_t stride, ThreadPool pool, double expected_ns) noexcept nogil:
+                       float *spare, Py_ssize_t stride, ThreadPool pool) noexcept nogil:
         """Pieces of up to SVMX_SOURCES rows with a segment, by its ``targets``; returns the number of values computed.
 
         Piece r, if not kept, is computed into ``spare`` + r * ``stride``.
@@ -336,7 +332,7 @@ cdef class SharedRows(KernelValues):
             n += 1
         if n == 0:
             return 0
-        computed = targets.fill_rows(todo, n, length, out, pool, expected_ns)
+        computed = targets.fill_rows(todo, n, length, out, pool)
         for r in range(n):
             if claimed[r] != NULL:
                 svmx_publish_piece(claimed[r], out[r])
@@ -424,20 +420,20 @@ cdef class SharedTargets(Targets):
         return True
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
-        self.gather(&i, 1, begin, end, &out, self.shared.alone, 0)
+        self.gather(&i, 1, begin, end, &out, self.shared.alone)
         return 0
 
     cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
                         float **out) noexcept nogil:
-        self.gather(sources, count, begin, end, out, self.shared.alone, 0)
+        self.gather(sources, count, begin, end, out, self.shared.alone)
         return 0
 
-    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
-                           double expected_ns) noexcept nogil:
-        return self.gather(sources, count, 0, n, out, pool, expected_ns)
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out,
+                           ThreadPool pool) noexcept nogil:
+        return self.gather(sources, count, 0, n, out, pool)
 
-    cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out, ThreadPool pool,
-                        double expected_ns) noexcept nogil:
+    cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out,
+                        ThreadPool pool) noexcept nogil:
         """Targets [begin, end) of up to SVMX_SOURCES rows; returns the number of values computed for them."""
         cdef int32_t rows[SVMX_SOURCES]
         cdef const float *pieces[SVMX_SOURCES]
@@ -453,7 +449,7 @@ cdef class SharedTargets(Targets):
         for t in range(n_segments):
             s = self.segments[t]
             length = self.shared.starts[s + 1] - self.shared.starts[s]
-            computed += self.shared.bring(rows, count, s, <Targets>self.target[t], pieces, spare, self.width, pool, expected_ns)
+            computed += self.shared.bring(rows, count, s, <Targets>self.target[t], pieces, spare, self.width, pool)
             for r in range(count):
                 if n_segments == 1:
                     joined[r] = pieces[r]

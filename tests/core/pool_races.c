@@ -26,6 +26,11 @@ static void read_cells(void *context, int64_t part)
         t->sums[part] += t->cells[k];
 }
 
+static void idle(void *context)
+{
+    (void)context;
+}
+
 static SVMX_THREAD_FUNCTION lead(void *result)
 {
     table t;
@@ -35,13 +40,9 @@ static SVMX_THREAD_FUNCTION lead(void *result)
         for (int64_t j = 0; j < JOBS; ++j) {
             int64_t parts = j % 3 ? PARTS : 1 + j % PARTS, expected = 0;
             t.job = j + 1;
-            if (j % 2) {
-                svmx_pool_run_short(pool, write_cell, &t, parts);
-                svmx_pool_run_short(pool, read_cells, &t, parts);
-            } else {
-                svmx_pool_run(pool, write_cell, &t, parts, NULL);
-                svmx_pool_run(pool, read_cells, &t, parts, NULL);
-            }
+            /* with ``idle``, workers never rest */
+            svmx_pool_run(pool, write_cell, &t, parts, 1e6, j % 4 ? idle : NULL);
+            svmx_pool_run(pool, read_cells, &t, parts, 1e6, j % 4 ? idle : NULL);
             for (int64_t k = 0; k < parts; ++k) {
                 expected += (j + 1) * k;
                 if (t.sums[k] != expected)

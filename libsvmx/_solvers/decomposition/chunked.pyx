@@ -20,7 +20,7 @@ from libc.stdint cimport int32_t, int64_t
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.subproblem_steps cimport svmx_add_float_rows
 from libsvmx._core.vectors cimport svmx_axpy
-from libsvmx._kernels.kernel_matrix cimport LONG_NS, Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._kernels.sharedrows cimport SharedKernel
 from libsvmx._problem.dual cimport FREE, Certificate, DualProblem, DualSolution, bound_state
@@ -48,6 +48,8 @@ from libsvmx.enums import SolveStatus
 cdef double EXPENSIVE_NONZEROS = 64
 cdef double WORTH_KEEPING = 0.1
 cdef Py_ssize_t PARTS_PER_THREAD = 2
+# Adding a value of a row, in nanoseconds.
+cdef double ADD_NS = 0.1
 
 
 cdef struct AddJob:
@@ -135,16 +137,18 @@ cdef class ScoreUpdates:
         """V += coef times the rows of ``count`` sources, by all threads."""
         cdef float *rows[SVMX_SOURCES]
         cdef int s
+        cdef double work_ns
         cdef AddJob job
         if not self.in_double:
             for s in range(count):
                 rows[s] = &self.values[s * n]
-            self.targets.fill_rows(sources, count, n, rows, self.store.pool, LONG_NS)
+            self.targets.fill_rows(sources, count, n, rows, self.store.pool)
         job.targets, job.sources, job.coef, job.count = <void *>self.targets, sources, coef, count
         job.rows, job.n, job.V = rows, n, V
         job.doubles = &self.doubles[0] if self.in_double else NULL
-        job.size = (n // (PARTS_PER_THREAD * self.store.pool.ready()) // self.targets.tile + 1) * self.targets.tile
-        self.store.pool.run(_add_part, &job, (n + job.size - 1) // job.size)
+        work_ns = (self.targets.value_ns if self.in_double else ADD_NS) * count * n
+        job.size = (n // (PARTS_PER_THREAD * self.store.pool.parts(work_ns)) // self.targets.tile + 1) * self.targets.tile
+        self.store.pool.run(_add_part, &job, (n + job.size - 1) // job.size, work_ns)
         return 0
 
     cdef int take_positions(self, Py_ssize_t active_size) except -1:
@@ -613,7 +617,7 @@ cdef class ChunkedSmo(WarmSmo):
             for s in range(count):
                 sources[s] = self.store.index[self.working[k + s]]
                 rows[s] = &self.subproblem.K[(k + s) * self.subproblem.stride]
-            self.store.kernel.values_computed += self.within.fill_rows(sources, count, n, rows, self.store.pool, LONG_NS)
+            self.store.kernel.values_computed += self.within.fill_rows(sources, count, n, rows, self.store.pool)
             k += count
             self.control.worked(4 * count * n)
             if self.control.expired:

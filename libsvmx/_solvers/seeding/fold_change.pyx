@@ -183,7 +183,7 @@ cdef class ComputedRows(StartRows):
         return self.compute(missing, n, values) if n else 0
 
     cdef int compute(self, const int32_t *columns, int count, float **out) except -1 nogil:
-        self.targets.fill_rows(columns, count, self.n, out, self.pool, 0)
+        self.targets.fill_rows(columns, count, self.n, out, self.pool)
         self.kernel.values_computed += count * self.n
         return self.control.asked(4 * count * self.n)
 

@@ -23,7 +23,7 @@ from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport (
     SVMX_REPLAY, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_pairing, svmx_partner,
     svmx_replay, svmx_update_max_violator)
-from libsvmx._kernels.kernel_matrix cimport LONG_NS, Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport KernelRows
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
@@ -31,8 +31,8 @@ from libsvmx._solvers.control cimport Control
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import table, zeros
 
-# Positions of a part, at least: half a microsecond of work, a few times the cost of starting it.
-cdef Py_ssize_t LEAST_PART = 8 * SVMX_SPAN
+# Nanoseconds: a pass over a position, one update of a score, and a stored value that is fetched for it.
+cdef double SCAN_NS = 0.3, ADD_NS = 0.15, FETCH_NS = 0.4
 
 
 cdef class AlphaForm:
@@ -200,7 +200,7 @@ cdef class Scans:
         if self.cut(n) == 1:
             return svmx_update_max_violator(n, V, K_i, K_j, dbeta_i, dbeta_j, up, maximum)
         self.V, self.K_i, self.K_j, self.up, self.dbeta_i, self.dbeta_j = V, K_i, K_j, up, dbeta_i, dbeta_j
-        self.pool.run_short(_update_part, <void *>self, self.n_parts)
+        self.pool.run(_update_part, <void *>self, self.n_parts, SCAN_NS * n)
         return self.join(maximum)
 
     cdef int64_t partner(self, const svmx_pairing *pair, Py_ssize_t n, double eps, double *largest,
@@ -210,7 +210,7 @@ cdef class Scans:
         if self.cut(n) == 1:
             return svmx_partner(pair, n, eps, &self.tops[0], largest, gap)
         self.pair, self.eps = pair, eps
-        self.pool.run_short(_partner_of_part, <void *>self, self.n_parts)
+        self.pool.run(_partner_of_part, <void *>self, self.n_parts, SCAN_NS * n)
         gap[0] = self.parts[0].gap
         for k in range(1, self.n_parts):
             gap[0] = max(gap[0], self.parts[k].gap)
@@ -218,7 +218,7 @@ cdef class Scans:
 
     cdef Py_ssize_t cut(self, Py_ssize_t n) noexcept nogil:
         """Split n positions into parts; returns their number."""
-        self.n, self.n_parts = n, min(<Py_ssize_t>self.pool.ready(), n // LEAST_PART) if n >= 2 * LEAST_PART else 1
+        self.n, self.n_parts = n, self.pool.parts(SCAN_NS * n)
         return self.n_parts
 
     cdef Py_ssize_t begin(self, int64_t part) noexcept nogil:
@@ -412,8 +412,7 @@ cdef class DeferredUpdates:
                         self.row[end] = store.stored(self.source[end])
                     end += 1
                 if m:
-                    store.kernel.values_computed += store.targets.fill_rows(missing, m, store.n_places(), out, store.pool,
-                                                                            LONG_NS)
+                    store.kernel.values_computed += store.targets.fill_rows(missing, m, store.n_places(), out, store.pool)
                 self.apply_rows(first, end, store.pool, places, n, scores, control)
                 first = end
         return 0
@@ -422,20 +421,16 @@ cdef class DeferredUpdates:
                         double *scores, Control control) except -1 nogil:
         """Make updates [first, end) by the whole rows in ``row``, POSITIONS positions at a time per thread."""
         cdef StretchJob job
-        cdef Py_ssize_t k, parts
+        cdef Py_ssize_t k, parts = pool.parts(ADD_NS * n * (end - first))
         job.row, job.coef, job.n_updates = self.row + first, self.coef + first, end - first
         job.positions, job.scores, job.n = positions, scores, n
         job.in_order = True
         for k in range(n):
             job.in_order &= positions[k] == positions[0] + k
-        parts = pool.ready() if POSITIONS * job.n_updates >= VALUES_FOR_THREADS else 1
         job.at = 0
         while job.at < n:
             k = min(parts, (n - job.at + POSITIONS - 1) // POSITIONS)
-            if k == 1:
-                _add_to_stretch(&job, 0)
-            else:
-                pool.run_short(_add_to_stretch, &job, k)
+            pool.run(_add_to_stretch, &job, k, ADD_NS * k * POSITIONS * job.n_updates)
             control.worked(k * POSITIONS * job.n_updates)
             job.at += k * POSITIONS
         return 0
@@ -452,7 +447,7 @@ cdef class DeferredUpdates:
                 count = <int>min(<int64_t>SVMX_SOURCES, self.n - e)
                 for r in range(count):
                     out[r] = &values[r * targets.n]
-                store.kernel.values_computed += targets.fill_rows(&self.source[e], count, targets.n, out, store.pool, LONG_NS)
+                store.kernel.values_computed += targets.fill_rows(&self.source[e], count, targets.n, out, store.pool)
                 for r in range(count):
                     svmx_axpy_row(targets.n, self.coef[e + r], out[r], scores)
                 e += count
@@ -478,6 +473,7 @@ cdef class DeferredUpdates:
         cdef int64_t[::1] stored = stored_
         cdef float[::1] values
         cdef void *targets_of[MOST_THREADS]
+        cdef double row_ns
         while begin < self.n:
             # updates with at most ``most`` sources: stored ones are numbered -1, -2, ..., the others 1, 2, ...
             end, replay.n_computed, replay.n_stored = begin, 0, 0
@@ -501,7 +497,8 @@ cdef class DeferredUpdates:
             r = replay.n_computed + replay.n_stored
             targets = kernel.targets(members_[:replay.n_computed], transposed)
             replay.rows_of_part = SVMX_REPLAY * (1 + VALUES_FOR_THREADS // (SVMX_REPLAY * r))
-            parts = min(min(pool.ready(), MOST_THREADS), (n_rows + replay.rows_of_part - 1) // replay.rows_of_part)
+            row_ns = targets.block_ns * replay.n_computed + FETCH_NS * replay.n_stored + ADD_NS * (end - begin)
+            parts = min(pool.parts(row_ns * n_rows), MOST_THREADS, (n_rows + replay.rows_of_part - 1) // replay.rows_of_part)
             replay.stride = ((r + LINE - 1) // LINE | 1) * LINE
             work = parts * replay.rows_of_part // SVMX_REPLAY * (4 * SVMX_REPLAY * r + 2 * (end - begin))
             own = [targets]
@@ -518,7 +515,8 @@ cdef class DeferredUpdates:
                 at = 0
                 while at < n_rows:
                     replay.at = at
-                    pool.run(_replay_part, &replay, min(parts, (n_rows - at + replay.rows_of_part - 1) // replay.rows_of_part))
+                    r = min(parts * replay.rows_of_part, n_rows - at)
+                    pool.run(_replay_part, &replay, (r + replay.rows_of_part - 1) // replay.rows_of_part, row_ns * r)
                     at += parts * replay.rows_of_part
                     control.worked(work)
             kernel.values_computed += n_rows * replay.n_computed

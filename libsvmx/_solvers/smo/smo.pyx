@@ -33,8 +33,6 @@ from libsvmx._problem.dual import kkt_gap
 from libsvmx.enums import SolveStatus
 
 cdef int64_t SHRINK_EVERY = 1000
-# Threads pay from this number of rows on.
-cdef Py_ssize_t ROWS_FOR_THREADS = 2000
 
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
@@ -66,8 +64,7 @@ cdef class Smo(PositionsWithRows):
             v = order[p]
             row[p] = kernel_row[v]
             self.put(p, <int32_t>v, linear[v], start.alpha[v], start.C[v], start.y[v], diagonal[row[p]])
-        # small problems end before threads have started
-        pool = ThreadPool(n_threads if kernel.n >= ROWS_FOR_THREADS else 1)
+        pool = ThreadPool(n_threads)
         self.store, self.scans = RowStore(kernel, budget_bytes, row_, pool, self.active_size), Scans(m, pool)
 
     @staticmethod

@@ -14,7 +14,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row
 from libsvmx._core.vectors cimport svmx_axpy
-from libsvmx._kernels.kernel_matrix cimport LONG_NS, Kernel
+from libsvmx._kernels.kernel_matrix cimport Kernel
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, add_variable, begin, gap_of, grow, width_of_rho
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
@@ -219,7 +219,7 @@ cdef class GrowingSmo(WarmSmo):
                     out[count] = &self.test_values[count * n]
                     count += 1
                 if count == SVMX_SOURCES or (p == self.size and count > 0):
-                    self.store.kernel.values_computed += self.tests.fill_rows(sources, count, n, out, self.store.pool, LONG_NS)
+                    self.store.kernel.values_computed += self.tests.fill_rows(sources, count, n, out, self.store.pool)
                     for r in range(count):
                         svmx_axpy_row(n, falls[r], out[r], &self.V[self.size])
                     self.control.worked(2 * count * n)

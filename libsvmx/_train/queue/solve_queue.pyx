@@ -583,7 +583,7 @@ cdef class SolveQueue(TaskList):
         """Run a phase with n workers; raises the exception of one of them."""
         svmx_renew_tickets(&self.tickets)
         with nogil:
-            pool.run(phase, <void *>self, n, _look)
+            pool.run(phase, <void *>self, n, 0, _look)
         if self.error is not None:
             raise self.error
         return 0
