@@ -14,7 +14,7 @@ from __future__ import annotations
 from math import inf, log
 
 from libsvmx._core.records import NamedTuple, record
-from libsvmx._solvers.solver import Solver, policy_field
+from libsvmx._solvers.solver import Solver, Unfinished, policy_field
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from libsvmx._solvers.control import Control
     from libsvmx._solvers.smo.smo import Smo
 
-    Attempt = Callable[[Control], DualSolution]
+    Attempt = Callable[[Control], DualSolution | None]
 
 # crsvm is an alternative up to this number of features, with at least this many rows per feature.
 MAX_FEATURES = 1000
@@ -40,6 +40,10 @@ PER_CUBE, PER_ITERATION = 1 / 12, 1e6
 # Work of SMO in the same unit: of a step, beside the values that it reads; of a kernel value of binary rows, else per
 # entry (dense, sparse) and the value itself.
 PER_STEP, PER_BINARY_VALUE, PER_DENSE_ENTRY, PER_SPARSE_ENTRY, PER_VALUE = 250, 2.0, 1 / 9, 1 / 2, 3.0
+# Statuses with which another solver goes on.
+UNFINISHED = (SolveStatus.ITERATION_LIMIT, SolveStatus.ROUNDING)
+# KKT gap of a pair of classes in C-SVC at beta = 0.
+INITIAL_GAP = 2.0
 
 
 @record(frozen=True)
@@ -60,8 +64,10 @@ class ChoicePolicy:
         ``max_steps_left`` more steps, and more than ``max_total_steps_left`` over all variables
     max_steps_per_variable : float        SMO ends after this many
     trial_steps_per_variable : float      pairs of classes of at most ``trial_rows`` rows are first solved by SMO in a
-        queue; what has not ended after these steps starts again, outside it
+        queue, checked from these steps on; what SMO is too slow for goes on outside it
     trial_rows : int
+    trial_rows_per_step : float           of a linear kernel only if crsvm is as much work as SMO steps for this many
+        times the rows: a queue computes all kernel values, and crsvm none
     smo_alone : float                     up to this (largest bound) x (largest kernel value), only the last check
     linear_smo_alone : float              the same x rows, with a linear kernel and up to ``few_rows`` rows: SMO is
         about as fast as crsvm there, and faster in a queue
@@ -86,7 +92,8 @@ class ChoicePolicy:
     max_total_steps_left: float = 30_000
     max_steps_per_variable: float = 200
     trial_steps_per_variable: float = 2.0
-    trial_rows: int = 1000
+    trial_rows: int = 2500
+    trial_rows_per_step: float = 4.0
     smo_alone: float = 100.0
     linear_smo_alone: float = 5e4
     wide_smo_alone: float = 1e8
@@ -120,54 +127,76 @@ class Auto(Solver):
             return 0.0
         return (policy.wide_smo_alone if n_features > n_rows else policy.linear_smo_alone) / max(n_rows, 1)
 
-    def trial_steps(self, kernel_type: KernelType, n_rows: int) -> int:
-        if kernel_type == KernelType.LINEAR or n_rows > self.policy.trial_rows:  # crsvm needs no kernel values
-            return 0
-        return int(self.policy.trial_steps_per_variable * max(n_rows, self.policy.min_variables))
+    def trial(self, kernel: Kernel, n_rows: int) -> Trial | None:
+        work = linear_work(kernel)
+        if n_rows > self.policy.trial_rows:
+            return None
+        if work.allows(n_rows) and work.in_steps(n_rows, n_rows) < self.policy.trial_rows_per_step * n_rows:
+            return None
+        return Trial(self.policy, work)
 
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
     ) -> DualSolution:
         from libsvmx._solvers.smo.solver import SMO, checked
 
-        nonzeros, features = nonzeros_of(kernel)
-        limit = self.queued_up_to(KernelType(kernel.kind), kernel.n, features)
+        work = linear_work(kernel)
         if inf in dual.upper:
             solution = SMO().solve(dual, kernel, budget_bytes, control, threads)
             return named(checked(solution, dual, kernel, control), SMO.name)
+        limit = self.queued_up_to(KernelType(kernel.kind), kernel.n, work.n_features)
         smo_alone = largest_product(dual, kernel) <= limit
-        if smo_alone or not (are_few(features, kernel.n) and dual.is_of_hinges()):
-            features = 0  # no crsvm
+        has_features = not smo_alone and work.allows(kernel.n) and dual.is_of_hinges()
         early = control.part(control.eps, 0, control.tell)
         smo = smo_from(dual, kernel, budget_bytes, early, threads)
         initial = initial_gap(dual)
-        may_follow_path = not (smo_alone or features or control.max_iter)
+        may_follow_path = not (smo_alone or has_features or control.max_iter)
         if may_follow_path and grows_at_once(self.policy, smo, initial, dual, kernel):
             exact = solved_by_path(self.policy, dual, kernel, budget_bytes, control, threads)
             if exact:
                 early.read_out()
                 return named(exact, "smo, path")
-        checks = last_check(self.policy, dual) if smo_alone else all_checks(self.policy, dual)
-        if features:
-            density = nonzeros / kernel.matrix.n_rows
-            steps = crsvm_in_steps(kernel.n, dual.size, density, features, kernel.binary)
-            checks = linear_checks(self.policy, steps)
-        found, too_slow = run(smo, checks, initial, early, control.max_iter)
-        solution = named(checked(found, dual, kernel, early), SMO.name)
+        checks = last_check(self.policy, dual.size) if smo_alone else all_checks(self.policy, dual.size)
+        if has_features:
+            checks = linear_checks(self.policy, work.in_steps(kernel.n, dual.size))
+        converged, too_slow = run(smo, checks, initial, early, control.max_iter)
+        found = named(checked(smo.finish(converged), dual, kernel, early), SMO.name)
         early.read_out()
-        has_grown = too_slow and smo.gap >= initial
+        left = Unfinished(found, too_slow, too_slow and smo.gap >= initial, by_trial=False)
         del smo  # and its kernel rows
-        for name, attempt in attempts(
-            self.policy, dual, solution, too_slow, has_grown, features, kernel, budget_bytes, threads
-        ):
-            left = control.max_iter - solution.iterations if control.max_iter else inf
-            if left <= 0 or solution.status not in (SolveStatus.ITERATION_LIMIT, SolveStatus.ROUNDING):
+        return self.go_on(left, dual, kernel, budget_bytes, control, threads)
+
+    def go_on(
+        self, left: Unfinished, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
+    ) -> DualSolution:
+        solution = left.solution
+        for name, attempt in attempts(self.policy, dual, left, kernel, budget_bytes, threads):
+            steps = control.max_iter - solution.iterations if control.max_iter else inf
+            if steps <= 0 or solution.status not in UNFINISHED:
                 break
-            part = control.part(control.eps, int(left) if left < inf else 0, control.tell)
+            part = control.part(control.eps, int(steps) if steps < inf else 0, control.tell)
             found = attempt(part)
             part.read_out()
-            solution = combined(solution, found, name)
+            solution = combined(solution, found, name) if found else solution
         return solution
+
+
+class Trial(NamedTuple):
+    """How SMO tries, in a queue, a pair of classes of C-SVC: up to its optimum, or to a check that it fails."""
+
+    policy: ChoicePolicy
+    work: LinearWork
+
+    def run(self, smo: Smo, n: int, control: Control) -> tuple[bool, bool]:
+        """Whether ``smo``, over n rows, has converged, and whether it is too slow."""
+        if self.work.allows(n):
+            checks = linear_checks(self.policy, self.work.in_steps(n, n))
+        else:
+            checks = all_checks(self.policy, n, self.policy.trial_steps_per_variable)
+        return run(smo, checks, INITIAL_GAP, control, control.max_iter)
+
+    def left(self, solution: DualSolution, too_slow: bool) -> Unfinished:
+        return Unfinished(named(solution, "smo"), too_slow, too_slow and solution.gap >= INITIAL_GAP, by_trial=True)
 
 
 class Checks(NamedTuple):
@@ -187,17 +216,17 @@ class Checks(NamedTuple):
     ratio_many_free: float = inf
 
 
-def all_checks(policy: ChoicePolicy, dual: DualProblem) -> Checks:
-    """Those without crsvm as an alternative."""
-    unit = max(dual.size, policy.min_variables)
+def all_checks(policy: ChoicePolicy, n: int, first: float = 0.0) -> Checks:
+    """Those of n variables without crsvm as an alternative, after ``first`` steps per variable or more."""
+    unit = max(n, policy.min_variables)
     early = (*policy.checks, *((steps, 1.0) for steps in policy.late_checks))
-    at = (*((steps * unit, ratio) for steps, ratio in early), (policy.max_steps(dual.size), 0.0))
-    max_left = max(policy.max_total_steps_left, policy.max_steps_left * dual.size)
+    at = (*((steps * unit, ratio) for steps, ratio in early if steps >= first), (policy.max_steps(n), 0.0))
+    max_left = max(policy.max_total_steps_left, policy.max_steps_left * n)
     return Checks(at, max_left, policy.max_free, policy.ratio_many_free)
 
 
-def last_check(policy: ChoicePolicy, dual: DualProblem) -> Checks:
-    return Checks(((policy.max_steps(dual.size), 0.0),), inf)
+def last_check(policy: ChoicePolicy, n: int) -> Checks:
+    return Checks(((policy.max_steps(n), 0.0),), inf)
 
 
 def linear_checks(policy: ChoicePolicy, steps: float) -> Checks:
@@ -215,12 +244,17 @@ def initial_gap(dual: DualProblem) -> float:
 
 def grows_at_once(policy: ChoicePolicy, smo: Smo, initial: float, dual: DualProblem, kernel: Kernel) -> bool:
     """Let SMO go on to the first check; whether its gap has grown. False where no path leads to the optimum."""
-    from libsvmx._solvers.path.from_small_cost import growth, leads_there
-
-    if not (initial < inf and leads_there(dual, kernel) and growth(dual, kernel) > 1.0):
+    if not (initial < inf and has_path(dual, kernel)):
         return False
     steps, ratio = policy.first_check
     return not smo.advance(int(steps * dual.size)) and smo.gap >= ratio * initial
+
+
+def has_path(dual: DualProblem, kernel: Kernel) -> bool:
+    """Whether a path from a smaller C leads to the optimum."""
+    from libsvmx._solvers.path.from_small_cost import growth, leads_there
+
+    return leads_there(dual, kernel) and growth(dual, kernel) > 1.0
 
 
 def solved_by_path(
@@ -243,8 +277,8 @@ def solved_by_path(
     return exact if gap <= control.eps else None
 
 
-def run(smo: Smo, checks: Checks, initial: float, control: Control, max_iter: int) -> tuple[DualSolution, bool]:
-    """Run SMO to the optimum or to a check that it fails; returns the solution and whether SMO is too slow.
+def run(smo: Smo, checks: Checks, initial: float, control: Control, max_iter: int) -> tuple[bool, bool]:
+    """Run SMO to the optimum or to a check that it fails; returns whether it has converged, and whether it is too slow.
 
     ``initial``: the initial gap. The checks alter no step.
     """
@@ -258,8 +292,8 @@ def run(smo: Smo, checks: Checks, initial: float, control: Control, max_iter: in
         if initial < inf:
             limit_ratio = ratio if smo.n_free <= checks.max_free else checks.ratio_many_free
             if not fast_enough(initial, smo.gap, limit, limit_ratio, checks.max_left, control.eps):
-                return smo.finish(converged), True
-    return smo.finish(converged), False
+                return False, True
+    return converged, False
 
 
 def fast_enough(initial: float, gap: float, steps: int, ratio: float, max_left: float, eps: float) -> bool:
@@ -275,19 +309,41 @@ def largest_product(dual: DualProblem, kernel: Kernel) -> float:
     return max(max(dual.upper, default=0.0), -min(dual.lower, default=0.0)) * max(kernel.diagonal, default=0.0)
 
 
-def nonzeros_of(kernel: Kernel) -> tuple[int, int]:
-    """Nonzeros and features of all rows with a linear kernel, else 0 and 0."""
-    if kernel.kind != KernelType.LINEAR:
-        return 0, 0
-    from libsvmx._core.matrix import count_nonzeros
-
-    nonzeros, n = count_nonzeros(kernel.matrix)
-    return nonzeros, n
-
-
 def are_few(n_features: int, n_rows: int) -> bool:
     """Whether crsvm may be faster than SMO."""
     return n_features <= min(MAX_FEATURES, n_rows // ROWS_PER_FEATURE)
+
+
+class LinearWork(NamedTuple):
+    """What the work of crsvm depends on, with a linear kernel; no features with another one.
+
+    Attributes
+    ----------
+    nonzeros : float      mean per row
+    n_features : int
+    binary : bool         all are 1
+    """
+
+    nonzeros: float
+    n_features: int
+    binary: bool
+
+    def allows(self, n: int) -> bool:
+        """Whether crsvm is an alternative over n rows."""
+        return self.n_features > 0 and are_few(self.n_features, n)
+
+    def in_steps(self, n: int, variables: int) -> int:
+        """``crsvm_in_steps`` over n rows."""
+        return crsvm_in_steps(n, variables, self.nonzeros, self.n_features, self.binary)
+
+
+def linear_work(kernel: Kernel) -> LinearWork:
+    if kernel.kind != KernelType.LINEAR:
+        return LinearWork(0.0, 0, False)
+    from libsvmx._core.matrix import count_nonzeros
+
+    nonzeros, n_features = count_nonzeros(kernel.matrix)
+    return LinearWork(nonzeros / kernel.matrix.n_rows, n_features, kernel.binary)
 
 
 def crsvm_in_steps(n: int, variables: int, nonzeros: float, n_features: int, binary: bool) -> int:
@@ -332,27 +388,28 @@ def smo_from(dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Co
 def attempts(
     policy: ChoicePolicy,
     dual: DualProblem,
-    solution: DualSolution,
-    too_slow: bool,
-    has_grown: bool,
-    n_features: int,
+    left: Unfinished,
     kernel: Kernel,
     budget_bytes: float,
     threads: int,
 ) -> Iterator[tuple[str, Attempt]]:
-    """Name and call of each solver that takes over from SMO, in turn.
-
-    ``has_grown``: SMO's gap has, so a cold start is better than SMO's end.
-    """
+    """Name and call of each solver that takes over from SMO, in turn."""
+    solution = left.solution
+    if solution.status not in UNFINISHED:
+        return
     from libsvmx._solvers.decomposition.solver import IRWLS, Chunked
 
-    if n_features:
+    has_features = linear_work(kernel).allows(kernel.n) and dual.is_of_hinges()
+    if left.by_trial and left.has_grown and not has_features and has_path(dual, kernel):
+        yield "path", lambda control: solved_by_path(policy, dual, kernel, budget_bytes, control, threads)
+    if has_features:
         yield "crsvm", lambda control: solved_by_features(dual, kernel, control, threads)
     n_free = sum(lower < beta < upper for beta, lower, upper in zip(solution.beta, dual.lower, dual.upper, strict=True))
     least_squares, by_pairs = policy.least_squares or IRWLS(), policy.by_pairs or Chunked()
-    other = least_squares if too_slow or n_free <= policy.max_free else by_pairs
+    other = least_squares if left.too_slow or n_free <= policy.max_free else by_pairs
     start = dual.changed(beta=solution.beta, scores=solution.scores, rounded=True)
-    starts = [dual, start] if has_grown else [start, dual]
+    # where the gap has grown, a cold start is better than SMO's end
+    starts = [dual, start] if left.has_grown else [start, dual]
     yield other.name, lambda control: other.solve(starts[0], kernel, budget_bytes, control, threads)
     if dual.scores is None:  # rounding that stops a solve from one start may not from the other
         yield other.name, lambda control: other.solve(starts[1], kernel, budget_bytes, control, threads)

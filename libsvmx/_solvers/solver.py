@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from libsvmx._kernels.featurerows import FeatureRows
     from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
+    from libsvmx._solvers.auto import Trial
     from libsvmx._solvers.control import Control
     from libsvmx.enums import KernelType
 
@@ -157,6 +158,23 @@ REFUSALS = {
 }
 
 
+class Unfinished(NamedTuple):
+    """Where SMO has left a problem to another solver.
+
+    Attributes
+    ----------
+    solution : DualSolution
+    too_slow : bool      SMO would need too many steps
+    has_grown : bool     so has the gap from the cold start
+    by_trial : bool      in a queue, which tries no path
+    """
+
+    solution: DualSolution
+    too_slow: bool
+    has_grown: bool
+    by_trial: bool
+
+
 @record(frozen=True)
 class Solver:
     """Base of solvers. A new solver is a subclass and a line in ``registry``.
@@ -195,9 +213,16 @@ class Solver:
         problems of up to ``n_rows`` rows can be solved in a queue. ``n_features``: of a linear kernel."""
         return 0.0
 
-    def trial_steps(self, kernel_type: KernelType, n_rows: int) -> int:
-        """Steps after which SMO, in a queue, leaves a problem of ``n_rows`` rows to this solver; 0: no queue."""
-        return 0
+    def trial(self, kernel: Kernel, n_rows: int) -> Trial | None:
+        """How SMO, in a queue, tries pairs of classes of up to ``n_rows`` rows that it may leave to this solver; None:
+        no queue. ``kernel``: over all rows."""
+        return None
+
+    def go_on(
+        self, left: Unfinished, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
+    ) -> DualSolution:
+        """``solve`` from where a trial has left the problem."""
+        raise NotImplementedError(f"solver {self.name} has no trial")
 
     @classmethod
     def settings(cls) -> tuple[Setting, ...]:

@@ -9,7 +9,6 @@ from math import inf
 from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.matrix import count_nonzeros
 from libsvmx._core.process import ThreadPool
-from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._train.limits import control_of
@@ -137,9 +136,9 @@ class KernelProvider:
         """An empty queue for n solves, if their kernel values fit and the solver is one that a queue has; else None.
 
         ``weighted``: the solves use the sample weights. ``predicted_often``: each row is held out several times.
-        ``trial``: solves that SMO may not end well are queued, too, each for ``max_iter`` steps of ``queue.param``.
+        ``trial``: pairs of C-SVC that SMO may not end well are queued, too, and tried by ``queue.trial``.
         """
-        problem, policy = self.request[0], self.policy
+        problem, policy, tried = self.request[0], self.policy, None
         n_bytes, room = 4.0 * len(problem) ** 2, policy.memory_share * self.budget_bytes
         few = n_solves < policy.min_solves or len(problem) > policy.rows_per_solve * n_solves
         slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # bytes of one thread: kernel rows of its solve
@@ -152,11 +151,10 @@ class KernelProvider:
             largest = max((self.whole or self.make_whole()).diagonal, default=0.0) if most else inf
             weight = 1.0 if problem.sample_weight is None else max(problem.sample_weight, default=0.0)
             if largest * max(param.costs, default=1.0) * weight > most:
-                has_trial = trial and param.max_iter <= 0
-                steps = param.solver.trial_steps(param.kernel_type, self.most_rows()) if has_trial else 0
-                if not steps:
+                if trial and param.max_iter <= 0:
+                    tried = param.solver.trial(self.whole or self.make_whole(), self.most_rows())
+                if tried is None:
                     return None
-                param = replace(param, max_iter=steps)
         kernel_values: KernelValues | None
         if few or n_bytes > policy.max_gram_bytes or (self.gram is None and n_bytes + slots > room):
             kernel_values = self.values_by_class(param, observer)
@@ -181,6 +179,8 @@ class KernelProvider:
         queue = SolveQueue(kernel_values, matrix_of, weights, param, observer, most_workers)
         if tabulated:
             queue.tabulate()
+        if tried:
+            queue.try_out(tried)
         return queue
 
     def most_rows(self) -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._problem.dual import DualProblem
     from libsvmx._solvers.control import Control
+    from libsvmx._solvers.solver import Unfinished
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import Buffer
@@ -29,20 +30,29 @@ class Recovered(NamedTuple):
     report: SolveReport
 
 
-def solve(param: Parameter, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control) -> DualSolution:
+def solve(
+    param: Parameter,
+    dual: DualProblem,
+    kernel: Kernel,
+    budget_bytes: float,
+    control: Control,
+    left: Unfinished | None = None,
+) -> DualSolution:
     """Solve ``dual`` by ``param.solver``: a warm start if it has scores, else a cold start.
 
     Parameters
     ----------
     kernel : Kernel              over the rows numbered by ``dual.row``
     budget_bytes : float         for the row store
+    left : Unfinished            by the trial of a queue, which the solver goes on from
 
     Raises
     ------
     MemoryError, and what a signal handler raises, such as KeyboardInterrupt
     """
-    solution = param.solver.solve(dual, kernel, budget_bytes, control, thread_count(param.threads))
-    if param.solver.follows_libsvm:
+    solver, of_kernel = param.solver, (dual, kernel, budget_bytes, control, thread_count(param.threads))
+    solution = solver.go_on(left, *of_kernel) if left else solver.solve(*of_kernel)
+    if solver.follows_libsvm:
         from libsvmx._solvers.smo.solver import checked
 
         solution = checked(solution, dual, kernel, control)

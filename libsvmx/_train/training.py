@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, TypeVar
 
+    from libsvmx._solvers.solver import Unfinished
     from libsvmx._train.drawn_folds import Fold, Folds
     from libsvmx._train.folds import Rand
     from libsvmx._train.observer import Observer
@@ -139,8 +140,10 @@ def solve_binary(
     kernels: KernelProvider,
     warm: WarmStart | None = None,
     number: tuple[int, int] = (0, 0),
+    left: Unfinished | None = None,
 ) -> Recovered:
-    """Solve one dual problem: of one-class, a regression, or a pair of classes with this ``number`` in ``warm``."""
+    """Solve one dual problem: of one-class, a regression, or a pair of classes with this ``number`` in ``warm``.
+    ``left``: see ``solve``."""
     control = limits.control_of(param, observer)
     features = kernels.features(observer, control) if param.solver.needs_features else None
     began = machine.monotonic()
@@ -151,7 +154,7 @@ def solve_binary(
         kernel, budget_bytes = kernels.of(problem)
         if warm:
             dual = warm.begin(number, dual, kernel, control)
-        solution = solve(param, dual, kernel, budget_bytes, control)
+        solution = solve(param, dual, kernel, budget_bytes, control, left)
         if warm:
             warm.keep(number, dual, solution)
     seconds, weights = machine.monotonic() - began, problem.sample_weight
@@ -230,9 +233,10 @@ def train_classifier(
     classes, weighted = (labels, start, order), problem.sample_weight is not None
     in_queue = warm is None and (inner is None or inner.in_queue)
     trial = inner is None and not param.probability and 1 < k * (k - 1) // 2 <= param.policy.pairs_in_queue
+    trial = trial and param.svm_type == SvmType.C_SVC
     n = solves_of(k, param.probability)
     queue = kernels.queue(param, observer, n, weighted, trial=trial) if in_queue else None
-    if queue and queue.param.max_iter == param.max_iter:
+    if queue and queue.trial is None:
         from libsvmx._train.queue.pairs_at_once import solved_pairs
 
         drawn_by, scheme = rand if param.probability else None, ""
@@ -260,7 +264,7 @@ def pairs_side_by_side(
 ) -> Pairs:
     """The solves of a classifier without a queue: for each pair the inner folds of its sigmoid, then its own solve;
     with ``inner`` first the own solves of all pairs, from which the inner folds start. ``trial``: a queue that solves
-    the easy pairs; the others are solved as without it."""
+    the easy pairs; the others go on from where it has left them."""
     labels, start, order = classes
     if trial:
         from libsvmx._train.queue.pairs_at_once import QueuedPairs
@@ -297,7 +301,8 @@ def pairs_side_by_side(
         if stopped and k and param.svm_type == SvmType.C_SVC:
             return left_at_zero(pair, param, costs[i], costs[j], observer, stopped), False
         if inner is None:
-            return solve_binary(pair, own, costs[i], costs[j], observer, kernels, warm, (i, j)), stopped is None
+            left = trial.left(k) if trial else None
+            return solve_binary(pair, own, costs[i], costs[j], observer, kernels, warm, (i, j), left), stopped is None
         optima[k] = inner.optimum(pair, own, (costs[i], costs[j]), observer, kernels, warm, (i, j))
         return optima[k].found, stopped is None
 

@@ -391,23 +391,58 @@ def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type):
     assert any(", " in name for name in found)
 
 
-def test_pairs_that_need_few_steps_are_solved_in_a_queue_at_any_cost():
-    """Those that need more start again outside it, and nothing depends on the number of threads."""
-    options = {"gamma": 1.0, "C": 1e3, "eps": 1e-7}
-    policies = [
-        ChoicePolicy(trial_rows=0, checks=((0.0001, 0.0),)),  # SMO ends early
-        ChoicePolicy(min_variables=1, trial_steps_per_variable=1.0, checks=((0.0001, 0.0),)),
-        ChoicePolicy(),
-    ]
+# SMO tries pairs in a queue, for a step per row.
+SHORT_TRIAL = ChoicePolicy(min_variables=1, trial_steps_per_variable=1.0, checks=((1.0, 0.0),), linear_checks=(0.001,))
+HARD_PAIRS = {"gamma": 1.0, "C": 1e3, "eps": 1e-7}
+
+
+def test_pairs_are_tried_by_smo_in_a_queue_at_any_cost():
+    """Others go on outside it, and nothing depends on the number of threads."""
+    policies = [ChoicePolicy(trial_rows=0, checks=((0.0001, 0.0),)), SHORT_TRIAL, ChoicePolicy()]
     outside, some, all_of_them = (
-        [libsvmx.train(IRIS, SPECIES, solver=Auto(policy), threads=n, **options) for n in (1, 3)] for policy in policies
+        [libsvmx.train(IRIS, SPECIES, solver=Auto(policy), threads=n, **HARD_PAIRS) for n in (1, 3)]
+        for policy in policies
     )
     assert all(", " in name for name in chosen(outside[0]))
-    assert len(set(chosen(some[0]))) == 2
+    assert set(chosen(some[0])) == {"smo", "smo, irwls"}
     assert set(chosen(all_of_them[0])) == {"smo"}
+    assert bytes(all_of_them[0].coef) == bytes(libsvmx.train(IRIS, SPECIES, **HARD_PAIRS).coef)
     for model, again in (outside, some, all_of_them):
         np.testing.assert_allclose(model.decision_function(IRIS), outside[0].decision_function(IRIS), atol=1e-3)
         np.testing.assert_array_equal(model.sv_coef, again.sv_coef)
+
+
+def test_the_steps_of_a_trial_are_not_thrown_away():
+    """The next solver starts where they end, and they count. Where the gap has grown there is a path."""
+    starts = []
+    solver = auto_by(SHORT_TRIAL, least_squares=Stalling(starts, False))
+    model = libsvmx.train(IRIS, SPECIES, solver=solver, **HARD_PAIRS)
+    assert chosen(model) == ["smo", "smo", "smo, irwls, irwls"]
+    assert model.reports[2].iterations > 200
+    assert starts == [False, True]
+    model = libsvmx.train(IRIS, SPECIES, solver=auto_by(SHORT_TRIAL, checks=((1.0, 1e-9),)), **HARD_PAIRS)
+    assert chosen(model) == ["smo", "smo", "smo, path"]
+
+
+def test_a_trial_that_goes_on():
+    """A check that SMO passes changes no step."""
+    solver = auto_by(SHORT_TRIAL, checks=((1.0, 1e9), (1.5, 1e9)), late_checks=())
+    model, smo = (libsvmx.train(IRIS, SPECIES, solver=one, **HARD_PAIRS) for one in (solver, "smo"))
+    assert max(report.iterations for report in smo.reports) > 150
+    assert set(chosen(model)) == {"smo"}
+    assert bytes(model.coef) == bytes(smo.coef)
+
+
+def test_pairs_with_a_linear_kernel_are_tried_where_crsvm_is_much_work():
+    """The checks are the same as outside of the queue."""
+    options = {"kernel_type": "linear", "C": 1e3, "eps": 1e-6}
+    models = [
+        libsvmx.train(IRIS, SPECIES, solver=auto_by(SHORT_TRIAL, linear_smo_alone=0, **changes), **options)
+        for changes in ({}, {"trial_rows": 0}, {"trial_rows_per_step": inf})
+    ]
+    for model in models:
+        assert chosen(model) == ["smo", "smo", "smo, crsvm"]
+        same(model, models[0], IRIS)
 
 
 @pytest.mark.parametrize(("rows", "C", "names"), [(1400, 0.1, {"smo"}), (1400, 100, {"smo, crsvm"})])
@@ -424,7 +459,7 @@ def test_a_linear_kernel_with_a_small_product_is_left_to_smo(rows, C, names):
 def test_more_features_than_rows_are_left_to_smo():
     """For any C: a plane separates them, and no coefficient reaches C. Other problems are checked, and handed over."""
     X, y = np.random.default_rng(2).normal(size=(135, 100)), np.repeat([1.0, 2.0, 3.0], 45)
-    solver = Auto(ChoicePolicy(min_variables=1000, checks=((0.005, 0.0),)))
+    solver = Auto(ChoicePolicy(min_variables=1000, checks=((0.005, 0.0),), trial_rows=0))
     for rows in (range(90), range(135)):  # a solve by itself, and pairs in a queue
         wide, smo, narrow = (
             libsvmx.train(features[rows], y[rows], solver=choice, kernel_type="linear", C=1e3)

@@ -40,6 +40,7 @@ cdef class Worker:
     cdef int work(self) except -1 nogil
     cdef int evaluate_solved(self) except -1 nogil
     cdef int solve(self, Task *task) except -1 nogil
+    cdef int try_out(self, Task *task) except -1 with gil
     cdef bint pose(self, Task *task, const int32_t *rows) noexcept nogil
     cdef void write_dual(self, const Task *task) noexcept nogil
     cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil

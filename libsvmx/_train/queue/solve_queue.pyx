@@ -189,7 +189,10 @@ cdef class Worker:
             self.lay_out(task, rows)
             if seeded:
                 task.seeding_seconds = 1e-9 * (svmx_nanoseconds() - began)
-            task.converged = self.smo.optimize()
+            if self.todo.tries:
+                self.try_out(task)
+            else:
+                task.converged = self.smo.optimize()
             self.smo.write(&optimum, &self.beta[0], &self.scores[0])
             task.iterations, task.reach = self.smo.iterations, 1.0 if seeded else self.smo.reach
             task.begun = task.converged or task.iterations > 0
@@ -212,6 +215,13 @@ cdef class Worker:
         task.seconds = 1e-9 * (svmx_nanoseconds() - began)
         if task.converged or not svmx_tickets_over(self.tickets):
             self.finish(task, coefficients)
+        return 0
+
+    cdef int try_out(self, Task *task) except -1 with gil:
+        """The steps of ``todo.trial``."""
+        task.converged, task.too_slow = self.todo.trial.run(self.smo, task.n, self.control)
+        if not task.converged:
+            self.smo.bring_back()
         return 0
 
     cdef double gap(self) noexcept nogil:
@@ -699,6 +709,16 @@ cdef class SolveQueue(TaskList):
         if not task.converged:
             return self.stopped or SolveStatus.ITERATION_LIMIT
         return SolveStatus.ROUNDING if task.rounding else SolveStatus.CONVERGED
+
+    def left(self, Py_ssize_t t):
+        """Where ``trial`` has left a solve, for ``Solver.go_on``."""
+        cdef Task *task = self.task(t)
+        own = slice(task.optimum, task.optimum + task.n)
+        solution = DualSolution(
+            beta=memoryview(self.kept_beta)[own], scores=memoryview(self.kept_scores)[own], rho=task.found.rho,
+            objective=task.found.objective, iterations=task.iterations, rows_computed=task.rows_computed,
+            values_computed=task.values_computed, reach=task.reach, gap=task.gap, status=self.status_of(t))
+        return self.trial.left(solution, task.too_slow)
 
     def tell(self, Py_ssize_t t, observer):
         """Report a solve to the observer; returns the report."""

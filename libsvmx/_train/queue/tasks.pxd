@@ -50,6 +50,7 @@ cdef struct Task:
     int64_t rows_computed
     int64_t values_computed
     bint converged
+    bint too_slow               # a check of the trial has ended it
     bint rounding               # converged, but with kernel values in double the gap exceeds the tolerance
     bint begun                  # begun before the end of the call
     char *marks
@@ -128,6 +129,8 @@ cdef class TaskList:
     cdef bint has_starts            # whether some tasks have a parent
     cdef bint has_larger            # whether some have ``growth`` > 0
     cdef bint keeps_all
+    cdef readonly object trial      # how SMO tries the solves, and leaves them to another solver; None: solves all
+    cdef bint tries
     cdef double eps
     cdef bint divides               # nu-SVC: decision values are divided by r
     cdef bint may_stand             # whether an optimum is unchanged without its unused rows

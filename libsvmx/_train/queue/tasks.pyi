@@ -2,6 +2,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels.sharedrows import GramRows, KernelValues
+from libsvmx._solvers.auto import Trial
 from libsvmx._solvers.control import Control
 from libsvmx._train.folds import Rand
 from libsvmx._train.parameter import Parameter
@@ -19,6 +20,7 @@ class TaskList:
     n_tasks: int
     n_sigmoids: int
     n_folds: int
+    trial: Trial | None
     def __init__(
         self,
         kernel_values: KernelValues,
@@ -30,6 +32,7 @@ class TaskList:
     def start_from(self, earlier: TaskList) -> None: ...
     def seed_by(self, name: str) -> None: ...
     def keep_optima(self) -> None: ...
+    def try_out(self, trial: Trial) -> None: ...
     def decide_by_floats(self) -> None: ...
     def tabulate(self) -> None: ...
     def add(

@@ -160,6 +160,10 @@ cdef class TaskList:
         """Keep the optima of all solves, for starts in this queue or a later one."""
         self.keeps_all = True
 
+    def try_out(self, trial):
+        """Let SMO take the steps of ``trial``, of solver auto, and keep what it leaves."""
+        self.trial, self.tries, self.keeps_all = trial, True, True
+
     def decide_by_floats(self):
         """Allow decision values that are not LIBSVM's to the last digit, from the solves' kernel values in float: of
         held-out rows of a solve, and of folds, if kernel values of all rows are stored. No effect in nu-SVC, where they
