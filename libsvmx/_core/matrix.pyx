@@ -12,6 +12,7 @@ from libc.string cimport memcpy
 
 from libsvmx._core.pieces cimport svmx_piece, svmx_piece_there, svmx_publish_piece
 
+from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import zeros
 
 
@@ -328,49 +329,56 @@ cdef class CsrMatrix:
         values; without zeros it stays regular.
         """
         cdef const int32_t[::1] chosen = rows
-        cdef Py_ssize_t i, n = chosen.shape[0]
-        cdef int64_t begin, end, k, at = 0
-        cdef bint sparing = self.regular and self.first_index != 0, alike
+        cdef Py_ssize_t i, n = chosen.shape[0], first
+        cdef int64_t begin, end, k, at, whole = 0
+        cdef bint sparing = self.regular and self.first_index != 0 and self.n_nonzeros != self.nnz, alike
         cdef int32_t[::1] index
         cdef double[::1] doubles
         cdef float[::1] floats
         cdef const int32_t *feature
         cdef double x
-        indptr = zeros("q", n + 1)
+        indptr = empty("q", n + 1)
         cdef int64_t[::1] ptr = indptr
+        ptr[0] = 0
         for i in range(n):
             if not 0 <= chosen[i] < self.n_rows:
                 raise IndexError(f"row {chosen[i]} of {self.n_rows}")
             begin, end = self.ptr[chosen[i]], self.ptr[chosen[i] + 1]
             ptr[i + 1] = ptr[i] + end - begin
+            whole += end - begin
             for k in range(begin, end if sparing else begin):
                 ptr[i + 1] -= self.at(k) == 0.0
-        alike = self.regular and n > 0 and ptr[n] == n * self._indices.shape[0]
-        indices = self._indices if alike else zeros("i", ptr[n])
-        values = zeros("d" if self.in_float == NULL else "f", ptr[n])
+        alike = self.regular and n > 0 and ptr[n] == whole
+        indices = self._indices if alike else empty("i", ptr[n])
+        values = empty("d" if self.in_float == NULL else "f", ptr[n])
         if not alike:
             index = indices
         if self.in_float == NULL:
             doubles = values
         else:
             floats = values
-        for i in range(n):
-            begin, end = self.ptr[chosen[i]], self.ptr[chosen[i] + 1]
-            feature = self.features(chosen[i])
-            if not alike and ptr[i + 1] - at == end - begin > 0:
-                memcpy(&index[at], feature, (end - begin) * sizeof(int32_t))
-            if ptr[i + 1] - at == end - begin > 0 and not self.is_table:
+        i = 0
+        while i < n:
+            begin, at, first, feature = self.ptr[chosen[i]], ptr[i], i, self.features(chosen[i])
+            i += 1
+            if ptr[n] == whole and not self.is_table:  # no value is left out: consecutive rows are copied at once
+                while i < n and chosen[i] == chosen[i - 1] + 1:
+                    i += 1
+                end = self.ptr[chosen[i - 1] + 1]
+                if begin == end:
+                    continue
+                if not alike:
+                    memcpy(&index[at], feature, (end - begin) * sizeof(int32_t))
                 if self.in_float == NULL:
                     memcpy(&doubles[at], self.value + begin, (end - begin) * sizeof(double))
                 else:
                     memcpy(&floats[at], self.in_float + begin, (end - begin) * sizeof(float))
-                at += end - begin
                 continue
-            for k in range(begin, end):
+            for k in range(begin, self.ptr[chosen[first] + 1]):
                 x = self.at(k)
                 if x == 0.0 and sparing:
                     continue
-                if at >= ptr[i + 1]:
+                if at >= ptr[i]:
                     raise ValueError(CHANGED)
                 if not alike:
                     index[at] = feature[k - begin]
@@ -379,10 +387,40 @@ cdef class CsrMatrix:
                 else:
                     floats[at] = <float>x
                 at += 1
-            if at != ptr[i + 1]:
+            if at != ptr[i]:
                 raise ValueError(CHANGED)
-        return CsrMatrix(indptr, indices, values, copy=False, n_columns=self.n_columns, first_index=self.first_index,
-                         regular=alike)
+        return of_checked_rows(indptr, indices, values, self.n_columns, self.first_index, alike,
+                               alike and self.first_index != 0)
+
+    def followed_by(self, CsrMatrix other):
+        """A copy of the rows, then those of ``other``, whose columns may be more; values are double."""
+        cdef Py_ssize_t i
+        cdef int64_t k, n_features = self._indices.shape[0], nnz = self.nnz + other.nnz
+        cdef bint alike = self.regular and n_features > 0, dense = self.n_nonzeros == self.nnz
+        cdef const double[::1] own = self.values, others = other.values
+        cdef const int32_t[::1] own_index, other_index
+        indptr, values = empty("q", self.n_rows + other.n_rows + 1), empty("d", nnz)
+        cdef int64_t[::1] ptr = indptr
+        cdef double[::1] value = values
+        cdef int32_t[::1] index
+        ptr[:self.n_rows + 1] = self._indptr
+        for i in range(other.n_rows):
+            ptr[self.n_rows + 1 + i] = self.nnz + other.ptr[i + 1]
+            alike = alike and other.ptr[i + 1] - other.ptr[i] == n_features
+            for k in range(n_features if alike else 0):
+                alike = alike and other.features(i)[k] == self.feature[k]
+                dense = dense and others[other.ptr[i] + k] != 0.0
+        value[:self.nnz] = own
+        value[self.nnz:] = others
+        indices = self._indices
+        if not alike:
+            indices = empty("i", nnz)
+            index, own_index, other_index = indices, self.indices, other.indices
+            index[:self.nnz] = own_index
+            index[self.nnz:] = other_index
+        first = min(self.first_index, other.first_index)
+        columns = max(self.n_columns + self.first_index, other.n_columns + other.first_index) - first
+        return of_checked_rows(indptr, indices, values, columns, first, alike, alike and dense)
 
     def row(self, Py_ssize_t i):
         """Row i as a list of (index, value) pairs."""
@@ -397,6 +435,23 @@ cdef class CsrMatrix:
 
     def __repr__(self):
         return f"<CsrMatrix of {self.n_rows} rows, {self.nnz} entries, largest index {self.max_index}>"
+
+
+cdef CsrMatrix of_checked_rows(indptr, indices, values, Py_ssize_t n_columns, int first_index, bint regular, bint dense):
+    """A matrix of rows of others, which have been checked. ``dense``: no value is 0."""
+    cdef CsrMatrix made = CsrMatrix(zeros("q", 1), zeros("i", 0), zeros("d", 0), copy=False)
+    cdef Py_ssize_t i
+    made.regular, made.first_index, made.n_columns = regular, first_index, n_columns
+    made._indptr, made._indices, made.indptr = indptr, indices, memoryview(indptr).toreadonly()
+    made.hold(values)
+    made.n_rows, made.ptr = made._indptr.shape[0] - 1, &made._indptr[0]
+    made.feature = &made._indices[0] if made._indices.shape[0] else NULL
+    for i in range(made.n_rows):
+        if made.ptr[i] < made.ptr[i + 1]:
+            made.max_index = max(made.max_index, made.features(i)[made.ptr[i + 1] - made.ptr[i] - 1])
+    if dense:
+        made.n_nonzeros, made.n_used = made.nnz, made._indices.shape[0]
+    return made
 
 
 def _unpickle(indptr, indices, values, n_columns=0, first_index=1):

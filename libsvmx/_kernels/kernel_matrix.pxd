@@ -29,7 +29,7 @@ cdef class Kernel:
     cdef int32_t[::1] ones
     cdef float[::1] table
     cdef int n_table
-    cdef int measure(self) except -1
+    cdef int measure(self, Py_ssize_t begin) except -1
     cdef int take(self, Kernel whole, members) except -1
     cdef int keep_ones(self, int64_t most) except -1
 

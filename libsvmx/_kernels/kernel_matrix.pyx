@@ -101,7 +101,7 @@ cdef class Kernel:
         self.of_distance = self.formula.function.argument == SVMX_DISTANCE
         self.of_quotient = self.formula.function.argument in (SVMX_COSINE, SVMX_TANIMOTO)
         if whole is None:
-            self.measure()
+            self.measure(0)
         else:
             self.take(whole, members)
 
@@ -110,22 +110,23 @@ cdef class Kernel:
         """``rows``: buffer of int32, shape (n,)."""
         return self.rows
 
-    cdef int measure(self) except -1:
-        """Compute squares and diagonal, ``binary`` and ``integers``."""
+    cdef int measure(self, Py_ssize_t begin) except -1:
+        """Compute squares and diagonal, ``binary`` and ``integers``, which are known of the rows before ``begin``."""
         cdef Py_ssize_t i
         cdef int64_t k
         cdef double square, x
         cdef int product = self.formula.function.product
-        cdef bint binary = not self.given and not self.matrix.regular  # the caller's own data may change
-        cdef bint integers = not self.given and product == SVMX_DOT
+        cdef bint known = begin > 0
+        cdef bint binary = not (known or self.given or self.matrix.regular)  # the caller's own data may change
+        cdef bint integers = self.integers if known else not self.given and product == SVMX_DOT
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
         cdef bint of_tangent = self.kind == KernelType.SIGMOID
         cdef double most_square = sqrt(DOUBLE_MAX) / 2 if self.of_quotient else DOUBLE_MAX / 4
-        self.squares = zeros("d", self.n)
-        self.diagonal = zeros("d", self.n)
+        if not known:
+            self.squares, self.diagonal = zeros("d", self.n), zeros("d", self.n)
         cdef double[::1] diagonal = self.diagonal
-        for i in range(self.n):
+        for i in range(begin, self.n):
             if self.given:
                 diagonal[i] = matrix.with_itself(self.rows[i])
                 continue
@@ -138,7 +139,7 @@ cdef class Kernel:
             self.squares[i] = square
             most, total = max(most, square), total + square
             diagonal[i] = svmx_kernel_with_itself(&self.formula, square)
-        for i in range(self.n):
+        for i in range(begin, self.n):
             # |<x, z>| <= max |x|^2 bounds all values, except for a polynomial kernel with coef0 < 0. FLT_MAX / 2, since
             # 2 K_ij is formed; DBL_MAX / 4 for the sum in RBF, and its root for products of two. tanh of infinity is 1.
             if not (fabs(diagonal[i]) <= FLOAT_MAX / 2 and (self.squares[i] <= most_square or of_tangent)):
@@ -152,11 +153,18 @@ cdef class Kernel:
         return 0
 
     cdef int take(self, Kernel whole, members) except -1:
-        """``measure`` for rows ``members`` of ``whole``."""
+        """``measure``, with the first rows being ``members`` of ``whole``."""
         cdef const int32_t[::1] chosen = members
-        cdef Py_ssize_t i
-        self.squares, self.diagonal = take_float64(whole.squares, members), take_float64(whole.diagonal, members)
+        cdef Py_ssize_t i, known = chosen.shape[0]
+        cdef double[::1] diagonal, known_squares, known_diagonal
         self.binary, self.integers = whole.binary, whole.integers
+        self.squares, self.diagonal = take_float64(whole.squares, members), take_float64(whole.diagonal, members)
+        if known < self.n:
+            known_squares, known_diagonal = self.squares, self.diagonal
+            self.squares, self.diagonal = zeros("d", self.n), zeros("d", self.n)
+            diagonal = self.diagonal
+            self.squares[:known], diagonal[:known] = known_squares, known_diagonal
+            return self.measure(known)
         if self.binary:
             self.ones, self.table, self.n_table = whole.ones, whole.table, whole.n_table
             self.n_ones, self.first_one = take_int32(whole.n_ones, members), zeros("q", self.n)
@@ -205,6 +213,12 @@ cdef class Kernel:
         check_members(members, self.n)
         return Kernel(self.matrix, take_int32(self.rows, members), self.kind, self.degree, self.gamma, self.coef0, self,
                       members)
+
+    def moved(self, CsrMatrix matrix, rows, members):
+        """The kernel of ``rows`` of another matrix, the first of which are the rows ``members`` of this kernel, and are
+        not read; buffers of int32. Neither given nor ``binary``."""
+        check_members(members, self.n)
+        return Kernel(matrix, rows, self.kind, self.degree, self.gamma, self.coef0, self, members)
 
     def targets(self, members, bint transposed=False):
         """Targets ``members``: buffer of int32, rows of the problem.

@@ -122,4 +122,6 @@ def tell_dropped(problem: Problem, part: Problem, observer: Observer) -> set[int
 
 def without_classes(param: Parameter, labels: Collection[int]) -> Parameter:
     """``param`` without the weights of these classes."""
+    if not labels:
+        return param
     return replace(param, weights=tuple(pair for pair in param.weights if pair[0] not in labels))

@@ -204,3 +204,34 @@ def test_splitters_and_estimators_of_scikit_learn(heart: tuple[CsrMatrix, np.nda
     for estimator in (SVC(), SVC(kernel="linear")):
         assert np.array_equal(cross_val_score(estimator, X, y), cross_val_score(estimator, X.toarray(), y))
     assert MaxAbsScaler().fit_transform(X).shape == X.shape
+
+
+@pytest.mark.parametrize("kind", ["sparse", "regular", "regular with zeros", "float"])
+def test_rows_that_follow_and_rows_that_are_taken(kind: str) -> None:
+    dense = np.arange(1.0, 13.0).reshape(4, 3)
+    if kind == "regular with zeros":
+        dense[1, 1] = 0.0
+    values = dense.astype(np.float32) if kind == "float" else dense
+    indices, indptr = np.arange(1, 4, dtype=np.int32), np.arange(0, 13, 3, dtype=np.int64)
+    own = CsrMatrix(indptr, indices, values.ravel(), copy=False, regular=True)
+    if kind == "sparse":
+        own = CsrMatrix(indptr, np.tile(indices, 4), values.ravel())
+    for more in (matrix([{1: 1.0, 2: 2.0, 3: 3.0}]), matrix([{2: 5.0}, {}, {7: 1.0}]), matrix([])):
+        wide = max(3, more.n_columns)
+        both = np.zeros((4 + len(more), wide))
+        both[:4, :3], both[4:, : more.n_columns] = dense, more.toarray()
+        joined = own.followed_by(more)
+        assert np.array_equal(joined.toarray(), both)
+        assert joined.max_index == wide
+        for rows in ([0, 1, 2, 3], [1, 2], [3, 0, 0], list(range(4, 4 + len(more))), []):
+            taken = joined.take(np.array(rows, dtype=np.int32).data)
+            assert np.array_equal(taken.toarray(), both[rows])
+            assert np.array_equal(taken.followed_by(own).toarray()[len(rows) :, :3], dense)
+            assert (taken.indptr, taken.indices, taken.values) == (again := rebuilt(taken))[:3]
+            assert taken.max_index == again[3]
+
+
+def rebuilt(taken: CsrMatrix) -> tuple[object, ...]:
+    """Its buffers, and the largest index, of a matrix that checks them."""
+    checked = CsrMatrix(taken.indptr, taken.indices, taken.values, n_columns=taken.n_columns)
+    return checked.indptr, checked.indices, checked.values, checked.max_index

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._typing import Buffer, FloatArray, Ids
+    from libsvmx._typing import Buffer, FloatArray, Ids, IntArray
 
 NO_STATE = "there is no state"
 Pair = tuple[int, int] | None  # labels of the positive and the negative class; None: all rows
@@ -151,37 +151,42 @@ class PairIndex:
 
     Attributes
     ----------
-    members : dict of buffers of int32     rows of weight > 0 of each pair in LIBSVM's order: its first class, then the
-                                           other
-    costs : dict of (float, float)         C of its two classes; unused without classes
+    costs : dict of (float, float)         of each pair the C of its two classes, unused without classes
     cost_of_class : list of float          for each of ``classes``
     rows : ndarray of int32                all rows of weight > 0, ascending
+    rows_of : dict of ndarray of int32     those of each class
     classes : (labels, start, order)       of these rows, by ``folds.group_classes``; no labels without classes
     """
 
     def __init__(self, param: Parameter, problem: Problem, observer: Observer) -> None:
         self.param, self.problem = param, problem
-        self.members: dict[Pair, Buffer] = {}
         self.costs: dict[Pair, tuple[float, float]] = {}
         self.cost_of_class: list[float] = []
+        self.rows_of: dict[int, IntArray] = {}
         self.rows = rows = rows_of_state(problem, param)
         self.classes: tuple[list[int], list[int], Buffer] = [], [0], rows.data
         if not param.svm_type.is_classification:
-            self.members[None] = rows.data
             self.costs[None] = (0.0, 0.0)
             return
-        labels, start, order = self.classes = folds.group_classes(take_float64(problem.targets, rows.data))
+        whole = len(rows) == len(problem)
+        targets = problem.targets if whole else take_float64(problem.targets, rows.data)
+        labels, start, order = self.classes = folds.group_classes(targets)
         self.cost_of_class = costs = class_costs(labels, without_classes(param, dropped_classes(param)), observer)
-        of_class = [rows[np.asarray(order[start[c] : start[c + 1]])] for c in range(len(labels))]
+        by_class = np.asarray(order) if whole else rows[np.asarray(order)]
+        self.rows_of = {label: by_class[start[c] : start[c + 1]] for c, label in enumerate(labels)}
         for i in range(len(labels)):
             for j in range(i + 1, len(labels)):
-                pair = labels[i], labels[j]
-                self.members[pair] = np.concatenate([of_class[i], of_class[j]]).data
-                self.costs[pair] = costs[i], costs[j]
+                self.costs[labels[i], labels[j]] = costs[i], costs[j]
+
+    def members(self, pair: Pair, first: int = 0) -> IntArray:
+        """The rows of a pair from row ``first`` on, in LIBSVM's order: its first class, then the other."""
+        parts = [self.rows] if pair is None else [self.rows_of[label] for label in pair]
+        begin = np.int32(first)  # an int would convert the rows to int64
+        return np.concatenate([part[np.searchsorted(part, begin) :] for part in parts])
 
     def as_listed(self, pair: Pair) -> Pair:
         """The key of a pair here, where its classes may be in the other order; the pair itself if it is not here."""
-        return pair if pair is None or pair in self.members or pair[::-1] not in self.members else pair[::-1]
+        return pair if pair is None or pair in self.costs or pair[::-1] not in self.costs else pair[::-1]
 
     def bounded(self, pair: Pair, rows: Problem) -> tuple[Buffer, Buffer, Buffer]:
         """linear, lower and upper of rows of a pair: buffers of float64, shape (variables,), in the order of a path.
@@ -242,14 +247,14 @@ def beginning(param: Parameter) -> Parameter:
 
 def trained_pairs(param: Parameter, index: PairIndex, observer: Observer) -> dict[Pair, tuple[Buffer, int]]:
     """``trained_beta`` of all pairs from a queue; empty if they do not fit one. Raises StoppedEarly."""
-    if not index.members or param.svm_type != SvmType.C_SVC:
+    if not index.costs or param.svm_type != SvmType.C_SVC:
         return {}
     param, problem = beginning(param), index.problem.take(index.rows.data)
     kernels = KernelProvider(problem, param, index.classes[1:])
     weighted = problem.sample_weight is not None
     with errors_of_a_path(NO_STATE):
         ask(observer)
-        queue = kernels.queue(param, observer, len(index.members), weighted)
+        queue = kernels.queue(param, observer, len(index.costs), weighted)
         if queue is None:
             return {}
         members, costs = kernels.members(problem), index.cost_of_class
@@ -259,7 +264,7 @@ def trained_pairs(param: Parameter, index: PairIndex, observer: Observer) -> dic
                 raise Stopped(report.status)
     iterations = (report.iterations for report in pairs.reports)
     betas = each_beta(pairs.betas, index.classes[1])
-    return dict(zip(index.members, zip(betas, iterations, strict=True), strict=True))
+    return dict(zip(index.costs, zip(betas, iterations, strict=True), strict=True))
 
 
 def train_binary(
@@ -275,7 +280,7 @@ def train_binary(
 
     Parameters
     ----------
-    pair : Pair                  of ``index.members``
+    pair : Pair                  of ``index.costs``
     ids : ndarray of int64       of all rows of ``index.problem``
     beta : buffer of float64     a start near the optimum, by variable in the order of a path; None: a cold start by SMO
     iterations : int             of SMO before ``beta``
@@ -285,8 +290,8 @@ def train_binary(
     ParameterError      a kernel for which neither a path nor SMO reaches the optimum; degenerate nu-SVC
     StoppedEarly
     """
-    members = index.members[pair]
-    problem = index.problem.take(members)
+    members = index.members(pair)
+    problem = index.problem.take(members.data)
     bounds = index.bounded(pair, problem)
     totals = coefficient_sums(param, problem.weight)
     binary = BinaryProblem(param)
@@ -296,7 +301,7 @@ def train_binary(
             beta, binary.iterations = trained_beta(param, index, pair, observer)
         kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
         binary.retrained = True
-        binary.state.append(kernel, ids[np.asarray(members)].data, *bounds, control_of(param, observer))
+        binary.state.append(kernel, ids[members].data, *bounds, control_of(param, observer))
         try:
             binary.path.start(beta, totals, control_of(param, observer))
         except PathLost:
@@ -309,7 +314,7 @@ def train_binary(
 def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Observer) -> tuple[Buffer, int]:
     """beta of a cold start, to ``param.eps``, by variable in the order of a path; and the iterations of SMO, which are
     auto's limit for SMO if auto has switched to another solver. Raises Stopped."""
-    members = index.members[pair]
+    members = index.members(pair).data
     problem = index.problem.take(members, signed(pair, index.problem.take(members).targets))
     control = control_of(param, observer)
     kernel, budget_bytes = KernelProvider(problem, param).of(problem)

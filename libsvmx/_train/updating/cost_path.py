@@ -136,10 +136,10 @@ def taus_between(first: float, last: float) -> list[float]:
 
 def bounds_at(index: PairIndex, pair: Pair, problem: Problem, per_row: int) -> tuple[FloatArray, FloatArray]:
     """lower and upper of a pair: ndarrays, shape (rows of the problem, per_row); 0 for rows of other pairs."""
-    members = index.members[index.as_listed(pair)]
-    own = index.bounded(pair, problem.take(members))[1:]
+    members = index.members(index.as_listed(pair))
+    own = index.bounded(pair, problem.take(members.data))[1:]
     found = np.zeros((2, len(problem), per_row))
-    found[:, np.asarray(members)] = np.reshape([np.asarray(bound) for bound in own], (2, -1, per_row))
+    found[:, members] = np.reshape([np.asarray(bound) for bound in own], (2, -1, per_row))
     return found[0], found[1]
 
 

@@ -145,10 +145,10 @@ def state_at(
     if believed and param.svm_type == SvmType.NU_SVR and not has_sum_of_nu(index, betas[None]):
         betas = {}  # the tube has no width: both variables of a row may be nonzero
     check_costs(index, betas)
-    if not index.members:
+    if not index.costs:
         observer.remark(Remark.ONE_CLASS)
     binaries: dict[Pair, BinaryProblem] = {}
-    for pair in index.members:
+    for pair in index.costs:
         beta = betas[pair].data if pair in betas else None
         binaries[pair] = train_binary(param, index, pair, ids, observer, beta)
         binaries[pair].retrained = False
@@ -251,12 +251,12 @@ def coefficients_of(index: PairIndex, model: Model, row_of: Any) -> dict[Pair, F
     betas: dict[Pair, FloatArray] = {}
     if not index.param.svm_type.is_classification:
         by_row[row_of] = table[0]
-        by_row = by_row[np.asarray(index.members[None])]
+        by_row = by_row[index.members(None)]
         both = np.column_stack([np.maximum(by_row, 0.0), np.minimum(by_row, 0.0)])
         return {None: np.ascontiguousarray(both).ravel() if index.param.svm_type.is_regression else by_row}
     labels, counts = list(model.class_labels or ()), model.class_sv or ()
     first = np.concatenate([[0], np.cumsum(counts)])
-    for pair, members in index.members.items():
+    for pair in index.costs:
         assert pair is not None
         i, j = labels.index(pair[0]), labels.index(pair[1])
         sign = 1.0 if i < j else -1.0
@@ -264,7 +264,7 @@ def coefficients_of(index: PairIndex, model: Model, row_of: Any) -> dict[Pair, F
         for own, other in ((i, j), (j, i)):
             columns = slice(first[own], first[own + 1])
             by_row[row_of[columns]] = sign * table[other - (own < other), columns]
-        betas[pair] = by_row[np.asarray(members)]
+        betas[pair] = by_row[index.members(pair)]
         if index.param.svm_type == SvmType.NU_SVC:
             total, found = sum_of_nu(index, pair), np.maximum(betas[pair], 0.0).sum()
             betas[pair] *= total / found if found > 0 else 0.0  # r
@@ -273,7 +273,7 @@ def coefficients_of(index: PairIndex, model: Model, row_of: Any) -> dict[Pair, F
 
 def sum_of_nu(index: PairIndex, pair: Pair) -> float:
     """The sum required of the nonnegative coefficients of a pair, in nu formulations with two sums."""
-    return coefficient_sums(index.param, index.problem.take(index.members[pair]).weight)[0]
+    return coefficient_sums(index.param, index.problem.take(index.members(pair).data).weight)[0]
 
 
 def has_sum_of_nu(index: PairIndex, beta: FloatArray) -> bool:
@@ -287,7 +287,7 @@ def check_costs(index: PairIndex, betas: dict[Pair, FloatArray]) -> None:
     worst, needed, bound = 0.0, 0.0, 0.0
     bounds: dict[Pair, tuple[FloatArray, FloatArray]] = {}
     for pair, beta in betas.items():
-        rows = index.problem.take(index.members[pair])
+        rows = index.problem.take(index.members(pair).data)
         _, lower, upper = (np.asarray(values) for values in index.bounded(pair, rows))
         bounds[pair] = lower, upper
         widths = upper - lower
@@ -305,7 +305,7 @@ def check_costs(index: PairIndex, betas: dict[Pair, FloatArray]) -> None:
             f"{param.nu / needed:.8g}"
         )
     for pair, beta in betas.items():
-        weight = index.problem.take(index.members[pair]).weight
+        weight = index.problem.take(index.members(pair).data).weight
         totals = coefficient_sums(param, weight)
         if param.svm_type == SvmType.ONE_CLASS and not isclose(beta.sum(), totals[0], rel_tol=UNBALANCED):
             raise DataError(

@@ -235,25 +235,33 @@ class State:
             ids = np.concatenate([version.ids, np.arange(version.next_id, next_id, dtype=np.int64)])
             stays = np.ones(len(ids), dtype=bool)
             stays[gone] = False
-            kept = np.flatnonzero(stays).astype(np.int32)
-            if not len(kept):
+            if len(gone) == len(ids):
                 raise DataError("no row would be left")
             if len(targets):
                 check_rows(joining, version.param)
             told = limited(observer, version.param.time_limit)
             both, table = with_rows(version, joining, told)
-            rest = both.take(kept.data) if len(gone) else both
-            if table is None and len(gone):
-                rest = Problem(both.matrix.take(kept.data), rest.targets, sample_weight=rest.sample_weight)
+            rest, kept = both, None
+            if len(gone):
+                kept = np.flatnonzero(stays).astype(np.int32)
+                rest = both.take(kept.data)
+                if table is None:
+                    rest = Problem(both.matrix.take(kept.data), rest.targets, sample_weight=rest.sample_weight)
             check_feasible(rest, version.param, len(version.binaries), len(targets))
-            transaction = Transaction(version.param, both, ids, told, stays, len(targets), moving)
+            transaction = Transaction(version.param, both, ids, told, stays, len(targets), moving, version.kernel)
             try:
-                binaries, report = transaction.update(version.binaries, PairIndex(version.param, rest, told))
+                index = PairIndex(version.param, rest, told)
+                binaries, report = transaction.update(version.binaries, index, version.report.gap)
             except DataError as error:
                 if error.row is None or error.row < len(version.problem):
                     raise
                 raise DataError(error.cause, error.row - len(version.problem)) from error
-            return Version(version.param, rest, ids[kept], next_id, table, binaries, report)
+            kernel = transaction.kernel if table is None else None  # a table is filled in place
+            if kernel is not None and kernel.binary:
+                kernel = None
+            if kept is not None:
+                ids, kernel = ids[kept], kernel and kernel.moved(rest.features, rest.rows, kept.data)
+            return Version(version.param, rest, ids, next_id, table, binaries, report, kernel)
 
         with self._lock:
             wanted = whole_ids(remove)  # first: a generator could change the state
@@ -493,7 +501,8 @@ class Own:
 
 def transaction_of(version: Version, param: Parameter, observer: Observer, moving: list[PathState]) -> Transaction:
     """A change that keeps the rows."""
-    return Transaction(param, version.problem, version.ids, limited(observer, param.time_limit), moving=moving)
+    told = limited(observer, param.time_limit)
+    return Transaction(param, version.problem, version.ids, told, moving=moving, known=version.kernel)
 
 
 def whole_ids(ids: Iterable[int]) -> Ids:
@@ -550,10 +559,10 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     index = PairIndex(param, problem, observer)
     if param.svm_type.is_classification:
         tell_dropped(problem, problem.take(rows_of_state(problem, param).data), observer)
-    if not index.members:
+    if not index.costs:
         observer.remark(Remark.ONE_CLASS)
     trained = trained_pairs(param, index, observer)
-    binaries = {pair: train_binary(param, index, pair, ids, observer, *trained.get(pair, ())) for pair in index.members}
+    binaries = {pair: train_binary(param, index, pair, ids, observer, *trained.get(pair, ())) for pair in index.costs}
     report = report_of(binaries.values(), binaries)
     for binary in binaries.values():
         binary.retrained = False
@@ -576,18 +585,6 @@ def check_feasible(problem: Problem, param: Parameter, n_known: int = 0, n_fresh
         check_nu(problem, param)
 
 
-def stacked(a: CsrMatrix, b: CsrMatrix) -> CsrMatrix:
-    """The rows of a, then those of b, which may have more columns."""
-    if not b.n_rows:
-        return a
-    indptr = np.concatenate([np.asarray(a.indptr), np.asarray(b.indptr)[1:] + a.nnz])
-    indices = np.concatenate([np.asarray(a.indices), np.asarray(b.indices)])
-    values = np.concatenate([np.asarray(a.values), np.asarray(b.values)])
-    first = min(a.first_index, b.first_index)
-    columns = max(matrix.n_columns + matrix.first_index for matrix in (a, b)) - first
-    return CsrMatrix(indptr, indices, values, copy=False, n_columns=columns, first_index=first)
-
-
 def targets_and_weights(a: Problem, b: Problem) -> tuple[Buffer, Buffer | None]:
     """Targets and weights of the rows of a, then of b; no weights if neither has any."""
     weights = None
@@ -599,7 +596,8 @@ def targets_and_weights(a: Problem, b: Problem) -> tuple[Buffer, Buffer | None]:
 def stacked_rows(a: Problem, b: Problem) -> Problem:
     """The rows of a, then those of b."""
     targets, weights = targets_and_weights(a, b)
-    return Problem(stacked(a.matrix, b.matrix), targets, sample_weight=weights)
+    matrix = a.matrix.followed_by(b.matrix) if len(b) else a.matrix
+    return Problem(matrix, targets, sample_weight=weights)
 
 
 def weights_of(problem: Problem) -> FloatArray:

@@ -127,12 +127,12 @@ def restored(record: StateRecord, observer: Observer, kind: type[AnyState]) -> A
     met: set[Pair] = set()
     for binary in record.binaries:
         listed = index.as_listed(binary.pair)
-        if listed not in index.members or listed in met:
+        if listed not in index.costs or listed in met:
             raise DataError(f"there is no dual problem of {called(binary.pair)}, or another one")
         met.add(listed)
         binaries[binary.pair] = restored_binary(transaction, index, binary)
-    if len(binaries) != len(index.members):
-        raise DataError(f"{len(index.members)} dual problems are needed, {len(binaries)} given")
+    if len(binaries) != len(index.costs):
+        raise DataError(f"{len(index.costs)} dual problems are needed, {len(binaries)} given")
     report = report_of(binaries.values(), binaries)
     return kind(Version(param, problem, ids, record.next_id, table, binaries, report))
 
@@ -140,7 +140,7 @@ def restored(record: StateRecord, observer: Observer, kind: type[AnyState]) -> A
 def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRecord) -> BinaryProblem:
     """One binary problem; its classes may be in the other order in ``index`` by now. Raises as ``restored``."""
     param, ids, name = transaction.param, record.ids, called(record.pair)
-    members = np.asarray(index.members[index.as_listed(record.pair)])
+    members = index.members(index.as_listed(record.pair))
     if not np.array_equal(np.sort(ids), np.sort(transaction.ids[members])):
         raise DataError(f"the rows of {name} are not those of the data")
     rows = transaction.rows_of(ids)

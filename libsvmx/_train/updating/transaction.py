@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel_matrix import Kernel
@@ -95,7 +96,7 @@ def largest_gap(binaries: dict[Pair, BinaryProblem]) -> float:
 
 
 class Transaction:
-    """Transaction(param, problem, ids, observer, stays=None, n_fresh=0, moving=None): one change of a state.
+    """Transaction(param, problem, ids, observer, stays=None, n_fresh=0, moving=None, known=None): a change of a state.
 
     Parameters
     ----------
@@ -104,6 +105,7 @@ class Transaction:
     stays : ndarray of bool          whether a row is kept; None: all are
     n_fresh : int                    number of added rows, the last ones
     moving : list of PathState       OUT: paths are appended before they move
+    known : Kernel                   of the rows but the added ones; None: it is made if one is needed
     """
 
     def __init__(
@@ -115,11 +117,14 @@ class Transaction:
         stays: Any = None,
         n_fresh: int = 0,
         moving: list[PathState] | None = None,
+        known: Kernel | None = None,
     ) -> None:
         self.param, self.problem, self.ids, self.observer = param, problem, ids, observer
         self.stays = np.ones(len(ids), dtype=bool) if stays is None else stays
-        self.last_known = ids[-n_fresh] - 1 if n_fresh else ids[-1]
+        self.n_fresh = n_fresh
         self.kernel: Kernel | None = None
+        if known is not None:
+            self.kernel = known if not n_fresh else known.moved(problem.features, problem.rows, ramp(known.n))
         self.row_of: IntArray | None = None
         self.touched: list[BinaryProblem] = []
         self.moving = [] if moving is None else moving
@@ -130,12 +135,16 @@ class Transaction:
 
     def kernel_of(self, ids: Ids) -> Kernel:
         """The kernel of the rows ``ids``, in their order."""
+        return self.kernel_of_rows(self.numbers(ids))
+
+    def kernel_of_rows(self, rows: IntArray) -> Kernel:
+        """The kernel of rows of ``problem``."""
         if self.kernel is None:
             param, problem = self.param, self.problem
             self.kernel = Kernel(
                 problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0
             )
-        return self.kernel.part(self.numbers(ids).data)
+        return self.kernel.part(rows.data)
 
     def rows_of(self, ids: Ids) -> Problem:
         """The rows ``ids``, with their targets and weights."""
@@ -144,10 +153,13 @@ class Transaction:
     def numbers(self, ids: Ids) -> IntArray:
         """Row numbers in ``problem`` of ids in any order: ndarray of int32."""
         first, n = int(self.ids[0]), len(self.ids)
-        if int(self.ids[-1]) - first >= SPARSE_IDS * n:
+        span = int(self.ids[-1]) - first + 1
+        if span == n:
+            return (ids - first).astype(np.int32)
+        if span > SPARSE_IDS * n:
             return np.searchsorted(self.ids, ids).astype(np.int32)
         if self.row_of is None:  # a search for each row may take longer than the rest of a change
-            self.row_of = np.zeros(int(self.ids[-1]) - first + 1, dtype=np.int32)
+            self.row_of = np.zeros(span, dtype=np.int32)
             self.row_of[self.ids - first] = np.arange(n, dtype=np.int32)
         return self.row_of[ids - first]
 
@@ -170,7 +182,7 @@ class Transaction:
             raise DataError(error.cause, int(np.flatnonzero(self.stays)[error.row])) from error
 
     def update(
-        self, binaries: dict[Pair, BinaryProblem], index: PairIndex
+        self, binaries: dict[Pair, BinaryProblem], index: PairIndex, gap_before: float
     ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
         """The binary problems after the change, and its report.
 
@@ -178,37 +190,47 @@ class Transaction:
         ----------
         binaries : dict       unchanged, but paths of those with added or removed rows move, even if an error is raised
         index : PairIndex     of the rows after the change
+        gap_before : float    of the last report
         """
         after: dict[Pair, BinaryProblem] = {}
-        remaining, gap_before = self.ids[self.stays], largest_gap(binaries)
-        for listed, members in index.members.items():
+        leaving_rows = np.flatnonzero(~self.stays)
+        remaining = self.ids[self.stays] if len(leaving_rows) else self.ids
+        leaving = set(np.asarray(self.problem.targets)[leaving_rows].tolist())
+        for listed in index.costs:
             pair = listed if listed in binaries else listed and (listed[1], listed[0])
             if pair not in binaries:
                 after[listed] = self.trained(index, listed, remaining)
                 self.touched.append(after[listed])
                 continue
             binary = after[pair] = binaries[pair]
-            gone = np.flatnonzero(~self.stays[self.numbers(binary.ids)]).astype(np.int32)
-            wanted = remaining[np.asarray(members)]
-            fresh = wanted[wanted > self.last_known]
+            fresh = remaining[index.members(listed, len(remaining) - self.n_fresh)]
+            some_leave = bool(leaving if pair is None else leaving.intersection(pair))
+            if not (some_leave or len(fresh)):
+                continue
+            rows = self.numbers(binary.ids)
+            gone = np.flatnonzero(~self.stays[rows] if some_leave else []).astype(np.int32)
             if len(gone) or len(fresh):
                 binary = after[pair] = self.mark(binary)
-                self.update_binary(binary, pair, index, fresh, gone)
+                rows = np.concatenate([rows, self.numbers(fresh)])
+                self.update_binary(binary, pair, index, rows, len(fresh), gone)
         return after, report_of(self.touched, after, gap_before)
 
-    def update_binary(self, binary: BinaryProblem, pair: Pair, index: PairIndex, fresh: Ids, gone: IntArray) -> None:
-        """Add the rows with ids ``fresh`` to one path, and remove those at the positions ``gone``."""
-        ids = np.concatenate([binary.ids, fresh])
-        weight = float(len(ids) - len(gone))
+    def update_binary(
+        self, binary: BinaryProblem, pair: Pair, index: PairIndex, rows: IntArray, n_fresh: int, gone: IntArray
+    ) -> None:
+        """Change one path to that of ``rows``, the last ``n_fresh`` of which join, without those at the positions
+        ``gone``."""
+        fresh = rows[len(rows) - n_fresh :]
+        weight = float(len(rows) - len(gone))
         if self.problem.sample_weight is not None:
-            weight = self.rows_of(np.delete(ids, gone)).weight
+            weight = self.problem.take(np.delete(rows, gone).data).weight
         totals = coefficient_sums(self.param, weight)
-        kernel = self.kernel_of(ids)
-        bounds = index.bounded(pair, self.rows_of(fresh))
+        kernel = self.kernel_of_rows(rows)
+        bounds = index.bounded(pair, self.problem.take(fresh.data))
         self.touched.append(binary)
         with errors_of_a_path(UNCHANGED), binary.timed():
             ask(self.observer)
-            self.change(binary, kernel, (fresh.data, *bounds), gone.data, totals)
+            self.change(binary, kernel, (self.ids[fresh].data, *bounds), gone.data, totals)
         binary.check_scale()
 
     def change(
@@ -236,8 +258,8 @@ class Transaction:
         binary.retrained = True
         if not state.inexact:
             try:
-                kernel_of_rows = self.kernel_of(binary.ids)  # the path may have reordered its rows
-                iterations = train_near(self.param, path, kernel_of_rows, totals, self.control(), max_iter)
+                reordered = self.kernel_of(binary.ids)  # the path may have moved its rows
+                iterations = train_near(self.param, path, reordered, totals, self.control(), max_iter)
                 binary.iterations = max(iterations, binary.iterations // 2)
                 return None
             except PathLost:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
+    from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._solvers.path.path_state import PathState
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
@@ -49,6 +50,7 @@ class Version:
     table : Table or None                of a precomputed kernel
     binaries : dict of BinaryProblem     by pair of classes
     report : UpdateReport                of the last change
+    kernel : Kernel or None              of its rows, for the next change; None: to be made
     """
 
     param: Parameter
@@ -58,6 +60,7 @@ class Version:
     table: Table | None
     binaries: dict[Pair, BinaryProblem]
     report: UpdateReport
+    kernel: Kernel | None = None
     known_model: Model | None = field(default=None, init=False)
 
     @property
