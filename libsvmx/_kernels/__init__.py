@@ -13,10 +13,10 @@ KernelRows                      rows of a solver, with its positions, active par
   <- GramRows                   of parts of KernelValues, for many solves
   <- RowStore (rowstore)        holds Targets, Symmetry: the cache of rows, grown if that pays, by counts
 Symmetry                        holds Targets: copies values from stored rows
-KernelValues (sharedrows)       source of GramRows
+KernelValues (sharedrows)       source of GramRows, and of starts (_solvers/seeding)
   <- SharedRows                 holds Targets: rows shared by solves, or all values; makes SharedKernels
   <- PairValues                 values of two classes at a time, per thread
-DoubleRows (sharedrows)         holds Targets: rows in double, for paths
+DoubleRows (sharedrows)         holds Targets, or KernelValues: rows in double, for paths
 ExpansionShapley (shapley)      Shapley values of a sum of RBF or Laplacian kernel values
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or approximations with a bound
   <- CrossTable                 of all pairs of rows, computed once

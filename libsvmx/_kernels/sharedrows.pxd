@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.pieces cimport svmx_lock, svmx_piece
-from libsvmx._core.process cimport ThreadPool
+from libsvmx._core.process cimport ThreadPool, Token
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport KernelRows
 
@@ -19,7 +19,8 @@ cdef class KernelValues:
     cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil
     cdef void begin(self, int32_t first, int32_t last) noexcept nogil
     cdef int32_t place_of(self, int32_t row) noexcept nogil
-    cdef const float *at(self, int32_t place) noexcept nogil
+    cdef const float *at(self, int32_t place) except NULL nogil
+    cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil
 
 
 cdef class SharedRows(KernelValues):
@@ -37,6 +38,8 @@ cdef class SharedRows(KernelValues):
     cdef svmx_piece *piece          # see ``piece_of``
     cdef ThreadPool alone
     cdef Slab own_slab              # pieces of ``keep_own``
+    cdef Token token
+    cdef float *spare               # rows of the last block that are not kept
     # memory of the other pieces, filled from the front under the lock
     cdef svmx_lock lock
     cdef bint locks
@@ -45,6 +48,7 @@ cdef class SharedRows(KernelValues):
     cdef Py_ssize_t slab_bytes
     cdef Py_ssize_t filling         # slab in use, n_slabs if full
     cdef int64_t filled             # bytes of it
+    cdef int compute(self, const int32_t *rows, int count, float **out) except -1 nogil
     cdef svmx_piece *piece_of(self, int32_t row, int32_t segment) noexcept nogil
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil
     cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, Targets targets, const float **pieces,
@@ -112,6 +116,7 @@ cdef enum:
 cdef class DoubleRows:
     cdef readonly Kernel kernel
     cdef Targets targets
+    cdef KernelValues source
     cdef readonly Py_ssize_t n
     cdef readonly int64_t rows_computed
     cdef double budget_bytes
@@ -121,7 +126,7 @@ cdef class DoubleRows:
     cdef Py_ssize_t room_for_slots
     cdef double *spare              # a row without a slot
     cdef double *unordered          # a row in the order of the targets
-    cdef int32_t[::1] target        # of a row; unless ``in_order``
+    cdef int32_t[::1] target        # of a row, or its place in ``source``; unless ``in_order``
     cdef bint in_order
     cdef Py_ssize_t n_alone         # rows computed since ``bind``, at most FEW_ROWS + 1
     cdef int64_t clock
@@ -134,6 +139,7 @@ cdef class DoubleRows:
     cdef int64_t cuts[2]            # ``clock`` at the last two moves
     cdef int bind(self, Kernel kernel) except -1
     cdef void release_kernel(self) noexcept
+    cdef void begin(self, Py_ssize_t n) noexcept nogil
     cdef void place_column(self, Py_ssize_t a, Py_ssize_t n, const int32_t *rows, const double *values) noexcept nogil
     cdef const double *kept(self, int32_t p) noexcept nogil
     cdef const double *row(self, int32_t p) except NULL nogil

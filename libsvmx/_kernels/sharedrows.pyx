@@ -22,9 +22,9 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.pieces cimport (
     svmx_claim_piece, svmx_give_lock, svmx_lock_begin, svmx_lock_end, svmx_piece, svmx_piece_there, svmx_publish_piece,
     svmx_take_lock)
-from libsvmx._core.process cimport ThreadPool
+from libsvmx._core.process cimport ThreadPool, Token
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
-from libsvmx._core.smo_steps cimport svmx_gather
+from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_gather
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
 from libsvmx._kernels.rowstore cimport SWAP_NS, KernelRows, padded
@@ -64,7 +64,8 @@ cdef class KernelValues:
 
     ``of_thread()``: the object for one thread.
     ``begin(first, last)``: the next rows are of the classes of these two.
-    ``place_of(row)``: column of a row; ``at(place)``: its values with all columns.
+    ``place_of(row)``: column of a row; ``at(place)``: its values with all columns, valid until ``begin``.
+    ``block(places, count, out)``: ``at`` of up to SVMX_SOURCES rows, valid until the next call.
     ``group_of(first, last)``, if it ``has_groups``: equal for parts that should be solved consecutively.
     """
 
@@ -80,8 +81,14 @@ cdef class KernelValues:
     cdef int32_t place_of(self, int32_t row) noexcept nogil:
         return row
 
-    cdef const float *at(self, int32_t place) noexcept nogil:
+    cdef const float *at(self, int32_t place) except NULL nogil:
         return NULL
+
+    cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil:
+        cdef int s
+        for s in range(count):
+            out[s] = self.at(places[s])
+        return 0
 
 
 cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, asking) except -1:
@@ -147,17 +154,21 @@ cdef void _mirror_block(void *context, int64_t part) noexcept nogil:
 # ---- Rows that are shared ----------------------------------------------------------------------------
 
 cdef class SharedRows(KernelValues):
-    """SharedRows(kernel, budget_bytes=0.0, starts=None, across=True): rows of ``kernel``, for solves over parts of it.
+    """SharedRows(kernel, budget_bytes=0.0, starts=None, across=True, targets=None, token=None): rows of ``kernel``, for
+    solves over parts of it.
 
-    Several threads may use them, each through its own parts. As KernelValues they are all values of a single segment,
-    once ``keep_own`` has computed them; of several segments, those of two at a time, per thread.
+    Several threads may use them, each through its own parts. As KernelValues they are all values of a single segment:
+    computed by ``keep_own``, or on demand for one thread, within the budget; of several segments, those of two at a
+    time, per thread.
 
     Parameters
     ----------
-    kernel : Kernel               not precomputed (may be asymmetric)
+    kernel : Kernel               precomputed only with a token (may be asymmetric)
     budget_bytes : float          for pieces; others are computed at each use
     starts : list of int          first row of each segment, and the end; None: a single segment
     across : bool                 keep pieces of rows with other segments, too
+    targets : Targets             all rows, of a single segment; None: made here
+    token : Token                 for rows on demand: counts the work, and may raise Stopped
 
     Attributes
     ----------
@@ -166,11 +177,13 @@ cdef class SharedRows(KernelValues):
     for_threads : bool          False for wide sparse data, which are computed in memory that threads would share
     """
 
-    def __cinit__(self, Kernel kernel, double budget_bytes=0.0, starts=None, bint across=True):
+    def __cinit__(self, Kernel kernel, double budget_bytes=0.0, starts=None, bint across=True, Targets targets=None,
+                  Token token=None):
         cdef Py_ssize_t s, i, n_pieces, longest = 0
         cdef double needed
-        if kernel.given:
+        if kernel.given and token is None:
             raise ValueError("a given kernel is not shared")
+        self.token = token
         self.kernel, self.n, self.diagonal, self.across = kernel, kernel.n, kernel.diagonal, across
         self.starts = filled("q", [0, kernel.n] if starts is None else starts)
         self.k = self.starts.shape[0] - 1
@@ -179,14 +192,14 @@ cdef class SharedRows(KernelValues):
         self.segment_of = zeros("i", kernel.n)
         self.alone, self.targets = ThreadPool(1), []
         everyone = ramp(kernel.n)
-        self.piece = <svmx_piece *>calloc(n_pieces, sizeof(svmx_piece))
+        self.piece = <svmx_piece *>calloc(max(n_pieces, 1), sizeof(svmx_piece))
         self.locks = svmx_lock_begin(&self.lock)
         self.target = <void **>calloc(self.k, sizeof(void *))
         if self.piece == NULL or self.target == NULL or not self.locks:
             raise MemoryError("shared kernel rows")
         self.for_threads = True
         for s in range(self.k):
-            self.targets.append(kernel.targets(everyone[self.starts[s]:self.starts[s + 1]]))
+            self.targets.append(targets or kernel.targets(everyone[self.starts[s]:self.starts[s + 1]]))
             self.blocks |= (<Targets>self.targets[s]).blocks
             self.target[s] = <void *>self.targets[s]
             self.for_threads &= (<Targets>self.targets[s]).tile == TILE
@@ -213,6 +226,7 @@ cdef class SharedRows(KernelValues):
             for s in range(self.n_slabs):
                 svmx_give_slab(self.slabs[s], self.slab_bytes)
         free(self.slabs)
+        free(self.spare)
         free(self.piece)
         free(self.target)
         if self.locks:
@@ -267,12 +281,48 @@ cdef class SharedRows(KernelValues):
     def of_thread(self):
         return PairValues(self) if self.has_groups else self
 
-    cdef const float *at(self, int32_t place) noexcept nogil:
-        return svmx_piece_there(&self.piece[place])
-
     cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil:
         cdef int64_t a = self.segment_of[first], b = self.segment_of[last]
         return min(a, b) * self.k + max(a, b)
+
+    # ---- rows on demand, of a single segment, for one thread ------------------------------------
+
+    cdef const float *at(self, int32_t place) except NULL nogil:
+        cdef const float *values = svmx_piece_there(&self.piece[place])
+        cdef float *room
+        if values != NULL:
+            return values
+        room = self.room_for(4 * padded(self.n))
+        if room == NULL:
+            with gil:
+                raise MemoryError("a kernel row of a start")
+        self.compute(&place, 1, &room)
+        svmx_publish_piece(&self.piece[place], room)
+        return room
+
+    cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil:
+        """Rows that are missing are computed, and not kept."""
+        cdef int32_t missing[SVMX_SOURCES]
+        cdef float *values[SVMX_SOURCES]
+        cdef int s, n = 0
+        for s in range(count):
+            out[s] = svmx_piece_there(&self.piece[places[s]])
+            if out[s] != NULL:
+                continue
+            if self.spare == NULL:
+                self.spare = <float *>malloc(SVMX_SOURCES * self.n * sizeof(float))
+                if self.spare == NULL:
+                    with gil:
+                        raise MemoryError("kernel rows of a start")
+            missing[n], values[n] = places[s], self.spare + n * self.n
+            out[s] = values[n]
+            n += 1
+        return self.compute(missing, n, values) if n else 0
+
+    cdef int compute(self, const int32_t *rows, int count, float **out) except -1 nogil:
+        (<Targets>self.target[0]).fill_rows(rows, count, self.n, out, self.alone, 0)
+        self.kernel.values_computed += count * self.n
+        return self.token.asked(4 * count * self.n)
 
     # ---- pieces --------------------------------------------------------------------------------
 
@@ -514,7 +564,7 @@ cdef class PairValues(KernelValues):
             return <int32_t>(row - self.start[self.a])
         return <int32_t>(row - self.start[self.b] + self.n_a)
 
-    cdef const float *at(self, int32_t place) noexcept nogil:
+    cdef const float *at(self, int32_t place) except NULL nogil:
         cdef float *values
         cdef int64_t row
         if self.slot_of[place] >= 0:
@@ -629,7 +679,7 @@ cdef class DoubleRows:
 
     Attributes
     ----------
-    kernel : Kernel             set by ``bind``; its rows, in its order
+    kernel : Kernel             set by ``bind``; its rows, in its order. Without it, rows of ``source``, see ``begin``
     n : int
     rows_computed : int
     """
@@ -658,6 +708,11 @@ cdef class DoubleRows:
     cdef void release_kernel(self) noexcept:
         """Release the kernel and its data until ``bind``; only kept rows can be read."""
         self.kernel = self.targets = None
+
+    cdef void begin(self, Py_ssize_t n) noexcept nogil:
+        """Start with n other rows, of ``source``; the caller sets ``target`` next."""
+        self.cut(0)
+        self.n, self.in_order = n, False
 
     cdef void place_column(self, Py_ssize_t a, Py_ssize_t n, const int32_t *rows, const double *values) noexcept nogil:
         """Set column a of the kept rows, all of which are among the n ``rows``; ``values``: K(a, row) of each."""
@@ -744,6 +799,10 @@ cdef class DoubleRows:
     cdef int compute(self, int32_t p, double *out) except -1 nogil:
         """Compute row p, (n,)."""
         cdef Py_ssize_t q
+        if self.source is not None:
+            memset(out, 0, self.n * sizeof(double))
+            svmx_axpy_at(self.n, 1.0, self.source.at(self.target[p]), &self.target[0], out)
+            return 0
         if self.n_alone <= FEW_ROWS:
             if self.n_alone == 0 or (self.n_alone == FEW_ROWS and self.n > SMALL):
                 with gil:

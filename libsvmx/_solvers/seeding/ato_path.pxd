@@ -1,11 +1,11 @@
 cimport cython
 from libc.stdint cimport int8_t, int32_t
 
-from libsvmx._kernels.sharedrows cimport DoubleRows
+from libsvmx._kernels.sharedrows cimport DoubleRows, KernelValues
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport PathState
-from libsvmx._solvers.seeding.fold_change cimport FoldStart, StartRows
+from libsvmx._solvers.seeding.fold_change cimport FoldStart
 
 
 cpdef double most_in_star(double from_nothing) noexcept nogil
@@ -23,26 +23,21 @@ cdef class StartBudget:
     cpdef void note(self, bint tried, bint whole, double start_work, double solve_work) noexcept nogil
 
 
-cdef class FloatRows(DoubleRows):
-    cdef StartRows source
-    cdef void begin(self, Py_ssize_t n) noexcept nogil
-
-
 cdef class AtoPath:
     cdef readonly double work
     cdef readonly bint whole
     cdef PathState state             # of all variables; a row's tag is its variable
     cdef Motion motion
-    cdef FloatRows rows
+    cdef DoubleRows rows
     cdef Py_ssize_t n_rows           # variables v and n_rows + v share a row
     cdef int32_t[::1] row_of         # by ``key_of``, for ``keep_factor``
     cdef int32_t[::1] member_key     # keys of the factor after the last path
     cdef int8_t[::1] violating       # for ``mend``
     cdef int reserve(self, Py_ssize_t m, Py_ssize_t columns) except -1
-    cdef int bind(self, StartRows rows, Control control) except -1
+    cdef int bind(self, KernelValues rows, Control control) except -1
     cdef int forget(self) noexcept nogil
     cdef int32_t key_of(self, PathState s, Py_ssize_t q) noexcept nogil
-    cdef bint follow(self, FoldStart *at, StartRows rows, Control control, double most_work,
+    cdef bint follow(self, FoldStart *at, KernelValues rows, Control control, double most_work,
                      double *scores) except -1 nogil
     cdef bint begin(self, PathState s, FoldStart *at, double most_work) except -1 nogil
     cdef Py_ssize_t load(self, PathState s, FoldStart *at) noexcept nogil

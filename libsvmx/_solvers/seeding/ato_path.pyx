@@ -46,15 +46,13 @@ exchange is needed; FAR rows are always shrunk; long paths are given up; a chain
 cimport cython
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t
-from libc.string cimport memset
 
-from libsvmx._core.smo_steps cimport svmx_axpy_at
-from libsvmx._kernels.sharedrows cimport DoubleRows
+from libsvmx._kernels.sharedrows cimport DoubleRows, KernelValues, SharedRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.following cimport WHOLE, append_or_exchange, go, shrink_if_many, unshrink
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState, border_margin
-from libsvmx._solvers.seeding.fold_change cimport ComputedRows, FoldChange, FoldStart, StartRows, add_known, describe
+from libsvmx._solvers.seeding.fold_change cimport FoldChange, FoldStart, add_known, describe
 
 from libsvmx._core.buffers import zeros
 
@@ -169,21 +167,6 @@ cdef double CHANGED = 0.25
 cdef double ROUNDING = 1e-13
 
 
-cdef class FloatRows(DoubleRows):
-    """FloatRows(budget_bytes): rows of ``source`` in the order of a path; ``target``: column of each variable."""
-
-    cdef void begin(self, Py_ssize_t n) noexcept nogil:
-        """Start with n other rows; the caller sets ``target`` next."""
-        self.cut(0)
-        self.n, self.in_order = n, False
-
-    cdef int compute(self, int32_t p, double *out) except -1 nogil:
-        cdef const float *K = self.source.row(self.target[p])
-        memset(out, 0, self.n * sizeof(double))
-        svmx_axpy_at(self.n, 1.0, K, &self.target[0], out)
-        return 0
-
-
 cdef class AtoPath:
     """AtoPath(): follows paths one at a time, with memory allocated by ``reserve``.
 
@@ -194,7 +177,7 @@ cdef class AtoPath:
     """
 
     def __cinit__(self):
-        self.rows = FloatRows(8.0 * MOST_VALUES)
+        self.rows = DoubleRows(8.0 * MOST_VALUES)
         self.state = PathState(1, 0.0)
         self.state.rows = self.rows
         self.motion = Motion(self.state)
@@ -212,7 +195,7 @@ cdef class AtoPath:
             self.member_key, self.violating = zeros("i", m), zeros("b", m)
         return 0
 
-    cdef int bind(self, StartRows rows, Control control) except -1:
+    cdef int bind(self, KernelValues rows, Control control) except -1:
         """Set the kernel rows and the Control of the next folds."""
         self.rows.source, self.state.control, self.motion.control = rows, control, control
         return 0
@@ -222,7 +205,7 @@ cdef class AtoPath:
         self.state.factor.size = 0
         return 0
 
-    cdef bint follow(self, FoldStart *at, StartRows rows, Control control, double most_work,
+    cdef bint follow(self, FoldStart *at, KernelValues rows, Control control, double most_work,
                      double *scores) except -1 nogil:
         """Follow the path from the optimum to its end, or until ``most_work``: then the rest of R is removed in one
         step, ignoring the bounds of M. ``scores`` (m,) becomes V at its end. Needs ``reserve``.
@@ -425,7 +408,7 @@ def first_line(FoldChange change):
     """(velocity or d beta of each variable, d level of each group, dV, ridge) on the first line of the path; None if
     there is no path. For tests."""
     cdef FoldStart *at = change.begin()
-    cdef ComputedRows rows = change.rows()
+    cdef SharedRows rows = change.rows()
     cdef AtoPath path = AtoPath()
     cdef PathState s = path.state
     cdef double[::1] leaving = zeros("d", change.size)
@@ -436,7 +419,7 @@ def first_line(FoldChange change):
     describe(at, change.control.eps)
     at.leaving = &leaving[0]
     for q in range(at.n_left):
-        K = rows.row(at.left_column[q])
+        K = rows.at(at.left_column[q])
         add_known(at, &K, 1, &at.left_beta[q], &leaving[0])
     if not path.begin(s, at, change.most_work):
         return None

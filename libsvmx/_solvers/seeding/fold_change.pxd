@@ -1,29 +1,8 @@
 from libc.stdint cimport int8_t, int32_t
 
-from libsvmx._core.process cimport ThreadPool
-from libsvmx._kernels.sharedrows cimport KernelValues
+from libsvmx._kernels.sharedrows cimport KernelValues, SharedRows
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._solvers.control cimport Control
-
-
-cdef class StartRows:
-    cdef const float *row(self, int32_t column) except NULL nogil
-    cdef int block(self, const int32_t *columns, int count, const float **out) except -1 nogil
-
-
-cdef class ValueRows(StartRows):
-    cdef KernelValues values
-
-
-cdef class ComputedRows(StartRows):
-    cdef Kernel kernel
-    cdef Control control
-    cdef Targets targets
-    cdef ThreadPool pool
-    cdef float **kept                # by column; NULL: not computed
-    cdef float *scratch              # of the last block
-    cdef Py_ssize_t n
-    cdef int compute(self, const int32_t *columns, int count, float **out) except -1 nogil
 
 
 # A fold and the known optimum; arrays by variable, shape (m,).
@@ -68,7 +47,7 @@ cdef class FoldChange:
     cdef const int32_t[::1] column
     cdef bint is_new(self, Py_ssize_t v) noexcept
     cdef FoldStart *begin(self) except NULL
-    cdef ComputedRows rows(self)
+    cdef SharedRows rows(self)
 
 
 # Which variables AdjustAlpha moves.
@@ -78,14 +57,14 @@ cdef enum Movable:
     ALL
 
 
-cdef int add_rows(const FoldStart *at, const double *old, const double *new, StartRows rows, Control control,
+cdef int add_rows(const FoldStart *at, const double *old, const double *new, KernelValues rows, Control control,
                   double *sums) except -1 nogil
-cdef int add_block(const FoldStart *at, const int32_t *column, int count, const double *factor, StartRows rows,
+cdef int add_block(const FoldStart *at, const int32_t *column, int count, const double *factor, KernelValues rows,
                    Control control, double *sums) except -1 nogil
 cdef void add_known(const FoldStart *at, const float **K, int count, const double *factor, double *sums) noexcept nogil
 cdef void describe(FoldStart *at, double eps) noexcept nogil
 cdef double above(const FoldStart *at, Py_ssize_t v) noexcept nogil
-cdef int move_scores(const FoldStart *at, const double *before, StartRows rows, Control control,
+cdef int move_scores(const FoldStart *at, const double *before, KernelValues rows, Control control,
                      double *scores) except -1 nogil
 cdef bint make_feasible(const FoldStart *at, const double *known, int32_t *scratch) except -1 nogil
 cdef bint shift(const FoldStart *at, Movable which, int g, const double *known, int32_t *scratch) except -1 nogil

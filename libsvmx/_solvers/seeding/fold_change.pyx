@@ -1,24 +1,20 @@
 """The change from a known optimum to the next fold, and what all seeders share.
 
     FoldChange       the rows that leave and enter, from Python;  FoldStart: the same for compiled seeders (seeders.pyx)
-    StartRows        kernel rows
     make_feasible    AdjustAlpha: corrects the sums of a start
     move_scores      V at a start
 """
 
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int8_t, int32_t
-from libc.stdlib cimport calloc, free, malloc
 
 from libsvmx._core.dot_products cimport SVMX_SOURCES
-from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_axpy_row
-from libsvmx._kernels.sharedrows cimport KernelValues
+from libsvmx._kernels.sharedrows cimport KernelValues, SharedRows
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._problem.dual cimport Certificate, DualProblem, add_variable, begin, level_of, project_chosen
 from libsvmx._solvers.control cimport Control
 
-from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 
 
@@ -92,9 +88,9 @@ cdef class FoldChange:
             self.at.beta, self.at.entering, self.at.V = &self.start[0], &self.enters[0], &self.V[0]
         return &self.at
 
-    cdef ComputedRows rows(self):
-        """Kernel rows over all columns."""
-        return ComputedRows(self.kernel, self.targets or self.kernel.targets(ramp(self.kernel.n)), self.control)
+    cdef SharedRows rows(self):
+        """Kernel rows over all columns, on demand."""
+        return SharedRows(self.kernel, HUGE_VAL, targets=self.targets, token=self.control)
 
     def kept(self):
         """The known beta, clipped to the new box (0 for R): the input of every seeder. float64, shape (m,)."""
@@ -107,88 +103,9 @@ cdef class FoldChange:
         return start_
 
 
-# ---- Kernel rows of a start ------------------------------------------------------------------------
+# ---- Sums of kernel rows ----------------------------------------------------------------------------
 
-cdef class StartRows:
-    """Base: kernel rows for a seeder, float32, over all columns."""
-
-    cdef const float *row(self, int32_t column) except NULL nogil:
-        """K of a row, valid for the lifetime of this object."""
-        with gil:
-            raise NotImplementedError(type(self).__name__)
-
-    cdef int block(self, const int32_t *columns, int count, const float **out) except -1 nogil:
-        """K of up to SVMX_SOURCES rows, valid until the next call."""
-        cdef int s
-        for s in range(count):
-            out[s] = self.row(columns[s])
-        return 0
-
-
-cdef class ValueRows(StartRows):
-    """ValueRows(values): rows of KernelValues, which holds all of them."""
-
-    def __cinit__(self, KernelValues values):
-        self.values = values
-
-    cdef const float *row(self, int32_t column) except NULL nogil:
-        return self.values.at(column)
-
-
-cdef class ComputedRows(StartRows):
-    """ComputedRows(kernel, targets, control): computed on demand; ``targets`` are all rows of ``kernel``, in order.
-    Rows of ``row`` are kept, those of ``block`` are not. Raises Stopped."""
-
-    def __cinit__(self, Kernel kernel, Targets targets, Control control):
-        self.kernel, self.targets, self.control, self.pool, self.n = kernel, targets, control, ThreadPool(1), kernel.n
-        self.kept = <float **>calloc(max(self.n, 1), sizeof(float *))
-        if self.kept == NULL:
-            raise MemoryError("kernel rows of a start")
-        self.scratch = NULL
-
-    def __dealloc__(self):
-        cdef Py_ssize_t k
-        if self.kept != NULL:
-            for k in range(self.n):
-                free(self.kept[k])
-        free(self.kept)
-        free(self.scratch)
-
-    cdef const float *row(self, int32_t column) except NULL nogil:
-        cdef float *out
-        if self.kept[column] == NULL:
-            out = <float *>malloc(self.n * sizeof(float))
-            if out == NULL:
-                with gil:
-                    raise MemoryError("a kernel row of a start")
-            self.kept[column] = out
-            self.compute(&column, 1, &out)
-        return self.kept[column]
-
-    cdef int block(self, const int32_t *columns, int count, const float **out) except -1 nogil:
-        cdef int32_t missing[SVMX_SOURCES]
-        cdef float *values[SVMX_SOURCES]
-        cdef int s, n = 0
-        if self.scratch == NULL:
-            self.scratch = <float *>malloc(SVMX_SOURCES * max(self.n, 1) * sizeof(float))
-            if self.scratch == NULL:
-                with gil:
-                    raise MemoryError("kernel rows of a start")
-        for s in range(count):
-            out[s] = self.kept[columns[s]]
-            if out[s] == NULL:
-                missing[n], values[n] = columns[s], self.scratch + n * self.n
-                out[s] = values[n]
-                n += 1
-        return self.compute(missing, n, values) if n else 0
-
-    cdef int compute(self, const int32_t *columns, int count, float **out) except -1 nogil:
-        self.targets.fill_rows(columns, count, self.n, out, self.pool)
-        self.kernel.values_computed += count * self.n
-        return self.control.asked(4 * count * self.n)
-
-
-cdef int add_rows(const FoldStart *at, const double *old, const double *new, StartRows rows, Control control,
+cdef int add_rows(const FoldStart *at, const double *old, const double *new, KernelValues rows, Control control,
                   double *sums) except -1 nogil:
     """sums_v += sum_u (old_u - new_u) K_uv for all variables v; arrays by variable, shape (m,)."""
     cdef double factor[SVMX_SOURCES]
@@ -209,7 +126,7 @@ cdef int add_rows(const FoldStart *at, const double *old, const double *new, Sta
     return 0
 
 
-cdef int add_block(const FoldStart *at, const int32_t *column, int count, const double *factor, StartRows rows,
+cdef int add_block(const FoldStart *at, const int32_t *column, int count, const double *factor, KernelValues rows,
                    Control control, double *sums) except -1 nogil:
     """sums += factor K for up to SVMX_SOURCES rows."""
     cdef const float *K[SVMX_SOURCES]
@@ -270,7 +187,7 @@ cdef double above(const FoldStart *at, Py_ssize_t v) noexcept nogil:
 
 # ---- V at a start ----------------------------------------------------------------------------------
 
-cdef int move_scores(const FoldStart *at, const double *before, StartRows rows, Control control,
+cdef int move_scores(const FoldStart *at, const double *before, KernelValues rows, Control control,
                      double *scores) except -1 nogil:
     """V of all variables, shape (m,), without R and with ``at.beta`` instead of ``before``."""
     cdef Py_ssize_t v
@@ -296,7 +213,7 @@ def moved_scores(FoldChange change, start_):
     """
     cdef const double[::1] beta = change.beta, start = start_
     cdef FoldStart *at = change.begin()
-    cdef ComputedRows rows = change.rows()
+    cdef SharedRows rows = change.rows()
     moved_ = zeros("d", change.size)
     cdef double[::1] moved = moved_
     if change.size:

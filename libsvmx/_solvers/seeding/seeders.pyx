@@ -15,10 +15,11 @@ from libc.string cimport memcpy, memset
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.vectors cimport svmx_dot
+from libsvmx._kernels.sharedrows cimport KernelValues, SharedRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport AtoPath
 from libsvmx._solvers.seeding.fold_change cimport (
-    FREE, ComputedRows, FoldChange, FoldStart, StartRows, add_known, describe, make_feasible, move_scores, shift)
+    FREE, FoldChange, FoldStart, add_known, describe, make_feasible, move_scores, shift)
 
 from libsvmx._core.buffers import zeros
 from libsvmx._solvers.seeding.registry import SEEDERS
@@ -57,7 +58,7 @@ cdef class FoldSeeder:
             self.replacement.reserve(m)
         return 0
 
-    cdef bint make(self, FoldStart *at, StartRows rows, Control control, SeederKind kind, double most_work,
+    cdef bint make(self, FoldStart *at, KernelValues rows, Control control, SeederKind kind, double most_work,
                    double *scores) except -1 nogil:
         """A feasible start in ``at.beta``, and V there in ``scores`` (m,), after ``reserve``. False if the fold is
         infeasible.
@@ -70,7 +71,7 @@ cdef class FoldSeeder:
         move_scores(at, &self.before[0], rows, control, scores)
         return True
 
-    cdef int propose(self, FoldStart *at, StartRows rows, Control control, SeederKind kind, double most_work,
+    cdef int propose(self, FoldStart *at, KernelValues rows, Control control, SeederKind kind, double most_work,
                      double *scores) except -1 nogil:
         """A start in ``at.beta``, within its bounds; ``before`` becomes the beta of ``at.V``."""
         describe(at, control.eps)
@@ -106,7 +107,7 @@ cdef class FoldSeeder:
 
     # ---- R, the rows that leave ----------------------------------------------------------------
 
-    cdef int take_leave(self, FoldStart *at, StartRows rows, Control control, SeederKind kind) except -1 nogil:
+    cdef int take_leave(self, FoldStart *at, KernelValues rows, Control control, SeederKind kind) except -1 nogil:
         """Set ``leaving``, sum over R of beta_r K_r; sir, top and near hand over its beta meanwhile."""
         cdef const float *K[SVMX_SOURCES]
         cdef bint hands_over = kind == SIR or kind == TOP or kind == NEAR
@@ -236,7 +237,7 @@ def start_of(FoldChange change, str name, bint proposed=False):
     """(beta, V), float64, shape (m,): a feasible start by a seeder; None if the fold is infeasible. Sets the work
     attributes of ``change``. ``proposed``: beta before AdjustAlpha, without V; for tests. Raises Stopped."""
     cdef FoldStart *at = change.begin()
-    cdef ComputedRows rows = change.rows()
+    cdef SharedRows rows = change.rows()
     cdef FoldSeeder seeder = FoldSeeder()
     cdef SeederKind kind = kind_of(name)
     cdef bint feasible = True
@@ -317,7 +318,7 @@ cdef class Replacement:
             self.goal, self.right, self.column = (zeros("d", m + 1) for _ in range(3))
         return 0
 
-    cdef int replace(self, FoldStart *at, StartRows rows, Control control, double most_work) except -1 nogil:
+    cdef int replace(self, FoldStart *at, KernelValues rows, Control control, double most_work) except -1 nogil:
         """Set beta of T, or of the margin if no row of T is an unknown, after ``reserve``. ``most_work``: of
         ``make``."""
         cdef const float *K
@@ -338,7 +339,7 @@ cdef class Replacement:
         k = 0
         for t in range(n):
             v, own = self.unknown[t], self.values + k * n_equations
-            K = rows.row(at.column[v])
+            K = rows.at(at.column[v])
             for i in range(n_equations):
                 own[i] = K[at.column[self.equation[i]]]
             for u in range(k):

@@ -55,8 +55,8 @@ cdef class Worker:
     cdef void fit(self, Sigmoid *sigmoid) noexcept nogil
     cdef int evaluate(self, Fold *fold) except -1 nogil
     cdef bint goes_on(self, int64_t lanes) except -1 nogil
-    cdef void load(self, const int32_t *rows, Py_ssize_t lanes) noexcept nogil
-    cdef void fill(self, int32_t row, Py_ssize_t lanes, double *values) noexcept nogil
+    cdef int load(self, const int32_t *rows, Py_ssize_t lanes) except -1 nogil
+    cdef int fill(self, int32_t row, Py_ssize_t lanes, double *values) except -1 nogil
     cdef bint add_up(self, const Fold *fold, const int32_t *rows, const int32_t *solves, const int32_t *start,
                      Py_ssize_t lanes, double *values, double *total) except -1 nogil
 

@@ -468,25 +468,25 @@ cdef class Worker:
         fold.done = True
         return 0
 
-    cdef void load(self, const int32_t *rows, Py_ssize_t lanes) noexcept nogil:
+    cdef int load(self, const int32_t *rows, Py_ssize_t lanes) except -1 nogil:
         """Load the rows of a panel for ``fill``."""
         cdef Py_ssize_t r
         if not self.todo.by_floats:
-            self.cross.load(rows, lanes)
-            return
+            return self.cross.load(rows, lanes)
         for r in range(lanes):
             self.loaded[r] = self.kernel_rows.values.at(self.kernel_rows.values.place_of(rows[r]))
+        return 0
 
-    cdef void fill(self, int32_t row, Py_ssize_t lanes, double *values) noexcept nogil:
+    cdef int fill(self, int32_t row, Py_ssize_t lanes, double *values) except -1 nogil:
         """K of the loaded rows with another: LIBSVM's in double, or the solves' in float."""
         cdef int32_t place
         cdef Py_ssize_t r
         if not self.todo.by_floats:
-            self.cross.fill(row, row + 1, values)
-            return
+            return self.cross.fill(row, row + 1, values)
         place = self.kernel_rows.values.place_of(row)
         for r in range(lanes):
             values[r] = self.loaded[r][place]
+        return 0
 
     cdef bint add_up(self, const Fold *fold, const int32_t *rows, const int32_t *solves, const int32_t *start,
                      Py_ssize_t lanes, double *values, double *total) except -1 nogil:

@@ -5,7 +5,7 @@ from libsvmx._kernels.sharedrows cimport GramRows, KernelValues
 from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport StartBudget
-from libsvmx._solvers.seeding.fold_change cimport FoldStart, ValueRows
+from libsvmx._solvers.seeding.fold_change cimport FoldStart
 from libsvmx._solvers.seeding.seeders cimport FoldSeeder, SeederKind
 from libsvmx._train.formulation cimport Formulation, Recovered
 
@@ -199,7 +199,6 @@ cdef class QueueStarts:
     cdef GramRows kernel_rows
     cdef Control control
     cdef FoldStart at
-    cdef ValueRows rows
     cdef FoldSeeder seeder
     cdef Py_ssize_t last_task       # last one known to ``budget`` and the path's factor; -1: none
     cdef StartBudget budget

@@ -11,7 +11,6 @@ from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Dual, grow
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport StartBudget, most_in_star, most_of_auto
-from libsvmx._solvers.seeding.fold_change cimport ValueRows
 from libsvmx._solvers.seeding.seeders cimport ATO, AVG, NEAR, SIR, FoldSeeder, kind_of, name_of
 from libsvmx._train.formulation cimport formulation_of
 
@@ -644,7 +643,7 @@ cdef class QueueStarts:
     def __init__(self, TaskList todo, GramRows kernel_rows, Control control, Py_ssize_t most_rows):
         cdef Py_ssize_t l = max(1, most_rows), m = 2 * l if todo.doubled else l, n = max(1, todo.kernel_values.n)
         self.todo, self.kernel_rows, self.control = todo, kernel_rows, control
-        self.rows, self.last_task = ValueRows(kernel_rows.values), -1
+        self.last_task = -1
         self.V, self.origin, self.entering = zeros("d", m), zeros("d", m), zeros("b", m)
         self.left_column, self.left_beta = zeros("i", 2 * n), zeros("d", 2 * n)
         self.sv_column, self.sv_beta = zeros("i", n), zeros("d", n)
@@ -725,7 +724,7 @@ cdef class QueueStarts:
         for i in range(n):
             if not self.entering[i]:
                 continue
-            K, V = self.rows.row(self.at.column[i]), 0.0
+            K, V = self.kernel_rows.values.at(self.at.column[i]), 0.0
             for k in range(n_sv):
                 V -= self.sv_beta[k] * K[self.sv_column[k]]
             self.V[i] = dual.linear[i] + V
@@ -770,7 +769,7 @@ cdef class QueueStarts:
             self.add_new(task, dual)
         if self.todo.seeder == ATO:
             most_work = self.worth_a_path(task, dual, most_work)
-        feasible = self.seeder.make(&self.at, self.rows, self.control, self.todo.seeder, most_work, scores)
+        feasible = self.seeder.make(&self.at, self.kernel_rows.values, self.control, self.todo.seeder, most_work, scores)
         task.along_path = self.seeder.along_path
         if self.todo.divides:
             # decision values are divided by r, and should be as accurate as those of a cold start
