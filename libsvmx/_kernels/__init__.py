@@ -19,8 +19,7 @@ KernelValues (sharedrows)       source of GramRows, and of starts (_solvers/seed
 DoubleRows (sharedrows)         holds Targets, or KernelValues: rows in double, for paths
 ExpansionShapley (shapley)      Shapley values of a sum of RBF or Laplacian kernel values
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or approximations with a bound
-  <- CrossTable                 of all pairs of rows, computed once
-  <- CrossRow                   the same of one test row at a time, by Products
+CrossRow (cross)                  the same of one test row at a time, by Products
 
 lowrank -> factors, pivoting, eigen -> block_kernel -> CrossKernel        K ~ F F'; approximation: its settings
 Pursuit, Rounding (pursuit)     sums of kernel functions by fewer vectors, with an error bound -> pivoting

@@ -76,13 +76,3 @@ cdef class CrossRow:
     cdef int choose(self, bint distances) except -1
     cdef int load(self, CsrMatrix tests, Py_ssize_t row) except -1
     cdef int fill(self, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
-
-
-cdef class CrossTable(CrossKernel):
-    cdef double[::1] entry          # (n_rows, n_rows)
-    cdef const double *of_row[SVMX_TESTS]      # table row of each row of the panel
-    cdef int32_t[::1] everyone
-    cdef Py_ssize_t at              # first row of the panel being tabulated
-    cdef void share(self, double[::1] entry) noexcept
-    cdef bint begin(self, int64_t panel) noexcept nogil
-    cdef void tabulate_with(self, Py_ssize_t row, double *values) noexcept nogil

@@ -28,9 +28,11 @@ cdef class Worker:
     cdef double[::1] targets, weights, linear, lower, upper, start, beta, scores, coefficients, labels, panel
     cdef int8_t[::1] group
     cdef const float *loaded[SVMX_TESTS]     # kernel rows of ``load``, in float
+    cdef const double *tabulated[SVMX_TESTS]     # or in double, of the table
     cdef int64_t row_elements       # mean elements of a row, the work of a decision value
     cdef int32_t[::1] row
     cdef QueueStarts starts         # None if no task has a parent
+    cdef int32_t[::1] everyone      # 0, 1, …, the rows of ``cross``
     cdef int32_t[::1] column        # of held-out rows, in rows of kernel values
     cdef double[::1] total          # sums of their decision values
     cdef float[::1] gathered        # kernel values of a solve's rows with them, filled on demand

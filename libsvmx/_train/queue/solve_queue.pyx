@@ -30,7 +30,6 @@ from libsvmx._core.test_panels cimport SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx
 from libsvmx._core.tickets cimport (
     svmx_begin_tickets, svmx_counted_down, svmx_end_tickets, svmx_next_ticket, svmx_renew_tickets, svmx_tear_tickets,
     svmx_tickets, svmx_tickets_over)
-from libsvmx._kernels.cross cimport CrossTable
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, width_of_rho
 from libsvmx._solvers.smo.smo cimport Optimum, Smo, rounding_may_hide
 from libsvmx._train.formulation cimport recover, write_dual
@@ -116,23 +115,29 @@ cdef class Worker:
             self.panel = zeros("d", (1 + max(1, todo.most_functions)) * SVMX_TESTS + 2 * SVMX_LINE)
         if todo.crosses():
             self.row_elements = todo.matrix.nnz // max(1, todo.kernel_values.n) + 1
-            kind = CrossTable if todo.tabulates else CrossKernel
-            self.cross = kind(todo.matrix, param.kernel_type, param.degree, param.gamma, param.coef0)
-            if todo.tabulates:
-                (<CrossTable>self.cross).share(todo.table)
-            self.cross.prepare(todo.matrix, ramp(todo.kernel_values.n))
+            self.cross = CrossKernel(todo.matrix, param.kernel_type, param.degree, param.gamma, param.coef0)
+            self.everyone = ramp(todo.kernel_values.n)
+            self.cross.prepare(todo.matrix, self.everyone)
 
     cdef void share(self, svmx_tickets *tickets) noexcept:
         """Set the source of task numbers, shared with the other workers."""
         self.tickets = self.control.tickets = tickets
 
     cdef int tabulate(self) except -1 nogil:
-        """Compute panels of the table until there are no more."""
+        """Compute panels of the table until there are no more, each with the rows from its first on and, by symmetry,
+        the mirror image."""
         cdef double *values = svmx_aligned(&self.panel[0])
-        cdef int64_t row, panel = svmx_next_ticket(self.tickets)
-        while (<CrossTable>self.cross).begin(panel):
-            for row in range((<CrossTable>self.cross).at, self.todo.kernel_values.n):
-                (<CrossTable>self.cross).tabulate_with(row, values)
+        cdef double *table = &self.todo.table[0]
+        cdef Py_ssize_t n = self.todo.kernel_values.n, first, lanes, row, r
+        cdef int64_t panel = svmx_next_ticket(self.tickets), n_panels = (n + SVMX_TESTS - 1) // SVMX_TESTS
+        while panel < n_panels:
+            first = panel * SVMX_TESTS
+            lanes = min(<Py_ssize_t>SVMX_TESTS, n - first)
+            self.cross.load(&self.everyone[first], lanes)
+            for row in range(first, n):
+                self.cross.fill(row, row + 1, values)
+                for r in range(lanes):
+                    table[(first + r) * n + row] = table[row * n + first + r] = values[r]
                 if not self.goes_on(SVMX_TESTS):
                     return 0
             panel = svmx_next_ticket(self.tickets)
@@ -471,21 +476,29 @@ cdef class Worker:
     cdef int load(self, const int32_t *rows, Py_ssize_t lanes) except -1 nogil:
         """Load the rows of a panel for ``fill``."""
         cdef Py_ssize_t r
-        if not self.todo.by_floats:
-            return self.cross.load(rows, lanes)
-        for r in range(lanes):
-            self.loaded[r] = self.kernel_rows.values.at(self.kernel_rows.values.place_of(rows[r]))
+        if self.todo.by_floats:
+            for r in range(lanes):
+                self.loaded[r] = self.kernel_rows.values.at(self.kernel_rows.values.place_of(rows[r]))
+        elif self.todo.tabulates:
+            for r in range(lanes):
+                self.tabulated[r] = &self.todo.table[rows[r] * self.todo.kernel_values.n]
+        else:
+            self.cross.load(rows, lanes)
         return 0
 
     cdef int fill(self, int32_t row, Py_ssize_t lanes, double *values) except -1 nogil:
         """K of the loaded rows with another: LIBSVM's in double, or the solves' in float."""
         cdef int32_t place
         cdef Py_ssize_t r
-        if not self.todo.by_floats:
-            return self.cross.fill(row, row + 1, values)
-        place = self.kernel_rows.values.place_of(row)
-        for r in range(lanes):
-            values[r] = self.loaded[r][place]
+        if self.todo.by_floats:
+            place = self.kernel_rows.values.place_of(row)
+            for r in range(lanes):
+                values[r] = self.loaded[r][place]
+        elif self.todo.tabulates:
+            for r in range(lanes):
+                values[r] = self.tabulated[r][row]
+        else:
+            self.cross.fill(row, row + 1, values)
         return 0
 
     cdef bint add_up(self, const Fold *fold, const int32_t *rows, const int32_t *solves, const int32_t *start,

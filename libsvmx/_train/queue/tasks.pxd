@@ -164,7 +164,7 @@ cdef class TaskList:
     cdef bint by_floats             # decision values of folds use the solves' kernel values, in float
     cdef bint held_by_floats        # those of held-out rows of a solve do
     cdef bint tabulates             # K of all rows with all is computed once for all decision values
-    cdef double[::1] table          # these values, for a CrossTable; None: not computed yet
+    cdef double[::1] table          # these values, (n, n), flat; None: not computed yet
     cdef list constants             # decision values without a solve: (index, value)
     # results
     cdef Py_ssize_t n_out

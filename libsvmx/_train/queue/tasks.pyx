@@ -176,7 +176,8 @@ cdef class TaskList:
         return self.predicts and not self.by_floats and (self.n_folds > 0 or not self.held_by_floats)
 
     def tabulate(self):
-        """Compute kernel values for decision values once, in a CrossTable, for which there must be memory."""
+        """Compute kernel values for decision values once, in a table for which there must be memory: folds of permuted
+        labels predict every row repeatedly, by models of nearly all others."""
         self.tabulates = not self.kernel_values.has_groups
 
     def add(self, rows, Py_ssize_t n_positive, double Cp, double Cn, held_out=None, targets=None, Py_ssize_t parent=-1,
