@@ -5,7 +5,7 @@ from __future__ import annotations
 from libsvmx._core import memory
 from libsvmx._core.records import record
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, count, parse, real
+from libsvmx.cli.options import UsageError, count, parse, real, setter
 from libsvmx.cli.process import phase, printer, run, tell, warn, watch
 from libsvmx.io import transcript
 from libsvmx.io.files import same_file
@@ -36,20 +36,15 @@ class Job:
     tol: float | None = None
     threads: int = 0
 
-    def set_max_sv(self, option: str, text: str) -> None:
-        self.max_sv = count(option, text)
-
-    def set_tol(self, option: str, text: str) -> None:
-        self.tol = real(option, text)
-
-    def set_threads(self, option: str, text: str) -> None:
-        self.threads = count(option, text)
-
 
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job = Job()
-    names = {"--max-sv": job.set_max_sv, "--tol": job.set_tol, "--threads": job.set_threads}
+    names = {
+        "--max-sv": setter(vars(job), "max_sv", count),
+        "--tol": setter(vars(job), "tol", real),
+        "--threads": setter(vars(job), "threads", count),
+    }
     files = parse(argv, {}, {}, names, {}, USAGE, "svmx-compress")
     if len(files) != 2:
         raise UsageError("a model file and an output file are needed" if argv else "")

@@ -13,7 +13,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
 from libsvmx.cli import grid, gridjob, predict, scale
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, count, parse
+from libsvmx.cli.options import UsageError, count, parse, setter
 from libsvmx.cli.process import bytes_read, follow, gap_ends_at, phase, run, tell, warn, watch, write
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import gap_at_end, grammar, row_weights
@@ -58,8 +58,8 @@ def main(argv: list[str]) -> int:
         "--threads": names["--threads"],
         **solver_names,
         "--seeder": names["--seeder"],
-        "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
-        "--dask": lambda option, text: setattr(job, "dask", text),
+        "--workers": setter(vars(job), "workers", count),
+        "--dask": setter(vars(job), "dask"),
     }
     del switches["--loo"], switches["--explain"]
     switches |= solver_switches

@@ -5,7 +5,7 @@ from __future__ import annotations
 from libsvmx._core import memory
 from libsvmx._core.records import record
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, count, parse
+from libsvmx.cli.options import UsageError, count, parse, setter
 from libsvmx.cli.process import phase, run, tell, warn, watch
 from libsvmx.io.exporting import DTYPES, check_format, export_model, format_of
 from libsvmx.io.files import same_file
@@ -37,28 +37,12 @@ class Job:
     name: str = "model"
     features: int | None = None
 
-    def set_format(self, option: str, text: str) -> None:
-        self.format = text
-
-    def set_dtype(self, option: str, text: str) -> None:
-        self.dtype = text
-
-    def set_name(self, option: str, text: str) -> None:
-        self.name = text
-
-    def set_features(self, option: str, text: str) -> None:
-        self.features = count(option, text)
-
 
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job = Job()
-    names = {
-        "--format": job.set_format,
-        "--dtype": job.set_dtype,
-        "--name": job.set_name,
-        "--features": job.set_features,
-    }
+    names = {f"--{word}": setter(vars(job), word) for word in ("format", "dtype", "name")}
+    names["--features"] = setter(vars(job), "features", count)
     files = parse(argv, {}, {}, names, {}, USAGE, "svmx-export")
     if len(files) != 2:
         raise UsageError("a model file and an output file are needed" if argv else "")

@@ -13,7 +13,7 @@ from libsvmx._train.validation.grid_search import Plan, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli import gridplot
-from libsvmx.cli.options import UsageError, count, parse, real
+from libsvmx.cli.options import UsageError, count, parse, real, setter
 from libsvmx.cli.process import warn
 from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
@@ -152,10 +152,10 @@ def parse_arguments(argv: list[str]) -> Job:
         i += 1
     letters, flags, names, switches = grammar(job, argv)
     names |= {
-        "--csv": lambda option, text: setattr(job, "csv", text),
-        "--json": lambda option, text: setattr(job, "json", text),
-        "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
-        "--dask": lambda option, text: setattr(job, "dask", text),
+        "--csv": setter(vars(job), "csv"),
+        "--json": setter(vars(job), "json"),
+        "--workers": setter(vars(job), "workers", count),
+        "--dask": setter(vars(job), "dask"),
     }
     # there is no model to save, and folds are drawn once
     del names["--on-interrupt"], names["--repeats"], switches["--loo"], switches["--explain"]

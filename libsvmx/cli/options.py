@@ -15,7 +15,7 @@ from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     Setter: TypeAlias = Callable[[str, str], None]
     Usage: TypeAlias = str | Callable[[], str]  # a function saves making it at each start
@@ -191,6 +191,11 @@ def _long(
         raise UsageError(f"option {name} needs a value")
     names[name](name, argv[i + 1])
     return 2
+
+
+def setter(values: dict[str, Any], name: str, read: Callable[[str, str], object] | None = None) -> Setter:
+    """Puts the value of an option, by ``read(option, text)`` or as text, into ``values``, such as ``vars`` of a job."""
+    return lambda option, text: values.__setitem__(name, read(option, text) if read else text)
 
 
 def integer(option: str, text: str) -> int:

@@ -13,7 +13,7 @@ from libsvmx._train.observer import Remark
 from libsvmx._train.prediction import Predictor, predict_probability
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, count, parse, switch
+from libsvmx.cli.options import UsageError, count, parse, setter, switch
 from libsvmx.cli.process import counted, phase, printer, run, tell, tick, warn, watch
 from libsvmx.exceptions import DataError, SvmxError
 from libsvmx.io import transcript
@@ -66,21 +66,15 @@ class Job:
     slice_values: int = SLICE_VALUES
     part_bytes: int = PART_BYTES
 
-    def set_probability(self, option: str, text: str) -> None:
-        self.probability = switch(option, text)
-
-    def set_threads(self, option: str, text: str) -> None:
-        self.threads = count(option, text)
-
 
 def main(argv: list[str], job: Job | None = None) -> int:
     """The command, given its arguments and further messages; returns its exit code."""
     job = job or Job()
     files = parse(
         argv,
-        {"b": job.set_probability},
+        {"b": setter(vars(job), "probability", switch)},
         {"q": lambda: setattr(job, "quiet", True)},
-        {"--threads": job.set_threads},
+        {"--threads": setter(vars(job), "threads", count)},
         {
             "--unlabeled": lambda: setattr(job, "unlabeled", True),
             "--lenient": lambda: setattr(job, "lenient", True),

@@ -13,7 +13,7 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import REPORT, UsageError, parse, real
+from libsvmx.cli.options import REPORT, UsageError, parse, real, setter
 from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch
 from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT, same_file
@@ -62,24 +62,9 @@ class Job:
     output: str = STANDARD_OUTPUT
     lenient: bool = False
 
-    def set_lower(self, option: str, text: str) -> None:
-        self.lower = real(option, text)
-
-    def set_upper(self, option: str, text: str) -> None:
-        self.upper = real(option, text)
-
     def set_label_limits(self, option: str, text: str) -> None:
         lower, _, upper = text.partition(LABEL_SEPARATOR)
         self.label_limits = real(option, lower), real(option, upper)
-
-    def set_save(self, option: str, text: str) -> None:
-        self.save = text
-
-    def set_restore(self, option: str, text: str) -> None:
-        self.restore = text
-
-    def set_output(self, option: str, text: str) -> None:
-        self.output = text
 
     def check(self) -> None:
         """Raise ParameterError for contradictory values."""
@@ -123,14 +108,14 @@ def main(argv: list[str]) -> int:
     files = parse(
         join_label_limits(argv),
         {
-            "l": job.set_lower,
-            "u": job.set_upper,
+            "l": setter(vars(job), "lower", real),
+            "u": setter(vars(job), "upper", real),
             "y": job.set_label_limits,
-            "s": job.set_save,
-            "r": job.set_restore,
+            "s": setter(vars(job), "save"),
+            "r": setter(vars(job), "restore"),
         },
         {},
-        {OUTPUT: job.set_output},
+        {OUTPUT: setter(vars(job), "output")},
         {"--lenient": lambda: setattr(job, "lenient", True)},
         USAGE,
         "svmx-scale",

@@ -6,7 +6,7 @@ from libsvmx._core.records import fields
 from libsvmx._solvers.registry import SOLVERS, names_of, solver_classes
 from libsvmx._train.parameter import Parameter
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.cli.options import UsageError, integer, real
+from libsvmx.cli.options import UsageError, integer, real, setter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from libsvmx.cli.options import Setter
 
 INDENT, WIDTH = 27, 118
-READERS: dict[type, Callable[[str, str], object]] = {int: integer, float: real, str: lambda option, text: text}
+READERS: dict[type, Callable[[str, str], object]] = {int: integer, float: real}  # others are text
 
 
 def asked_solvers(argv: Sequence[str]) -> list[type[Solver]]:
@@ -33,16 +33,15 @@ def solver_grammar(
 ) -> tuple[dict[str, Setter], dict[str, Callable[[], None]]]:
     """Names and switches for ``parse`` that write to ``values`` by name of setting."""
 
-    def setter(name: str, read: Callable[[str, str], object]) -> Setter:
-        return lambda option, text: values.__setitem__(name, read(option, text))
-
     def turner(name: str, value: bool) -> Callable[[], None]:
         return lambda: values.__setitem__(name, value)
 
     known = option_settings(solvers)
-    names = {option: setter(one.name, READERS[one.kind]) for option, one in known.items() if one.kind is not bool}
+    names = {
+        option: setter(values, one.name, READERS.get(one.kind)) for option, one in known.items() if one.kind is not bool
+    }
     switches = {option: turner(one.name, not one.default) for option, one in known.items() if one.kind is bool}
-    return {"--solver": setter("solver", READERS[str]), **names}, switches
+    return {"--solver": setter(values, "solver"), **names}, switches
 
 
 def check_takers(values: dict[str, object]) -> None:

@@ -9,7 +9,7 @@ from math import ceil, isfinite
 from random import Random
 
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, integer, parse
+from libsvmx.cli.options import UsageError, integer, parse, setter
 from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch
 from libsvmx.cli.scale import write_output
 from libsvmx.exceptions import FormatError, ParameterError
@@ -51,14 +51,11 @@ class Job:
             raise UsageError(f"option {option}: unknown method {text!r}; 0 is stratified, 1 plain")
         self.stratified = text == "0"
 
-    def set_random_state(self, option: str, text: str) -> None:
-        self.random_state = integer(option, text)
-
 
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job = Job()
-    names = {"--random-state": job.set_random_state}
+    names = {"--random-state": setter(vars(job), "random_state", integer)}
     switches = {"--lenient": lambda: setattr(job, "lenient", True)}
     files = parse(argv, {"s": job.set_method}, {}, names, switches, USAGE, "svmx-subset")
     if not 2 <= len(files) <= 4:

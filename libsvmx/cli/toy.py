@@ -9,7 +9,7 @@ from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, count, integer, parse, real
+from libsvmx.cli.options import UsageError, count, integer, parse, real, setter
 from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch, write
 from libsvmx.exceptions import SvmxError
 
@@ -77,9 +77,6 @@ class Job:
             raise UsageError(f"option {option} needs two indices, as 1,4, not {text!r}")
         self.features = count(option, words[0]), count(option, words[1])
 
-    def set_example(self, option: str, text: str) -> None:
-        self.example = text
-
     def without_browser(self) -> None:
         self.browser = False
 
@@ -87,8 +84,12 @@ class Job:
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job = Job()
-    names = {"--port": job.set_port, "--idle": job.set_idle}
-    names |= {"--features": job.set_features, "--example": job.set_example}
+    names = {
+        "--port": job.set_port,
+        "--idle": job.set_idle,
+        "--features": job.set_features,
+        "--example": setter(vars(job), "example"),
+    }
     files = parse(argv, {}, {}, names, {"--no-browser": job.without_browser}, USAGE, "svmx-toy")
     if len(files) > 1:
         raise UsageError(f"one data file is enough, but there are {len(files)}")

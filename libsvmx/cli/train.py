@@ -15,7 +15,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import interrupts, on_interrupt_say, tidy_end
-from libsvmx.cli.options import UsageError, cost, count, integer, parse, real, switch
+from libsvmx.cli.options import UsageError, cost, count, integer, parse, real, setter, switch
 from libsvmx.cli.process import (
     bytes_read,
     follow,
@@ -167,9 +167,6 @@ class Job:
         if self.folds < 2:
             raise UsageError(f"option {option}: cross-validation needs at least 2 folds, not {text}")
 
-    def set_repeats(self, option: str, text: str) -> None:
-        self.repeats = count(option, text)
-
     @property
     def validates(self) -> bool:
         """Whether the command validates instead of writing a model."""
@@ -213,11 +210,8 @@ def grammar(job: Job, argv: Sequence[str]) -> Grammar:
     """Letters, flags, names and switches for ``parse`` that fill in ``job``; solvers' options only if ``argv`` has a
     long one, which saves loading them."""
 
-    def number(name: str) -> Setter:
-        return lambda option, text: job.values.__setitem__(name, real(option, text))
-
-    def whole(name: str) -> Setter:
-        return lambda option, text: job.values.__setitem__(name, integer(option, text))
+    def value(name: str, read: Callable[[str, str], object] = real) -> Setter:
+        return setter(job.values, name, read)
 
     def formulation(option: str, text: str) -> None:
         try:
@@ -242,37 +236,34 @@ def grammar(job: Job, argv: Sequence[str]) -> Grammar:
             raise UsageError(f"option {option}: {unknown('kernel', text, known, shown)}")
         job.values["kernel_type"] = found
 
-    def toggle(name: str) -> Setter:
-        return lambda option, text: job.values.__setitem__(name, switch(option, text))
-
     letters: dict[str, Setter] = {
         "s": formulation,
         "t": kernel,
-        "d": whole("degree"),
-        "g": number("gamma"),
-        "r": number("coef0"),
-        "n": number("nu"),
-        "m": number("cache_size"),
-        "c": lambda option, text: job.values.__setitem__("C", cost(option, text)),
-        "e": number("eps"),
-        "p": number("p"),
-        "h": toggle("shrinking"),
-        "b": toggle("probability"),
+        "d": value("degree", integer),
+        "g": value("gamma"),
+        "r": value("coef0"),
+        "n": value("nu"),
+        "m": value("cache_size"),
+        "c": value("C", cost),
+        "e": value("eps"),
+        "p": value("p"),
+        "h": value("shrinking", switch),
+        "b": value("probability", switch),
         "v": job.set_folds,
         "w": job.set_weight,
-        "W": lambda option, path: setattr(job, "weight_file", path),
+        "W": setter(vars(job), "weight_file"),
     }
 
     names: dict[str, Setter] = {
-        "--max-iter": whole("max_iter"),
-        "--time-limit": number("time_limit"),
-        "--threads": lambda option, text: job.values.__setitem__("threads", count(option, text)),
-        "--repeats": job.set_repeats,
+        "--max-iter": value("max_iter", integer),
+        "--time-limit": value("time_limit"),
+        "--threads": value("threads", count),
+        "--repeats": setter(vars(job), "repeats", count),
         "--seeder": job.set_seeding,
         "--seeder-scheme": job.set_seeding,
         "--on-interrupt": job.set_interrupt,
-        "--tau": number("tau"),
-        "--solver": lambda option, text: job.values.__setitem__("solver", text),
+        "--tau": value("tau"),
+        "--solver": setter(job.values, "solver"),
     }
     switches: dict[str, Callable[[], None]] = {
         "--lenient": lambda: setattr(job, "lenient", True),
