@@ -32,7 +32,7 @@ cdef class KernelRows:
     cdef int32_t[::1] row_of_target # by_row: kernel row
     cdef int32_t *swaps             # pairs of positions, see ``note_swap``
     cdef int64_t n_swaps
-    cdef int64_t room_for_swaps
+    cdef Py_ssize_t room_for_swaps  # numbers
     cdef int note_swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
     cdef bint follow(self, float *values, int32_t length, int64_t since, double spared_ns) noexcept nogil
     cdef const float *row(self, Py_ssize_t position) except NULL nogil

@@ -16,9 +16,10 @@ Values that stored rows contain are copied from them (Symmetry). Rows that sever
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove, memset
 
+from libsvmx._core.allocation cimport reserve
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
@@ -79,15 +80,7 @@ cdef class KernelRows:
 
     cdef int note_swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
         """Log a swap for the stored rows, each of which applies it at its next use."""
-        cdef int64_t room
-        cdef void *grown
-        if self.n_swaps == self.room_for_swaps:
-            room = 2 * self.room_for_swaps + 1024
-            grown = realloc(self.swaps, 2 * room * sizeof(int32_t))
-            if grown == NULL:
-                with gil:
-                    raise MemoryError("swaps of variables")
-            self.swaps, self.room_for_swaps = <int32_t *>grown, room
+        reserve(<void **>&self.swaps, &self.room_for_swaps, 2 * self.n_swaps + 2, sizeof(int32_t), b"swaps of variables")
         self.swaps[2 * self.n_swaps], self.swaps[2 * self.n_swaps + 1] = <int32_t>a, <int32_t>b
         self.n_swaps += 1
         return 0

@@ -15,9 +15,10 @@ DoubleRows, in double, belong to one solve or path whose rows join and leave.
 from itertools import pairwise
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from libsvmx._core.allocation cimport reallocate
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.pieces cimport (
     svmx_claim_piece, svmx_give_lock, svmx_lock_begin, svmx_lock_end, svmx_piece, svmx_piece_there, svmx_publish_piece,
@@ -725,25 +726,15 @@ cdef class DoubleRows:
         """Allocate slots and arrays for n rows."""
         cdef Py_ssize_t s, room
         cdef int32_t[::1] ints
-        cdef void *grown
         if n <= self.room:
             return 0
         room = n + n // 4 + 4
         if 8.0 * room * self.n_slots > self.budget_bytes:
             self.free_unpinned()
         for s in range(self.n_slots):
-            grown = realloc(self.slots[s], room * sizeof(double))
-            if grown == NULL:
-                raise MemoryError(f"kernel rows of {8 * room} bytes")
-            self.slots[s] = <double *>grown
-        grown = realloc(self.spare, room * sizeof(double))
-        if grown == NULL:
-            raise MemoryError(f"kernel rows of {8 * room} bytes")
-        self.spare = <double *>grown
-        grown = realloc(self.unordered, room * sizeof(double))
-        if grown == NULL:
-            raise MemoryError(f"kernel rows of {8 * room} bytes")
-        self.unordered = <double *>grown
+            reallocate(<void **>&self.slots[s], room * sizeof(double), b"kernel rows")
+        reallocate(<void **>&self.spare, room * sizeof(double), b"kernel rows")
+        reallocate(<void **>&self.unordered, room * sizeof(double), b"kernel rows")
         ints = zeros("i", 3 * room)  # one buffer, as of a PathState
         ints[:self.room] = self.slot_of
         ints[self.room:room] = -1
@@ -862,16 +853,11 @@ cdef class DoubleRows:
     cdef int32_t free_slot(self) except -2 nogil:
         """A slot for a new row; -1 if all are pinned and the budget is used up."""
         cdef Py_ssize_t s, oldest = -1
-        cdef void *grown
         cdef double *slot
         if not self.n_empty and (self.n_slots < MIN_SLOTS
                                  or 8.0 * self.room * (self.n_slots + 1) <= self.budget_bytes):
             if self.n_slots == self.room_for_slots:
-                grown = realloc(self.slots, (2 * self.n_slots + 16) * sizeof(double *))
-                if grown == NULL:
-                    with gil:
-                        raise MemoryError("kernel rows")
-                self.slots = <double **>grown
+                reallocate(<void **>&self.slots, (2 * self.n_slots + 16) * sizeof(double *), b"kernel rows")
                 with gil:
                     self.grow_slots(2 * self.n_slots + 16)
             slot = <double *>malloc(self.room * sizeof(double))

@@ -2,8 +2,9 @@
 
 from libc.math cimport HUGE_VAL
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 
+from libsvmx._core.allocation cimport reserve
 from libsvmx._core.process cimport Token
 from libsvmx._core.tickets cimport svmx_tickets_over
 
@@ -77,13 +78,7 @@ cdef class ThreadControl(Control):
         return self
 
     cdef int mark(self, int kind) except -1 nogil:
-        cdef void *grown
-        if self.n_marks == self.room:
-            grown = realloc(self.marks, 2 * self.room + 64)
-            if grown == NULL:
-                with gil:
-                    raise MemoryError("marks of progress")
-            self.marks, self.room = <char *>grown, 2 * self.room + 64
+        reserve(<void **>&self.marks, &self.room, self.n_marks + 1, 1, b"marks of progress")
         self.marks[self.n_marks] = <char>kind
         self.n_marks += 1
         return 0

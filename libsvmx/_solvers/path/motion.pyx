@@ -7,9 +7,10 @@
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
+from libsvmx._core.allocation cimport reserve
 from libsvmx._core.breakpoints cimport svmx_fastest, svmx_nearest, svmx_waiting
 from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._problem.dual cimport FREE, bound_state
@@ -205,15 +206,7 @@ cdef class Trace:
 
 cdef double *append(Numbers *numbers, Py_ssize_t n) except NULL nogil:
     """Append n numbers; returns where they are to be written."""
-    cdef Py_ssize_t room
-    cdef void *grown
-    if numbers.size + n > numbers.room:
-        room = max(256, 2 * numbers.room)
-        grown = realloc(numbers.at, room * sizeof(double))
-        if grown == NULL:
-            with gil:
-                raise MemoryError("the lines of a path")
-        numbers.at, numbers.room = <double *>grown, room
+    reserve(<void **>&numbers.at, &numbers.room, numbers.size + n, sizeof(double), b"the lines of a path")
     numbers.size += n
     return numbers.at + numbers.size - n
 

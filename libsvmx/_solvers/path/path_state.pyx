@@ -12,9 +12,10 @@ A row of data has one variable, or two in regression (y = +1 and y = -1), which 
 
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
+from libsvmx._core.allocation cimport reallocate
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._core.vectors cimport SVMX_TOGETHER, svmx_add_rows, svmx_axpy, svmx_dot
 from libsvmx._kernels.sharedrows cimport FEW_ROWS, DoubleRows
@@ -530,14 +531,10 @@ cdef class PathState:
         cdef Py_ssize_t room = self.member.shape[0], wanted = self.factor.size + more + 1
         cdef double[::1] doubles
         cdef int32_t[::1] member
-        cdef void *grown
         self.factor.reserve(self.factor.size + more + (more > 1))
         if wanted > room:
             room = max(16, 2 * room, wanted)
-            grown = realloc(self.margin_rows, room * sizeof(double *))
-            if grown == NULL:
-                raise MemoryError("rows of the margin")
-            self.margin_rows = <const double **>grown
+            reallocate(<void **>&self.margin_rows, room * sizeof(double *), b"rows of the margin")
             doubles, member = zeros("d", 5 * room), zeros("i", room)
             # nothing below can fail
             member[:self.member.shape[0]] = self.member

@@ -9,9 +9,10 @@ A seeder redistributes the beta of rows that leave; AdjustAlpha corrects the sum
 
 from libc.math cimport cbrt, fabs
 from libc.stdint cimport int8_t, int32_t
-from libc.stdlib cimport free, qsort, realloc
+from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy, memset
 
+from libsvmx._core.allocation cimport reallocate
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.vectors cimport svmx_dot
@@ -308,12 +309,8 @@ cdef class Replacement:
 
     cdef int reserve(self, Py_ssize_t m) except -1:
         """Allocate for folds of up to m variables."""
-        cdef void *grown
         if self.unknown.shape[0] < m:
-            grown = realloc(self.distances, m * sizeof(Distance))
-            if grown == NULL:
-                raise MemoryError("a start by MIR")
-            self.distances = <Distance *>grown
+            reallocate(<void **>&self.distances, m * sizeof(Distance), b"a start by MIR")
             self.unknown, self.equation, self.kept = (zeros("i", m) for _ in range(3))
             self.goal, self.right, self.column = (zeros("d", m + 1) for _ in range(3))
         return 0
@@ -323,18 +320,14 @@ cdef class Replacement:
         ``make``."""
         cdef const float *K
         cdef double *own
-        cdef void *grown
         cdef Py_ssize_t t, u, i, v, k, n = self.choose_unknowns(at, REPLACEMENT_SHARE * most_work), n_equations
         cdef double pivot, total, slack, diagonal
         if n == 0:
             return 0
         n_equations = self.choose_equations(at, n, REPLACEMENT_SHARE * most_work)
         if n * n_equations > self.room:
-            with gil:
-                grown = realloc(self.values, n * n_equations * sizeof(double))
-                if grown == NULL:
-                    raise MemoryError("kernel values of a start by MIR")
-            self.values, self.room = <double *>grown, n * n_equations
+            reallocate(<void **>&self.values, n * n_equations * sizeof(double), b"kernel values of a start by MIR")
+            self.room = n * n_equations
         self.factor.size = 0
         k = 0
         for t in range(n):

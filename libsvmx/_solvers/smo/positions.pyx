@@ -15,9 +15,10 @@ is exact: a product with y changes a sign. Zeros are signed as in LIBSVM: +0 in 
 
 from libc.math cimport HUGE_VAL
 from libc.stdint cimport int8_t, int32_t, int64_t, intptr_t, uintptr_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
+from libsvmx._core.allocation cimport reallocate
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport (
@@ -296,23 +297,12 @@ cdef class DeferredUpdates:
         free(self.row)
 
     cdef int add(self, int32_t source, double coef) except -1 nogil:
-        cdef void *sources
-        cdef void *coefs
-        cdef void *rows
+        cdef int64_t room = 2 * self.room + 256
         if self.n == self.room:
-            sources = realloc(self.source, (2 * self.room + 256) * sizeof(int32_t))
-            if sources != NULL:
-                self.source = <int32_t *>sources
-            coefs = realloc(self.coef, (2 * self.room + 256) * sizeof(double))
-            if coefs != NULL:
-                self.coef = <double *>coefs
-            rows = realloc(self.row, (2 * self.room + 256) * sizeof(float *))
-            if rows != NULL:
-                self.row = <const float **>rows
-            if sources == NULL or coefs == NULL or rows == NULL:
-                with gil:
-                    raise MemoryError("deferred updates of scores")
-            self.room = 2 * self.room + 256
+            reallocate(<void **>&self.source, room * sizeof(int32_t), b"deferred updates of scores")
+            reallocate(<void **>&self.coef, room * sizeof(double), b"deferred updates of scores")
+            reallocate(<void **>&self.row, room * sizeof(float *), b"deferred updates of scores")
+            self.room = room
         self.source[self.n], self.coef[self.n] = source, coef
         self.n += 1
         return 0

@@ -20,9 +20,10 @@ from cpython.exc cimport PyErr_CheckSignals
 from cython cimport critical_section
 from libc.math cimport HUGE_VAL, fabs, isfinite
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
+from libsvmx._core.allocation cimport reallocate, reserve
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.process cimport ThreadPool, svmx_job
 from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_axpy_row, svmx_gather
@@ -65,13 +66,7 @@ cdef class QueueControl(Control):
 
     cdef int mark(self, int kind) except -1 nogil:
         cdef Task *task = self.task
-        cdef void *grown
-        if task.n_marks == task.room:
-            grown = realloc(task.marks, 2 * task.room + 16)
-            if grown == NULL:
-                with gil:
-                    raise MemoryError("marks of progress")
-            task.marks, task.room = <char *>grown, 2 * task.room + 16
+        reserve(<void **>&task.marks, &task.room, task.n_marks + 1, 1, b"marks of progress")
         task.marks[task.n_marks] = <char>kind
         task.n_marks += 1
         return 0
@@ -580,9 +575,7 @@ cdef class SolveQueue(TaskList):
         tabulates = self.tabulates and self.crosses() and not self.has_table
         if tabulates:
             self.table = empty("d", self.kernel_values.n ** 2)
-        self.worker = <void **>realloc(self.worker, pool.n * sizeof(void *))
-        if self.worker == NULL:
-            raise MemoryError("a queue of solves")
+        reallocate(<void **>&self.worker, pool.n * sizeof(void *), b"a queue of solves")
         self.workers = [Worker(self, self.should_stop, limits.most_steps(self.param, self.limits)) for _ in range(pool.n)]
         for k, worker in enumerate(self.workers):
             self.worker[k] = <void *>worker

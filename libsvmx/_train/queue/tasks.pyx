@@ -3,9 +3,10 @@ starts."""
 
 from libc.math cimport HUGE_VAL, fabs, isfinite
 from libc.stdint cimport int8_t, int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
+from libsvmx._core.allocation cimport reallocate, reserve
 from libsvmx._core.tickets cimport svmx_begin_countdown
 from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Dual, grow
@@ -93,26 +94,12 @@ cdef class TaskList:
 
     cdef int append(self, Py_ssize_t n_rows) except -1:
         """Make room for ``n_rows`` more rows."""
-        cdef Py_ssize_t room
-        cdef void *grown
-        if self.n_rows + n_rows > self.room_for_rows:
-            room = 2 * (self.n_rows + n_rows) + 1024
-            grown = realloc(self.rows, room * sizeof(int32_t))
-            if grown == NULL:
-                raise MemoryError("rows of a queue of solves")
-            self.rows, self.room_for_rows = <int32_t *>grown, room
-        return 0
+        return reserve(<void **>&self.rows, &self.room_for_rows, self.n_rows + n_rows, sizeof(int32_t),
+                       b"rows of a queue of solves")
 
     cdef Task *new_task(self) except NULL:
-        cdef Py_ssize_t room
-        cdef void *grown
         cdef Task *task
-        if self.n_tasks == self.room_for_tasks:
-            room = 2 * self.n_tasks + 16
-            grown = realloc(self.tasks, room * sizeof(Task))
-            if grown == NULL:
-                raise MemoryError("a queue of solves")
-            self.tasks, self.room_for_tasks = <Task *>grown, room
+        reserve(<void **>&self.tasks, &self.room_for_tasks, self.n_tasks + 1, sizeof(Task), b"a queue of solves")
         memset(&self.tasks[self.n_tasks], 0, sizeof(Task))
         task = &self.tasks[self.n_tasks]
         task.sigmoid = task.fold = task.parent = -1
@@ -121,14 +108,8 @@ cdef class TaskList:
         return task
 
     cdef Sigmoid *new_sigmoid(self) except NULL:
-        cdef Py_ssize_t room
-        cdef void *grown
-        if self.n_sigmoids == self.room_for_sigmoids:
-            room = 2 * self.n_sigmoids + 16
-            grown = realloc(self.sigmoids, room * sizeof(Sigmoid))
-            if grown == NULL:
-                raise MemoryError("a queue of solves")
-            self.sigmoids, self.room_for_sigmoids = <Sigmoid *>grown, room
+        reserve(<void **>&self.sigmoids, &self.room_for_sigmoids, self.n_sigmoids + 1, sizeof(Sigmoid),
+                b"a queue of solves")
         memset(&self.sigmoids[self.n_sigmoids], 0, sizeof(Sigmoid))
         self.n_sigmoids += 1
         return &self.sigmoids[self.n_sigmoids - 1]
@@ -334,16 +315,10 @@ cdef class TaskList:
     cdef int add_targets(self, Task *task, targets) except -1:
         """Append the targets of a task."""
         cdef const double[::1] given = targets
-        cdef Py_ssize_t room
-        cdef void *grown
         if given.shape[0] != task.n:
             raise ValueError(f"{given.shape[0]} targets for {task.n} rows")
-        if self.n_targets + task.n > self.room_for_targets:
-            room = 2 * (self.n_targets + task.n) + 1024
-            grown = realloc(self.targets, room * sizeof(double))
-            if grown == NULL:
-                raise MemoryError("targets of a queue of solves")
-            self.targets, self.room_for_targets = <double *>grown, room
+        reserve(<void **>&self.targets, &self.room_for_targets, self.n_targets + task.n, sizeof(double),
+                b"targets of a queue of solves")
         task.targets = self.n_targets
         if task.n:
             memcpy(self.targets + self.n_targets, &given[0], task.n * sizeof(double))
@@ -460,10 +435,7 @@ cdef class TaskList:
         cdef const int32_t[::1] chosen = rows, held = held_out
         cdef Py_ssize_t k
         cdef Fold *fold
-        cdef void *grown = realloc(self.folds, (self.n_folds + 1) * sizeof(Fold))
-        if grown == NULL:
-            raise MemoryError("a queue of solves")
-        self.folds = <Fold *>grown
+        reallocate(<void **>&self.folds, (self.n_folds + 1) * sizeof(Fold), b"a queue of solves")
         fold = &self.folds[self.n_folds]
         self.n_folds += 1
         fold.first, fold.n, fold.n_held, fold.k = self.n_rows, chosen.shape[0], held.shape[0], <int>len(start) - 1
