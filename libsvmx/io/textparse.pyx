@@ -30,6 +30,45 @@ from libsvmx.exceptions import FormatError
 # so slices can be read in any order. ``scan.h`` reads the usual tokens, almost all of every file; where it stops, the code
 # here reads a number, label, coefficient or index:value pair, or finds the error.
 
+cdef extern from "scan.h":
+    bint is_blank "svmx_is_blank"(char c) noexcept nogil
+    bint is_digit "svmx_is_digit"(char c) noexcept nogil
+    void svmx_count(const char *p, const char *end, char a, char b, int64_t *n_a, int64_t *n_b) noexcept nogil
+    const char *svmx_plain_number(const char *p, const char *stop, const char *end, double *value) noexcept nogil
+    const char *svmx_plain_pairs(const char *p, const char *stop, const char *end, int64_t *last, int32_t *index,
+                                 double *value, int64_t *n) noexcept nogil
+
+
+cdef enum Fault:
+    OK = 0
+    NO_NUMBER
+    NOT_FINITE
+    OUT_OF_RANGE
+    NO_COLON
+    BAD_INDEX
+    NEGATIVE_INDEX
+    HUGE_INDEX
+    NOT_ASCENDING
+    NO_VALUE
+    LABEL_MISSING
+    BAD_LABEL
+    BLANK_LINE
+    COMMENT_LINE
+    NUL_BYTE
+    CARRIAGE_RETURN
+    QUERY_ID
+    NO_COEFFICIENT
+    SURPLUS
+
+
+cdef struct Lines:
+    const char *next        # where the next line starts
+    const char *end         # of the text
+    const char *start       # of the current line
+    const char *stop        # end of the current line, before \r\n
+    int64_t number          # of the current line, from 1
+
+
 cdef bint next_line(Lines *lines) noexcept nogil:
     cdef const char *newline
     if lines.next >= lines.end:
@@ -79,6 +118,13 @@ cdef class TextSlice:
     rows, entries : int        numbers read
     fault, at                  the first error and its place
     """
+
+    cdef Lines lines
+    cdef const char *text_end
+    cdef int64_t most_rows, most_entries, row, entry, rows, entries
+    cdef int64_t blank_from     # first of the blank lines at the end, 0 if there are none
+    cdef const char *at
+    cdef int fault
 
     def count(self):
         with nogil:

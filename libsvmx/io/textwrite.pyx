@@ -15,6 +15,10 @@ from libsvmx.exceptions import DataError
 
 # ---- Numbers and rows ------------------------------------------------------------------------------
 
+# Room that the longest text of a number needs: sign, 17 digits, point, exponent (e-308), blank; or ten digits and a colon.
+cdef enum:
+    NUMBER_ROOM = 32
+
 cdef extern from "Python.h":
     char *PyOS_double_to_string(double value, char code, int precision, int flags, int *kind) except NULL
 

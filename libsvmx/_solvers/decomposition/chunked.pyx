@@ -79,6 +79,16 @@ cdef void _add_part(void *context, int64_t part) noexcept nogil:
 cdef class ScoreUpdates:
     """ScoreUpdates(store, size, in_double, control): V at the positions of ``store``; the first ``size`` may move."""
 
+    cdef RowStore store
+    cdef Control control
+    cdef readonly bint in_double    # V by kernel values in double
+    cdef bint keeps                 # rows are kept in the store
+    cdef bint stale                 # ``targets`` no longer match the active positions
+    cdef Targets targets            # the active positions
+    cdef float[::1] values          # SVMX_SOURCES rows over them
+    cdef double[::1] doubles        # or one row in double
+    cdef double largest             # kernel value
+
     def __cinit__(self, RowStore store, Py_ssize_t size, bint in_double, Control control):
         cdef Py_ssize_t p
         cdef const double[::1] diagonal = store.kernel.diagonal

@@ -40,6 +40,9 @@ cdef class Point:
     predictor : RightHandSide
     """
 
+    cdef readonly object w, r_w, ybar, predictor
+    cdef readonly double rho, mu, gap, objective, r_alpha, r_u, r_s, dual, inverse
+
 
 def point_of(data, w, double rho, blocks):
     """The point at (w, rho), from the Residuals of all blocks."""

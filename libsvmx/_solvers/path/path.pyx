@@ -250,6 +250,9 @@ cdef class Path:
     motion : Motion        counts of the last call
     """
 
+    cdef readonly PathState state
+    cdef readonly Motion motion
+
     def __cinit__(self, int per_row, double budget_bytes, int groups=1):
         self.state = PathState(per_row, budget_bytes, groups)
         self.motion = Motion(self.state)

@@ -19,23 +19,26 @@ from math import nan
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport critical_section
 from libc.math cimport HUGE_VAL, fabs, isfinite
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from libsvmx._core.allocation cimport reallocate, reserve
 from libsvmx._core.clock cimport svmx_nanoseconds
-from libsvmx._core.process cimport ThreadPool, svmx_job
+from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_axpy_row, svmx_gather
 from libsvmx._core.test_panels cimport SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_weighted_sum
 from libsvmx._core.tickets cimport (
     svmx_begin_tickets, svmx_counted_down, svmx_end_tickets, svmx_next_ticket, svmx_renew_tickets, svmx_tear_tickets,
     svmx_tickets, svmx_tickets_over)
+from libsvmx._kernels.cross cimport CrossKernel
+from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, width_of_rho
+from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.smo cimport Optimum, Smo, rounding_may_hide
 from libsvmx._train.formulation cimport recover, write_dual
 from libsvmx._train.probability cimport fit
-from libsvmx._train.queue.tasks cimport Parent, QueueStarts, Task, TaskList, has_start
+from libsvmx._train.queue.tasks cimport Fold, Parent, QueueStarts, Sigmoid, Task, TaskList, has_start
 
 from libsvmx._core.arrays import empty, ramp
 from libsvmx._core.buffers import filled, zeros
@@ -61,6 +64,9 @@ cdef extern from "pythread.h" nogil:
 cdef class QueueControl(Control):
     """The Control of a worker: marks are kept with the task, and all workers stop together."""
 
+    cdef svmx_tickets *tickets
+    cdef Task *task
+
     def __cinit__(self, *args, **more):
         self.poll_work = ASK_WORK
 
@@ -84,6 +90,27 @@ cdef class QueueControl(Control):
 
 cdef class Worker:
     """Worker(todo, should_stop, max_iter): solves tasks of ``todo``, a TaskList, in one thread."""
+
+    cdef TaskList todo
+    cdef svmx_tickets *tickets
+    cdef Py_ssize_t last_task       # solved by this worker; -1: none
+    cdef QueueControl control
+    cdef GramRows kernel_rows
+    cdef CrossKernel cross
+    cdef Smo smo
+    cdef Dual dual
+    cdef double[::1] targets, weights, linear, lower, upper, start, beta, scores, coefficients, labels, panel
+    cdef int8_t[::1] group
+    cdef const float *loaded[SVMX_TESTS]     # kernel rows of ``load``, in float
+    cdef const double *tabulated[SVMX_TESTS]     # or in double, of the table
+    cdef int64_t row_elements       # mean elements of a row, the work of a decision value
+    cdef int32_t[::1] row
+    cdef QueueStarts starts         # None if no task has a parent
+    cdef int32_t[::1] everyone      # 0, 1, …, the rows of ``cross``
+    cdef int32_t[::1] column        # of held-out rows, in rows of kernel values
+    cdef double[::1] total          # sums of their decision values
+    cdef float[::1] gathered        # kernel values of a solve's rows with them, filled on demand
+    cdef int8_t[::1] is_gathered    # by row of the solve
 
     def __init__(self, TaskList todo, should_stop, max_iter):
         cdef Py_ssize_t l = max(1, todo.most_rows), m = 2 * l if todo.doubled else l, n_held = todo.most_held
@@ -531,6 +558,12 @@ cdef class Worker:
 cdef int UNITS_PER_THREAD = 4
 
 
+cdef enum Phase:
+    TABULATING
+    SOLVING
+    EVALUATING
+
+
 cdef class SolveQueue(TaskList):
     """SolveQueue(kernel_values, matrix_of, weights, param, observer, most_workers); for the first four see TaskList.
 
@@ -539,6 +572,17 @@ cdef class SolveQueue(TaskList):
     observer : Observer       says when to stop; gets reports from ``tell`` only
     most_workers : int        limit by memory; there is always one
     """
+
+    cdef object limits
+    cdef int most_workers
+    cdef object error               # raised by a signal handler or a thread
+    cdef readonly bint has_run
+    cdef readonly object stopped    # SolveStatus, once the call must stop
+    cdef svmx_tickets tickets
+    cdef object workers                # keeps alive the workers that ``worker`` points to
+    cdef void **worker
+    cdef bint has_table             # ``table`` is computed
+    cdef Phase phase                # of the workers
 
     def __init__(self, kernel_values, matrix_of, weights, param, observer, int most_workers):
         self.limits, self.most_workers = observer, most_workers
@@ -587,19 +631,20 @@ cdef class SolveQueue(TaskList):
             if self.sigmoids[k].n_solves == 0:
                 (<Worker>self.worker[0]).fit(&self.sigmoids[k])
         if tabulates:
-            self.run_phase(_tabulate, pool, pool.n)
+            self.run_phase(TABULATING, pool, pool.n)
             self.has_table = True
         for self.order, self.unit in stages:
-            self.run_phase(_work, pool, pool.n)
-        self.run_phase(_evaluate, pool, pool.n if self.by_group else 0)
+            self.run_phase(SOLVING, pool, pool.n)
+        self.run_phase(EVALUATING, pool, pool.n if self.by_group else 0)
         self.has_run = True
         self.workers = None  # they refer to the queue: avoid a reference cycle
 
-    cdef int run_phase(self, svmx_job phase, ThreadPool pool, int64_t n) except -1:
+    cdef int run_phase(self, Phase phase, ThreadPool pool, int64_t n) except -1:
         """Run a phase with n workers; raises the exception of one of them."""
+        self.phase = phase
         svmx_renew_tickets(&self.tickets)
         with nogil:
-            pool.run(phase, <void *>self, n, 0, _look)
+            pool.run(_work, <void *>self, n, 0, _look)
         if self.error is not None:
             raise self.error
         return 0
@@ -671,14 +716,14 @@ cdef class SolveQueue(TaskList):
             work += <double>self.tasks[t].n ** 2
         return work
 
-    cdef void work(self, int64_t part, Phase phase) noexcept with gil:
+    cdef void work(self, int64_t part) noexcept with gil:
         """Run one worker in a phase, until there is no work left."""
         cdef Worker worker = <Worker>self.worker[part]
         try:
             with nogil:
-                if phase == TABULATING:
+                if self.phase == TABULATING:
                     worker.tabulate()
-                elif phase == SOLVING:
+                elif self.phase == SOLVING:
                     worker.work()
                 else:
                     worker.evaluate_solved()
@@ -825,16 +870,8 @@ cdef class SolveQueue(TaskList):
         return "" if self.param.solver.follows_libsvm else SMO.name
 
 
-cdef void _tabulate(void *queue, int64_t part) noexcept nogil:
-    (<SolveQueue>queue).work(part, TABULATING)
-
-
 cdef void _work(void *queue, int64_t part) noexcept nogil:
-    (<SolveQueue>queue).work(part, SOLVING)
-
-
-cdef void _evaluate(void *queue, int64_t part) noexcept nogil:
-    (<SolveQueue>queue).work(part, EVALUATING)
+    (<SolveQueue>queue).work(part)
 
 
 cdef void _look(void *queue) noexcept nogil:
