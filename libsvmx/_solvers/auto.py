@@ -58,6 +58,8 @@ class ChoicePolicy:
     max_margin : pairs of (steps, rows)   the path is taken only if SMO at the small C has, after these steps, at most
         rows + ``margin_share`` x variables that are free
     margin_share : float
+    max_free_for_path : float             and if at the first check at most this many times the first of these limits are
+        free: SMO at the small C would compute its kernel rows for nothing
     checks : pairs of (steps, gap ratio)  SMO is too slow if the gap is at least ratio x the initial one; 0 ends it
     min_variables : int                   steps are counted for at least this many variables (import time of the others)
     late_checks : steps                   SMO is too slow if, at the rate so far, the gap needs more than
@@ -85,6 +87,7 @@ class ChoicePolicy:
     first_check: tuple[float, float] = (0.25, 4.0)
     max_margin: tuple[tuple[float, float], ...] = ((0.25, 350), (2, 210), (8, 50))
     margin_share: float = 1 / 40
+    max_free_for_path: float = 1.75
     checks: tuple[tuple[float, float], ...] = ((0.5, 3.0), (1, 3.0), (2, 1.5))
     min_variables: int = 2500
     late_checks: tuple[float, ...] = (4, 20)
@@ -103,6 +106,10 @@ class ChoicePolicy:
     ratio_many_free: float = 5.0
     least_squares: Solver | None = None
     by_pairs: Solver | None = None
+
+    def margin_limits(self, size: int) -> tuple[tuple[float, float], ...]:
+        """``max_margin`` of ``size`` variables."""
+        return tuple((steps, rows + self.margin_share * size) for steps, rows in self.max_margin)
 
     def max_steps(self, size: int) -> int:
         """Steps that SMO has for ``size`` variables."""
@@ -243,11 +250,15 @@ def initial_gap(dual: DualProblem) -> float:
 
 
 def grows_at_once(policy: ChoicePolicy, smo: Smo, initial: float, dual: DualProblem, kernel: Kernel) -> bool:
-    """Let SMO go on to the first check; whether its gap has grown. False where no path leads to the optimum."""
+    """Let SMO go on to the first check; whether its gap has grown. False where no path leads to the optimum, or its
+    margin will be too large."""
     if not (initial < inf and has_path(dual, kernel)):
         return False
     steps, ratio = policy.first_check
-    return not smo.advance(int(steps * dual.size)) and smo.gap >= ratio * initial
+    if smo.advance(int(steps * dual.size)) or smo.gap < ratio * initial:
+        return False
+    _, most = policy.margin_limits(dual.size)[0]
+    return smo.n_free <= policy.max_free_for_path * most
 
 
 def has_path(dual: DualProblem, kernel: Kernel) -> bool:
@@ -268,7 +279,7 @@ def solved_by_path(
 
     half = budget_bytes / 2  # the other half holds the rows of SMO, which may go on
     factor_bytes = max(half, from_small_cost.LEAST_FACTOR)
-    limits = tuple((steps, rows + policy.margin_share * dual.size) for steps, rows in policy.max_margin)
+    limits = policy.margin_limits(dual.size)
     try:
         exact = from_small_cost.solve(dual, kernel, half, factor_bytes, control, threads, limits)
     except (PathLost, Stopped):

@@ -135,7 +135,11 @@ def test_the_path_where_the_gap_has_grown_at_once():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"first_check": (0.25, 1e9)}, {"first_check": (0.25, 4.0), "max_margin": ((0.25, 5),), "margin_share": 0.0}],
+    [
+        {"first_check": (0.25, 1e9)},
+        {"max_margin": ((0.25, 5),), "margin_share": 0.0, "max_free_for_path": inf},
+        {"max_free_for_path": 0.1},
+    ],
 )
 def test_no_path_where_the_gap_is_small_or_the_margin_is_large(changes):
     """Then SMO goes on as if nothing had been checked."""
