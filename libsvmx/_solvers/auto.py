@@ -58,7 +58,7 @@ class ChoicePolicy:
     max_margin : pairs of (steps, rows)   the path is taken only if SMO at the small C has, after these steps, at most
         rows + ``margin_share`` x variables that are free
     margin_share : float
-    max_free_for_path : float             and if at the first check at most this many times the first of these limits are
+    max_free_for_path : float             and if at the first check at most this multiple of the first of these is
         free: SMO at the small C would compute its kernel rows for nothing
     checks : pairs of (steps, gap ratio)  SMO is too slow if the gap is at least ratio x the initial one; 0 ends it
     min_variables : int                   steps are counted for at least this many variables (import time of the others)
@@ -76,19 +76,19 @@ class ChoicePolicy:
     wide_smo_alone : float                the same with more features than rows, which a plane usually separates: SMO's
         steps then hardly depend on C
     few_rows : int
-    linear_checks : floats                with crsvm as the alternative, checks after these multiples of the steps that
-        cost as much as crsvm; SMO is too slow if, at the rate so far, the rest costs more than crsvm; the last ends SMO
+    linear_checks : pairs of (multiple, gap ratio)      as ``checks``, with crsvm as the alternative: after multiples of
+        the steps that cost as much as crsvm; at 1 SMO is too slow if, at the rate so far, the rest costs more than it
     max_free : int                        irwls factors matrices over the free variables; with more of them, SMO is too
         slow only above ``ratio_many_free`` x the initial gap, and chunked follows the last check
     ratio_many_free : float
     least_squares, by_pairs : Solver or None      the solvers that take over; None: IRWLS() and Chunked()
     """
 
-    first_check: tuple[float, float] = (0.25, 4.0)
+    first_check: tuple[float, float] = (0.25, 5.5)
     max_margin: tuple[tuple[float, float], ...] = ((0.25, 350), (2, 210), (8, 50))
     margin_share: float = 1 / 40
     max_free_for_path: float = 1.75
-    checks: tuple[tuple[float, float], ...] = ((0.5, 3.0), (1, 3.0), (2, 1.5))
+    checks: tuple[tuple[float, float], ...] = ((0.5, 6.0), (1, 3.0), (2, 1.5))
     min_variables: int = 2500
     late_checks: tuple[float, ...] = (4, 20)
     max_steps_left: float = 24
@@ -101,7 +101,7 @@ class ChoicePolicy:
     linear_smo_alone: float = 5e4
     wide_smo_alone: float = 1e8
     few_rows: int = 2500
-    linear_checks: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0, 2.0)
+    linear_checks: tuple[tuple[float, float], ...] = ((0.03, 2.5), (0.1, 1), (0.25, 1), (0.5, 1), (1, 1), (2, 0))
     max_free: int = 2500
     ratio_many_free: float = 5.0
     least_squares: Solver | None = None
@@ -238,8 +238,7 @@ def last_check(policy: ChoicePolicy, n: int) -> Checks:
 
 def linear_checks(policy: ChoicePolicy, steps: float) -> Checks:
     """``steps``: those that cost as much as crsvm."""
-    *shares, last = policy.linear_checks
-    return Checks((*((share * steps, 1.0) for share in shares), (last * steps, 0.0)), steps)
+    return Checks(tuple((share * steps, ratio) for share, ratio in policy.linear_checks), steps)
 
 
 def initial_gap(dual: DualProblem) -> float:

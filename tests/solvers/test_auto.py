@@ -22,7 +22,9 @@ KINDS = ("C_SVC", "NU_SVC", "ONE_CLASS", "EPSILON_SVR", "NU_SVR")
 
 
 # SMO stops after twenty steps as too slow; with a linear kernel after a small share of crsvm's work.
-SOON = ChoicePolicy(min_variables=1000, checks=((0.02, 0.0),), late_checks=(0.02,), linear_checks=(4e-4,), smo_alone=0)
+SOON = ChoicePolicy(
+    min_variables=1000, checks=((0.02, 0.0),), late_checks=(0.02,), linear_checks=((4e-4, 0.0),), smo_alone=0
+)
 
 
 # A path only after irwls.
@@ -373,18 +375,18 @@ WEIGHTS = [
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_large_bounds_from_weights_rule_out_a_queue(weights):
-    """With or without memory for a queue, the same solvers are chosen."""
+    """With or without memory for a queue, another solver goes on, to the same optimum."""
     drawn = np.random.default_rng(5).normal(size=(150, 3))
     models = [libsvmx.train(drawn, SPECIES, solver="auto", cache_size=size, **HARD, **weights) for size in (100, 1e-3)]
-    assert any(", " in name for name in chosen(models[0]))
-    assert chosen(models[0]) == chosen(models[1])
+    for model in models:
+        assert any(", " in name for name in chosen(model))
     same(*models, drawn)
 
 
 @pytest.mark.parametrize("kernel_type", ["rbf", "linear", "polynomial"])
 def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type):
     """With so low a threshold of steps any problem may be handed over."""
-    checks = {"checks": ((0.005, 0.0),), "late_checks": (0.005,), "linear_checks": (1e-4,)}
+    checks = {"checks": ((0.005, 0.0),), "late_checks": (0.005,), "linear_checks": ((1e-4, 0.0),)}
     solver = Auto(ChoicePolicy(min_variables=1000, trial_rows=0, **checks))
     options = {"kernel_type": kernel_type, "eps": 1e-5, "coef0": 1.0}
     found = set()
@@ -396,7 +398,9 @@ def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type):
 
 
 # SMO tries pairs in a queue, for a step per row.
-SHORT_TRIAL = ChoicePolicy(min_variables=1, trial_steps_per_variable=1.0, checks=((1.0, 0.0),), linear_checks=(0.001,))
+SHORT_TRIAL = ChoicePolicy(
+    min_variables=1, trial_steps_per_variable=1.0, checks=((1.0, 0.0),), linear_checks=((0.001, 0.0),)
+)
 HARD_PAIRS = {"gamma": 1.0, "C": 1e3, "eps": 1e-7}
 
 
