@@ -61,8 +61,8 @@ def check_targets(problem: Problem, param: Parameter) -> None:
         check_nu(problem, param)
 
 
-# Bytes of a pair of classes with few rows in a training and its model: about 300 measured in a queue, 1,870 otherwise;
-# a third of the former refuses only what certainly does not fit.
+# Bytes of a pair of classes with few rows in a training and its model: about 200 measured in a queue, 1,870 otherwise;
+# half of the former refuses only what certainly does not fit.
 BYTES_OF_PAIR = 100
 # The same in a state, which keeps a path for each pair: 17,700 measured.
 BYTES_OF_PATH = 6000

@@ -13,6 +13,7 @@ sum of the weights replaces the number of rows. Sums are computed as in LIBSVM's
 from libc.math cimport fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 
+from libsvmx._core.arrays import unwritten_bytes
 from libsvmx._core.buffers import zeros
 from libsvmx._problem.dual cimport Dual, DualProblem, DualSolution
 
@@ -282,10 +283,10 @@ def assemble_coefficients(betas, positions, start, Py_ssize_t k):
     cdef const int32_t[::1] position = positions
     cdef const double[::1] beta = betas
     cdef Py_ssize_t n_sv = position.shape[0], column, c, i, j, at = 0, own
-    coef_ = zeros("d", max(k - 1, 0) * n_sv)
+    content, coef_ = unwritten_bytes(8 * max(k - 1, 0) * n_sv)  # bytes: a model takes them without a copy
     first_ = zeros("q", k + 1)      # first column of each class
     begin_ = zeros("q", k + 1)
-    cdef double[::1] coef = coef_
+    cdef double[::1] coef = coef_.cast("d")
     cdef int64_t[::1] first = first_, begin = begin_
     column = 0
     for c in range(k + 1):
@@ -301,4 +302,4 @@ def assemble_coefficients(betas, positions, start, Py_ssize_t k):
             for column in range(first[j], first[j + 1]):
                 coef[i * n_sv + column] = beta[own + position[column] - begin[j]]
             at = own + begin[j + 1] - begin[j]
-    return coef_
+    return memoryview(content).cast("d")

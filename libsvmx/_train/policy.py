@@ -31,8 +31,8 @@ class KernelPolicy:
     # Rows of the solves, inner folds included, in the queue at a time: about 0.1 s of small problems, which is what a
     # time limit may lose.
     rows_in_queue: int = 1 << 18
-    # Pairs of classes without inner folds, which may have two rows only, in the queue at a time: 25 MB.
-    pairs_in_queue: int = 1 << 16
+    # Pairs of classes without inner folds, which may have two rows only, in the queue at a time: 14 MB.
+    pairs_in_queue: int = 1 << 15
 
     # ---- rows shared by solves ---------------------------------------------------------------------
 

@@ -92,6 +92,10 @@ class SolveReports:
     def __init__(self, numbers: Buffer, quantity: str | None, chosen: str) -> None:
         self.numbers, self.quantity, self.chosen = numbers, quantity, chosen
 
+    def like(self, numbers: Buffer) -> SolveReports:
+        """Other reports of the same training, from their numbers."""
+        return SolveReports(numbers, self.quantity, self.chosen)
+
     @property
     def statuses(self) -> tuple[SolveStatus, ...]:
         return (SolveStatus.CONVERGED,) * len(self)

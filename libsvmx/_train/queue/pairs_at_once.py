@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import zeros
 from libsvmx._core.threads import thread_count
-from libsvmx._train.assembly import Pairs, joined_betas
+from libsvmx._train.assembly import Pairs
 from libsvmx._train.observer import Observer, Remark, hears
-from libsvmx._train.solve_report import SolveReports
+from libsvmx._train.solve_report import NUMBERS, SolveReports
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import TypeAlias
 
-    from libsvmx._train.assembly import Reports
     from libsvmx._train.folds import Rand
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.queue.star_and_chain import Chain, Star
@@ -45,16 +43,27 @@ def solved_pairs(
     """
     param, n = queue.param, len(classes[0]) * (len(classes[0]) - 1) // 2
     batch = max(1, param.policy.pairs_in_queue) if rand is None else max(1, n)
-    found: list[Pairs] = []
+    together: list[SolveReport] = []  # all reports, once a solve has not gone well
     for first in range(0, max(1, n), batch):
-        queue = queue.another() if found else queue
-        queued = QueuedPairs(queue, members, classes, costs, rand, inner=inner, part=(first, min(first + batch, n)))
-        queue.run(thread_count(param.threads))
-        found.append(queued.collect(observer))
-    if len(found) == 1:
-        return found[0]
-    betas, reports = joined_betas([part.betas for part in found]), joined_reports([part.reports for part in found])
-    return Pairs(betas, reports, None, sum(part.not_begun for part in found))
+        own = queue if n <= batch else queue.another()  # no two batches at a time: the caller holds ``queue``
+        queued = QueuedPairs(own, members, classes, costs, rand, inner=inner, part=(first, min(first + batch, n)))
+        own.run(thread_count(param.threads))
+        found = queued.collect(observer)
+        if n <= batch:
+            return found
+        del own, queued
+        if first == 0:  # in one piece, as parts and their sum would be twice as much: there may be 100 MB
+            betas, at, not_begun = zeros("d", (len(classes[0]) - 1) * len(members)), 0, 0
+            numbers, width = zeros("d", n * len(NUMBERS)), len(NUMBERS)
+        betas[at : at + len(found.betas)] = found.betas
+        at += len(found.betas)
+        not_begun += found.not_begun
+        if isinstance(found.reports, SolveReports) and not together:
+            alike = found.reports
+            numbers[first * width : (first + len(alike)) * width] = alike.numbers
+        else:
+            together += [*(alike.like(numbers[: first * width]) if first and not together else ()), *found.reports]
+    return Pairs(betas, together or alike.like(numbers), None, not_begun)
 
 
 class QueuedPairs:
@@ -141,11 +150,3 @@ class QueuedPairs:
         if well and for_model:  # without an object per solve
             return Pairs(betas, queue.reports(self.own), sigmoids, 0)
         return Pairs(betas, reports, sigmoids, not_begun)
-
-
-def joined_reports(parts: Sequence[Reports]) -> Reports:
-    """The reports of all batches, in order."""
-    numbers, first = [part.numbers for part in parts if isinstance(part, SolveReports)], parts[0]
-    if len(numbers) == len(parts) and isinstance(first, SolveReports):
-        return SolveReports(memoryview(b"".join(numbers)).cast("d"), first.quantity, first.chosen)
-    return tuple(chain.from_iterable(parts))

@@ -97,6 +97,13 @@ cdef class TaskList:
         return reserve(<void **>&self.rows, &self.room_for_rows, self.n_rows + n_rows, sizeof(int32_t),
                        b"rows of a queue of solves")
 
+    cdef int reserve_tasks(self, Py_ssize_t n_tasks) except -1:
+        """Make room for exactly ``n_tasks`` more tasks."""
+        if self.n_tasks + n_tasks > self.room_for_tasks:
+            reallocate(<void **>&self.tasks, (self.n_tasks + n_tasks) * sizeof(Task), b"a queue of solves")
+            self.room_for_tasks = self.n_tasks + n_tasks
+        return 0
+
     cdef Task *new_task(self) except NULL:
         cdef Task *task
         reserve(<void **>&self.tasks, &self.room_for_tasks, self.n_tasks + 1, sizeof(Task), b"a queue of solves")
@@ -267,6 +274,8 @@ cdef class TaskList:
         for k in range(chosen.shape[0]):
             if not 0 <= chosen[k] < self.kernel_values.n:
                 raise IndexError(f"row {chosen[k]} of {self.kernel_values.n}")
+        if self.n_tasks == 0:  # no more than they need, as there may be tens of thousands
+            self.reserve_tasks(max(0, last - first) * (1 if rand is None else 1 + INNER_FOLDS))
         for i in range(C.shape[0]):
             if pair + C.shape[0] - i - 1 <= first:  # none of its pairs
                 pair += C.shape[0] - i - 1
