@@ -270,7 +270,7 @@ def pairs_side_by_side(
         from libsvmx._train.queue.pairs_at_once import QueuedPairs
 
         queued = QueuedPairs(trial, kernels.members(problem), classes, costs, None)
-        trial.run(thread_count(param.threads))
+        trial.run()
         if trial.all_went_well(queued.own[0], queued.own[-1]):
             return queued.collect(observer)
     pairs = list(combinations(range(len(labels)), 2))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from libsvmx._typing import Buffer
+
 MAX_INDEX = 2**31 - 1  # largest int of LIBSVM's svm_node and of our CsrMatrix
 
 
@@ -98,8 +100,8 @@ def pairs_of(row: Any, kernel: bool) -> tuple[Sequence[int], Sequence[float]]:
     )
 
 
-def targets_of(y: Any, name: str = "y") -> NDArray[np.float64]:
-    """Labels, or weights ``W``, as float64, shape (l,), from a list, tuple or 1-d ndarray of numbers.
+def targets_of(y: Any, name: str = "y") -> Buffer:
+    """Labels, or weights ``W``, as a buffer of float64, shape (l,), from a list, tuple or 1-d ndarray of numbers.
 
     Raises
     ------
@@ -112,7 +114,7 @@ def targets_of(y: Any, name: str = "y") -> NDArray[np.float64]:
     if not isinstance(y, (list, tuple)):
         raise TypeError(f"{name} is a {type(y).__name__}; it must be a list, a tuple or an ndarray")
     try:
-        return np.array(array("d", y))
+        return memoryview(array("d", y))
     except (TypeError, OverflowError):
         wrong = next(i for i, value in enumerate(y) if not _is_number(value))
         what, remedy = ("label", "map labels to integers first") if name == "y" else ("weight", "1 counts a row once")

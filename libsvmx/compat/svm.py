@@ -152,13 +152,13 @@ class svm_problem(Handle):
         matrix, targets = self.matrix, targets_of(self.y)
         if len(targets) != matrix.n_rows:
             raise DataError(f"y has {len(targets)} labels, but x has {matrix.n_rows} rows; give one label for each row")
-        return Problem(matrix, targets.data, sample_weight=self._weights())
+        return Problem(matrix, targets, sample_weight=self._weights())
 
     def _weights(self) -> Buffer | None:
         """The present values of ``W``; None if all are 1. Raises DataError."""
         if isinstance(self.W, list) and len(self.W) == len(self._rows) and self.W.count(1.0) == len(self.W):
             return None  # the usual case; NumPy would take longer than the rest of the problem
-        weights = targets_of(self.W, "W")
+        weights = np.asarray(targets_of(self.W, "W"))
         if len(weights) != len(self._rows):
             raise DataError(f"W has {len(weights)} weights, but there are {len(self._rows)} rows; give one for each")
         wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))

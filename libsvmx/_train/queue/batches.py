@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from libsvmx._core.threads import thread_count
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SvmType
 
@@ -57,9 +56,9 @@ def in_batches(
     most_rows = queue.param.policy.rows_in_queue
     for begin in begun:
         if queue.n_rows >= most_rows:
-            queue.run(thread_count(queue.param.threads))
+            queue.run()
             yield from (training.result(observer) for training in waiting)
             queue, waiting = queue.another(), []
         waiting.append(begin(queue))
-    queue.run(thread_count(queue.param.threads))
+    queue.run()
     yield from (training.result(observer) for training in waiting)

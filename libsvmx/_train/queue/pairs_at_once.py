@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import zeros
-from libsvmx._core.threads import thread_count
 from libsvmx._train.assembly import Pairs
 from libsvmx._train.observer import Observer, Remark, hears
 from libsvmx._train.solve_report import NUMBERS, SolveReports
@@ -47,7 +46,7 @@ def solved_pairs(
     for first in range(0, max(1, n), batch):
         own = queue if n <= batch else queue.another()  # no two batches at a time: the caller holds ``queue``
         queued = QueuedPairs(own, members, classes, costs, rand, inner=inner, part=(first, min(first + batch, n)))
-        own.run(thread_count(param.threads))
+        own.run()
         found = queued.collect(observer)
         if n <= batch:
             return found

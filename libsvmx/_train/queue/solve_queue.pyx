@@ -43,6 +43,7 @@ from libsvmx._train.queue.tasks cimport Fold, Parent, QueueStarts, Sigmoid, Task
 from libsvmx._core.arrays import empty, ramp
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.stopping import Stopped
+from libsvmx._core.threads import thread_count
 from libsvmx._solvers.control import MARKS
 from libsvmx._solvers.smo.solver import SMO, checked
 from libsvmx._train import limits
@@ -601,8 +602,8 @@ cdef class SolveQueue(TaskList):
         found.table, found.has_table = self.table, self.has_table
         return found
 
-    def run(self, int threads):
-        """Solve all tasks.
+    def run(self, threads=None):
+        """Solve all tasks. ``threads``: as of ``thread_count``; None: those of the parameters.
 
         Raises
         ------
@@ -612,7 +613,8 @@ cdef class SolveQueue(TaskList):
         cdef Py_ssize_t k
         pays = self.work_of(range(self.n_tasks)) > self.param.policy.work_for_threads
         self.make_room()
-        pool = ThreadPool(min(threads, self.most_workers) if pays else 1)
+        threads = self.param.threads if threads is None else threads
+        pool = ThreadPool(min(thread_count(threads), self.most_workers) if pays else 1)
         stages = self.stages(pool.n)
         if self.crosses() and self.matrix is None:
             self.matrix = self.matrix_of()

@@ -8,7 +8,6 @@ seeder (_solvers/seeding) redistributes the coefficients of rows that leave.
 from __future__ import annotations
 
 from libsvmx._core.stopping import Stopped
-from libsvmx._core.threads import thread_count
 from libsvmx._train import folds
 from libsvmx._train.assembly import tell_of_classes
 from libsvmx._train.queue.pairs_at_once import NO_CLASSES, QueuedPairs
@@ -61,7 +60,7 @@ class Star:
             pairs = QueuedPairs(queue, members, (labels, start, order), costs_of(labels), None, self)
         else:
             self.note(NO_CLASSES, [queue.add(members, -1, 0.0, 0.0, targets=problem.targets)])
-        queue.run(thread_count(queue.param.threads))
+        queue.run()
         if queue.stopped is not None:
             raise Stopped(queue.stopped)
         if pairs is None:
