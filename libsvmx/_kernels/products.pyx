@@ -43,9 +43,9 @@ cdef double FULL_FROM = 0.6
 # The time of a product decides which rows are kept; it is estimated from counts, as measured times vary on a busy
 # machine. Nanoseconds per nonzero of the row, with panels; per feature, in a block of full panels; per common nonzero,
 # with postings; per nonzero of the target, in a sparse block; per nonzero of the row, with columns of bits; per feature
-# of small integers; and per given value. Measured with AVX-512; with AVX2 about twice as long.
+# of small integers, alone and in a block; and per given value. Measured with AVX-512; with AVX2 about twice as long.
 cdef double OF_PANEL = 0.05, OF_FULL_BLOCK = 0.034, OF_MEETING = 0.5, OF_SPARSE_BLOCK = 0.045, OF_COLUMN = 0.045
-cdef double OF_INTEGER = 0.012, OF_GIVEN = 0.35
+cdef double OF_INTEGER = 0.012, OF_INTEGER_BLOCK = 0.007, OF_GIVEN = 0.35
 # For other products: nanoseconds per nonzero of the row, with panels; and a factor on OF_MEETING.
 cdef double OF_PANEL_MINIMUM = 0.12, OF_PANEL_HARMONIC = 0.16, OF_SPARSE_MINIMUM = 1.5, OF_SPARSE_HARMONIC = 2.0
 # A column of bits takes the memory of its postings if one in this number of targets has a nonzero.
@@ -333,7 +333,7 @@ cdef class IntegerProducts(Products):
     def __cinit__(self, CsrMatrix matrix, rows):
         if matrix.regular:
             self.blocks = self.nnz >= BLOCK_FROM * self.n
-        self.value_ns, self.block_ns = OF_INTEGER * self.width, OF_INTEGER * self.width
+        self.value_ns, self.block_ns = OF_INTEGER * self.width, OF_INTEGER_BLOCK * self.width
         self.n_pairs = (self.width + 1) // 2
         self.panels = zeros("h", (self.n + SVMX_PANEL - 1) // SVMX_PANEL * SVMX_PANEL * 2 * self.n_pairs)
         lay_panels(self, self.panels)

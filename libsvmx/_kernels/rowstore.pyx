@@ -235,7 +235,7 @@ cdef double CHEAP_NS = 0.8
 # until, in a full store, more than one row is recomputed per this many that are not.
 cdef int64_t RECOMPUTED_SHARE = 8
 # Least cost of a value for prefetching.
-cdef double BLOCK_NS = 8.0
+cdef double BLOCK_NS = 4.0
 # Rows per prefetched row that is not yet judged: of thousands of rows, many are used much later.
 cdef int64_t ROWS_PER_GUESS = 32
 # A full store evicts the least frequently used of this many rows drawn at random; the weight of a use halves after
@@ -249,8 +249,8 @@ cdef double MAX_USE = 1e100
 cdef double MIN_BY_ROW = 6.0
 # Rows are laid out by copying if at most one in this many positions has moved, else by a gather.
 cdef Py_ssize_t FEW_MOVED = 2
-# Least mean number of entries of a row for symmetry (else computing is as fast); layout of a target, in values.
-cdef double MIN_ENTRIES = 64, LAYOUT_VALUES = 20
+# Least mean number of entries of a row for symmetry (else computing is as fast).
+cdef double MIN_ENTRIES = 64
 
 
 cdef class RowStore(KernelRows):
@@ -486,7 +486,7 @@ cdef class RowStore(KernelRows):
         if not (self.symmetric and self.symmetry_pays):
             return 0
         self.in_vain += n * (self.used - self.n_symmetric)
-        if (left > 0 and self.in_vain > LAYOUT_VALUES * left
+        if (left > 0 and self.in_vain * self.targets.block_ns > self.targets.layout_ns * left
                 and bytes + 8.0 * self.kernel.matrix.max_index * left <= self.budget_bytes):
             with gil:
                 try:
