@@ -35,7 +35,9 @@
 /* 2^t lies between *below and *above, which are (float)e and (float)(e ratio). */
 SVMX_INLINE void svmx_bracket(svmx_doubles t, double ratio, float *below, float *above)
 {
-#ifndef SVMX_SCALED
+#if defined(SVMX_SCANS) && !defined(SVMX_SCALED)
+    t = SVMX_MAX((svmx_doubles){0} + LEAST_EXPONENT, t); /* what is not a number stays */
+#elif !defined(SVMX_SCALED)
     const svmx_doubles least = (svmx_doubles){0} + LEAST_EXPONENT;
     const svmx_words small = t < least;
     t = (svmx_doubles)(((svmx_words)least & small) | ((svmx_words)t & ~small));
