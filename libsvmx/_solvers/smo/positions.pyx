@@ -355,6 +355,8 @@ cdef class DeferredUpdates:
                 sums[of_one[k] if every else k] = scores[one[k]]
             if every:
                 self.apply_sources(first, store, &all_places[0], n_places, &sums[0], control)
+            elif usable and self.are_stored(first, store):
+                self.apply_rows(first, self.n, store.pool, &of_one[0], m, &sums[0], control)
             else:
                 rows_ = zeros("i", m)
                 take_rows(rows_, store, &of_one[0])
@@ -670,13 +672,14 @@ cdef class GBar:
     cdef bint make_stored(self, KernelRows store, Control control) except -1 nogil:
         """Make all updates to all rows, if no row has any of them yet and the sources' whole rows are stored."""
         cdef Py_ssize_t p, n = store.n_places()
+        cdef const int32_t *row = &store.row_of_target[0] if store.by_row else &store.index[0]
         if not (self.level and store.whole and (store.injective or store.by_row) and self.updates.are_stored(0, store)):
             return False
         for p in range(n):
-            self.sums[p] = self.scores[store.row_at(p)]
+            self.sums[p] = self.scores[row[p]]
         self.updates.apply_rows(0, self.updates.n, store.pool, &self.every[0], n, &self.sums[0], control)
         for p in range(n):
-            self.scores[store.row_at(p)] = self.sums[p]
+            self.scores[row[p]] = self.sums[p]
         self.sources[:] = 0
         self.updates.n = 0
         return True
