@@ -235,7 +235,7 @@ cdef double CHEAP_NS = 0.8
 # until, in a full store, more than one row is recomputed per this many that are not.
 cdef int64_t RECOMPUTED_SHARE = 8
 # Least cost of a value for prefetching.
-cdef double BLOCK_NS = 4.0
+cdef double BLOCK_NS = 6.0
 # Rows per prefetched row that is not yet judged: of thousands of rows, many are used much later.
 cdef int64_t ROWS_PER_GUESS = 32
 # A full store evicts the least frequently used of this many rows drawn at random; the weight of a use halves after
