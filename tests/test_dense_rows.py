@@ -92,7 +92,11 @@ def test_an_array_is_borrowed_and_given_back():
 def test_an_estimator_has_its_vectors_once():
     X, y = table(np.random.default_rng(7), 60, 4), np.arange(60) % 3
     machine = libsvmx.SVC().fit(X, y)
+    copied = pickle.loads(pickle.dumps(machine))
     assert np.array_equal(machine.support_vectors_, X[machine.support_])
+    assert np.array_equal(copied.support_vectors_, X[machine.support_])
+    with pytest.raises(AttributeError, match="not fitted"):
+        _ = libsvmx.SVC().support_vectors_
     assert np.shares_memory(machine.support_vectors_, np.asarray(machine.to_model().vectors.values))
     assert not np.shares_memory(machine.support_vectors_, X)
     assert not machine.support_vectors_.flags.writeable

@@ -130,7 +130,6 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
     callback: Any
     # attributes set by a fit
     support_: IntArray
-    support_vectors_: Any
     n_support_: IntArray
     dual_coef_: Any
     intercept_: FloatArray
@@ -241,6 +240,20 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         """``predict`` on a snapshot that no other thread changes."""
         tests = self._tests(X)
         return self._fitted.predictions(tests, self._threads)
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Support vectors, shape (n_sv, n_features); those of dense rows are made of the model's at the first use."""
+        own = vars(self)
+        if "support_vectors_" in own:
+            return own["support_vectors_"]
+        if "_fitted" not in own:
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet: it has no support_vectors_")
+        return self._fitted.dense_vectors
+
+    @support_vectors_.setter
+    def support_vectors_(self, vectors: Any) -> None:
+        vars(self)["support_vectors_"] = vectors
 
     @property
     def coef_(self) -> Any:
@@ -424,14 +437,15 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         return param
 
     def _read_off(self, model: Model, vectors: Any) -> None:
-        """Set scikit-learn's attributes from a model with the support vectors ``vectors``."""
+        """Set scikit-learn's attributes from a model with the support vectors ``vectors``; None: those of the model."""
         coef = model.sv_coef.copy()
         self.intercept_ = -model.rho
         if self._svm_type.is_classification and model.nr_class == 2:  # LIBSVM's first class is the positive one
             coef, self.intercept_ = -coef, -self.intercept_
-        self.support_vectors_ = vectors
+        vars(self).pop("support_vectors_", None)
+        if vectors is not None:
+            self.support_vectors_ = as_configured(vectors) if sparse.issparse(vectors) else vectors
         if sparse.issparse(vectors):
-            self.support_vectors_ = as_configured(vectors)
             coef = as_configured(sparse.csr_array(coef))
         self.dual_coef_ = coef
         self.n_support_ = np.array(model.class_sv or (model.n_sv,), dtype=np.int32)

@@ -59,7 +59,7 @@ class FittedModel:
     vectors : object          support vectors for the calls of a callable kernel
     """
 
-    __slots__ = ("model", "order", "predicting", "vectors")
+    __slots__ = ("_dense", "model", "order", "predicting", "vectors")
 
     def __init__(self, model: Any, training_rows: Any = None, vectors: Any = None) -> None:
         if isinstance(model, dict):
@@ -69,12 +69,25 @@ class FittedModel:
         self.model: Model = model
         self.predicting = model if vectors is None else of_columns(model)
         self.vectors: Any = vectors
+        self._dense: Any = None
         labels = model.class_labels or ()
         # from sorted to stored pairs, for a model read from a file, whose votes count in the file's order
         self.order: tuple[Any, Any] | None = None if list(labels) == sorted(labels) else pairs_sorted(labels)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (parts_of_model(self.model), None, self.vectors)
+
+    @property
+    def dense_vectors(self) -> FloatArray:
+        """Support vectors, shape (n_sv, n_features), read-only; made at the first use: a fit has no second copy."""
+        if self._dense is None:
+            model, own = self.model, self.model.vectors
+            is_dense = own.regular and not model.param.gammas
+            dense = np.asarray(own.values).reshape(own.shape) if is_dense else model.support_vectors.toarray()
+            dense.flags.writeable = False
+            self._dense = dense
+        made: FloatArray = self._dense
+        return made
 
     @property
     def takes_values(self) -> bool:

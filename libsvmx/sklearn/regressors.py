@@ -36,7 +36,7 @@ class SVR(RegressorMixin, BaseSVM):
     support_ : array of int32, shape (n_sv,)
         Indices of the support vectors.
     support_vectors_ : array or sparse, shape (n_sv, n_features)
-        Support vectors; read-only if the rows are dense and have no zeros. After ``partial_fit`` and ``unlearn``,
+        Support vectors; of dense rows read-only, and made at the first use. After ``partial_fit`` and ``unlearn``,
         features whose gamma is 0 are 0.
     n_support_ : array of int32, shape (1,)
         Number of support vectors.

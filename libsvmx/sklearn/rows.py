@@ -38,10 +38,9 @@ def matrix_of(X: Any, is_kernel: bool, borrow: bool = False) -> CsrMatrix:
 
 
 def vectors_of(model: Model, rows: Any, support: IntArray) -> Any:
-    """Support vectors, in double: the model's own array if it is dense and double, else chosen from ``rows``."""
-    if model.vectors.regular and not model.param.gammas:
-        return np.asarray(model.vectors.values).reshape(len(support), -1)
-    return rows[support].astype(np.float64, copy=False)
+    """Support vectors, in double, of ``rows`` that are sparse, or scaled in the model by a gamma for each feature; else
+    None, since the model has them."""
+    return rows[support].astype(np.float64, copy=False) if issparse(rows) or model.param.gammas else None
 
 
 def weights_of(sample_weight: Any, X: Any) -> tuple[FloatArray | None, IntArray | None]:

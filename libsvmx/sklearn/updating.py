@@ -343,7 +343,7 @@ class Updating:
             self.class_weight_ = np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
         vectors = np.empty((0, 0))
         if kept.next_id is None:
-            vectors = model.support_vectors if kept.sparse else model.support_vectors.toarray()
+            vectors = model.support_vectors if kept.sparse else None
         elif self.n_features_in_ != kept.next_id:  # one column per row ever given
             self.n_features_in_ = kept.next_id
             vars(self).pop("feature_names_in_", None)
