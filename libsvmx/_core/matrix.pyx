@@ -595,6 +595,10 @@ ctypedef fused real:
     float
     double
 
+ctypedef fused stored:
+    float
+    double
+
 ctypedef fused whole:
     int32_t
     int64_t
@@ -635,11 +639,13 @@ def count_entries(const real[:, :] table, counts):
     raise ValueError(CHANGED)
 
 
-def write_entries(const real[:, :] table, indptr, indices, values):
-    """Write index (column + 1) and value of each nonzero value, at ``indptr`` (IN, int64, shape (rows + 1,))."""
+def write_entries(const real[:, :] table, indptr, indices, stored[::1] value):
+    """Write index (column + 1) and value of each nonzero value, at ``indptr`` (IN, int64, shape (rows + 1,)).
+
+    Values in float are for a table in float.
+    """
     cdef const int64_t[::1] ptr = indptr
     cdef int32_t[::1] index = indices
-    cdef double[::1] value = values
     cdef Py_ssize_t i, j, n = table.shape[0], columns = table.shape[1]
     cdef int64_t at, end, room = min(index.shape[0], value.shape[0])
     cdef bint fits = ptr.shape[0] == n + 1
@@ -659,7 +665,7 @@ def write_entries(const real[:, :] table, indptr, indices, values):
             if end - at == columns:
                 for j in range(columns):
                     index[at + j] = <int32_t>(j + 1)
-                    value[at + j] = row[j]
+                    value[at + j] = <stored>row[j]
                 continue
             for j in range(columns):
                 if row[j] != 0:
@@ -667,7 +673,7 @@ def write_entries(const real[:, :] table, indptr, indices, values):
                         fits = False
                         break
                     index[at] = <int32_t>(j + 1)
-                    value[at] = row[j]
+                    value[at] = <stored>row[j]
                     at += 1
             fits = fits and at == end
     if not fits:

@@ -63,8 +63,9 @@ def as_matrix(X: Any) -> CsrMatrix:
 def borrowed(X: Any) -> CsrMatrix | None:
     """An array or SciPy matrix as rows for one call, without a copy of float64 or float32 values in C order.
 
-    None for other types, and for arrays of mostly zeros or of only 0 and 1: sparse rows are smaller and faster.
-    Types that fit a float32, such as int16, become float32. Raises DataError for values that are not finite.
+    None for other types, and for arrays of mostly zeros or of only 0 and 1: sparse rows are smaller and faster; of a
+    float32 array they are made here, in float32. Types that fit a float32, such as int16, become float32. Raises
+    DataError for values that are not finite.
     """
     if isinstance(X, CsrMatrix):  # its explicit zeros are kept
         return X
@@ -73,15 +74,16 @@ def borrowed(X: Any) -> CsrMatrix | None:
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "biuf":
         return None
     n, columns = X.shape
-    if not (n and 0 < columns < MAX_INDEX) or not X[:, -1].any():  # the last column is 0: the largest index is less
+    if not (n and 0 < columns < MAX_INDEX):
         return None
     counts = zeros("q", n)
     for begin, block in blocks_of(X):
         bad = count_entries(block, counts[begin : begin + len(block)])
         if bad >= 0:
             raise DataError(f"the value of column {bad % columns} is not finite", begin + bad // columns)
-    if int(np.sum(counts)) < SHARE_OF_VALUES * X.size or is_of_ones(X):
-        return None
+    # where the last column is 0, the largest index is less
+    if int(np.sum(counts)) < SHARE_OF_VALUES * X.size or not X[:, -1].any() or is_of_ones(X):
+        return from_dense(X, kind="f") if is_plain(X) and X.itemsize == 4 else None
     indptr, indices = np.arange(n + 1, dtype=np.int64) * columns, np.arange(1, columns + 1, dtype=np.int32)
     values = packed(X, np.float32 if np.can_cast(X.dtype, np.float32) else np.float64).reshape(-1)
     return CsrMatrix(indptr, indices, values, copy=False, n_columns=columns, regular=True)
@@ -92,10 +94,11 @@ def is_of_ones(table: Any) -> bool:
     return all(((block == 0) | (block == 1)).all() for _, block in blocks_of(table, VALUES_OF_BLOCK))
 
 
-def from_dense(table: Any, at_once: int = 0) -> CsrMatrix:
+def from_dense(table: Any, at_once: int = 0, kind: str = "d") -> CsrMatrix:
     """Sparse rows of an array of real numbers, shape (n, columns); ``at_once`` as in ``blocks_of``.
 
-    Memory: 12 bytes per nonzero, and one converted block. Raises DataError.
+    ``kind``: values in float64, or "f", of an array of native float32. Memory: 4 bytes and a value per nonzero, and one
+    converted block. Raises DataError.
     """
     n, columns = table.shape
     if columns > MAX_INDEX:
@@ -105,7 +108,7 @@ def from_dense(table: Any, at_once: int = 0) -> CsrMatrix:
         bad = count_entries(block, indptr[begin + 1 : begin + 1 + len(block)])
         if bad >= 0:
             raise DataError(f"the value of column {bad % columns} is not finite", begin + bad // columns)
-    indices, values = room_for(indptr)
+    indices, values = room_for(indptr, kind)
     for begin, block in blocks_of(table, at_once):
         write_entries(block, indptr[begin : begin + len(block) + 1], indices, values)
     return CsrMatrix(indptr, indices, values, copy=False, n_columns=columns)
@@ -134,11 +137,11 @@ def is_plain(array: Any) -> bool:
     return bool(array.dtype.kind == "f" and array.itemsize in (4, 8) and array.dtype.isnative and array.flags.aligned)
 
 
-def room_for(counts: Buffer) -> tuple[Buffer, Buffer]:
+def room_for(counts: Buffer, kind: str = "d") -> tuple[Buffer, Buffer]:
     """Unfilled indices and values of a CsrMatrix; ``counts``, 0 and the entries of each row, becomes indptr."""
     indptr = np.asarray(counts)
     np.cumsum(indptr, out=indptr)
-    return empty("i", int(indptr[-1])), empty("d", int(indptr[-1]))
+    return empty("i", int(indptr[-1])), empty(kind, int(indptr[-1]))
 
 
 def numbers_of(given: Any, what: str) -> FloatArray:
