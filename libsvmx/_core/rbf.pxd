@@ -11,7 +11,8 @@ cdef extern from "loops.h" nogil:
     enum:
         SVMX_RBF_TILE
         SVMX_RBF_BLOCK
-    svmx_targets svmx_rbf_targets(int64_t n_features, svmx_numbers panels, const double *squares, double gamma) noexcept
+    svmx_targets svmx_rbf_targets(int64_t n_features, svmx_numbers panels, const int32_t *rows, const double *squares,
+                                  double gamma) noexcept
     bint svmx_rbf_source(const svmx_targets *targets, double square, double largest, svmx_source *source) noexcept
     int64_t svmx_rbf_one "svmx_loops.rbf_one"(
             const svmx_targets *targets, int64_t begin, int64_t n, int64_t nnz, const int32_t *index,

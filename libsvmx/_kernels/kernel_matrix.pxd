@@ -63,7 +63,8 @@ cdef class DotTargets(Targets):
     cdef bint on_demand             # rows of the kernel are computed in Python, and kept
     cdef void demand(self, const int32_t *sources, int count) noexcept nogil
     cdef readonly RbfPanels panels  # for rows that can be computed in one pass, or None
-    cdef int lay_out(self, Kernel kernel, members, bint transposed, bint few) except -1
+    cdef int lay_out(self, Kernel kernel, members, bint transposed, bint few, bint doubles) except -1
+    cdef int lay_panels(self, members) except -1
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil
 
 

@@ -16,7 +16,8 @@ from libsvmx._core.kernel_functions cimport (
     svmx_tanimoto_row)
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.process cimport ThreadPool
-from libsvmx._kernels.products cimport BLOCK_TILE, TILE, GivenValues, PanelProducts, Products, RbfPanels
+from libsvmx._kernels.products cimport (
+    BLOCK_TILE, TILE, GivenValues, InPlaceProducts, PanelProducts, Products, RbfPanels)
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.buffers import filled, table, zeros
@@ -232,7 +233,7 @@ cdef class Kernel:
     def double_targets(self, members=None, bint few=False):
         """Targets with ``fill_doubles``; ``members``: None for all rows; ``few``: for computing a few rows only,
         without a layout. Equal bits."""
-        return DotTargets(self, ramp(self.n) if members is None else members, False, None, few)
+        return DotTargets(self, ramp(self.n) if members is None else members, False, None, few, True)
 
     def tabulated(self, asking):
         """The same, symmetric, kernel as a given matrix of doubles, for many paths. ``asking`` counts the work."""
@@ -393,14 +394,15 @@ cdef void _fill_part(void *context, int64_t part) noexcept nogil:
 cdef class DotTargets(Targets):
     """Values from dot products (or from a given matrix)."""
 
-    def __cinit__(self, Kernel kernel, members, bint transposed=False, DotTargets like=None, bint few=False):
+    def __cinit__(self, Kernel kernel, members, bint transposed=False, DotTargets like=None, bint few=False,
+                  bint doubles=False):
         if like is not None:
             self.kernel, self.n, self.products, self.squares = kernel, like.n, like.products, like.squares
             self.panels = like.panels
             if kernel.matrix.row_at != NULL:  # with its own rows
                 self.products = GivenValues(kernel.matrix, like.products.rows)
         else:
-            self.lay_out(kernel, members, transposed, few)
+            self.lay_out(kernel, members, transposed, few, doubles)
         self.tile, self.on_demand = self.products.tile, kernel.matrix.row_at != NULL
         # a row of the matrix counts as kept if it will be: the row store stores only the others
         self.blocks, self.kept = self.products.blocks or self.on_demand, self.on_demand and kernel.matrix.keeps_all
@@ -409,7 +411,9 @@ cdef class DotTargets(Targets):
         if self.on_demand:
             self.value_ns, self.block_ns = PYTHON_NS, PYTHON_BLOCK_NS
             self.again_ns = GATHER_NS if kernel.matrix.keeps_all else PYTHON_NS
-        self.layout_ns = TARGET_NS + NONZERO_NS * self.products.mean_nonzeros()
+        self.layout_ns = TARGET_NS
+        if not isinstance(self.products, InPlaceProducts):
+            self.layout_ns += NONZERO_NS * self.products.mean_nonzeros()
         self.sources = zeros("d", self.products.width * SVMX_SOURCES) if self.products.blocks else NO_DOUBLES
         self.scratch = zeros("d", self.n) if self.tile > TILE else NO_DOUBLES
 
@@ -433,23 +437,35 @@ cdef class DotTargets(Targets):
             rows[s] = self.kernel.rows[sources[s]]
         (<GivenValues>self.products).demand(rows, count)
 
-    cdef int lay_out(self, Kernel kernel, members, bint transposed, bint few) except -1:
+    cdef int lay_out(self, Kernel kernel, members, bint transposed, bint few, bint doubles) except -1:
         """Set the read-only data that threads share."""
         cdef const int32_t[::1] chosen = members
         cdef Py_ssize_t k
         self.kernel, self.n = kernel, chosen.shape[0]
-        rows_ = zeros("i", self.n)
+        # both padded to the last panel
+        padded_, self.squares = zeros("i", self.n + SVMX_PANEL), zeros("d", self.n + SVMX_PANEL)
+        rows_ = padded_[:self.n]
         cdef int32_t[::1] rows = rows_
-        self.squares = zeros("d", self.n + SVMX_PANEL)  # padded to the last panel
+        cdef int product = kernel.formula.function.product
+        cdef bint one_pass = self.n and kernel.formula.function.one_pass
         for k in range(self.n):
             rows[k] = kernel.rows[chosen[k]]
             self.squares[k] = kernel.squares[chosen[k]]
         self.products = (GivenValues(kernel.matrix, rows_, transposed) if kernel.given
-                         else StreamedProducts(kernel.matrix, rows_, kernel.formula.function.product) if few
-                         else products_of(kernel.matrix, rows_, False, kernel.integers, kernel.formula.function.product))
-        if self.n and kernel.formula.function.one_pass and isinstance(self.products, PanelProducts):
-            self.panels = RbfPanels.over(self.products, kernel.matrix, kernel.rows, kernel.squares, &kernel.formula,
-                                         self.squares, members)
+                         else StreamedProducts(kernel.matrix, rows_, product) if few
+                         else products_of(kernel.matrix, rows_, False, kernel.integers, product, False,
+                                          one_pass and not doubles))
+        if one_pass and isinstance(self.products, (InPlaceProducts, PanelProducts)):
+            self.lay_panels(members)
+        if self.panels is not None and isinstance(self.products, InPlaceProducts) and not self.panels.suits:
+            self.products = PanelProducts(kernel.matrix, rows_)
+            self.lay_panels(members)
+        return 0
+
+    cdef int lay_panels(self, members) except -1:
+        """Set ``panels``, over the products."""
+        self.panels = RbfPanels.over(self.products, self.kernel.matrix, self.kernel.rows, self.kernel.squares,
+                                     &self.kernel.formula, self.squares, members)
         return 0
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:

@@ -48,6 +48,10 @@ cdef class PanelProducts(Products):
     cdef bint full                  # dense enough for blocks over all features
 
 
+cdef class InPlaceProducts(Products):
+    pass
+
+
 cdef class IntegerProducts(Products):
     cdef Py_ssize_t n_pairs         # of features
     cdef int16_t[::1] panels
@@ -88,7 +92,9 @@ cdef class GivenValues(Products):
 
 
 cdef class RbfPanels:
-    cdef PanelProducts products
+    cdef Products products
+    cdef bint full                  # panels are, or rows are dense
+    cdef readonly bint suits        # no row of a target is left to ``products``
     cdef CsrMatrix matrix
     cdef const int32_t[::1] rows    # of the kernel, in the matrix
     cdef double[::1] squares        # of the rows
@@ -100,7 +106,7 @@ cdef class RbfPanels:
     cdef Py_ssize_t block_tile      # targets at a time
     cdef readonly bint mostly_zero  # few values are in doubt even if rounding is large
     @staticmethod
-    cdef RbfPanels over(PanelProducts products, CsrMatrix matrix, const int32_t[::1] rows, double[::1] squares,
+    cdef RbfPanels over(Products products, CsrMatrix matrix, const int32_t[::1] rows, double[::1] squares,
                         const svmx_kernel *formula, double[::1] of_targets, const int32_t[::1] members)
     cdef int64_t doubts(self, const int32_t[::1] members) except -1
     cdef bint knows(self, int32_t i, svmx_source *source) noexcept nogil

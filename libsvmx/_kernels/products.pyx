@@ -1,10 +1,10 @@
 """Dot products of one row with many target rows, from which kernel rows are computed.
 
-Five classes with one virtual call per tile of targets: dense panels, panels of small integers, column postings, columns
-of bits, and the given matrix of a precomputed kernel. Each sum is over ascending features, one rounded product after
-the other, as in LIBSVM's merge of two sparse rows; terms skipped there are zeros, which change no bit. Sums of integers
-are exact, so they are over pairs of features. If a sum may be in another order, RbfPanels computes the kernel value in
-the same pass. Other products than dot products have their own panels and postings.
+Classes with one virtual call per tile of targets: dense panels, dense rows in place, panels of small integers, column
+postings, columns of bits, and the given matrix of a precomputed kernel. Each sum is over ascending features, one
+rounded product after the other, as in LIBSVM's merge of two sparse rows; terms skipped there are zeros, which change no
+bit. Sums of integers are exact, so they are over pairs of features. If a sum may be in another order, RbfPanels
+computes the kernel value in the same pass. Other products than dot products have their own panels and postings.
 """
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint64_t
@@ -19,8 +19,8 @@ from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_sourc
 from libsvmx._core.kernel_functions cimport SVMX_DOT, SVMX_MINIMA, svmx_kernel, svmx_kernel_value, svmx_meeting
 from libsvmx._core.matrix cimport CsrMatrix, GivenRow, given_value
 from libsvmx._core.numbers cimport svmx_numbers, svmx_numbers_from
-from libsvmx._core.rbf cimport (SVMX_RBF_BLOCK, SVMX_RBF_TILE, svmx_rbf_block, svmx_rbf_one, svmx_rbf_source, svmx_rbf_targets,
-                                svmx_source)
+from libsvmx._core.rbf cimport (SVMX_RBF_BLOCK, SVMX_RBF_TILE, svmx_rbf_block, svmx_rbf_one, svmx_rbf_source,
+                                svmx_rbf_targets, svmx_source)
 
 
 # From this share of nonzeros on, a dense panel reads fewer bytes per row than postings (8 bytes per cell against 10 per
@@ -35,6 +35,11 @@ cdef enum:
 # Rows in float have panels in float from this number of values on (8 MB in double), where memory limits the speed. In
 # cache, converting the numbers would take up to a fifth of the time.
 cdef Py_ssize_t FLOATS_FROM = 1 << 20
+# If a sum may be in another order, dense rows are read in place from this number of values of the matrix and bytes of a
+# row on; panels would double the memory. In L2, or if rows are shorter, panels are up to 1.3 times as fast; with 780
+# features, they are up to 1.3 times as slow.
+cdef Py_ssize_t IN_PLACE_FROM = 1 << 20
+cdef Py_ssize_t IN_PLACE_BYTES = 1024
 # Rows are computed in blocks from this number of nonzeros per target on, and up to this number of features; a block is
 # over the nonzeros of its targets, or, from this share of nonzeros on, over all features.
 cdef double BLOCK_FROM = 4
@@ -62,12 +67,13 @@ cdef Py_ssize_t FEATURES_AT_ONCE = 32
 cdef int64_t LARGEST_TILE = 1 << 16
 
 
-def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=False, int product=SVMX_DOT, bint any_row=False):
+def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=False, int product=SVMX_DOT,
+                bint any_row=False, bint any_order=False):
     """The Products that suit the density of the targets ``rows`` (int32) of ``matrix``.
 
     ``distances``: must have ``distances``. ``integers``: only products of these rows with each other are needed, and
     ``Kernel.integers`` holds. ``product``: see kernel_functions.h. ``any_row``: rows from outside ``matrix`` are
-    allowed, in double.
+    allowed, in double. ``any_order``: RbfPanels follow, and ``rows`` are padded by a panel of rows of ``matrix``.
     """
     cdef Products products = Products(matrix, rows)
     if product != SVMX_DOT:
@@ -77,6 +83,11 @@ def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=Fals
     if (integers and LEAST_INTEGERS <= products.width <= MOST_INTEGERS
             and products.nnz >= INTEGERS_FROM * products.n * products.width):
         return IntegerProducts(matrix, rows)
+    # regular rows that have all features from 1 on, side by side
+    if (any_order and matrix.regular and matrix._indices.shape[0] == matrix.max_index
+            and matrix.nnz >= IN_PLACE_FROM
+            and matrix.max_index * (sizeof(double) if matrix.in_float == NULL else sizeof(float)) >= IN_PLACE_BYTES):
+        return InPlaceProducts(matrix, rows)
     if products.nnz >= DENSE_FROM * products.n * products.width:
         return PanelProducts(matrix, rows, product, any_row)
     values = None if distances else values_of_columns(products)
@@ -327,6 +338,36 @@ cdef class PanelProducts(Products):
         return 0
 
 
+cdef class InPlaceProducts(Products):
+    """Dense rows of the features 1, 2, …, in place, for RbfPanels; ``fill`` and ``fill_block`` are for rows, and values,
+    that they leave. ``rows`` must be padded, see ``products_of``."""
+
+    def __cinit__(self, CsrMatrix matrix, rows):
+        self.blocks = self.width <= BLOCK_WIDTH
+        self.value_ns, self.block_ns = OF_PANEL * self.width, OF_FULL_BLOCK * self.width
+
+    cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(begin, end):
+            out[i - begin] = self.dot(row, i)
+        return 0
+
+    cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef Py_ssize_t i, f
+        cdef int64_t first
+        cdef double x
+        cdef int s
+        for i in range(begin, end):
+            first = self.matrix.ptr[self.rows[i]] - 1
+            for s in range(SVMX_SOURCES):
+                out[s * BLOCK_TILE + i - begin] = 0.0
+            for f in range(1, self.width):
+                x = self.matrix.at(first + f)
+                for s in range(SVMX_SOURCES):
+                    out[s * BLOCK_TILE + i - begin] += sources[f * SVMX_SOURCES + s] * x
+        return 0
+
+
 cdef class IntegerProducts(Products):
     """Small integers: dense panels of 16-bit numbers, in pairs of features."""
 
@@ -559,14 +600,17 @@ cdef class GivenValues(Products):
 
 
 cdef class RbfPanels:
-    """Rows of the RBF kernel over panels in one pass (_core/loops/rbf.c); values whose rounding is in doubt are
-    computed again as LIBSVM does. Made by ``over``."""
+    """Rows of the RBF kernel over panels, or over dense rows in place, in one pass (_core/loops/rbf.c); values whose
+    rounding is in doubt are computed again as LIBSVM does. Made by ``over``."""
 
     @staticmethod
-    cdef RbfPanels over(PanelProducts products, CsrMatrix matrix, const int32_t[::1] rows, double[::1] squares,
+    cdef RbfPanels over(Products products, CsrMatrix matrix, const int32_t[::1] rows, double[::1] squares,
                         const svmx_kernel *formula, double[::1] of_targets, const int32_t[::1] members):
         """For the targets ``members``, at least one row of the kernel; ``of_targets``: their squares, plus a panel."""
         cdef RbfPanels panels = RbfPanels.__new__(RbfPanels)
+        cdef svmx_numbers numbers
+        cdef const int32_t *in_place = NULL
+        cdef svmx_source farthest
         cdef Py_ssize_t k
         panels.products, panels.matrix, panels.rows, panels.squares = products, matrix, rows, squares
         panels.of_targets, panels.formula, panels.n = of_targets, formula[0], members.shape[0]
@@ -574,9 +618,15 @@ cdef class RbfPanels:
             panels.largest = max(panels.largest, of_targets[k])
         panels.block_tile = max(<Py_ssize_t>SVMX_PANEL, min(<Py_ssize_t>SVMX_RBF_BLOCK,
                                 BLOCK_VALUES // products.width // SVMX_PANEL * SVMX_PANEL))
-        panels.targets = svmx_rbf_targets(products.width, products.panels, &of_targets[0], formula.gamma)
+        if isinstance(products, InPlaceProducts):
+            numbers, in_place, panels.full = matrix.values_from(0), &products.rows[0], True
+        else:
+            numbers, panels.full = (<PanelProducts>products).panels, (<PanelProducts>products).full
+        panels.targets = svmx_rbf_targets(products.width, numbers, in_place, &of_targets[0], formula.gamma)
         panels.mostly_zero = (panels.doubts(members) * VALUES_PER_DOUBT
                               <= SAMPLED_ROWS * min(panels.n, <Py_ssize_t>SVMX_RBF_TILE))
+        panels.suits = (svmx_rbf_source(&panels.targets, panels.largest, panels.largest, &farthest)
+                        and (farthest.close or panels.mostly_zero))
         return panels
 
     cdef int64_t doubts(self, const int32_t[::1] members) except -1:
@@ -625,7 +675,7 @@ cdef class RbfPanels:
         cdef int64_t n_doubtful[SVMX_SOURCES]
         cdef int32_t doubtful[SVMX_SOURCES * SVMX_RBF_BLOCK]
         cdef int s
-        if not self.products.full:
+        if not self.full:
             return False
         for s in range(count):
             if not self.knows(sources[s], &shares[s]):

@@ -778,13 +778,22 @@ TRY(rbf_row)
     }
 }
 
-/* LIBSVM's value for row s of the sources (feature by feature, D[0]) and place j of the panels (D[1]). */
+/* The rows of a table (D[1]) that targets are, of features from 1 on; NULL: those of panels are. */
+static const int32_t *in_place;
+
+static double of_target(int64_t j, int f)
+{
+    if (in_place)
+        return f == 0 ? 0 : D[1][in_place[j] * (FEATURES - 1) + f - 1];
+    return D[1][j / SVMX_PANEL * FEATURES * SVMX_PANEL + f * SVMX_PANEL + j % SVMX_PANEL];
+}
+
+/* LIBSVM's value for row s of the sources (feature by feature, D[0]) and target j. */
 static float exact(int s, int64_t j, double gamma)
 {
-    const double *panel = D[1] + j / SVMX_PANEL * FEATURES * SVMX_PANEL + j % SVMX_PANEL;
     double dot = 0, square = 0, other = 0;
     for (int f = 0; f < FEATURES; ++f) {
-        const double u = D[0][f * SVMX_SOURCES + s], v = panel[f * SVMX_PANEL];
+        const double u = D[0][f * SVMX_SOURCES + s], v = of_target(j, f);
         dot += u * v, square += u * u, other += v * v;
     }
     return (float)exp(-gamma * (square + other - 2 * dot));
@@ -792,19 +801,23 @@ static float exact(int s, int64_t j, double gamma)
 
 static double largest;
 
-static svmx_targets drawn_targets(double gamma, int in_float)
+static svmx_targets drawn_targets(double gamma, int in_float, int rows)
 {
     const svmx_numbers panels = numbers(1, in_float);
+    draw_places(I[2], PLACES + SVMX_PANEL, PLACES);
+    in_place = rows ? I[2] : NULL;
+    for (int s = 0; rows && s < SVMX_SOURCES; ++s)
+        D[0][s] = 0;
     largest = 0;
     for (int64_t j = 0; j < PLACES; ++j) {
         D[2][j] = 0;
         for (int f = 0; f < FEATURES; ++f) {
-            const double v = D[1][j / SVMX_PANEL * FEATURES * SVMX_PANEL + f * SVMX_PANEL + j % SVMX_PANEL];
+            const double v = of_target(j, f);
             D[2][j] += v * v;
         }
         largest = D[2][j] > largest ? D[2][j] : largest;
     }
-    return svmx_rbf_targets(FEATURES, panels, D[2], gamma);
+    return svmx_rbf_targets(FEATURES, panels, in_place, D[2], gamma);
 }
 
 static svmx_source drawn_source(const svmx_targets *targets, int s)
@@ -823,18 +836,20 @@ TRY(rbf_one)
     UNUSED;
 #if defined(__GNUC__)
     const int64_t m = n < SVMX_RBF_TILE ? n : SVMX_RBF_TILE;
-    for (int kind = 0; kind < 3; ++kind) /* panels and row in double, the row in float, both */
+    for (int kind = 0; kind < 5; ++kind) /* panels and row in double, the row in float, both; in place, in double, in float */
         for (double gamma = 1e-3; gamma < 30; gamma *= 30) {
-            numbers(0, kind > 0);
-            const svmx_targets targets = drawn_targets(gamma, kind == 2);
+            const int rows = kind > 2, in_float = kind == 1 || kind == 2 || kind == 4;
+            numbers(0, in_float);
+            const svmx_targets targets = drawn_targets(gamma, in_float && kind > 1, rows);
             for (int f = 0; f < FEATURES; ++f) {
                 I[0][f] = f;
                 D[3][f] = D[0][f * SVMX_SOURCES + 2];
             }
             const int64_t begin = 3 * SVMX_PANEL;
-            const svmx_numbers row = numbers(3, kind > 0);
-            const int64_t doubtful =
-                m == 0 ? 0 : t->rbf_one(&targets, begin, m, FEATURES, I[0], row, drawn_source(&targets, 2), F[0], I[1]);
+            const svmx_numbers row = svmx_numbers_from(numbers(3, in_float), rows);
+            const int64_t doubtful = m == 0 ? 0
+                                            : t->rbf_one(&targets, begin, m, FEATURES - rows, I[0], row,
+                                                         drawn_source(&targets, 2), F[0], I[1]);
             for (int64_t k = 0; k < doubtful; ++k)
                 F[0][I[1][k]] = exact(2, begin + I[1][k], gamma);
             add_floats(F[0], m);
@@ -849,9 +864,9 @@ TRY(rbf_block)
     static int32_t doubtful[SVMX_SOURCES * SVMX_RBF_BLOCK];
     const int64_t m = n < SVMX_RBF_BLOCK ? n : SVMX_RBF_BLOCK, begin = 2 * SVMX_PANEL;
     const int count = (int)(n % SVMX_SOURCES) + 1;
-    for (int in_float = 0; in_float < 2; ++in_float)
+    for (int kind = 0; kind < 4; ++kind) /* in double, in float; the same in place */
         for (double gamma = 1e-3; gamma < 30; gamma *= 30) {
-            const svmx_targets targets = drawn_targets(gamma, in_float);
+            const svmx_targets targets = drawn_targets(gamma, kind % 2, kind / 2);
             svmx_source sources[SVMX_SOURCES];
             int64_t n_doubtful[SVMX_SOURCES];
             float *out[SVMX_SOURCES];

@@ -8,6 +8,7 @@ import pytest
 from scipy.sparse import csc_matrix, csr_matrix, issparse
 
 import libsvmx
+from libsvmx.api.arrays import borrowed
 from libsvmx.io.modelfile import model_text
 
 RANDOM = np.random.default_rng(32)
@@ -20,6 +21,7 @@ def fitted(name, rows, y, weights=None, **settings):
     model = getattr(libsvmx, name)(**settings).fit(rows, y, weights)
     own = vars(model)
     kept = {key: own[key].toarray() if issparse(own[key]) else own[key] for key in own if key.endswith("_")}
+    kept.setdefault("support_vectors_", model.support_vectors_)  # dense ones are made here
     told = {key: np.asarray(kept[key]).tobytes() for key in kept if key != "optimality_"}
     return told, model_text(model._fitted.model), model.predict(rows).tobytes(), model.support_vectors_.dtype
 
@@ -51,6 +53,17 @@ def test_rows_that_are_weighted_kept_or_predicted(settings):
 def test_fits_of_sparse_rows_are_those_of_float64(name, settings, form):
     settings = {"nu": 0.2, **settings} if "Nu" in name or "One" in name else settings
     rows = form(np.where(X[:90, :30] > 0, X[:90, :30], 0))
+    assert fitted(name, rows, Y[:90], **settings) == fitted(name, rows.astype(np.float64), Y[:90], **settings)
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("values", [None, 1])
+def test_fits_of_arrays_of_mostly_zeros_are_those_of_float64(name, kernel, values):
+    settings = {"kernel": kernel} | ({"nu": 0.2} if "Nu" in name or "One" in name else {})
+    rows = np.where(X[:90, :30] > 0.008, values or X[:90, :30], np.float32(0)).astype(np.float32)
+    rows[:, 29:] = 0  # the largest index is less
+    assert borrowed(rows).nnz == np.count_nonzero(rows)
     assert fitted(name, rows, Y[:90], **settings) == fitted(name, rows.astype(np.float64), Y[:90], **settings)
 
 
@@ -109,13 +122,21 @@ def test_sparse_rows_are_not_converted_either():
     assert peaks[0] < peaks[1] + 0.5 * rows.data.nbytes
 
 
-def test_no_copy_in_double():
-    rows, y = np.tile(X.reshape(-1, 500), (2, 1)), RANDOM.integers(0, 2, 4340)
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("classes, iterations", [(2, 5), (2, 4000), (7, 200)])
+def test_a_fit_copies_support_vectors_alone(kind, classes, iterations):
+    rows, y = np.tile(X.reshape(-1, 500), (2, 1)).astype(kind), RANDOM.integers(0, classes, 4340)
     tracemalloc.start()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            libsvmx.SVC(max_iter=5).fit(rows, y)
-        assert tracemalloc.get_traced_memory()[1] < 1.5 * rows.nbytes
+            model = libsvmx.SVC(max_iter=iterations).fit(rows, y)
+        held, most = (bytes_ / rows.nbytes for bytes_ in tracemalloc.get_traced_memory())
     finally:
         tracemalloc.stop()
+    share = len(model.support_) / len(rows)
+    assert share <= held < share + 0.05
+    assert most < share + 0.2
+    np.testing.assert_array_equal(model.support_vectors_, rows[model.support_])
+    assert model.support_vectors_.dtype == np.float64
+    assert model.support_vectors_ is model.support_vectors_

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from libsvmx._kernels.products import IntegerProducts, PanelProducts, PostingProducts, products_of
+from libsvmx._kernels.products import InPlaceProducts, IntegerProducts, PanelProducts, PostingProducts, products_of
 from support import data
 from support.examples import examples
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.process import ThreadPool
 from libsvmx._kernels.kernel_matrix import Kernel
+from libsvmx.api.arrays import borrowed, from_dense
 
 LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = range(5)
 KINDS = [LINEAR, POLY, RBF, SIGMOID]
@@ -220,6 +221,26 @@ def test_unscaled_rows_in_one_pass_change_no_bit(size, width):
     expected = [[exp_float(-(squares[i] + squares[j] - 2 * dot(rows[i], rows[j]))) for j in range(n)] for i in sources]
     assert [list(row) for row in kernel.targets(everyone).rows(sources)] == expected
     assert [list(kernel.row(i)) for i in sources] == expected
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("n, width", [(1030, 1031), (4101, 256), (3700, 289)])
+@pytest.mark.parametrize("size", [1.0, 100.0, 1e12])
+def test_dense_rows_in_place_change_no_bit(n, width, kind, size):
+    """Against panels, where rounding is small and large; with a row beyond the targets that is far from all of them."""
+    rng = np.random.default_rng(width)
+    X = (np.sqrt(size / width) + 0.5 / np.sqrt(width) * rng.normal(size=(n, width))).astype(kind)
+    X[-1] *= 1e9
+    X[5] = X[4]
+    borrowed_rows, everyone = borrowed(X), filled("i", range(n))
+    assert isinstance(products_of(borrowed_rows, everyone, any_order=True), InPlaceProducts)
+    assert isinstance(products_of(borrowed_rows, everyone), PanelProducts)
+    sources, found = [3, 4, 5, n - 2, n - 1, *range(20, 33)], []
+    for matrix in (borrowed_rows, from_dense(X)):
+        targets = Kernel(matrix, everyone, RBF, 0, 1.0, 0.0).targets(everyone[: n - 1])
+        assert targets.panels.suits == (size < 1e12)
+        found.append([bytes(row) for some in (sources, sources[:5], [4], [n - 1]) for row in targets.rows(some)])
+    assert found[0] == found[1]
 
 
 def dot(a, b):

@@ -76,6 +76,14 @@ static void svmx_from_dots(int64_t n, const double *dots, const double *squares,
     }
 }
 
+/* Values from dot products with a vector of targets. */
+SVMX_INLINE void svmx_of_dots(svmx_doubles dots, const svmx_targets *targets, int64_t begin, svmx_source source, float *below,
+                              float *above)
+{
+    const svmx_doubles squares = SVMX_DOUBLES(targets->squares + begin) * targets->of_square + source.of_square;
+    svmx_bracket(dots * targets->of_dot + squares, source.ratio, below, above);
+}
+
 /* Panels from target ``begin`` on with one row, given by its nonzeros. */
 SVMX_INLINE void svmx_row(int64_t begin, int64_t n_panels, const svmx_targets *targets, int64_t nnz, const int32_t *index,
                           svmx_numbers value, svmx_source source, float *below, float *above, const int panels_in_float,
@@ -94,17 +102,75 @@ SVMX_INLINE void svmx_row(int64_t begin, int64_t n_panels, const svmx_targets *t
         SVMX_UNROLL
         for (int v = 0; v < SVMX_PANEL / SVMX_WIDTH; ++v) {
             const int64_t at = p * SVMX_PANEL + v * SVMX_WIDTH;
-            const svmx_doubles square = SVMX_DOUBLES(targets->squares + begin + at);
-            const svmx_doubles squares = square * targets->of_square + source.of_square;
-            svmx_bracket(dots[v] * targets->of_dot + squares, source.ratio, below + at, above + at);
+            svmx_of_dots(dots[v], targets, begin + at, source, below + at, above + at);
         }
     }
+}
+
+/* Targets in place of which the sums stay in registers, vectors of features each. */
+#define SVMX_AT_ONCE 8
+
+SVMX_INLINE double svmx_sum_of_lanes(svmx_doubles x)
+{
+#ifdef __AVX512F__
+    return _mm512_reduce_add_pd((__m512d)x);
+#elif SVMX_WIDTH == 4
+    return (x[0] + x[2]) + (x[1] + x[3]);
+#else
+    return x[0] + x[1];
+#endif
+}
+
+/* The same as svmx_row of dense rows, in place; the next ones are fetched meanwhile, as they may lie anywhere. */
+SVMX_INLINE void svmx_row_in_place(int64_t begin, int64_t n_panels, const svmx_targets *targets, svmx_numbers value,
+                                   svmx_source source, float *below, float *above, const int in_float)
+{
+    const int64_t n = targets->n_features - 1, rest = n & -SVMX_STEP, end = n_panels * SVMX_PANEL;
+    const int32_t *rows = targets->rows + begin;
+    double dots[SVMX_RBF_TILE], last[SVMX_STEP] = {0}; /* the last step of a row, 0 for the features before ``rest`` */
+    for (int64_t k = rest; k < n; ++k)
+        last[k - (n - SVMX_STEP)] = svmx_number(value, k, in_float);
+    for (int64_t j = 0; j < end; j += SVMX_AT_ONCE) {
+        svmx_doubles sum[SVMX_AT_ONCE] = {{0}};
+        int64_t at[SVMX_AT_ONCE], next[SVMX_AT_ONCE];
+        SVMX_UNROLL
+        for (int r = 0; r < SVMX_AT_ONCE; ++r) {
+            at[r] = rows[j + r] * n;
+            next[r] = rows[j + SVMX_AT_ONCE < end ? j + SVMX_AT_ONCE + r : r] * n;
+        }
+        for (int64_t k = 0; k < rest; k += SVMX_STEP) {
+            SVMX_UNROLL
+            for (int r = 0; r < SVMX_AT_ONCE; ++r)
+                __builtin_prefetch(in_float ? (const void *)(targets->panels.in_float + next[r] + k)
+                                            : (const void *)(targets->panels.in_double + next[r] + k));
+            SVMX_UNROLL
+            for (int q = 0; q < SVMX_STEP; q += SVMX_WIDTH) {
+                const svmx_doubles x = svmx_lanes(value, k + q, in_float);
+                SVMX_UNROLL
+                for (int r = 0; r < SVMX_AT_ONCE; ++r)
+                    sum[r] += svmx_lanes(targets->panels, at[r] + k + q, in_float) * x;
+            }
+        }
+        SVMX_UNROLL
+        for (int r = 0; r < SVMX_AT_ONCE; ++r) {
+            SVMX_UNROLL
+            for (int q = 0; q < SVMX_STEP; q += SVMX_WIDTH)
+                sum[r] += svmx_lanes(targets->panels, at[r] + n - SVMX_STEP + q, in_float) * SVMX_DOUBLES(last + q);
+            dots[j + r] = svmx_sum_of_lanes(sum[r]);
+        }
+    }
+    for (int64_t j = 0; j < end; j += SVMX_WIDTH)
+        svmx_of_dots(SVMX_DOUBLES(dots + j), targets, begin + j, source, below + j, above + j);
 }
 
 static void svmx_from_row(int64_t begin, int64_t n_panels, const svmx_targets *targets, int64_t nnz, const int32_t *index,
                           svmx_numbers value, svmx_source source, float *below, float *above)
 {
-    if (targets->panels.in_float)
+    if (targets->rows && value.in_float)
+        svmx_row_in_place(begin, n_panels, targets, value, source, below, above, 1);
+    else if (targets->rows)
+        svmx_row_in_place(begin, n_panels, targets, value, source, below, above, 0);
+    else if (targets->panels.in_float)
         svmx_row(begin, n_panels, targets, nnz, index, value, source, below, above, 1, 1);
     else if (value.in_float)
         svmx_row(begin, n_panels, targets, nnz, index, value, source, below, above, 0, 1);
@@ -187,10 +253,80 @@ SVMX_INLINE void svmx_block(int64_t begin, int64_t n, int count, const svmx_targ
     }
 }
 
+/* The same in place; lanes are sources, ``parts`` vectors of them. */
+SVMX_INLINE void svmx_block_in_place(const int parts, int64_t begin, int64_t n, int count, const svmx_targets *targets,
+                                     const double *rows, const svmx_source *sources, float *below, float *above,
+                                     const int in_float)
+{
+    const int together = (SVMX_BYTES == 64 && parts == 2 ? 16 : 8) / parts;
+    const int64_t n_values = targets->n_features - 1;
+    double widened[SVMX_AT_ONCE * SVMX_FEATURES], dots[SVMX_PANEL * SVMX_SOURCES];
+    for (int64_t k = 0; k < n; k += SVMX_PANEL) {
+        for (int lane = 0; lane < SVMX_PANEL; lane += together) {
+            svmx_doubles sum[SVMX_SOURCES] = {{0}};
+            for (int64_t from = 0; from < n_values; from += SVMX_FEATURES) {
+                const int64_t size = n_values - from < SVMX_FEATURES ? n_values - from : SVMX_FEATURES;
+                const double *at[SVMX_AT_ONCE], *of_sources = rows + (from + 1) * SVMX_SOURCES;
+                SVMX_UNROLL
+                for (int r = 0; r < together; ++r) {
+                    const int64_t first = targets->rows[begin + k + lane + r] * n_values + from;
+                    const int64_t later = k + lane + together + r;
+                    const int64_t next = targets->rows[begin + (later < n ? later : r)] * n_values + from;
+                    at[r] = in_float ? widened + r * SVMX_FEATURES : targets->panels.in_double + first;
+                    for (int64_t f = 0; f < size; f += SVMX_STEP * (1 + in_float))
+                        __builtin_prefetch(in_float ? (const void *)(targets->panels.in_float + next + f)
+                                                    : (const void *)(targets->panels.in_double + next + f));
+                    int64_t f = 0;
+                    for (; in_float && f + SVMX_WIDTH <= size; f += SVMX_WIDTH)
+                        SVMX_STORE(widened + r * SVMX_FEATURES + f, svmx_lanes(targets->panels, first + f, 1));
+                    for (; in_float && f < size; ++f)
+                        widened[r * SVMX_FEATURES + f] = targets->panels.in_float[first + f];
+                }
+                for (int64_t f = 0; f < size; ++f, of_sources += SVMX_SOURCES) {
+                    svmx_doubles x[SVMX_SOURCES / SVMX_WIDTH];
+                    SVMX_UNROLL
+                    for (int q = 0; q < parts; ++q)
+                        x[q] = SVMX_DOUBLES(of_sources + q * SVMX_WIDTH);
+                    SVMX_UNROLL
+                    for (int r = 0; r < together; ++r)
+                        SVMX_UNROLL
+                        for (int q = 0; q < parts; ++q)
+                            sum[r * parts + q] += x[q] * at[r][f];
+                }
+            }
+            SVMX_UNROLL
+            for (int r = 0; r < together; ++r)
+                SVMX_UNROLL
+                for (int s = 0; s < parts * SVMX_WIDTH; ++s)
+                    dots[s * SVMX_PANEL + lane + r] = sum[r * parts + s / SVMX_WIDTH][s % SVMX_WIDTH];
+        }
+        for (int s = 0; s < count; ++s)
+            for (int v = 0; v < SVMX_PANEL; v += SVMX_WIDTH) {
+                const int64_t at = s * SVMX_RBF_BLOCK + k + v;
+                svmx_of_dots(SVMX_DOUBLES(dots + s * SVMX_PANEL + v), targets, begin + k + v, sources[s], below + at,
+                             above + at);
+            }
+    }
+}
+
+SVMX_INLINE void svmx_from_block_in_place(int64_t begin, int64_t n, int count, const svmx_targets *targets,
+                                          const double *rows, const svmx_source *sources, float *below, float *above,
+                                          const int in_float)
+{
+    if (count > SVMX_SOURCES / 2)
+        svmx_block_in_place(SVMX_SOURCES / SVMX_WIDTH, begin, n, count, targets, rows, sources, below, above, in_float);
+    else
+        svmx_block_in_place(SVMX_SOURCES / SVMX_WIDTH / 2, begin, n, count, targets, rows, sources, below, above, in_float);
+}
+
 static void svmx_from_block(int64_t begin, int64_t n, int count, const svmx_targets *targets, const double *rows,
                             const svmx_source *sources, float *below, float *above)
 {
-    if (targets->panels.in_float)
+    if (targets->rows && targets->panels.in_float)
+        svmx_from_block_in_place(begin, n, count, targets, rows, sources, below, above, 1);
+    else if (targets->rows)
+        svmx_from_block_in_place(begin, n, count, targets, rows, sources, below, above, 0);
+    else if (targets->panels.in_float)
         svmx_block(begin, n, count, targets, rows, sources, below, above, 1);
     else
         svmx_block(begin, n, count, targets, rows, sources, below, above, 0);

@@ -20,12 +20,17 @@
 /* Most targets of one call of rbf_row and rbf_one; and of rbf_block, whose floats of SVMX_SOURCES rows are on the stack. */
 #define SVMX_RBF_TILE 256
 #define SVMX_RBF_BLOCK 128
+/* Features of a step over rows in place: a cache line of doubles. */
+#define SVMX_STEP 8
 
 /* Targets in panels of SVMX_PANEL (see dot_products.h), whose exponents t of 2^t = exp(-gamma |u - v|^2) are
- * of_square (|u|^2 + |v|^2) + of_dot <u, v>. ``squares`` has a value for each lane of each panel. */
+ * of_square (|u|^2 + |v|^2) + of_dot <u, v>. ``squares`` has a value for each lane of each panel. Where ``rows`` is not NULL,
+ * ``panels`` is a table of dense rows instead, of the features 1, ..., n_features - 1, at least SVMX_STEP, and
+ * target j is its row rows[j], which is there for each lane, too. */
 typedef struct {
     int64_t n_features;
     svmx_numbers panels;
+    const int32_t *rows;
     const double *squares;
     double gamma, of_square, of_dot;
 } svmx_targets;
@@ -37,9 +42,10 @@ typedef struct {
     int close;
 } svmx_source;
 
-static inline svmx_targets svmx_rbf_targets(int64_t n_features, svmx_numbers panels, const double *squares, double gamma)
+static inline svmx_targets svmx_rbf_targets(int64_t n_features, svmx_numbers panels, const int32_t *rows,
+                                            const double *squares, double gamma)
 {
-    const svmx_targets targets = {n_features, panels, squares, gamma, -gamma * SVMX_LOG2_E, 2 * gamma * SVMX_LOG2_E};
+    const svmx_targets targets = {n_features, panels, rows, squares, gamma, -gamma * SVMX_LOG2_E, 2 * gamma * SVMX_LOG2_E};
     return targets;
 }
 
