@@ -42,7 +42,7 @@ from libsvmx.enums import SolveStatus
 # Error of the sum of beta, relative to sum |beta|, that is rounding.
 cdef double SAME_SUM = 1e-13
 # Repairs after a path, before everything is recomputed; and refinements.
-cdef int MAX_REPAIRS = 3
+cdef int MAX_REPAIRS = 4
 cdef int MAX_REFINEMENTS = 8
 # Beyond a bound by more than this many ``near_bound`` is not rounding.
 cdef double FAR_BEYOND = 1e3

@@ -20,7 +20,7 @@ from libsvmx._solvers.path.path import PathLong, PathLost
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.updating.binary_problem import errors_of_a_path, no_bounds, train_binary
-from libsvmx._train.updating.retraining import most_iterations, train_near, work_of_training
+from libsvmx._train.updating.retraining import least_work_of_path, most_iterations, train_near, work_of_training
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
@@ -245,10 +245,13 @@ class Transaction:
             state.append(kernel, *joining, self.control())
 
         state.append(kernel, *joining, self.control())
-        work = work_of_training(state, path.n_moving(n_fresh, gone), binary.iterations)
+        n_moving = path.n_moving(n_fresh, gone)
+        work = work_of_training(state, n_moving, binary.iterations)
         max_iter, lost = most_iterations(state, work), False
         try:
-            return path.update(n_fresh, gone, totals, self.control(), work)
+            if least_work_of_path(state, n_moving) <= work or state.inexact:
+                return path.update(n_fresh, gone, totals, self.control(), work)
+            path.leave(gone)
         except PathLong:
             pass
         except PathLost:
