@@ -88,7 +88,7 @@ class ChoicePolicy:
     max_margin: tuple[tuple[float, float], ...] = ((0.25, 350), (2, 210), (8, 50))
     margin_share: float = 1 / 40
     max_free_for_path: float = 1.75
-    checks: tuple[tuple[float, float], ...] = ((0.5, 6.0), (1, 3.0), (2, 1.5))
+    checks: tuple[tuple[float, float], ...] = ((0.25, 8.0), (0.5, 6.0), (1, 3.0), (2, 1.5))
     min_variables: int = 2500
     late_checks: tuple[float, ...] = (4, 20)
     max_steps_left: float = 24
