@@ -42,7 +42,7 @@ cdef class KernelRows:
     cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil
     cdef const float *stored(self, int32_t i) except NULL nogil
     cdef Py_ssize_t n_places(self) noexcept nogil
-    cdef int32_t row_at(self, Py_ssize_t place) noexcept nogil
+    cdef const int32_t *row_at(self) noexcept nogil
     cdef bint may_replace(self, const unsigned char *wanted) noexcept nogil
     cdef bint is_crowded(self) noexcept nogil
     cdef void shorten(self) noexcept nogil

@@ -111,9 +111,9 @@ cdef class KernelRows:
         """Length of a stored row, if whole."""
         return self.targets.n if self.by_row else self.size
 
-    cdef int32_t row_at(self, Py_ssize_t place) noexcept nogil:
-        """The kernel row of a place in a stored row, if whole."""
-        return self.row_of_target[place] if self.by_row else self.index[place]
+    cdef const int32_t *row_at(self) noexcept nogil:
+        """The kernel row of each place in a stored row, if whole."""
+        return &self.row_of_target[0] if self.by_row else &self.index[0]
 
     cdef bint may_replace(self, const unsigned char *wanted) noexcept nogil:
         """Whether computing the next rows may evict one of ``wanted`` (mask by kernel row)."""

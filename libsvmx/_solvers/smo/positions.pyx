@@ -518,9 +518,10 @@ cdef class DeferredUpdates:
 
 cdef int take_rows(int32_t[::1] rows, KernelRows store, const int32_t *places) except -1:
     """Kernel row of each place, into ``rows``."""
+    cdef const int32_t *row = store.row_at()
     cdef Py_ssize_t k
     for k in range(rows.shape[0]):
-        rows[k] = store.row_at(places[k])
+        rows[k] = row[places[k]]
     return 0
 
 
@@ -672,7 +673,7 @@ cdef class GBar:
     cdef bint make_stored(self, KernelRows store, Control control) except -1 nogil:
         """Make all updates to all rows, if no row has any of them yet and the sources' whole rows are stored."""
         cdef Py_ssize_t p, n = store.n_places()
-        cdef const int32_t *row = &store.row_of_target[0] if store.by_row else &store.index[0]
+        cdef const int32_t *row = store.row_at()
         if not (self.level and store.whole and (store.injective or store.by_row) and self.updates.are_stored(0, store)):
             return False
         for p in range(n):
