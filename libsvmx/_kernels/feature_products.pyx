@@ -126,27 +126,9 @@ cdef class SparseRows:
 
     def curvature(self, weights, w):
         """X' diag(weights) X w, shape (n,)."""
-        cdef const double[::1] weight = weights
-        cdef const double[::1] v = w
-        out_ = np.zeros(self.n)
-        cdef double[::1] out = out_
-        cdef const int64_t[::1] indptr = self.indptr
-        cdef const int32_t[::1] columns = self.columns
-        cdef const double[::1] values = self.values
-        cdef Py_ssize_t i
-        cdef int64_t k
-        cdef double total
-        if v.shape[0] != self.n or weight.shape[0] != self.m:
-            raise ValueError(f"a vector of {v.shape[0]} and {weight.shape[0]} weights for {self.m} x {self.n}")
-        with nogil:
-            for i in range(self.m):
-                total = 0.0
-                for k in range(indptr[i], indptr[i + 1]):
-                    total += values[k] * v[columns[k]]
-                total *= weight[i]
-                for k in range(indptr[i], indptr[i + 1]):
-                    out[columns[k]] += total * values[k]
-        return out_
+        if len(w) != self.n or len(weights) != self.m:
+            raise ValueError(f"a vector of {len(w)} and {len(weights)} weights for {self.m} x {self.n}")
+        return self.transposed((self.times(w) * weights)[np.newaxis])[0]
 
     def gram(self, members, weights, asking=NOBODY):
         """sum of weight_i x_i x_i^T, its lower triangle, shape (n, n); sum of weight_i x_i, shape (n,).

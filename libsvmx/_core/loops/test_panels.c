@@ -79,8 +79,8 @@ void SVMX_LOOP(panel_distances)(const svmx_vectors *vectors, int64_t begin, int6
         svmx_distances_of(vectors, begin, end, n_slots, slot_feature, panel, squares, out, 0);
 }
 
-SVMX_INLINE void svmx_products_of(const svmx_vectors *vectors, int64_t begin, int64_t end, const int32_t *slot_of,
-                                  const double *SVMX_RESTRICT panel, const double *square_z,
+SVMX_INLINE void svmx_meetings_of(const int product, const svmx_vectors *vectors, int64_t begin, int64_t end,
+                                  const int32_t *slot_of, const double *SVMX_RESTRICT panel, const double *square_z,
                                   const double *SVMX_RESTRICT square_x, double *SVMX_RESTRICT out, const int in_float)
 {
     for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
@@ -93,9 +93,9 @@ SVMX_INLINE void svmx_products_of(const svmx_vectors *vectors, int64_t begin, in
             const double *x = panel + (int64_t)slot_of[index[k]] * SVMX_TESTS;
             const double z = svmx_number(vectors->value, first + k, in_float);
             for (int r = 0; r < SVMX_HALF; ++r)
-                low[r] += x[r] * z;
+                low[r] += svmx_meeting(product, x[r], z);
             for (int r = 0; r < SVMX_HALF; ++r)
-                high[r] += x[SVMX_HALF + r] * z;
+                high[r] += svmx_meeting(product, x[SVMX_HALF + r], z);
         }
         if (square_z != NULL) {
             for (int r = 0; r < SVMX_HALF; ++r)
@@ -117,34 +117,9 @@ void SVMX_LOOP(panel_products)(const svmx_vectors *vectors, int64_t begin, int64
                                const double *panel, const double *square_z, const double *square_x, double *out)
 {
     if (vectors->value.in_float)
-        svmx_products_of(vectors, begin, end, slot_of, panel, square_z, square_x, out, 1);
+        svmx_meetings_of(SVMX_DOT, vectors, begin, end, slot_of, panel, square_z, square_x, out, 1);
     else
-        svmx_products_of(vectors, begin, end, slot_of, panel, square_z, square_x, out, 0);
-}
-
-SVMX_INLINE void svmx_meetings_of(const int product, const svmx_vectors *vectors, int64_t begin, int64_t end,
-                                  const int32_t *slot_of, const double *SVMX_RESTRICT panel, double *SVMX_RESTRICT out,
-                                  const int in_float)
-{
-    for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
-        const int64_t first = vectors->ptr[v], n = vectors->ptr[v + 1] - first;
-        const int32_t *index = svmx_features_of(vectors, v);
-        double low[SVMX_HALF], high[SVMX_HALF];
-        for (int r = 0; r < SVMX_HALF; ++r)
-            low[r] = high[r] = 0.0;
-        for (int64_t k = 0; k < n; ++k) {
-            const double *x = panel + (int64_t)slot_of[index[k]] * SVMX_TESTS;
-            const double z = svmx_number(vectors->value, first + k, in_float);
-            for (int r = 0; r < SVMX_HALF; ++r)
-                low[r] += svmx_meeting(product, x[r], z);
-            for (int r = 0; r < SVMX_HALF; ++r)
-                high[r] += svmx_meeting(product, x[SVMX_HALF + r], z);
-        }
-        for (int r = 0; r < SVMX_HALF; ++r)
-            out[r] = low[r];
-        for (int r = 0; r < SVMX_HALF; ++r)
-            out[SVMX_HALF + r] = high[r];
-    }
+        svmx_meetings_of(SVMX_DOT, vectors, begin, end, slot_of, panel, square_z, square_x, out, 0);
 }
 
 /* As panel_products without square_z, of SVMX_MINIMA or SVMX_HARMONIC (kernel_functions.h). */
@@ -152,13 +127,13 @@ void SVMX_LOOP(test_meetings)(int product, const svmx_vectors *vectors, int64_t 
                                      const int32_t *slot_of, const double *panel, double *out)
 {
     if (product == SVMX_MINIMA && vectors->value.in_float)
-        svmx_meetings_of(SVMX_MINIMA, vectors, begin, end, slot_of, panel, out, 1);
+        svmx_meetings_of(SVMX_MINIMA, vectors, begin, end, slot_of, panel, NULL, NULL, out, 1);
     else if (product == SVMX_MINIMA)
-        svmx_meetings_of(SVMX_MINIMA, vectors, begin, end, slot_of, panel, out, 0);
+        svmx_meetings_of(SVMX_MINIMA, vectors, begin, end, slot_of, panel, NULL, NULL, out, 0);
     else if (vectors->value.in_float)
-        svmx_meetings_of(SVMX_HARMONIC, vectors, begin, end, slot_of, panel, out, 1);
+        svmx_meetings_of(SVMX_HARMONIC, vectors, begin, end, slot_of, panel, NULL, NULL, out, 1);
     else
-        svmx_meetings_of(SVMX_HARMONIC, vectors, begin, end, slot_of, panel, out, 0);
+        svmx_meetings_of(SVMX_HARMONIC, vectors, begin, end, slot_of, panel, NULL, NULL, out, 0);
 }
 
 /* values: (n, 32), IN squared distances, which are integers, OUT the entries of the table at these. */
