@@ -192,7 +192,7 @@ cdef class SharedRows(KernelValues):
         n_pieces = kernel.n * (self.k if across else 1)
         self.segment_of = zeros("i", kernel.n)
         self.alone, self.targets = ThreadPool(1), []
-        everyone = ramp(kernel.n)
+        everyone = ramp(kernel.n) if targets is None else None
         self.piece = <svmx_piece *>calloc(max(n_pieces, 1), sizeof(svmx_piece))
         self.locks = svmx_lock_begin(&self.lock)
         self.target = <void **>calloc(self.k, sizeof(void *))
