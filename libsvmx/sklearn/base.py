@@ -253,7 +253,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
 
     @support_vectors_.setter
     def support_vectors_(self, vectors: Any) -> None:
-        vars(self)["support_vectors_"] = vectors
+        self.__dict__["support_vectors_"] = vectors
 
     @property
     def coef_(self) -> Any:
@@ -442,7 +442,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         self.intercept_ = -model.rho
         if self._svm_type.is_classification and model.nr_class == 2:  # LIBSVM's first class is the positive one
             coef, self.intercept_ = -coef, -self.intercept_
-        vars(self).pop("support_vectors_", None)
+        self.__dict__.pop("support_vectors_", None)
         if vectors is not None:
             self.support_vectors_ = as_configured(vectors) if sparse.issparse(vectors) else vectors
         if sparse.issparse(vectors):

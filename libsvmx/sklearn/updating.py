@@ -341,7 +341,7 @@ class Updating:
             self.classes_ = kept.classes()[0]
             given = self.class_weight or {}
             self.class_weight_ = np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
-        vectors = np.empty((0, 0))
+        vectors: Any = np.empty((0, 0))
         if kept.next_id is None:
             vectors = model.support_vectors if kept.sparse else None
         elif self.n_features_in_ != kept.next_id:  # one column per row ever given
