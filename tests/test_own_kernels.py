@@ -8,9 +8,11 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.machine import machine_with
 
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
+from libsvmx._train.policy import KernelPolicy
 from libsvmx.api.arrays import as_matrix
 from libsvmx.api.kernel_values import all_rows
 
@@ -162,10 +164,14 @@ def test_each_row_is_asked_for_once_whatever_it_is_for(door):
     assert kernel.values <= N * N + 16 * N  # the diagonal in groups of sixteen
 
 
+# cache_size is all the room there is for rows.
+NO_MORE = {"policy": KernelPolicy(share_of_free=0.0)}
+
+
 @pytest.mark.parametrize("door", ["chunked", "classes", "nu-SVR", "cross_validate", "exact"])
 def test_rows_that_do_not_fit_are_asked_for_again(door):
     kernel = Shared()
-    found = DOORS[door](WORDS, NEW, {"kernel": kernel, "cache_size": 1e-3})
+    found = DOORS[door](WORDS, NEW, {"kernel": kernel, "cache_size": 1e-3, **NO_MORE})
     np.testing.assert_allclose(found, DOORS[door](K, K_NEW, GIVEN), rtol=0, atol=0.01)
     assert sum(a for a, b in kernel.calls if b == N) > 2 * N
 
@@ -184,26 +190,66 @@ def test_with_room_for_some_rows_the_model_is_that_of_all_values(options, cache_
     options = {"C": 10.0, **({"svm_type": "nu_svc"} if "svm_type" not in options else {}), **options}
     if options["svm_type"] == "nu_svc":
         y = np.where(y > 0, 1, -1)
-    found = libsvmx.train(X, y, kernel=kernel, cache_size=cache_size, **options)
+    found = libsvmx.train(X, y, kernel=kernel, cache_size=cache_size, **options, **NO_MORE)
     exact = libsvmx.train(kernel(X, X), y, kernel="precomputed", **options)
     np.testing.assert_array_equal(found.coef, exact.coef)
 
 
 def test_memory_for_rows_is_bounded():
-    n = 400
-    rows = np.random.default_rng(5).normal(size=(n, 4))
-    labels = np.arange(n) % 2  # nearly all rows become support vectors
-
     def peak(cache_size):
         tracemalloc.start()
         try:
-            libsvmx.train(rows, labels, kernel=lambda A, B: A @ B.T, C=0.001, eps=0.5, cache_size=cache_size)
+            train_on_noise(lambda A, B: A @ B.T, cache_size=cache_size, **NO_MORE)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
 
     roomy = peak(100.0)  # first, as it loads modules
-    assert peak(0.25) < 0.5 * 8 * n**2 < roomy
+    assert peak(0.25) < 0.5 * 8 * NOISY**2 < roomy
+
+
+NOISY = 400
+
+
+def train_on_noise(kernel, **options):
+    """A training in which nearly all rows become support vectors."""
+    rows = np.random.default_rng(5).normal(size=(NOISY, 4))
+    return libsvmx.train(rows, np.arange(NOISY) % 2, kernel=kernel, C=0.001, eps=0.5, **options)
+
+
+def calls_on_noise(**options):
+    """Shapes of the values that such a training asks for, without the diagonal."""
+    calls = []
+
+    def kernel(A, B):
+        calls.append((len(A), len(B)))
+        return A @ B.T
+
+    train_on_noise(kernel, **options)
+    return [a for a, b in calls if b == NOISY]
+
+
+@pytest.mark.parametrize(("free", "again"), [(2**30, False), (2**18, True), (None, True)])
+def test_rows_beyond_cache_size_take_free_memory(free, again):
+    with machine_with(free_bytes=free):
+        assert (sum(calls_on_noise(cache_size=0.25)) > NOISY) == again
+
+
+def test_calls_grow_with_what_was_asked_for():
+    sizes = np.array(calls_on_noise())
+    assert sizes.max() > 16
+    assert (sizes <= np.maximum(16, np.cumsum(sizes) // 16)).all()
+
+
+def test_a_large_prediction_is_made_by_several_calls():
+    calls = []
+    model = train_on_noise(lambda A, B: calls.append(len(A) * len(B)) or A @ B.T)
+    calls.clear()
+    rows = np.random.default_rng(6).normal(size=(6000, 4))
+    found = model.decision_function(rows)
+    assert len(calls) > 1
+    assert (max(calls) <= 2**20, sum(calls)) == (True, 6000 * model.n_sv)
+    np.testing.assert_allclose(found[:9], model.decision_function(rows[:9]), rtol=1e-9, atol=1e-9)
 
 
 def test_a_training_asks_for_few_rows_and_a_prediction_for_support_vectors():

@@ -44,6 +44,7 @@ cdef class CsrMatrix:
     cdef Py_ssize_t n_kept
     cdef Py_ssize_t most_kept
     cdef readonly bint keeps_all    # every requested row is kept
+    cdef bint rows_in_float         # all that were requested are in float
     cdef const double[::1] nothing  # replaces rows whose computation failed
     cdef const double[::1] diagonal # K(i, i)
     cdef int64_t n_nonzeros, n_used     # nonzero values, and features with any; -1: not counted yet
@@ -51,7 +52,7 @@ cdef class CsrMatrix:
     cdef int hold(self, values) except -1
     cdef int hold_table(self, values) except -1
     cdef int hold_source(self, source) except -1
-    cdef demand(self, const int32_t *rows, int count, const double **at, bint keep)
+    cdef demand(self, const int32_t *rows, int count, const void **at, bint keep)
     cdef int demand_one(self, int32_t row) noexcept nogil
 
     cdef inline const int32_t *features(self, Py_ssize_t i) noexcept nogil:
@@ -73,12 +74,22 @@ cdef class CsrMatrix:
         row = self.given_row(k // self._indices.shape[0])
         return given_value(&row, serial)
 
-    cdef inline const double *kept_row(self, Py_ssize_t i) noexcept nogil:
-        """Row i, on demand, if it is kept, else NULL.
+    cdef inline const void *kept_row(self, Py_ssize_t i) noexcept nogil:
+        """Values of row i, on demand, if they are kept, else NULL; see ``row_of_values``.
 
         Safe in any thread: ``demand`` publishes the pointer after the values (acquire and release, see pieces.h).
         """
-        return <const double *>svmx_piece_there(&self.row_at[i])
+        return svmx_piece_there(&self.row_at[i])
+
+    cdef inline GivenRow row_of_values(self, const void *values) noexcept nogil:
+        """A row on demand by its values."""
+        cdef GivenRow row
+        row.in_double, row.in_float, row.step = NULL, NULL, 1
+        if self.rows_in_float:
+            row.in_float = <const float *>values
+        else:
+            row.in_double = <const double *>values
+        return row
 
     cdef inline GivenRow given_row(self, Py_ssize_t i) noexcept nogil:
         """Kernel values of row i, of the form 0:serial 1:K(row, 1) 2:K(row, 2) …; keeps a row on demand."""
@@ -86,7 +97,7 @@ cdef class CsrMatrix:
         if self.row_at != NULL:
             if self.kept_row(i) == NULL:
                 self.demand_one(<int32_t>i)
-            row.in_double, row.step = self.kept_row(i), 1
+            row = self.row_of_values(self.kept_row(i))
         elif not self.is_table:
             row.in_double, row.step = self.value + self.ptr[i] + 1, 1
         elif row.in_double != NULL:

@@ -23,7 +23,11 @@ class RowSource:
     ``diagonal()``: all K(i, i), float64, shape (n,). ``rows(numbers)``: the rows of a list, float64, C order, shape
     (len(numbers), n), never changed afterwards. ``fail(error)`` receives exceptions of ``rows``, in any thread: rows
     are zeros from then on, and the source must end the work.
+
+    ``left_bytes``: memory left for a solve beside the kept rows, None until that is decided (``share_of_source``).
     """
+
+    left_bytes = None
 
     def diagonal(self):
         raise NotImplementedError
@@ -185,17 +189,22 @@ cdef class CsrMatrix:
     def __dealloc__(self):
         free(self.row_at)
 
-    def keep_up_to(self, double n_bytes):
-        """Keep the first rows on demand, up to ``n_bytes``; others are computed each time that they are needed."""
-        self.most_kept = <Py_ssize_t>min(n_bytes / (8.0 * max(self.n_rows, 1)), <double>self.n_rows)
+    def keep_up_to(self, double n_bytes, bint in_float=False):
+        """Keep the first rows on demand, up to ``n_bytes``; others are computed each time that they are needed.
+
+        ``in_float``: rounds all rows. Only before the first one.
+        """
+        self.rows_in_float = in_float
+        self.most_kept = <Py_ssize_t>min(n_bytes / ((4.0 if in_float else 8.0) * max(self.n_rows, 1)), <double>self.n_rows)
         self.keeps_all = self.most_kept == self.n_rows
 
-    cdef demand(self, const int32_t *rows, int count, const double **at, bint keep):
+    cdef demand(self, const int32_t *rows, int count, const void **at, bint keep):
         """Compute the missing rows together; OUT ``at``: pointer to each row, shape (count,).
 
         Rows that are not kept live as long as the returned object. ``keep``: keep all, beyond any limit.
         """
         cdef const double[:, ::1] block
+        cdef float[::1] rounded
         cdef Py_ssize_t k, q = 0, n = self.n_rows
         cdef bint kept
         lent, missing = [], []
@@ -207,10 +216,15 @@ cdef class CsrMatrix:
                     block = values
                     if block.shape[0] != len(missing) or block.shape[1] != n:
                         raise ValueError(f"{len(missing)} rows of {n} kernel values were asked for")
+                    if self.rows_in_float:
+                        values = empty("f", block.shape[0] * n)
+                        rounded = values
+                        for k in range(block.shape[0] * n):
+                            rounded[k] = <float>(&block[0, 0])[k]
                     kept = keep or self.n_kept + len(missing) <= self.most_kept
                     (self.held if kept else lent).append(values)
                     for k in missing:
-                        at[k] = &block[q, 0]
+                        at[k] = <const void *>&rounded[q * n] if self.rows_in_float else <const void *>&block[q, 0]
                         q += 1
                         if kept:
                             self.n_kept += 1
@@ -230,7 +244,7 @@ cdef class CsrMatrix:
 
     cdef int demand_one(self, int32_t row) noexcept nogil:
         """Compute a row, and keep it."""
-        cdef const double *at
+        cdef const void *at
         with gil:
             self.demand(&row, 1, &at, True)
         return 0
@@ -265,6 +279,11 @@ cdef class CsrMatrix:
     def stored_indices(self):
         """Of all entries, or of one row of a regular matrix."""
         return memoryview(self._indices).toreadonly()
+
+    @property
+    def stored_values(self):
+        """Of all entries, in float64 or float32 as they are stored; not of a table."""
+        return self._buffer if self._buffer is not None else memoryview(self._floats).toreadonly()
 
     @property
     def shape(self):

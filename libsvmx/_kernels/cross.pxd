@@ -29,7 +29,7 @@ cdef class CrossKernel:
     cdef Py_ssize_t n
     cdef const int32_t *rows
     cdef object lent                # rows on demand that are not kept
-    cdef const double *asked_at[SVMX_TESTS]
+    cdef const void *asked_at[SVMX_TESTS]
     cdef Py_ssize_t n_slots
     cdef int32_t[::1] slot_feature
     cdef int32_t[::1] slot_of

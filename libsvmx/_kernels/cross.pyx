@@ -246,12 +246,7 @@ cdef class CrossKernel:
         """out[(v - begin) * 32 + r] = K(row r of the panel, vector v); lanes without a row are undefined."""
         cdef Py_ssize_t v, r
         cdef GivenRow given
-        if self.given and self.tests.row_at != NULL and not self.tests.keeps_all:
-            for v in range(begin, end):
-                for r in range(self.n):
-                    out[(v - begin) * SVMX_TESTS + r] = self.asked_at[r][self.vectors.serial_of(v) - 1]
-            return 0
-        if self.given and self.tests.row_at != NULL:  # the kernel is symmetric, and the vectors' rows are computed
+        if self.given and self.tests.keeps_all:  # the kernel is symmetric, and the vectors' rows are computed
             for v in range(begin, end):
                 given = self.tests.given_row(self.vectors.serial_of(v) - 1)
                 for r in range(self.n):
@@ -259,7 +254,8 @@ cdef class CrossKernel:
             return 0
         if self.given:
             for r in range(self.n):
-                given = self.tests.given_row(self.rows[r])
+                given = (self.tests.given_row(self.rows[r]) if self.tests.row_at == NULL
+                         else self.tests.row_of_values(self.asked_at[r]))
                 for v in range(begin, end):
                     # the caller has checked the serial numbers
                     out[(v - begin) * SVMX_TESTS + r] = given_value(&given, self.vectors.serial_of(v))

@@ -553,7 +553,7 @@ cdef class GivenValues(Products):
             self.serial[i] = <int32_t>matrix.serial_of(self.rows[i])
 
     cdef int demand(self, const int32_t *rows, int count) noexcept nogil:
-        """Compute the missing ones of up to SVMX_SOURCES rows on demand, for ``fill`` until the next call."""
+        """Compute the missing ones of up to MOST_ON_DEMAND rows on demand, for ``fill`` until the next call."""
         cdef int k
         for k in range(count):
             if self.found(rows[k]) == NULL:
@@ -567,9 +567,9 @@ cdef class GivenValues(Products):
         self.n_asked = count
         return 0
 
-    cdef const double *found(self, int32_t row) noexcept nogil:
-        """A row on demand, if computed, else NULL."""
-        cdef const double *kept = self.matrix.kept_row(row)
+    cdef const void *found(self, int32_t row) noexcept nogil:
+        """Values of a row on demand, if computed, else NULL."""
+        cdef const void *kept = self.matrix.kept_row(row)
         cdef int k
         for k in range(self.n_asked if kept == NULL else 0):
             if self.asked[k] == row:
@@ -583,7 +583,7 @@ cdef class GivenValues(Products):
         cdef Py_ssize_t j
         if self.matrix.row_at != NULL:
             self.demand(&asked, 1)
-            given.in_double, given.in_float, given.step = self.found(asked), NULL, 1
+            given = self.matrix.row_of_values(self.found(asked))
         else:
             given = self.matrix.given_row(row)
         if self.transposed:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import inf
 
 from libsvmx._core.arrays import inverse, take_float64, take_int32
+from libsvmx._core.machine import machine
 from libsvmx._core.matrix import count_nonzeros
 from libsvmx._core.process import ThreadPool
 from libsvmx._core.threads import thread_count
@@ -80,7 +81,7 @@ class KernelProvider:
         self.classes: SharedRows | None = None
         self.budget_bytes = param.cache_bytes
         if problem.matrix.source is not None:
-            self.budget_bytes -= share_of_source(problem, param)
+            self.budget_bytes = share_of_source(problem.matrix, param)
         self.at_once, self.lock = 1, allocate_lock()
 
     def prepare(self) -> Kernel:
@@ -281,13 +282,23 @@ class KernelProvider:
         return self.shared.part(members) if self.shared else whole.part(members), share
 
 
-def share_of_source(problem: Problem, param: Parameter) -> float:
-    """Limit the bytes of kept rows of a kernel on demand, and return the limit: all rows if they fit with room for a
-    solve, else half of the memory, with the other half for the solve."""
-    all_rows = 8.0 * problem.matrix.n_rows**2
-    share = all_rows if all_rows <= param.policy.memory_share * param.cache_bytes else param.cache_bytes / 2
-    problem.matrix.keep_up_to(share)
-    return share
+def share_of_source(matrix: CsrMatrix, param: Parameter) -> float:
+    """Limit the bytes of kept rows of a kernel on demand, once for a matrix; returns those left for a solve.
+
+    Computing a row again in Python costs far more than keeping it, so there is more room than ``cache_bytes`` if memory
+    is free. All rows are kept if they fit with room for a solve, in float unless in double they fit ``cache_bytes``;
+    else half of the room is for rows.
+    """
+    source, policy, cache = matrix.source, param.policy, param.cache_bytes
+    if source.left_bytes is None:
+        in_float = 8.0 * matrix.n_rows**2 > policy.memory_share * cache
+        room = max(cache, policy.share_of_free * (machine.free_bytes() or 0)) if in_float else cache
+        needed = (4.0 if in_float else 8.0) * matrix.n_rows**2
+        share = needed if needed <= policy.memory_share * room else room / 2
+        matrix.keep_up_to(share, in_float)
+        source.left_bytes = min(room - share, cache) if matrix.keeps_all else room - share
+    left: float = source.left_bytes
+    return left
 
 
 def all_bytes(segments: list[int], across: bool) -> float:

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 # Up to this number of training rows the whole kernel matrix is computed in one call.
 FEW_ROWS = 64
+# Values per call of a prediction: 8 MB, so that what Python makes of them fits a cache.
+VALUES_OF_CALL = 1 << 20
 # Rows per call when all are computed; the time limit is checked in between.
 ROWS_OF_ALL = 64
 
@@ -99,7 +101,15 @@ class KernelRows:
 
     def values(self, X: Any) -> FloatArray:
         """Values of other rows with these, shape (n_rows(X), n). Raises DataError."""
-        return values_of(self.kernel.cross, prepared(self.kernel, X), self.rows)
+        rows = prepared(self.kernel, X)
+        m, step = n_rows_of(rows), max(1, VALUES_OF_CALL // max(self.n, 1))
+        if m <= step:
+            return values_of(self.kernel.cross, rows, self.rows)
+        values = np.empty((m, self.n))
+        for begin in range(0, m, step):
+            some = chosen_rows(rows, range(begin, min(begin + step, m)))
+            values[begin : begin + step] = values_of(self.kernel.cross, some, self.rows)
+        return values
 
     def to_predict(self, model: Model, X: Any) -> tuple[Model, CsrMatrix]:
         """For prediction, a model whose support vectors these are, and rows X, as kernel values. Raises DataError."""
