@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx._core.machine import machine
+from libsvmx._train.parameter import is_several
 from libsvmx.api.kernels import KernelRows
 from libsvmx.api.own_kernel import is_called
 from libsvmx.sklearn.base import KERNELS, BaseSVM, TakesKernel
@@ -29,7 +30,7 @@ from libsvmx.sklearn.classifiers import SVC, gives_probabilities
 from libsvmx.sklearn.input_checks import keep_parameters, test_data, training_data
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.search_folds import FoldSearch
-from libsvmx.sklearn.search_results import results_of
+from libsvmx.sklearn.search_results import objects, results_of
 from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart, refit_task
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
         if hasattr(estimator, "gamma"):
             gammas = self._gammas()
             self.gamma_ = estimator.gamma
-            self.gammas_ = np.array(gammas, dtype=object if any(isinstance(g, str) for g in gammas) else None)
+            self.gammas_ = np.array(gammas) if all(isinstance(g, float) for g in gammas) else objects(gammas)
         if self.refit:
             if hasattr(estimator, "classes_"):
                 self.classes_ = estimator.classes_
@@ -204,8 +205,9 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
         if self.kernel in ("linear", "precomputed") or callable(self.kernel):
             return [None]
         gammas = _axis("gammas", self.gammas, FIRST_GAMMA)
-        if any(gamma not in ("scale", "auto") if isinstance(gamma, str) else not gamma >= 0 for gamma in gammas):
-            raise ValueError(f"gammas must be numbers >= 0, 'scale' or 'auto', not {gammas}")
+        numbers = [number for gamma in gammas if not isinstance(gamma, str) for number in np.atleast_1d(gamma)]
+        if not all(number >= 0 for number in numbers) or {g for g in gammas if isinstance(g, str)} - {"scale", "auto"}:
+            raise ValueError(f"gammas must be numbers >= 0, one for each feature, 'scale' or 'auto', not {gammas}")
         return gammas
 
     def _best(self, X: Any) -> tuple[Any, Any]:
@@ -262,9 +264,11 @@ def _axis(name: str, given: Any, first: int) -> list[Any]:
             raise ValueError(f"{name} may be at most {most}, not {given}: the next value is too large")
         return [2.0 ** (first + STEP * k) for k in range(int(given))]
     values: Sequence[Any] = list(given)
-    if not values or not all(isinstance(value, (str, Real)) for value in values):
+    if not values or not all(
+        isinstance(value, (str, Real)) or (name == "gammas" and is_several(value)) for value in values
+    ):
         raise ValueError(f"{name} must be a number of values, or a list of them, not {given!r}")
-    return [value if isinstance(value, str) else float(value) for value in values]
+    return [v if isinstance(v, str) else float(v) if isinstance(v, Real) else tuple(map(float, v)) for v in values]
 
 
 def weights_score(scorer: Any) -> bool:
@@ -297,8 +301,8 @@ class SVCCV(ClassifierMixin, BaseSearch):
     Cs : int or array-like, default=10
         Values of C to try; an int n stands for the first n of 2^-5, 2^-3, 2^-1, ….
     gammas : int or array-like, default=10
-        Values of gamma to try: floats, 'scale' and 'auto'; an int n stands for the first n of 2^-15, 2^-13, ….
-        Ignored by kernels without gamma.
+        Values of gamma to try: floats, arrays with one for each feature, 'scale' and 'auto'; an int n stands for the
+        first n of 2^-15, 2^-13, …. Ignored by kernels without gamma.
     kernel, degree, coef0
         As in ``SVC``.
     cv : int, splitter or iterable, default=None
@@ -325,7 +329,7 @@ class SVCCV(ClassifierMixin, BaseSearch):
     ----------
     C_ : float
         Best value.
-    gamma_ : float, 'scale' or 'auto'
+    gamma_ : float, tuple of float, 'scale' or 'auto'
         Best value.
     best_score_ : float
         Mean score of the best point.

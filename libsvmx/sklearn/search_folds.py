@@ -28,6 +28,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.fold_column import Column, FoldOfRows
 from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
+from libsvmx.api.arrays import scaled
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import warn_caller
 from libsvmx.sklearn.classifiers import SVC
@@ -127,7 +128,7 @@ class FoldSearch:
     sample_weight : array or None
     splits : list of (train, test)
     costs : list of float           C
-    gammas : list                   of floats, 'scale' and 'auto'; [None] where there is no gamma
+    gammas : list                   of floats, tuples (one for each feature), 'scale', 'auto'; [None]: there is no gamma
     scorer : callable or None       None: accuracy, or R^2
     score_weights : bool            whether scores are weighted
     n_jobs : int                    threads
@@ -207,7 +208,7 @@ class FoldSearch:
 
     def columns(self) -> None:
         """Score all points, gamma by gamma."""
-        numbers: dict[float, list[tuple[int, int]]] = {}
+        numbers: dict[Any, list[tuple[int, int]]] = {}
         for g in range(len(self.gammas)):
             for f, fold in enumerate(self.folds):
                 numbers.setdefault(self.gamma_of(g, fold), []).append((g, f))
@@ -217,19 +218,28 @@ class FoldSearch:
         self.param, self.order = self.parameter(), np.argsort(self.costs, kind="stable")
         self.each(lambda item: self.column(*item), list(numbers.items()))
 
-    def gamma_of(self, g: int, fold: Fold) -> float:
+    def gamma_of(self, g: int, fold: Fold) -> Any:
         """gamma number ``g``; 'scale' is computed from the training rows of the fold."""
         gamma = self.gammas[g]
-        return 0.0 if gamma is None else gamma_of(gamma, self.X[fold.train] if gamma == "scale" else self.X)
+        if gamma is None or isinstance(gamma, tuple):
+            return gamma or 0.0
+        return gamma_of(gamma, self.X[fold.train] if gamma == "scale" else self.X)
 
-    def column(self, gamma: float, which: list[tuple[int, int]]) -> None:
+    def problem_of(self, param: Parameter) -> Problem:
+        """All rows, scaled if there is a gamma for each feature."""
+        if not param.gammas:
+            return self.problem
+        matrix = scaled(self.problem.matrix, self.X, param)
+        return Problem(matrix, self.problem.targets, sample_weight=self.problem.sample_weight)
+
+    def column(self, gamma: Any, which: list[tuple[int, int]]) -> None:
         """Score every C at one gamma, for each (index of gamma, fold) of ``which``."""
         threads = min(self.n_jobs, len(self.gammas))
         param = replace(self.param, gamma=gamma, cache_size=self.estimator.cache_size / threads)
         costs = [self.costs[c] for c in self.order]
         observer = Observer()
         observer.limits = self.over  # stop once a solve of another thread has failed
-        column = Column(self.problem, param, costs, observer)
+        column = Column(self.problem_of(param), param, costs, observer)
         given = [self.folds[f].given for _, f in which]
         for (g, f), found in zip(which, column.solve(given), strict=True):
             fold = self.folds[f]
@@ -323,7 +333,8 @@ class FoldSearch:
             weights = tuple(fold.class_weights.items())
             param = replace(self.param, C=self.costs[c], gamma=self.gamma_of(g, fold), weights=weights)
             given.append(GivenFold(fold.rows.data, fold.test.astype(np.int32).data, param))
-        predicted = zip(folds, predicted_folds(self.problem, given, Observer()), strict=True)
+        problem = self.problem_of(given[0].param)
+        predicted = zip(folds, predicted_folds(problem, given, Observer()), strict=True)
         return [float(np.average(np.asarray(p) == fold.targets, weights=fold.weights)) for fold, p in predicted]
 
     # ---- threads --------------------------------------------------------------------------------------------

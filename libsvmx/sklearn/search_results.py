@@ -19,10 +19,8 @@ def results_of(points: list[dict[str, Any]], scores: Scores) -> dict[str, Any]:
         results[f"mean_{key}"], results[f"std_{key}"] = seconds.mean(axis=1), seconds.std(axis=1)
     for name in points[0]:
         values = [point[name] for point in points]
-        kind = np.array(values).dtype
-        column: Any = np.ma.MaskedArray(np.empty(len(points), object if kind.kind == "U" else kind), mask=False)
-        column[:] = values
-        results[f"param_{name}"] = column
+        plain = not any(isinstance(value, (str, tuple)) for value in values)
+        results[f"param_{name}"] = np.ma.MaskedArray(np.array(values) if plain else objects(values), mask=False)
     results["params"] = points
     for f in range(scores.score.shape[1]):
         results[f"split{f}_test_score"] = scores.score[:, f].copy()
@@ -30,6 +28,14 @@ def results_of(points: list[dict[str, Any]], scores: Scores) -> dict[str, Any]:
     results["mean_test_score"], results["std_test_score"] = mean, scores.score.std(axis=1)
     results["rank_test_score"] = ranks_of(mean)
     return results
+
+
+def objects(values: list[Any]) -> Any:
+    """An array of one object for each value, also of a tuple."""
+    found = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        found[i] = value
+    return found
 
 
 def ranks_of(mean: FloatArray) -> Any:

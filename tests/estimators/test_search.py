@@ -345,3 +345,18 @@ def test_trainings_end_with_the_search():
     search = FoldSearch(Seen(kernel="sigmoid"), *HEART, None, split, [1.0], [0.1], None, False, 1, None)
     search.training(0, 0)
     assert ends == [1]
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_a_gamma_for_each_feature_is_a_point_like_any_other(kernel):
+    X, y = HEART
+    n = X.shape[1]
+    several, others = np.linspace(0, 0.3, n), [0.05, "scale"]
+    ours = libsvmx.SVCCV(kernel=kernel, Cs=COSTS[:2], gammas=[several, *others], cv=3).fit(X, y)
+    grid = {"C": COSTS[:2], "gamma": [several, *others]}
+    theirs = model_selection.GridSearchCV(libsvmx.SVC(kernel=kernel), grid, cv=3).fit(X, y)
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], atol=0.01)
+    assert ours.best_index_ == theirs.best_index_
+    assert [np.size(gamma) for gamma in ours.gammas_] == [n, 1, 1]
+    with pytest.raises(ValueError, match="one for each feature"):
+        libsvmx.SVCCV(gammas=[-several]).fit(X, y)
