@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from support.data import dense_rows
 from support.optional import optional
 
 import libsvmx
@@ -285,3 +286,15 @@ def test_a_hard_tube_that_nothing_fits_ends_at_libsvms_limit():
     with pytest.warns(exceptions.ConvergenceWarning, match="terminated early"):
         model.fit([[1.0], [2.0], [3.0], [4.0]], [1.0, -1.0, 1.0, -1.0])
     assert model.n_iter_ == 10**7
+
+
+@pytest.mark.parametrize("kind", ["NuSVC", "NuSVR"])
+def test_a_tolerance_beyond_single_precision_ends_with_a_warning(kind):
+    """Kernel values in float are not positive semidefinite: steps go on for ever, and gain nothing."""
+    X, y = dense_rows("heart_scale")
+    model = getattr(libsvmx, kind)(nu=0.3, kernel="linear", tol=1e-9)
+    with pytest.warns(exceptions.ConvergenceWarning, match="rounding hides what is left"):
+        model.fit(X, y)
+    assert 1e-9 < model.optimality_ < 1e-3
+    assert model.fit_status_ == 1
+    assert model.n_iter_ < 10**7

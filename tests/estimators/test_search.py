@@ -326,6 +326,14 @@ def test_a_search_that_trained_no_model_says_so():
         libsvmx.SVCCV(Cs=[1.0], gammas=[1.0], refit=False).fit(*HEART).predict(HEART[0])
 
 
+@pytest.mark.parametrize("cache_size", [200, 0.01])  # folds in a queue; one after the other
+def test_a_search_says_what_rounding_hides(cache_size):
+    """Folds reach the tolerance by kernel values in float, and not by those in double."""
+    search = libsvmx.SVCCV(Cs=[1e3, 1e4], gammas=[0.01], cv=3, refit=False, cache_size=cache_size)
+    with pytest.warns(exceptions.ConvergenceWarning, match="terminated early at some points"):
+        search.fit(HEART[0][:, :3], HEART[1])
+
+
 def test_trainings_end_with_the_search():
     """One thread fails while another one trains."""
     from libsvmx.enums import SolveStatus

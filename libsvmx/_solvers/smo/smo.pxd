@@ -19,6 +19,9 @@ cdef class Smo(PositionsWithRows):
     cdef bint scores_known      # V belongs to the alpha given to put
     cdef int64_t iterations
     cdef int64_t countdown      # steps to the next shrinking
+    cdef int64_t next_look      # number of iterations at which ``stalls`` looks again
+    cdef double least_gap, last_gap     # since its last look, and up to it
+    cdef readonly bint stalled  # ended by ``stalls``
     cdef double reach           # largest alpha_i / C_i so far; 1 after a start other than 0
     cdef Py_ssize_t max_violator    # i of group 0 after the last step, -2 if the variables have moved since
     cdef double max_score           # its V
@@ -34,6 +37,7 @@ cdef class Smo(PositionsWithRows):
     cdef int optimize(self) except -1 nogil
     cdef int iterate(self, int64_t limit) except -1 nogil
     cdef int make_steps(self, int64_t limit) except -1 nogil
+    cdef bint stalls(self) noexcept nogil
     cdef int bring_back(self) except -1 nogil
     cdef int64_t first_countdown(self) noexcept nogil
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil

@@ -33,6 +33,8 @@ from libsvmx._problem.dual import kkt_gap
 from libsvmx.enums import SolveStatus
 
 cdef int64_t SHRINK_EVERY = 1000
+# Iterations before ``stalls`` looks first.
+cdef int64_t FIRST_LOOK = 100000
 
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
@@ -87,7 +89,8 @@ cdef class Smo(PositionsWithRows):
         """Start a problem of m variables over ``n_rows`` kernel rows; ``put`` sets each position."""
         self.clear(m, groups)
         self.n_rows, self.iterations, self.countdown, self.reach, self.max_violator = n_rows, 0, 0, 0.0, -2
-        self.unshrunk_once = self.scores_known = False
+        self.unshrunk_once = self.scores_known = self.stalled = False
+        self.next_look, self.least_gap, self.last_gap = FIRST_LOOK, HUGE_VAL, HUGE_VAL
 
     cdef object starting_order(self, DualProblem problem):
         """The variable at each position."""
@@ -150,7 +153,7 @@ cdef class Smo(PositionsWithRows):
 
     cdef object unfinished(self):
         """Status if ``iterate`` ended before the optimum, and not by ``control``."""
-        return SolveStatus.ITERATION_LIMIT
+        return SolveStatus.ROUNDING if self.stalled else SolveStatus.ITERATION_LIMIT
 
     # ---- the iteration ----------------------------------------------------------------
 
@@ -175,6 +178,8 @@ cdef class Smo(PositionsWithRows):
                 if self.control.shrinking:
                     self.shrink()
                 self.control.mark(MARK_STEP)
+                if limit > libsvms_limit(self.size) and self.control.eps < USUAL_EPS and self.stalls():
+                    return 0
             if not self.select_working_set(&i, &j):
                 self.unshrink()
                 self.control.mark(MARK_UNSHRINK)
@@ -184,6 +189,25 @@ cdef class Smo(PositionsWithRows):
             self.iterations += 1
             self.step(i, j)
         return 0
+
+    cdef bint stalls(self) noexcept nogil:
+        """Whether rounding hides what is left: the gap has not halved while the number of iterations has doubled, and is
+        less than the error of scores. Kernel values in float need not be positive semidefinite, and then steps go on
+        where there is nothing to gain. Asked only for less than the usual tolerance, and without LIBSVM's limit, which
+        ends such a solve."""
+        cdef double largest = 0.0, squares = 0.0
+        cdef Py_ssize_t p
+        self.least_gap = min(self.least_gap, self.control.gap)
+        if self.iterations < self.next_look:
+            return False
+        self.stalled = 2.0 * self.least_gap > self.last_gap
+        self.last_gap, self.least_gap, self.next_look = self.least_gap, HUGE_VAL, 2 * self.iterations
+        if self.stalled:
+            for p in range(self.size):
+                squares += self.alpha[p] * self.alpha[p]
+                largest = max(largest, fabs(self.QD[p]))
+            self.stalled = self.last_gap <= score_rounding(largest, squares)
+        return self.stalled
 
     cdef int bring_back(self) except -1 nogil:
         """Unshrink, and mark it on ``control``."""
@@ -472,6 +496,8 @@ cdef double SAFETY = 4.0
 # from 10 to 1e4). An eps below LIBSVM's is beyond float nearly everywhere, even with small coefficients: not reported.
 cdef double MOST_ROUNDING = 2.0
 cdef double USUAL_EPS = 1e-3
+# A gap in double up to this multiple of eps counts as converged.
+TOLERATED = 2.0
 
 
 cdef double score_rounding(double largest, double squares) noexcept nogil:

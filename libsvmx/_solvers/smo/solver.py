@@ -18,16 +18,12 @@ if TYPE_CHECKING:
     from libsvmx.enums import KernelType
 
 
-# A gap up to this multiple of eps counts as converged.
-TOLERATED = 2.0
-
-
 def checked(solution: DualSolution, dual: DualProblem, kernel: Kernel, control: Control) -> DualSolution:
     """``solution``, with status ROUNDING if its gap with kernel values in double exceeds the tolerance.
 
     LIBSVM's kernel values are in float, whose error can exceed ``eps`` when coefficients are large.
     """
-    from libsvmx._solvers.smo.smo import gap_in_double
+    from libsvmx._solvers.smo.smo import TOLERATED, gap_in_double
 
     if solution.status != SolveStatus.CONVERGED:
         return solution

@@ -1,5 +1,5 @@
 from libsvmx._kernels.kernel_matrix cimport Targets
-from libsvmx._problem.dual cimport Dual
+from libsvmx._problem.dual cimport Dual, DualProblem
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
 from libsvmx._solvers.smo.smo cimport Smo
@@ -18,6 +18,7 @@ cdef class GrowingSmo(WarmSmo):
     cdef double[::1] lower
     cdef double[::1] upper
     cdef Dual box                   # views of linear_of, lower and upper
+    cdef DualProblem given          # the first problem, with the rows to predict
     cdef Targets tests              # rows to predict, if kernel rows are shared
     cdef float[::1] test_values
     cdef int follow_tests(self) except -1

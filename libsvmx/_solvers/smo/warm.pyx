@@ -26,6 +26,7 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.machine import machine
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.path.path_state import PathLost
+from libsvmx._solvers.smo.smo import TOLERATED, gap_in_double
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
     """Solve ``problem``, whose ``scores`` are those of its feasible ``beta``; returns a DualSolution.
@@ -134,7 +135,7 @@ def solve_growing(DualProblem problem, Py_ssize_t n_tests, Kernel kernel, double
     -------
     list of (values, width, iterations, seconds, converged), for the problem and each growth
         values: decision values of the rows to predict, float64, shape (n_tests,); width: of the interval of possible
-        rho, not 0 only if all coefficients are at bounds
+        rho, not 0 only if all coefficients are at bounds; converged: also by the gap in double
 
     Raises
     ------
@@ -167,7 +168,7 @@ cdef class GrowingSmo(WarmSmo):
         WarmSmo.__init__(self, problem, kernel, budget_bytes, control, n_threads)
         lower, upper = zeros("d", m), zeros("d", m)
         lower[:], upper[:] = problem.lower, problem.upper
-        self.linear_of, self.lower, self.upper = problem.linear, lower, upper
+        self.linear_of, self.lower, self.upper, self.given = problem.linear, lower, upper, problem
         self.kept_beta, self.kept_scores = zeros("d", m), zeros("d", m)
         self.box = Dual(m, &self.linear_of[0], &self.lower[0], &self.upper[0], NULL, NULL, NULL)
         self.add_start()
@@ -192,7 +193,10 @@ cdef class GrowingSmo(WarmSmo):
         for p in range(self.size, self.total):
             values[p - self.size] = -self.V[p] - found.rho
         width = width_of_rho(&self.box, &self.kept_beta[0], &self.kept_scores[0])
-        return values_, width, self.iterations, machine.perf_counter() - began, bool(converged)
+        seconds = machine.perf_counter() - began
+        problem = DualProblem(self.linear_of, self.lower, self.upper, self.given.group, self.given.row, self.kept_beta)
+        gap = gap_in_double(problem, self.store.kernel, self.kept_beta, self.control) if converged else None
+        return values_, width, self.iterations, seconds, bool(converged and (gap is None or gap <= TOLERATED * self.control.eps))
 
     cdef int follow_tests(self) except -1:
         """Compute V of the rows to predict from that of the start."""

@@ -227,7 +227,8 @@ cdef class Worker:
             task.rows_computed = self.kernel_rows.rows_computed
             task.values_computed = task.rows_computed * self.dual.size
             task.gap = self.gap()
-            if task.converged and not self.todo.has_larger and self.may_hide_gap(rows):  # growing C reports no status
+            task.rounding = self.smo.stalled
+            if task.converged and self.may_hide_gap(rows):
                 self.check_gap(task, rows)
             if task.weights != NULL or task.Cp != task.Cn:  # with equal bounds, rho does not depend on rounding
                 task.width = width_of_rho(&self.dual, &self.beta[0], &self.scores[0])
@@ -759,9 +760,11 @@ cdef class SolveQueue(TaskList):
     def status_of(self, Py_ssize_t t):
         """SolveStatus of a solve."""
         cdef Task *task = self.task(t)
-        if not task.converged:
-            return self.stopped or SolveStatus.ITERATION_LIMIT
-        return SolveStatus.ROUNDING if task.rounding else SolveStatus.CONVERGED
+        if not task.converged and self.stopped:
+            return self.stopped
+        if task.rounding:
+            return SolveStatus.ROUNDING
+        return SolveStatus.CONVERGED if task.converged else SolveStatus.ITERATION_LIMIT
 
     def left(self, Py_ssize_t t):
         """Where ``trial`` has left a solve, for ``Solver.go_on``."""
@@ -853,7 +856,7 @@ cdef class SolveQueue(TaskList):
                 widths[c] = task.width
             seconds[c] += task.seconds
             iterations[c] += task.iterations
-            if not task.converged:
+            if task.rounding or not task.converged:
                 converged[c] = False
         task = self.task(first)
         values = memoryview(self.value)[task.values:task.values + n_duals * n_costs * task.n_held]

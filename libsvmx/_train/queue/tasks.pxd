@@ -51,7 +51,7 @@ cdef struct Task:
     int64_t values_computed
     bint converged
     bint too_slow               # a check of the trial has ended it
-    bint rounding               # converged, but with kernel values in double the gap exceeds the tolerance
+    bint rounding               # status ROUNDING: in double the gap exceeds the tolerance, or it does not fall further
     bint begun                  # begun before the end of the call
     char *marks
     Py_ssize_t n_marks

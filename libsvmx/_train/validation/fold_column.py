@@ -62,7 +62,7 @@ class ColumnFold:
                                so that rho depends on rounding; else 0
     seconds : list of float    by C
     iterations : list of int   by C
-    converged : list of bool   by C: False if the iteration limit was reached
+    converged : list of bool   by C: False for any other status
     """
 
     labels: list[int]
