@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
 
-from tools.bench import datasets, figures
+from tools.bench import datasets, figures, generated
 from tools.bench.cases import Case
 from tools.bench.measure import measure
 from tools.bench.protocol import Found, Job, remarks, rows_of
@@ -92,8 +92,10 @@ class Update:
 PLANE = "500 rows in the plane, one Gaussian against a mixture of two, C=1, gamma=1; m of those with alpha = C"
 FISHER = "1,423 rows, columns scaled to [0, 1]; the next 30 join, the oldest leave"
 ELEC = "a window of 2,000 rows, columns scaled to [0, 1]; 20 rows are predicted, join, and the oldest 20 leave"
+ONE = "a window of 2,000 rows, columns scaled to [0, 1]; one row is predicted, joins, and the oldest leaves"
 A9A = "20 rows join the others one by one, then leave one by one; C=1, gamma=0.05"
 GRID = tuple((10.0**c, 10.0**g) for g in range(-3, 1) for c in range(-1, 6))
+WINDOWED = ("elec2", "banana", "covtype-like")
 LADDER = (1, 2, 5, 10, 20, 30, 40, 50)
 CASES = (
     Update("artificial-add", "artificial", f"{PLANE} join", LADDER, 500, scenario="add"),
@@ -101,6 +103,7 @@ CASES = (
     Update("artificial-both", "artificial", f"{PLANE} join, m leave", (1, 2, 5, 10, 15, 20, 25), 500, scenario="both"),
     Update("fisher", "window", FISHER, (30,), 1423, GRID, "fisher"),
     Update("elec2", "stream", ELEC, (20,), 2000, ((1.0, 1.0), (100.0, 1.0)), "elec2", 10_000),
+    *(Update(f"{name}-one", "stream", ONE, (1,), 2000, ((10.0, 1.0),), name, 2300) for name in WINDOWED),
     Update("a9a", "single", A9A, (20,), settings=((1.0, 0.05),), data="a9a"),
 )
 
@@ -130,7 +133,8 @@ the old optimum. theory: breakpoints of SID times ||d||_2 / ||d||_1, d the chang
         found = Found(case)
         common = {"n": case.n, "rows": case.rows, "npz": "", "limit": None, "libsvm": options.libsvm}
         if case.data:
-            cut = Case(case.name, case.data, rows=case.rows if case.part == "single" else 0)
+            whole = case.part != "single" and case.data not in generated.SETS
+            cut = Case(case.name, case.data, rows=0 if whole else case.rows)
             common["npz"] = str(datasets.prepare(cut, options.data, options.cache))
         for C, gamma in case.settings:
             for count in case.counts:
