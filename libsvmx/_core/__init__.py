@@ -4,6 +4,7 @@
     interchange                     the same for NumPy, SciPy and scikit-learn: rows by any index, dense, sparse
                                     from arrays of NumPy and SciPy in two passes; checks of every value
     buffers, arrays                 typed memoryviews in place of NumPy, and loops over them
+    allocation                      C arrays that grow
     Cholesky (cholesky)             a triangular factor whose rows are added and removed
     ThreadPool (process)            worker threads of one solve
     threads                         number of threads; jobs on them in Python and NumPy
