@@ -522,12 +522,17 @@ def scaled(matrix: CsrMatrix, X: Any, param: Parameter, first_index: int | None 
     indices = np.asarray(matrix.stored_indices)
     if len(indices) and matrix.first_index < first and indices.min() < first:
         raise DataError(f"there is a gamma for each feature from {first} on, but rows with feature {indices.min()}")
-    shape = (matrix.n_rows, len(indices)) if matrix.regular else len(indices)
-    values = np.asarray(matrix.values).reshape(shape) * factors[indices - first]
+    values = np.asarray(matrix.stored_values)
+    out, width = np.empty_like(values), max(len(indices), 1)
+    step = VALUES_OF_LOOK // width * width + width if matrix.regular else VALUES_OF_LOOK
+    for begin in range(0, len(values), step):
+        some = slice(begin, begin + step)
+        own = factors[(indices if matrix.regular else indices[some]) - first]
+        np.multiply(values[some].reshape(-1, len(own)), own, out=out[some].reshape(-1, len(own)), casting="same_kind")
     return CsrMatrix(
         matrix.indptr,
         indices.data,
-        values.reshape(-1).data,
+        out.data,
         copy=False,
         n_columns=matrix.n_columns,
         first_index=matrix.first_index,
