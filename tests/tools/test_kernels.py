@@ -26,3 +26,12 @@ def test_every_form(tmp_path):
     assert beside.rows[1][7:] == ("",) * 4  # scikit-learn has no Tanimoto
     found.runs.append(Run("other", None, [{"right": 0.5}]))
     assert len(JOB.wrong(found)) == 1
+
+
+def test_an_example(tmp_path):
+    (case,) = (case for case in JOB.every_case(None) if case.name == "Sums and products")
+    found = JOB.run(case, options(tmp_path))
+    assert found.last("libsvmx")["seconds"] > 0
+    assert not JOB.wrong(found)
+    assert "median s" in JOB.table(found).text()
+    assert JOB.tables([found]) == []
