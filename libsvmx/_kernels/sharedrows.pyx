@@ -321,7 +321,7 @@ cdef class SharedRows(KernelValues):
         return self.compute(missing, n, values) if n else 0
 
     cdef int compute(self, const int32_t *rows, int count, float **out) except -1 nogil:
-        (<Targets>self.target[0]).fill_rows(rows, count, self.n, out, self.alone, 0)
+        (<Targets>self.target[0]).fill_rows(rows, count, self.n, out, self.alone)
         self.kernel.values_computed += count * self.n
         return self.token.asked(4 * count * self.n)
 
