@@ -235,12 +235,6 @@ def test_rows_beyond_cache_size_take_free_memory(free, again):
         assert (sum(calls_on_noise(cache_size=0.25)) > NOISY) == again
 
 
-def test_calls_grow_with_what_was_asked_for():
-    sizes = np.array(calls_on_noise())
-    assert sizes.max() > 16
-    assert (sizes <= np.maximum(16, np.cumsum(sizes) // 16)).all()
-
-
 def test_a_large_prediction_is_made_by_several_calls():
     calls = []
     model = train_on_noise(lambda A, B: calls.append(len(A) * len(B)) or A @ B.T)

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libsvmx._core.kernel_functions cimport svmx_kernel
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.process cimport ThreadPool
-from libsvmx._kernels.products cimport MOST_ON_DEMAND, Products, RbfPanels
+from libsvmx._kernels.products cimport Products, RbfPanels
 
 
 cdef class Kernel:
@@ -46,8 +46,6 @@ cdef class Targets:
     cdef readonly double layout_ns
     cdef Targets of_thread(self)
     cdef bint has(self, int32_t i) noexcept nogil
-    cdef int most_together(self) noexcept nogil
-    cdef void demand(self, const int32_t *sources, int count) noexcept nogil
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
     cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil
     cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
@@ -63,6 +61,7 @@ cdef class DotTargets(Targets):
     cdef double[::1] scratch
     cdef double[::1] sources
     cdef bint on_demand             # rows of the kernel are computed in Python, and kept
+    cdef void demand(self, const int32_t *sources, int count) noexcept nogil
     cdef readonly RbfPanels panels  # for rows that can be computed in one pass, or None
     cdef int lay_out(self, Kernel kernel, members, bint transposed, bint few, bint doubles) except -1
     cdef int lay_panels(self, members) except -1

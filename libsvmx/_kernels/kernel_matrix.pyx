@@ -48,9 +48,6 @@ cdef double TARGET_NS = 10.0, NONZERO_NS = 1.5
 # A value of a kernel in Python, where a call costs more than the values of a row, alone and in a block (a quarter of the
 # prefetched rows must be used), and gathered from kept rows, which all solves share.
 cdef double PYTHON_NS = 100.0, PYTHON_BLOCK_NS = 30.0, GATHER_NS = 0.5
-# Large calls cost less per value than small ones; but rows that were asked for too early, or never needed, are few beside
-# those that were asked for before, and the values of a call, 8 MB, and what Python makes of them fit a cache.
-cdef Py_ssize_t KEPT_PER_ROW_AHEAD = 16, VALUES_OF_CALL = 1 << 20
 cdef double[::1] NO_DOUBLES = zeros("d", 0)
 cdef float[::1] NO_FLOATS = zeros("f", 0)
 
@@ -312,8 +309,7 @@ cdef class Targets:
     ``value_ns``, ``block_ns``, ``again_ns``: nanoseconds of a value in a single row, in a block, and in a row computed
     before; ``layout_ns``: of the layout of a target. Estimates by counts, equal in every run.
 
-    ``kept``: computed rows are stored elsewhere; ``has(i)``: whether row i is. ``most_together()``: rows that are best
-    computed at a time; those beyond SVMX_SOURCES by ``demand(sources, count)``, which stores them.
+    ``kept``: computed rows are stored elsewhere; ``has(i)``: whether row i is.
 
     For one thread at a time; ``of_thread()``: an object over the same memory for another thread.
     """
@@ -323,12 +319,6 @@ cdef class Targets:
 
     cdef bint has(self, int32_t i) noexcept nogil:
         return False
-
-    cdef int most_together(self) noexcept nogil:
-        return SVMX_SOURCES
-
-    cdef void demand(self, const int32_t *sources, int count) noexcept nogil:
-        pass
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         return 0
@@ -439,13 +429,9 @@ cdef class DotTargets(Targets):
             self.demand(sources, count)
         return Targets.fill_rows(self, sources, count, n, out, pool)
 
-    cdef int most_together(self) noexcept nogil:
-        cdef Py_ssize_t more = min(self.kernel.matrix.n_kept // KEPT_PER_ROW_AHEAD, VALUES_OF_CALL // max(self.n, 1))
-        return <int>min(max(more, <Py_ssize_t>SVMX_SOURCES), <Py_ssize_t>MOST_ON_DEMAND) if self.kept else SVMX_SOURCES
-
     cdef void demand(self, const int32_t *sources, int count) noexcept nogil:
-        """Let Python compute up to MOST_ON_DEMAND rows of its kernel."""
-        cdef int32_t rows[MOST_ON_DEMAND]
+        """Let Python compute rows of its kernel."""
+        cdef int32_t rows[SVMX_SOURCES]
         cdef int s
         for s in range(count):
             rows[s] = self.kernel.rows[sources[s]]

@@ -10,7 +10,6 @@ from libsvmx._core.rbf cimport svmx_source, svmx_targets
 cdef enum:
     TILE = 1024     # targets per tile: their dot products stay in L1
     BLOCK_TILE = 128    # targets per tile of blocks
-    MOST_ON_DEMAND = 256    # rows of a kernel in Python asked for at a time
 
 
 cdef class Products:
@@ -86,8 +85,8 @@ cdef class GivenValues(Products):
     cdef int32_t[::1] serial
     cdef object lent                # rows on demand of the last ``demand`` that the matrix does not keep
     cdef int n_asked
-    cdef int32_t asked[MOST_ON_DEMAND]
-    cdef const void *asked_at[MOST_ON_DEMAND]
+    cdef int32_t asked[SVMX_SOURCES]
+    cdef const void *asked_at[SVMX_SOURCES]
     cdef int demand(self, const int32_t *rows, int count) noexcept nogil
     cdef const void *found(self, int32_t row) noexcept nogil
 

@@ -553,7 +553,7 @@ cdef class GivenValues(Products):
             self.serial[i] = <int32_t>matrix.serial_of(self.rows[i])
 
     cdef int demand(self, const int32_t *rows, int count) noexcept nogil:
-        """Compute the missing ones of up to MOST_ON_DEMAND rows on demand, for ``fill`` until the next call."""
+        """Compute the missing ones of up to SVMX_SOURCES rows on demand, for ``fill`` until the next call."""
         cdef int k
         for k in range(count):
             if self.found(rows[k]) == NULL:

@@ -402,18 +402,15 @@ cdef class RowStore(KernelRows):
             used = min(1.0, self.guesses_used / <double>known)
         if SVMX_SOURCES * self.targets.block_ns > self.targets.value_ns * (1.0 + (SVMX_SOURCES - 1) * used):
             return 1
-        return self.targets.most_together()
+        return SVMX_SOURCES
 
     cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil:
-        """Up to SVMX_SOURCES rows; ``together`` more are computed, and kept by the targets."""
+        """Up to SVMX_SOURCES rows."""
         cdef int32_t rows[SVMX_SOURCES]
         cdef float *out[SVMX_SOURCES]
         cdef int k, n = 0
         cdef int32_t i, s
         cdef int64_t n_computed
-        if count > SVMX_SOURCES:
-            self.targets.demand(wanted, count)
-            count = SVMX_SOURCES
         self.prepare_symmetry(count)
         self.held = self.newest
         for k in range(count):
@@ -746,7 +743,7 @@ cdef class RowStore(KernelRows):
         if self.used < self.capacity and self.grows():
             return False
         self.held = self.newest
-        for k in range(min(self.together(True), SVMX_SOURCES)):
+        for k in range(self.together(True)):
             s = self.to_evict(&dice)
             if s >= 0 and wanted[self.row_in[s]]:
                 return True

@@ -21,7 +21,6 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.subproblem_steps cimport svmx_add_float_rows
 from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
-from libsvmx._kernels.products cimport MOST_ON_DEMAND
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._kernels.sharedrows cimport SharedKernel
 from libsvmx._problem.dual cimport FREE, Certificate, DualProblem, DualSolution, bound_state
@@ -126,7 +125,7 @@ cdef class ScoreUpdates:
     cdef int add_kept(self, Py_ssize_t n, const int32_t *positions, const double *coef, Py_ssize_t active_size,
                       double *V) except -1 nogil:
         """``add`` by rows of the store."""
-        cdef int32_t sources[MOST_ON_DEMAND]
+        cdef int32_t sources[SVMX_SOURCES]
         cdef const float *row
         cdef Py_ssize_t k, at
         cdef int count

@@ -25,7 +25,6 @@ from libsvmx._core.smo_steps cimport (
     SVMX_REPLAY, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_pairing, svmx_partner,
     svmx_replay, svmx_update_max_violator)
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
-from libsvmx._kernels.products cimport MOST_ON_DEMAND
 from libsvmx._kernels.rowstore cimport KernelRows
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
@@ -142,11 +141,11 @@ cdef class PositionsWithRows(Positions):
     cdef int fetch_likely(self, Py_ssize_t p, int g, Py_ssize_t i, const float *K_i) except -1 nogil:
         """Compute the row of p and the rows of group g most likely to be needed next: without ``K_i`` the largest V in
         I_up, else the largest gains in I_low with i."""
-        cdef int32_t chosen[MOST_ON_DEMAND]
-        cdef double values[MOST_ON_DEMAND]
+        cdef int32_t chosen[SVMX_SOURCES]
+        cdef double values[SVMX_SOURCES]
         cdef double v, curvature, least = -HUGE_VAL
         cdef Py_ssize_t q
-        cdef int n = 1, at, most = self.store.together(False)
+        cdef int n = 1, at
         chosen[0] = self.store.index[p]
         for q in range(self.active_size - 1, -1, -1):  # last position first among ties, as in the selection
             if K_i == NULL:
@@ -158,20 +157,20 @@ cdef class PositionsWithRows(Positions):
                 curvature = self.QD[i] + self.QD[q] - 2 * K_i[q]
                 v = v * v / (curvature if curvature > 0 else SVMX_TAU)
             if v > least and q != p and self.store.to_compute(self.store.index[q]):
-                at = n if n < most else most - 1
+                at = n if n < SVMX_SOURCES else SVMX_SOURCES - 1
                 while at > 1 and v > values[at - 1]:
                     values[at], chosen[at] = values[at - 1], chosen[at - 1]
                     at -= 1
                 values[at], chosen[at] = v, self.store.index[q]
-                if n < most:
+                if n < SVMX_SOURCES:
                     n += 1
-                if n == most:
-                    least = values[most - 1]
+                if n == SVMX_SOURCES:
+                    least = values[SVMX_SOURCES - 1]
         return self.store.take(chosen, n, False)
 
     cdef int fetch_next(self, Py_ssize_t p) except -1 nogil:
         """Compute the row of p and those of the next positions with alpha != 0."""
-        cdef int32_t chosen[MOST_ON_DEMAND]
+        cdef int32_t chosen[SVMX_SOURCES]
         cdef int n = 0
         while p < self.size and n < self.store.together(True):
             if (self.alpha[p] > 0 or self.alpha[p] >= self.C[p]) and self.store.to_compute(self.store.index[p]):
