@@ -160,3 +160,10 @@ def test_a_data_frame_is_not_a_gamma():
 def test_repr_of_many_gammas_is_short():
     assert "gammas=[0, 1, 2, ..., 781, 782, 783]" in repr(Parameter(gamma=np.arange(784)))
     assert "gammas=(1.0, 0.5, 0.0, 2.0)" in repr(Parameter(gamma=GAMMAS))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.2], ids=["dense", "sparse"])
+def test_float32_rows_give_the_model_of_float64(share):
+    rows = (X * (rng.random(X.shape) < share)).astype(np.float32)
+    single, double = (libsvmx.train(some, Y, gamma=GAMMAS) for some in (rows, rows.astype(float)))
+    np.testing.assert_array_equal(single.decision_function(rows), double.decision_function(rows))

@@ -138,6 +138,7 @@ cdef class CsrMatrix:
         if memoryview(values).ndim == 2:
             return self.hold_table(values)
         if memoryview(values).format == "f":
+            self._values, self._buffer, self.value = None, None, NULL
             self._floats = values
             self.nnz = self._floats.shape[0]
             self.in_float = &self._floats[0] if self.nnz else NULL

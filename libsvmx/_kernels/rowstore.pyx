@@ -584,9 +584,10 @@ cdef class RowStore(KernelRows):
         for p in range(n if self.twice else 0):
             self.twice = self.twice and self.place[p] == p and self.place[n + p] == p
         self.symmetry, self.n_symmetric, self.in_vain = None, 0, 0
+        self.stale, self.covered = True, 0  # if memory ends here
         self.targets = None  # a layout of the rows, which would be beside the next one
         self.targets, self.row_of_target = self.kernel.targets(members_[:n]), members_[:n]
-        self.covered, self.distinct = self.extent, n
+        self.stale, self.covered, self.distinct = False, self.extent, n
         self.symmetric = (self.used == 0 and (self.in_order or self.twice) and isinstance(self.targets, DotTargets)
                           and not self.kernel.given)
         self.symmetry_pays = self.symmetric and (<DotTargets>self.targets).products.nnz >= MIN_ENTRIES * n

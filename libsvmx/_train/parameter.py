@@ -44,7 +44,7 @@ class Parameter:
     coef0 : float
         Constant of the polynomial and the sigmoid kernel (``-r``).
     cache_size : float
-        Memory for kernel rows, in MB of 2^20 bytes (``-m``).
+        Memory for kernel rows, in MB of 2^20 bytes (``-m``); those of a kernel function may take more.
     eps : float
         Tolerance of the stopping criterion (``-e``).
     C : float

@@ -523,12 +523,12 @@ def scaled(matrix: CsrMatrix, X: Any, param: Parameter, first_index: int | None 
     if len(indices) and matrix.first_index < first and indices.min() < first:
         raise DataError(f"there is a gamma for each feature from {first} on, but rows with feature {indices.min()}")
     values = np.asarray(matrix.stored_values)
-    out, width = np.empty_like(values), max(len(indices), 1)
+    out, width = np.empty(len(values)), max(len(indices), 1)  # in float64, as test rows: float32 would be rounded
     step = VALUES_OF_LOOK // width * width + width if matrix.regular else VALUES_OF_LOOK
     for begin in range(0, len(values), step):
         some = slice(begin, begin + step)
         own = factors[(indices if matrix.regular else indices[some]) - first]
-        np.multiply(values[some].reshape(-1, len(own)), own, out=out[some].reshape(-1, len(own)), casting="same_kind")
+        np.multiply(values[some].reshape(-1, len(own)), own, out=out[some].reshape(-1, len(own)))
     return CsrMatrix(
         matrix.indptr,
         indices.data,

@@ -255,6 +255,10 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
     def support_vectors_(self, vectors: Any) -> None:
         self.__dict__["support_vectors_"] = vectors
 
+    @support_vectors_.deleter
+    def support_vectors_(self) -> None:
+        del self.__dict__["support_vectors_"]
+
     @property
     def coef_(self) -> Any:
         """Weights of the features, shape (n_functions, n_features); only with a linear kernel."""
@@ -443,10 +447,11 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
         if self._svm_type.is_classification and model.nr_class == 2:  # LIBSVM's first class is the positive one
             coef, self.intercept_ = -coef, -self.intercept_
         self.__dict__.pop("support_vectors_", None)
-        if vectors is not None:
-            self.support_vectors_ = as_configured(vectors) if sparse.issparse(vectors) else vectors
         if sparse.issparse(vectors):
-            coef = as_configured(sparse.csr_array(coef))
+            self.support_vectors_, coef = as_configured(vectors), as_configured(sparse.csr_array(coef))
+        elif vectors is not None:
+            vectors.flags.writeable = False
+            self.support_vectors_ = vectors
         self.dual_coef_ = coef
         self.n_support_ = np.array(model.class_sv or (model.n_sv,), dtype=np.int32)
 

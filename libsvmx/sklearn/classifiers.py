@@ -254,7 +254,7 @@ class SVC(BaseClassifier):
     tol : float, default=1e-3
         Tolerance of the stopping criterion, the KKT gap.
     cache_size : float, default=200
-        Memory for kernel rows, in MB.
+        Memory for kernel rows, in MB; those of a callable may take more, up to half of the free memory.
     class_weight : dict, 'balanced' or None, default=None
         Factor of C for each class; 'balanced': inversely proportional to its number of rows.
     verbose : bool, default=False

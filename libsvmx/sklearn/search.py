@@ -265,7 +265,8 @@ def _axis(name: str, given: Any, first: int) -> list[Any]:
         return [2.0 ** (first + STEP * k) for k in range(int(given))]
     values: Sequence[Any] = list(given)
     if not values or not all(
-        isinstance(value, (str, Real)) or (name == "gammas" and is_several(value)) for value in values
+        isinstance(value, (str, Real)) or (name == "gammas" and is_several(value) and np.ndim(value) == 1 and len(value))
+        for value in values
     ):
         raise ValueError(f"{name} must be a number of values, or a list of them, not {given!r}")
     return [v if isinstance(v, str) else float(v) if isinstance(v, Real) else tuple(map(float, v)) for v in values]
@@ -319,7 +320,7 @@ class SVCCV(ClassifierMixin, BaseSearch):
     tol
         As in ``SVC``.
     cache_size : float, default=200
-        Memory for kernel rows, of all threads together, in MB.
+        Memory for kernel rows, of all threads together, in MB; those of a callable may take more.
     class_weight : dict, 'balanced' or None, default=None
         Factor of C for each class; 'balanced': inversely proportional to its number of rows in a fold.
     decision_function_shape, break_ties, random_state

@@ -297,4 +297,4 @@ def test_a_tolerance_beyond_single_precision_ends_with_a_warning(kind):
         model.fit(X, y)
     assert 1e-9 < model.optimality_ < 1e-3
     assert model.fit_status_ == 1
-    assert model.n_iter_ < 10**7
+    assert 2 * 10**7 <= model.n_iter_ < 10**8  # LIBSVM's limit, and as many again without a gain

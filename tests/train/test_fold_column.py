@@ -84,7 +84,6 @@ def test_values_are_those_of_trainings_by_themselves(name, weighted, policy):
         rest = rest[np.argsort(CLASSES[rest], kind="stable")]
         found = solved(column, rest, held_out, class_weights)
         assert found.labels == ([] if param.svm_type.is_regression else [0, 1, 2])
-        # rounding may hide the gap of poly at the largest C
         assert all(found.converged[: len(costs) - (name == "poly")])
         for at, C in enumerate(costs):
             wanted = trained_alone(param, problem, C, rest, held_out, class_weights)

@@ -228,8 +228,8 @@ static const svmx_kernel_function kernel_functions[] = {
     {"SIGMOID", SVMX_PRODUCT, .values = sigmoid_values, .about = sigmoid_about, .about_error = sigmoid_about_error},
     {"PRECOMPUTED", SVMX_GIVEN, .row = linear_row},
     {"LAPLACIAN", SVMX_DISTANCE, SVMX_MINIMA, .values = laplacian_values, .in_lanes = 1},
-    {"COSINE", SVMX_COSINE},     /* K = t */
-    {"TANIMOTO", SVMX_TANIMOTO}, /* K = t (Ralaivola, Swamidass, Saigo, Baldi 2005) */
+    {"COSINE", SVMX_COSINE, .product = SVMX_DOT},     /* K = t */
+    {"TANIMOTO", SVMX_TANIMOTO, .product = SVMX_DOT}, /* K = t (Ralaivola, Swamidass, Saigo, Baldi 2005) */
     {"INTERSECTION", SVMX_PRODUCT, SVMX_MINIMA, .row = linear_row}, /* K = t (Swain & Ballard 1991) */
     {"CHI2", SVMX_DISTANCE, SVMX_HARMONIC, .values = laplacian_values, .in_lanes = 1},
     {"ADDITIVE_CHI2", SVMX_DISTANCE, SVMX_HARMONIC, .values = minus_values, .in_lanes = 1},

@@ -335,7 +335,6 @@ cdef class ChunkedSmo(WarmSmo):
     cdef double[::1] coef                   # by place in ``working``: how far beta falls
     cdef Targets within                     # the working set
     cdef bint may_switch_to_double          # if rows in float hide too much
-    cdef bint stalled
     cdef readonly bint far                  # from the optimum, and a path from a small C is faster
     cdef double path_decades                # decades of C on such a path; 0: none exists
     cdef Py_ssize_t min_free                # least number of free variables between two working sets so far

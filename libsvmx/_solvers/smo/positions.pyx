@@ -673,9 +673,10 @@ cdef class GBar:
     cdef bint make_stored(self, KernelRows store, Control control) except -1 nogil:
         """Make all updates to all rows, if no row has any of them yet and the sources' whole rows are stored."""
         cdef Py_ssize_t p, n = store.n_places()
-        cdef const int32_t *row = store.row_at()
+        cdef const int32_t *row
         if not (self.level and store.whole and (store.injective or store.by_row) and self.updates.are_stored(0, store)):
             return False
+        row = store.row_at()  # the store may have been laid out anew
         for p in range(n):
             self.sums[p] = self.scores[row[p]]
         self.updates.apply_rows(0, self.updates.n, store.pool, &self.every[0], n, &self.sums[0], control)

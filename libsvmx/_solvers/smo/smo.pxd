@@ -37,6 +37,7 @@ cdef class Smo(PositionsWithRows):
     cdef int optimize(self) except -1 nogil
     cdef int iterate(self, int64_t limit) except -1 nogil
     cdef int make_steps(self, int64_t limit) except -1 nogil
+    cdef void count_anew(self) noexcept nogil
     cdef bint stalls(self) noexcept nogil
     cdef int bring_back(self) except -1 nogil
     cdef int64_t first_countdown(self) noexcept nogil

@@ -33,8 +33,6 @@ from libsvmx._problem.dual import kkt_gap
 from libsvmx.enums import SolveStatus
 
 cdef int64_t SHRINK_EVERY = 1000
-# Iterations before ``stalls`` looks first.
-cdef int64_t FIRST_LOOK = 100000
 
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
@@ -88,9 +86,14 @@ cdef class Smo(PositionsWithRows):
     cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil:
         """Start a problem of m variables over ``n_rows`` kernel rows; ``put`` sets each position."""
         self.clear(m, groups)
-        self.n_rows, self.iterations, self.countdown, self.reach, self.max_violator = n_rows, 0, 0, 0.0, -2
-        self.unshrunk_once = self.scores_known = self.stalled = False
-        self.next_look, self.least_gap, self.last_gap = FIRST_LOOK, HUGE_VAL, HUGE_VAL
+        self.n_rows, self.countdown, self.reach, self.max_violator = n_rows, 0, 0.0, -2
+        self.unshrunk_once = self.scores_known = False
+        self.count_anew()
+
+    cdef void count_anew(self) noexcept nogil:
+        """Begin to count iterations, for limits and for ``stalls``."""
+        self.iterations, self.stalled = 0, False
+        self.next_look, self.least_gap, self.last_gap = libsvms_limit(self.size), HUGE_VAL, HUGE_VAL
 
     cdef object starting_order(self, DualProblem problem):
         """The variable at each position."""
@@ -191,10 +194,10 @@ cdef class Smo(PositionsWithRows):
         return 0
 
     cdef bint stalls(self) noexcept nogil:
-        """Whether rounding hides what is left: the gap has not halved while the number of iterations has doubled, and is
-        less than the error of scores. Kernel values in float need not be positive semidefinite, and then steps go on
-        where there is nothing to gain. Asked only for less than the usual tolerance, and without LIBSVM's limit, which
-        ends such a solve."""
+        """Whether rounding hides what is left: the gap has not halved while the number of iterations has doubled, from
+        LIBSVM's limit on, and is less than the error of scores. Kernel values in float need not be positive
+        semidefinite, and then steps go on where there is nothing to gain. Asked only for less than the usual tolerance,
+        and without LIBSVM's limit, which ends such a solve."""
         cdef double largest = 0.0, squares = 0.0
         cdef Py_ssize_t p
         self.least_gap = min(self.least_gap, self.control.gap)

@@ -180,7 +180,7 @@ cdef class GrowingSmo(WarmSmo):
         cdef Py_ssize_t p
         cdef Optimum found
         began = machine.perf_counter() if began is None else began
-        self.iterations = 0
+        self.count_anew()
         with nogil:
             if self.size:
                 converged = self.iterate(limit)
@@ -196,7 +196,8 @@ cdef class GrowingSmo(WarmSmo):
         seconds = machine.perf_counter() - began
         problem = DualProblem(self.linear_of, self.lower, self.upper, self.given.group, self.given.row, self.kept_beta)
         gap = gap_in_double(problem, self.store.kernel, self.kept_beta, self.control) if converged else None
-        return values_, width, self.iterations, seconds, bool(converged and (gap is None or gap <= TOLERATED * self.control.eps))
+        converged = converged and (gap is None or gap <= TOLERATED * self.control.eps)
+        return values_, width, self.iterations, seconds, converged
 
     cdef int follow_tests(self) except -1:
         """Compute V of the rows to predict from that of the start."""
