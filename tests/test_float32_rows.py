@@ -152,13 +152,13 @@ def test_the_array_is_borrowed_in_little_memory_and_given_back():
 
 
 def test_a_training_takes_half_as_much_again_at_most():
-    """Panels of the rows, and little else."""
+    """Panels of the rows, where RBF does not read them in place, and little else."""
     X, y = rows_and_targets(2200, 500, 2)
     for setting in ({"gamma": 1e-5}, {"gamma": "scale"}, {"kernel_type": "linear"}):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", libsvmx.ConvergenceWarning)
             peak = peak_of(libsvmx.train, X, y, max_iter=5, **setting)
-        assert X.nbytes < peak < 1.5 * X.nbytes, setting
+        assert peak < (1.5 if "kernel_type" in setting else 0.5) * X.nbytes, setting
 
 
 @pytest.mark.parametrize("share", [0.1, 0.8, 1.0])

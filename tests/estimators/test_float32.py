@@ -136,7 +136,7 @@ def test_a_fit_copies_support_vectors_alone(kind, classes, iterations):
         tracemalloc.stop()
     share = len(model.support_) / len(rows)
     assert share <= held < share + 0.05
-    assert most < share + 0.2
+    assert most < share + 0.25  # also 32 kernel rows, and vectors of rows
     np.testing.assert_array_equal(model.support_vectors_, rows[model.support_])
     assert model.support_vectors_.dtype == np.float64
     assert model.support_vectors_ is model.support_vectors_
