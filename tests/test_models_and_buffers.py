@@ -216,12 +216,16 @@ def test_svm_predict_of_something_else():
             svmutil.svm_predict([1], [{1: 1}], given)
 
 
-def test_a_row_at_fault_is_counted_among_those_that_join():
-    state = libsvmx.train(X, Y, keep_state=True)
+@pytest.mark.parametrize("changes", [0, 1, 2])
+def test_a_row_at_fault_is_counted_among_those_that_join(changes):
+    """From the second change on, the kernel of the rows before it is there."""
+    state = libsvmx.train(X, Y, kernel_type="linear", keep_state=True)
+    for _ in range(changes):
+        state.add(X[:1], Y[:1])
     with pytest.raises(DataError, match="overflows") as caught:
         state.add([[0.5, 0, 0], [0.1, 0, 0], [1e300, 0, 0]], [1, -1, 1])
     assert caught.value.row == 2
-    assert len(state) == 40
+    assert len(state) == 40 + changes
 
 
 def test_a_row_at_fault_of_a_new_class(tmp_path):

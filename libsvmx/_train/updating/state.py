@@ -248,8 +248,8 @@ class State:
                 if table is None:
                     rest = Problem(both.matrix.take(kept.data), rest.targets, sample_weight=rest.sample_weight)
             check_feasible(rest, version.param, len(version.binaries), len(targets))
-            transaction = Transaction(version.param, both, ids, told, stays, len(targets), moving, version.kernel)
-            try:
+            try:  # the first line measures the joining rows, too
+                transaction = Transaction(version.param, both, ids, told, stays, len(targets), moving, version.kernel)
                 index = PairIndex(version.param, rest, told)
                 binaries, report = transaction.update(version.binaries, index, version.report.gap)
             except DataError as error:
