@@ -274,12 +274,11 @@ def queued(
         known = Chain(chain_length(len(results.drawn[0].each)) if seeding.seeder == "auto" else 0)
     scheme = inner.scheme_in_queue(param) if inner else ""
     for fold in solved_folds(queue, results.drawn, param, observer, kernels, costs_of, known, scheme):
-        seeder, seconds = fold.seeder, fold.seeding_seconds
+        seeder, seconds, summed = fold.seeder, fold.seeding_seconds, fold.report
         if seeder != "none" and seeding.seeder != "auto":
             seeder = seeding.seeder
-        report = fold_report(
-            [fold.report], seeder=seeder, seeding_seconds=seconds, solving_seconds=fold.report.seconds - seconds
-        )
+        solving_seconds = summed.seconds - seconds
+        report = fold_report([summed], seeder=seeder, seeding_seconds=seconds, solving_seconds=solving_seconds)
         results.add(fold.predicted, fold.values if with_values else None, report, fold.labels or None)
 
 
