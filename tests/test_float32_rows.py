@@ -1,5 +1,6 @@
 """Borrowed rows: float32 gives the same bits as the same numbers in float64, in half the memory."""
 
+import pickle
 import tracemalloc
 import warnings
 
@@ -323,3 +324,11 @@ def test_gamma_of_sparse_rows_is_that_of_scipy(form, kind, tiny):
     wide = X.astype(np.float64)
     variance = float(wide.multiply(wide).mean() - wide.mean() ** 2)
     assert gamma_of("scale", X) == gamma_by_name("scale", X) == 1 / (3000 * variance)
+
+
+def test_support_vectors_of_a_model_of_dense_float32_rows():
+    X = np.random.default_rng(3).random((40, 3)).astype(np.float32)
+    model = libsvmx.train(X, np.arange(40) % 2)
+    np.testing.assert_array_equal(model.support_vectors.toarray(), X[model.sv_indices - 1])
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
