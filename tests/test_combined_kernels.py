@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from support.judge import kernel_values
 
 import libsvmx
-from libsvmx import DataError, Kernel, Parameter, ParameterError, Product, Sum, SvmType
+from libsvmx import DataError, Kernel, Parameter, ParameterError, Product, Sum, SvmType, svmutil
 
 N, M = 130, 20
 rng = np.random.default_rng(5)
@@ -330,7 +330,7 @@ def test_models_with_gammas_are_kept(tmp_path):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda model: libsvmx.save_model("gammas.model", model),
+        lambda model: svmutil.svm_save_model("gammas.model", model),
         lambda model: libsvmx.export(model, "gammas.json"),
         lambda model: libsvmx.SVMRFE(libsvmx.SVC(gamma=GAMMAS)).fit(X, Y),
     ],

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from support.optional import optional
 
 import libsvmx
-from libsvmx import DataError, Kernel, Parameter, ParameterError
+from libsvmx import DataError, FormatError, Kernel, Parameter, ParameterError, svmutil
 from libsvmx.cli import update
 
 model_selection = optional("sklearn.model_selection")
@@ -167,3 +167,75 @@ def test_float32_rows_give_the_model_of_float64(share):
     rows = (X * (rng.random(X.shape) < share)).astype(np.float32)
     single, double = (libsvmx.train(some, Y, gamma=GAMMAS) for some in (rows, rows.astype(float)))
     np.testing.assert_array_equal(single.decision_function(rows), double.decision_function(rows))
+
+
+# Rows, gammas and options of models.
+OF_FILES = {
+    "dense": (X, GAMMAS, {}),
+    "sparse": (csr_array(X * (X > 0)), GAMMAS / 3, {"kernel_type": "laplacian"}),
+    "float32": (X.astype(np.float32), GAMMAS / 3, {"svm_type": "epsilon_svr"}),
+    "one feature": (X[:, :1], GAMMAS[1:2], {}),
+    "last feature is 0": (X * [1, 1, 1, 0], GAMMAS, {"kernel_type": "chi2"}),
+}
+
+
+@pytest.mark.parametrize("case", OF_FILES)
+def test_models_that_are_read_predict_as_those_written(case, tmp_path):
+    rows, gammas, options = OF_FILES[case]
+    rows = abs(rows)
+    model = libsvmx.train(rows, Y, gamma=gammas, **options)
+    libsvmx.save_model(tmp_path / "model", model)
+    again = libsvmx.load_model(tmp_path / "model")
+    assert again.param.gammas == tuple(gammas) and again.n_features == rows.shape[1]
+    np.testing.assert_array_equal(again.decision_function(rows), model.decision_function(rows))
+    np.testing.assert_allclose(again.support_vectors.toarray(), model.support_vectors.toarray(), rtol=1e-15)
+    if "svm_type" not in options:
+        fitted = libsvmx.SVC.from_libsvm(tmp_path / "model")
+        np.testing.assert_array_equal(fitted.predict(rows), model.predict(rows))
+
+
+def test_a_factor_of_the_gammas_is_kept_in_model_files(tmp_path):
+    model = libsvmx.train(X, Y, Parameter(gamma=0.3, gammas=tuple(GAMMAS)))
+    libsvmx.save_model(tmp_path / "model", model)
+    again = libsvmx.load_model(tmp_path / "model")
+    assert (again.param.gamma, again.param.gammas) == (0.3, tuple(GAMMAS))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_libsvm_refuses_model_files_with_gammas(n, tmp_path, capfd):
+    official = pytest.importorskip("libsvm.svmutil")
+    libsvmx.save_model(tmp_path / "model", libsvmx.train(X[:, :n], Y, gamma=GAMMAS[:n]))
+    assert official.svm_load_model(str(tmp_path / "model")) is None
+    assert "unknown text in model file: [gammas]" in capfd.readouterr().err
+    with pytest.raises(ParameterError, match="gamma must be one number for LIBSVM's interface"):
+        svmutil.svm_load_model(str(tmp_path / "model"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("gammas 1 0.5 0 2", "gammas 1 0.5 0", "4: gammas: they are of features 1 to 3, but there is a vector with"),
+        ("gammas 1 0.5 0 2", "gammas", "4: gammas: 1 values expected, 0 found"),
+        ("gammas 1 0.5 0 2", "gammas 1 0.5 nan 2", "4: gammas: not a finite number: 'nan'"),
+        ("gammas 1 0.5 0 2", "gammas 1 0.5 0 x", "4: gammas: not a number: 'x'"),
+        ("gammas 1 0.5 0 2", "gammas 1 0.5 0 -2", "4: gammas: must be >= 0, not -2"),
+        ("kernel_type rbf", "kernel_type linear", "4: gammas: a linear kernel has none"),
+        (" 1:", " 0:1 1:", "4: gammas: they are of features 1 to 4, but there is a vector with feature 0"),
+    ],
+)
+def test_malformed_gammas_of_model_files(before, after, says, tmp_path):
+    path = tmp_path / "model"
+    libsvmx.save_model(path, libsvmx.train(X, Y, gamma=GAMMAS))
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
+    with pytest.raises(FormatError, match=f":{says}"):
+        libsvmx.load_model(path)
+
+
+def test_model_files_have_no_gammas_from_index_0_on(tmp_path):
+    rows = [dict(enumerate(row)) for row in X.tolist()]
+    with pytest.raises(ParameterError, match="gamma must be one number for a model file with a feature of index 0"):
+        libsvmx.save_model(tmp_path / "model", libsvmx.train(rows, Y, gamma=GAMMAS))
+    assert not (tmp_path / "model").exists()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +43,43 @@ def feature_factors(param: Parameter) -> FloatArray:
             KEPT_FACTORS.clear()
         KEPT_FACTORS[key] = factors
     return factors
+
+
+def scaled_rows(matrix: CsrMatrix, param: Parameter, first_index: int, needs_all: bool = False) -> CsrMatrix:
+    """``matrix`` with each feature scaled by its factor of gamma, if there are several.
+
+    ``first_index``: that of the training rows. Raises DataError for features without a gamma, and, with ``needs_all``,
+    for fewer features than gammas.
+    """
+    if not param.gammas:
+        return matrix
+    import numpy as np
+
+    factors = feature_factors(param)
+    columns = matrix.n_columns + matrix.first_index - first_index
+    if columns > len(factors) or (needs_all and matrix.n_rows and columns < len(factors)):
+        raise DataError(f"there are {len(factors)} gammas, but rows with {columns} columns")
+    indices = np.asarray(matrix.stored_indices)
+    if len(indices) and matrix.first_index < first_index and indices.min() < first_index:
+        raise DataError(
+            f"there is a gamma for each feature from {first_index} on, but rows with feature {indices.min()}"
+        )
+    values = np.asarray(matrix.stored_values)
+    out, width = np.empty(len(values)), max(len(indices), 1)  # in float64, as test rows: float32 would be rounded
+    step = VALUES_OF_BLOCK // width * width + width if matrix.regular else VALUES_OF_BLOCK
+    for begin in range(0, len(values), step):
+        some = slice(begin, begin + step)
+        own = factors[(indices if matrix.regular else indices[some]) - first_index]
+        np.multiply(values[some].reshape(-1, len(own)), own, out=out[some].reshape(-1, len(own)))
+    return CsrMatrix(
+        matrix.indptr,
+        indices.data,
+        out.data,
+        copy=False,
+        n_columns=matrix.n_columns,
+        first_index=matrix.first_index,
+        regular=matrix.regular,
+    )
 
 
 def shown_gammas(gammas: tuple[float, ...]) -> str:

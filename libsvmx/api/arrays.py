@@ -20,7 +20,7 @@ from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
 from libsvmx._train import prediction
 from libsvmx._train.folds import DEFAULT_SEED, Rand
-from libsvmx._train.gamma import default_gamma, feature_factors, gamma_of
+from libsvmx._train.gamma import default_gamma, gamma_of, scaled_rows
 from libsvmx._train.model import Model, columns_of
 from libsvmx._train.parameter import SCIKIT_LEARN, Parameter, changed, check_threads
 from libsvmx._train.problem import Problem
@@ -512,32 +512,8 @@ def scaled(matrix: CsrMatrix, X: Any, param: Parameter, first_index: int | None 
 
     ``first_index``: that of the training rows, for test rows. Raises DataError unless there is one gamma per column.
     """
-    if not param.gammas:
-        return matrix
-    factors = feature_factors(param)
     first = matrix.first_index if first_index is None else first_index
-    columns = matrix.n_columns + matrix.first_index - first
-    if columns > len(factors) or (is_table(X) and matrix.n_rows and columns < len(factors)):
-        raise DataError(f"there are {len(factors)} gammas, but rows with {columns} columns")
-    indices = np.asarray(matrix.stored_indices)
-    if len(indices) and matrix.first_index < first and indices.min() < first:
-        raise DataError(f"there is a gamma for each feature from {first} on, but rows with feature {indices.min()}")
-    values = np.asarray(matrix.stored_values)
-    out, width = np.empty(len(values)), max(len(indices), 1)  # in float64, as test rows: float32 would be rounded
-    step = VALUES_OF_LOOK // width * width + width if matrix.regular else VALUES_OF_LOOK
-    for begin in range(0, len(values), step):
-        some = slice(begin, begin + step)
-        own = factors[(indices if matrix.regular else indices[some]) - first]
-        np.multiply(values[some].reshape(-1, len(own)), own, out=out[some].reshape(-1, len(own)))
-    return CsrMatrix(
-        matrix.indptr,
-        indices.data,
-        out.data,
-        copy=False,
-        n_columns=matrix.n_columns,
-        first_index=matrix.first_index,
-        regular=matrix.regular,
-    )
+    return scaled_rows(matrix, param, first, needs_all=bool(param.gammas) and is_table(X))
 
 
 def targets_of(y: Any, n_rows: int) -> Buffer:

@@ -312,7 +312,7 @@ def save_model(path: FilePath, model: Model | Fitted) -> None:
     ------
     OSError
     ParameterError
-        A gamma for each feature, for which a file has no place; pickles keep them.
+        A gamma for each feature, and a feature with index 0, which dicts may have; pickles keep them.
 
     Examples
     --------

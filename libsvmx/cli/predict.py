@@ -8,6 +8,7 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.records import record
 from libsvmx._core.threads import thread_count
+from libsvmx._train.gamma import scaled_rows
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Remark
 from libsvmx._train.prediction import Predictor, predict_probability
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._typing import Buffer
+    from libsvmx.io.batches import Batch
 
 USAGE = """\
 usage: svmx-predict [options] test_file model_file output_file
@@ -112,9 +114,10 @@ def main(argv: list[str], job: Job | None = None) -> int:
     with phase("predicting", test_file), tidy_end(), atomic_write(output_file) as output:
         output.write(predictions.header)
         for batch in chain([first], batches):
-            for rows in slices(batch.matrix.n_rows, predictions.slice_rows):
+            matrix = scaled(batch, model)
+            for rows in slices(matrix.n_rows, predictions.slice_rows):
                 try:
-                    labels, lines = predictions.of(batch.matrix, rows)
+                    labels, lines = predictions.of(matrix, rows)
                 except DataError as error:
                     raise batch.locate(error, rows[0]) from error
                 output.write(lines)
@@ -178,6 +181,14 @@ class Predictions:
             table[i * (k + 1)] = label
             table[i * (k + 1) + 1 : (i + 1) * (k + 1)] = estimates[i * k : (i + 1) * k]
         return labels, numbers_text(table, k + 1, 6)
+
+
+def scaled(batch: Batch, model: Model) -> CsrMatrix:
+    """The rows, each feature scaled by its factor of gamma if there are several. Raises FormatError."""
+    try:
+        return scaled_rows(batch.matrix, model.param, model.vectors.first_index)
+    except DataError as error:
+        raise batch.locate(error) from error
 
 
 def slices(n: int, size: int) -> Iterator[Buffer]:

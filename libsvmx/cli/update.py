@@ -312,6 +312,7 @@ def started(job: Job, param: Parameter, training_file: str, model_file: str, obs
     if is_state(model_file):
         raise UsageError(f"{model_file} is a state file: give it with --state, without a training file")
     model = load_model(model_file, warn)
+    model.param.require_one_gamma("svmx-update")
     try:
         param = completed(param, model, job.values)
     except ParameterError as error:

@@ -387,6 +387,7 @@ cdef int load(const char *path, svmx_c_model *model, char *message) noexcept wit
         except OSError:
             message[0] = 0
             return -1
+        loaded.param.require_one_gamma("LIBSVM's library")
         put(loaded, NULL, model)
         p = loaded.param
         model.param.svm_type, model.param.kernel_type, model.param.degree = p.svm_type, p.kernel_type, p.degree

@@ -234,6 +234,8 @@ class svm_model(Handle):
     def __init__(self, model: Model | None = None, loaded: bool = False, vectors: CsrMatrix | None = None):
         if model is not None and not isinstance(model, Model):
             raise TypeError(f"svm_model shows a Model; it is made by svm_train, not of a {type(model).__name__}")
+        if model is not None:
+            model.param.require_one_gamma("LIBSVM's interface")
         # a precomputed model has only serial numbers of its vectors; LIBSVM shows the training rows
         self._attributes.update(_model=model, _shown=vectors, free_sv=int(loaded))
 

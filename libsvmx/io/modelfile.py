@@ -1,4 +1,8 @@
-"""Model files of LIBSVM 3.37: text, a header of ``key value…`` lines, then one line per support vector."""
+"""Model files of LIBSVM 3.37: text, a header of ``key value…`` lines, then one line per support vector.
+
+A model with a gamma for each feature has them in a line ``gammas``, a key at which LIBSVM refuses the file. Its support
+vectors are scaled, with all digits: the model is that of ``gamma`` over scaled rows.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,7 @@ KEYS = (
     "kernel_type",
     "degree",
     "gamma",
+    "gammas",
     "coef0",
     "nr_class",
     "total_sv",
@@ -50,9 +55,11 @@ def model_text(model: Model) -> bytes:
 def model_view(model: Model) -> memoryview:
     """``model_text`` as a buffer, without a copy."""
     p = model.param
-    p.require_one_gamma("a model file")
+    if p.gammas and model.vectors.first_index == 0:
+        raise ParameterError("gamma must be one number for a model file with a feature of index 0")
     lines = [f"svm_type {SVM_NAMES[p.svm_type]}", f"kernel_type {KERNEL_NAMES[p.kernel_type]}"]
     lines += [f"{name} {_plain(getattr(p, name))}" for name in p.kernel_type.uses]
+    lines += [" ".join(["gammas", *map(_plain, p.gammas)])] if p.gammas else []
     lines += [f"nr_class {model.nr_class}", f"total_sv {model.n_sv}"]
     for key, values in (
         ("rho", model.offsets),
@@ -67,7 +74,8 @@ def model_view(model: Model) -> memoryview:
         elif values is not None:
             lines.append(" ".join([key, *map(_plain, values)]))
     head = "\n".join([*lines, "SV\n"]).encode("ascii")
-    text: memoryview = vectors_text(head, model.vectors, model.coef, p.kernel_type == KernelType.PRECOMPUTED)
+    is_precomputed, digits = p.kernel_type == KernelType.PRECOMPUTED, 17 if p.gammas else 8
+    text: memoryview = vectors_text(head, model.vectors, model.coef, is_precomputed, digits)
     return text
 
 
@@ -82,7 +90,7 @@ def save_model(path: str, model: Model) -> None:
     Raises
     ------
     OSError
-    ParameterError      a gamma for each feature
+    ParameterError      a gamma for each feature, and a feature with index 0
     """
     content = model_view(model)
     with atomic_write(path) as file:
@@ -133,6 +141,12 @@ def parse_model(text: bytes, path: str, warn: Callable[[str], object] = warn_cal
     coef, vectors = parse_vectors(text, path, header.end, header.n_lines, n_sv, nr_class - 1)
     if param.kernel_type == KernelType.PRECOMPUTED:
         check_serials(path, header, vectors)
+    n_gammas = len(param.gammas)
+    if n_gammas and (vectors.first_index == 0 or vectors.max_index > n_gammas):
+        index = 0 if vectors.first_index == 0 else vectors.max_index
+        raise header.error(
+            "gammas", f"they are of features 1 to {n_gammas}, but there is a vector with feature {index}"
+        )
     if header.blank_lines:
         warn(f"{path}:1: blank line before the model is ignored")
     if n_sv and text[-1] not in b"\n\r":
@@ -141,7 +155,8 @@ def parse_model(text: bytes, path: str, warn: Callable[[str], object] = warn_cal
             f"{path}:{header.n_lines + n_sv}: the last line does not end with a newline, as if the file had been cut "
             "off: its last digits or pairs may be missing"
         )
-    return Model(param, nr_class, vectors, coef, rho, labels, class_sv, prob_a, prob_b, marks)
+    columns = n_gammas or None
+    return Model(param, nr_class, vectors, coef, rho, labels, class_sv, prob_a, prob_b, marks, columns=columns)
 
 
 def lost_by_writing(path: str) -> str:
@@ -242,6 +257,14 @@ class Header:
                 raise self.error(key, f"not a finite number: {word[:40]!r}")
         return filled("d", values)
 
+    def gammas(self, kernel: KernelType) -> tuple[float, ...]:
+        gammas = tuple(self.floats("gammas", len(self.lines["gammas"][1]) or 1))
+        if "gamma" not in kernel.uses:
+            raise self.error("gammas", f"a {KERNEL_NAMES[kernel]} kernel has none")
+        if min(gammas) < 0:
+            raise self.error("gammas", f"must be >= 0, not {min(gammas):g}")
+        return gammas
+
     def name(self, key: str, names: dict[SvmType, str] | dict[KernelType, str]) -> int:
         word = self.words(key, 1)[0]
         for kind, name in names.items():
@@ -251,10 +274,12 @@ class Header:
 
     def parameter(self) -> Parameter:
         """The parameters in a model file."""
-        values: dict[str, float] = {}
+        values: dict[str, float | tuple[float, ...]] = {}
         kernel = KernelType(self.name("kernel_type", KERNEL_NAMES))
         for key in kernel.uses:
             values[key] = self.integer(key, 0, 2**31 - 1) if key == "degree" else self.floats(key, 1)[0]
+        if "gammas" in self.lines:
+            values["gammas"] = self.gammas(kernel)
         try:
             return Parameter(SvmType(self.name("svm_type", SVM_NAMES)), kernel, **values)  # type: ignore[arg-type]
         except ParameterError as error:

@@ -182,9 +182,9 @@ cdef class Text:
         return memoryview(self.content)[:self.size]
 
 
-def vectors_text(bytes head, CsrMatrix vectors, coef, bint precomputed):
-    """``head`` and the support vector lines of a model file: coefficients by %.17g, values by %.8g, each followed by a
-    blank. A buffer of bytes.
+def vectors_text(bytes head, CsrMatrix vectors, coef, bint precomputed, int digits=8):
+    """``head`` and the support vector lines of a model file: coefficients by %.17g, values by %.8g, or with other ``digits``, each
+    followed by a blank. A buffer of bytes.
 
     ``coef``: buffer of float64, shape (n_coef * n_rows,), row k holds coefficient k of all vectors.
     """
@@ -209,7 +209,7 @@ def vectors_text(bytes head, CsrMatrix vectors, coef, bint precomputed):
             for e in range(vectors.ptr[i], vectors.ptr[i + 1]):
                 text.integer(feature[e])
                 text.put(c":")
-                text.general(vectors.at(e), 8)
+                text.general(vectors.at(e), digits)
                 text.put(c" ")
         text.put(c"\n")
     return text.view()

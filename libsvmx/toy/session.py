@@ -221,6 +221,7 @@ class Session:
         FormatError, DataError, ParameterError      the session is unchanged
         """
         model = parse_model(text, name, lambda remark: None)
+        model.param.require_one_gamma("this page")
         regression = model.param.svm_type.is_regression
         plane = plane_of(model.vectors, f"support vectors of {name}")
         if regression and plane[:, 1].any():
