@@ -9,7 +9,8 @@ from support.optional import optional
 
 import libsvmx
 from libsvmx import DataError, FormatError, Kernel, Parameter, ParameterError, svmutil
-from libsvmx.cli import update
+from libsvmx.cli import predict, train, update
+from libsvmx.cli.options import UsageError
 
 model_selection = optional("sklearn.model_selection")
 
@@ -239,3 +240,67 @@ def test_model_files_have_no_gammas_from_index_0_on(tmp_path):
     with pytest.raises(ParameterError, match="gamma must be one number for a model file with a feature of index 0"):
         libsvmx.save_model(tmp_path / "model", libsvmx.train(rows, Y, gamma=GAMMAS))
     assert not (tmp_path / "model").exists()
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """A data file of X and Y, "rows" in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    lines = (
+        " ".join([str(label), *(f"{j + 1}:{x!r}" for j, x in enumerate(row))])
+        for label, row in zip(Y, X.tolist(), strict=True)
+    )
+    (tmp_path / "rows").write_text("".join(f"{line}\n" for line in lines))
+    return tmp_path
+
+
+def test_svmx_train_and_svmx_predict(file, capsys):
+    model = libsvmx.train(*libsvmx.read_problem("rows"), gamma=GAMMAS)
+    assert train.main(["-q", "-g", "1,0.5,0,2", "rows", "model"]) == 0
+    libsvmx.save_model("wanted", model)
+    assert (file / "model").read_bytes() == (file / "wanted").read_bytes()
+    (file / "few").write_text("1 1:0.25\n2 2:1 4:0.5\n")  # rows to predict may lack the last features
+    for name, rows in (("rows", X), ("few", [[0.25, 0, 0, 0], [0, 1, 0, 0.5]])):
+        predict.main([name, "model", "found"])
+        np.testing.assert_array_equal(np.loadtxt("found"), model.predict(rows))
+    capsys.readouterr()
+    train.main(["-g", "1,0.5,0,2", "-v", "4", "rows"])
+    accuracy = libsvmx.cross_validate(X, Y, 4, gamma=GAMMAS).accuracy
+    assert f"Cross Validation Accuracy = {accuracy:g}%" in capsys.readouterr().out
+
+
+def test_explanations_of_svmx_train_name_all_gammas(file, capsys):
+    train.main(["-g", "1,0.5,0,2", "--explain", "rows"])
+    said = capsys.readouterr().out
+    assert "rbf, gamma = [1, 0.5, 0, 2]\n" in said and "-g 1,0.5,0,2 " in said
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1,2,3", "rows: there are 3 gammas, but rows with 4 columns"),
+        ("1,2,3,4,5", "rows: there are 5 gammas, but rows with 4 columns"),
+        ("1,2,,4", "option -g needs a number, not ''"),
+        ("1,2,nan,4", "option -g needs a finite number, not 'nan'"),
+        ("1,2,-3,4", "gamma must be a number, or one for each feature, finite and >= 0"),
+    ],
+)
+def test_invalid_gammas_of_svmx_train(file, text, says):
+    with pytest.raises((FormatError, UsageError), match=says):
+        train.main(["-g", text, "rows", "model"])
+    assert not (file / "model").exists()
+
+
+def test_svmx_predict_refuses_features_without_a_gamma(file):
+    libsvmx.save_model("model", libsvmx.train(X, Y, gamma=GAMMAS))
+    (file / "more").write_text("1 1:1 5:1\n")
+    with pytest.raises(FormatError, match="more: there are 4 gammas, but rows with 5 columns"):
+        predict.main(["more", "model", "found"])
+    assert not (file / "found").exists()
+
+
+def test_svmx_update_refuses_a_model_file_with_gammas(file):
+    libsvmx.save_model("model", libsvmx.train(X, Y, gamma=GAMMAS))
+    with pytest.raises(ParameterError, match="gamma must be one number for svmx-update"):
+        update.main(["-q", "--save-state", "state", "rows", "model"])
+    assert not (file / "state").exists()

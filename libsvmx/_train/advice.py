@@ -296,7 +296,12 @@ def of_classes(plan: TrainingPlan) -> Iterator[Advice]:
 def of_gamma(plan: TrainingPlan, uneven: bool) -> Iterator[Advice]:
     """Warn of a gamma far from all inverse distances; ``uneven``: features are on different scales."""
     gamma = plan.param.gamma
-    if plan.param.kernel_type != KernelType.RBF or plan.gamma_range is None or plan.median_gamma is None:
+    if (
+        plan.param.gammas
+        or plan.param.kernel_type != KernelType.RBF
+        or plan.gamma_range is None
+        or plan.median_gamma is None
+    ):
         return
     least, greatest = plan.gamma_range
     if least / FAR <= gamma <= greatest * FAR:

@@ -30,7 +30,8 @@ def option_words(param: Parameter) -> list[str]:
     kind, kernel, usual = param.svm_type, param.kernel_type, Parameter()
     words = ["-s", kind.option, "-t", kernel.option]
     for name in kernel.uses:
-        words += [OF_KERNELS[name], text(getattr(param, name))]
+        value, gammas = getattr(param, name), param.gammas if name == "gamma" else ()
+        words += [OF_KERNELS[name], ",".join(text(value * each) for each in gammas) or text(value)]
     words += ["-c", text(param.C)] if kind.has_cost else []
     words += ["-n", text(param.nu)] if kind.has_nu else []
     words += ["-p", text(param.p)] if kind == SvmType.EPSILON_SVR else []

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from libsvmx._core.memory import MEGABYTE
+from libsvmx._train.gamma import shown_gammas
 from libsvmx._train.option_words import option_words
 from libsvmx.cli.process import printable
 from libsvmx.cli.solveroptions import wrapped
@@ -47,9 +48,12 @@ def entry(name: str, lines: list[str]) -> str:
 def kernel(plan: TrainingPlan) -> str:
     """The kernel with its parameters, and the range of gamma by the distances of the rows."""
     param = plan.param
-    used = ", ".join(f"{name} = {getattr(param, name):g}" for name in param.kernel_type.uses)
+    shown = {name: f"{getattr(param, name):g}" for name in param.kernel_type.uses}
+    if param.gammas:
+        shown["gamma"] = shown_gammas(param.gammas)
+    used = ", ".join(f"{name} = {value}" for name, value in shown.items())
     text = f"{param.kernel_type.keyword}{f', {used}' if used else ''}"
-    if plan.gamma_range and param.kernel_type == KernelType.RBF:
+    if plan.gamma_range and not param.gammas and param.kernel_type == KernelType.RBF:
         least, greatest = plan.gamma_range
         text += f"; 1 / squared distances of rows: {plan.median_gamma:.2g} in the middle, {least:.2g} to {greatest:.2g}"
     return text

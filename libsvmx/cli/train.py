@@ -7,7 +7,7 @@ import os
 from libsvmx._core.matrix import has_index_zero
 from libsvmx._core.records import field, fields, record, replace
 from libsvmx._train.folds import Rand
-from libsvmx._train.gamma import default_gamma
+from libsvmx._train.gamma import default_gamma, scaled_rows
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, changed, kernel_named
@@ -73,7 +73,7 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR; and quantile, which LIBSVM lacks
   -t kernel   {kernels}
   -d degree   of the polynomial kernel (3)
-  -g gamma    (1 / largest feature index)
+  -g gamma    (1 / largest feature index); or one for each feature, as 0.1,0,2
   -r coef0    (0)
   -c C        cost of C-SVC and regressions (1); inf for a hard margin
   -n nu       of nu-SVC, one-class and nu-SVR (0.5)
@@ -292,10 +292,17 @@ def number_of(text: str) -> str:
     return f"; {found}" if found else ""
 
 
+def numbers(option: str, text: str) -> float | tuple[float, ...]:
+    """A finite number, or several with commas."""
+    return tuple(real(option, word) for word in text.split(",")) if "," in text else real(option, text)
+
+
 def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     """Job, parameters, training file and model file of a command line."""
     job = Job()
-    files = parse(argv, *grammar(job, argv), usage, "svmx-train")
+    letters, flags, names, switches = grammar(job, argv)
+    letters["g"] = setter(job.values, "gamma", numbers)
+    files = parse(argv, letters, flags, names, switches, usage, "svmx-train")
     if not files:
         raise UsageError("no training file" if argv else "")
     if job.weight_file == "-" and files[0] == "-":
@@ -474,7 +481,11 @@ def main(argv: list[str]) -> int:
     observer = limited(printed, time_left(param.time_limit))
     data = rows_read(training_file, job.lenient, param.threads)
     warn_of_index_zero(data, param)
-    problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
+    try:
+        matrix = scaled_rows(data.matrix, param, 1, needs_all=True)
+    except DataError as error:
+        raise data.locate(error) from error
+    problem = Problem(matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
     param = default_gamma(param, data.matrix.max_index)
     gap_ends_at(lambda: 0.0 if job.validates else gap_at_end(problem, param))
     if job.on_interrupt != DIE:

@@ -18,6 +18,7 @@ PARAMETERS = {
     "limits": {"time_limit": 1.5, "weights": ((1, 2.0), (-1, 0.0))},
     "quantile": {"svm_type": "quantile_svr", "tau": 0.1 + 0.2},
     "nu": {"svm_type": "nu_svc", "nu": 0.3},
+    "a gamma for each feature": {"gamma": (0.1, 0.0, 1e-300)},
     "a solver": {"solver": "auto"},
     "its settings": {"solver": "chunked", "working_set": 64, "precision": "double"},
     "a switch": {"solver": "crsvm", "kernel_type": "linear", "balanced": False},
