@@ -264,9 +264,11 @@ def _axis(name: str, given: Any, first: int) -> list[Any]:
             raise ValueError(f"{name} may be at most {most}, not {given}: the next value is too large")
         return [2.0 ** (first + STEP * k) for k in range(int(given))]
     values: Sequence[Any] = list(given)
-    if not values or not all(
-        isinstance(value, (str, Real)) or (name == "gammas" and is_several(value) and np.ndim(value) == 1 and len(value))
-        for value in values
+    several = [value for value in values if not isinstance(value, (str, Real))]
+    if (
+        not values
+        or (several and name != "gammas")
+        or not all(is_several(value) and np.ndim(value) == 1 and len(value) for value in several)
     ):
         raise ValueError(f"{name} must be a number of values, or a list of them, not {given!r}")
     return [v if isinstance(v, str) else float(v) if isinstance(v, Real) else tuple(map(float, v)) for v in values]
