@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.exported import Program
 from support.optional import optional
 
 import libsvmx
@@ -304,3 +305,16 @@ def test_svmx_update_refuses_a_model_file_with_gammas(file):
     with pytest.raises(ParameterError, match="gamma must be one number for svmx-update"):
         update.main(["-q", "--save-state", "state", "rows", "model"])
     assert not (file / "state").exists()
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian"])
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("dtype", "tol"), [("float64", 1e-13), ("float32", 1e-5)])
+def test_exported_c_scales_rows(name, form, dtype, tol, tmp_path):
+    rows = X * (np.arange(4) != np.arange(N)[:, np.newaxis] % 4)
+    model = libsvmx.train(form(rows), Y, kernel_type=name, gamma=GAMMAS / 3)
+    libsvmx.export(model, tmp_path / "model.c", dtype=dtype)
+    program = Program(tmp_path / "model.c", model, dtype)
+    np.testing.assert_allclose(program.decision_values(rows), model.decision_function(rows)[:, :1], atol=tol * N)
+    with pytest.raises(ParameterError, match="n_features must be between 4, those of the model, and 4, not 5"):
+        libsvmx.export(model, tmp_path / "model.c", n_features=5)

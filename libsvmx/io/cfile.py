@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import accumulate, combinations
 from struct import pack, unpack
 
+from libsvmx._train.gamma import feature_factors
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx._version import VERSION
 from libsvmx.enums import KernelType
@@ -182,11 +183,11 @@ VALUES = """\
 void @NAME@_decision_values(const real *x, real *values)
 {
     int c, f, row, v = 0;
-    for (f = 0; f < N_FUNCTIONS; ++f)
+@SCALING@    for (f = 0; f < N_FUNCTIONS; ++f)
         values[f] = 0;
     for (c = 0; c < N_PARTS; ++c)
         for (; v < end_of_part[c]; ++v) {
-            const real k = kernel(x, v);
+            const real k = kernel(@ROW@, v);
             for (row = 0; row < N_ROWS; ++row)
                 values[function_of[c][row]] += coef[row][v] * k;
         }
@@ -194,6 +195,12 @@ void @NAME@_decision_values(const real *x, real *values)
         values[f] -= rho[f];
 }
 
+"""
+# With a gamma for each feature: of the row, to the units of the vectors.
+SCALING = """\
+    real scaled[N_FEATURES];
+    for (f = 0; f < N_FEATURES; ++f)
+        scaled[f] = x[f] * factor[f];
 """
 REGRESSION = """\
 real @NAME@_predict(const real *x)
@@ -328,6 +335,8 @@ class CFile:
         yield self.head()
         yield from self.vectors()
         yield from self.coefficients()
+        if self.model.param.gammas:
+            yield from array("real", "factor", self.numbers(feature_factors(self.model.param)))
         yield self.functions()
 
     def head(self) -> str:
@@ -353,7 +362,7 @@ class CFile:
             declarations="".join(f" *     {line}\n" for line in lines),
             place="j" if model.vectors.first_index == 0 else "j - 1",
             values=f" * {values}.\n",
-            accuracy=AS_LIBSVM if model.param.kernel_type.is_libsvms else ABOUT,
+            accuracy=AS_LIBSVM if model.param.kernel_type.is_libsvms and not model.param.gammas else ABOUT,
             real=real,
             functions=len(model.offsets),
             parts=self.parts,
@@ -427,6 +436,7 @@ class CFile:
         gamma, coef0 = self.number(p.gamma), self.number(p.coef0)
         for key, value in (("NAME", self.name), ("TERM", TERMS.get(kind, "")), ("DEGREE", p.degree),
                            ("GAMMA", gamma), ("COEF0", coef0),
+                           ("SCALING", SCALING if p.gammas else ""), ("ROW", "scaled" if p.gammas else "x"),
                            ("TURNS", max(100, self.parts)), ("_OF_REAL", f)):  # fmt: skip
             text = text.replace(f"@{key}@", str(value))
         return text

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from math import isfinite
 
+from libsvmx._train.gamma import feature_factors
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
@@ -51,15 +52,15 @@ def export_model(
     check_format(format, dtype, name)
     if model.param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("a model of a precomputed kernel has no vectors, and cannot be exported")
-    model.param.require_one_gamma("an exported model")
-    least = model.n_features
+    n_gammas = len(model.param.gammas)
+    if format != "c":
+        model.param.require_one_gamma(f"a model in {format}")
+    least, most = (n_gammas, n_gammas) if n_gammas else (model.n_features, MOST_FEATURES)
     if least > MOST_FEATURES:
         raise DataError(f"the model has {least} features, a row of numbers may have {MOST_FEATURES}")
     width = least if n_features is None else n_features
-    if not least <= width <= MOST_FEATURES:
-        raise ParameterError(
-            f"n_features must be between {least}, those of the model, and {MOST_FEATURES}, not {width}"
-        )
+    if not least <= width <= most:
+        raise ParameterError(f"n_features must be between {least}, those of the model, and {most}, not {width}")
     numbers = (model.coef, model.offsets, model.vectors.values)
     if not all(all(map(isfinite, values)) for values in numbers):
         raise DataError("the model has numbers that are not finite")
@@ -86,6 +87,7 @@ def export_model(
 def check_floats(model: Model) -> None:
     """Raises DataError where as floats the numbers of a model would be 0 or lose digits, on which all others hang."""
     largest = max(map(abs, model.coef), default=0.0)
-    for what, value in (("gamma", model.param.gamma), ("the largest coefficient", largest)):
+    factors = [("a factor of gamma", factor) for factor in (feature_factors(model.param) if model.param.gammas else ())]
+    for what, value in (("gamma", model.param.gamma), *factors, ("the largest coefficient", largest)):
         if 0 < value < LEAST_FLOAT:
             raise DataError(f"{what}, {value:g}, is too small for a float")
