@@ -331,7 +331,7 @@ def test_models_with_gammas_are_kept(tmp_path):
     "call",
     [
         lambda model: svmutil.svm_save_model("gammas.model", model),
-        lambda model: libsvmx.export(model, "gammas.json"),
+        lambda model: libsvmx.export(model, "gammas.onnx"),
         lambda model: libsvmx.SVMRFE(libsvmx.SVC(gamma=GAMMAS)).fit(X, Y),
     ],
 )

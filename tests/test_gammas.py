@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from support.exported import Program
+from support.exported import Program, decision_values_of_json
 from support.optional import optional
 
 import libsvmx
@@ -318,3 +318,11 @@ def test_exported_c_scales_rows(name, form, dtype, tol, tmp_path):
     np.testing.assert_allclose(program.decision_values(rows), model.decision_function(rows)[:, :1], atol=tol * N)
     with pytest.raises(ParameterError, match="n_features must be between 4, those of the model, and 4, not 5"):
         libsvmx.export(model, tmp_path / "model.c", n_features=5)
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian"])
+def test_exported_json_has_factors_of_rows(name, tmp_path):
+    model = libsvmx.train(X, Y, kernel_type=name, gamma=GAMMAS / 3)
+    libsvmx.export(model, tmp_path / "model.json")
+    found = decision_values_of_json(tmp_path / "model.json", X)
+    np.testing.assert_allclose(found, model.decision_function(X)[:, :1], atol=1e-12)

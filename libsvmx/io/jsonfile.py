@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 
+from libsvmx._train.gamma import feature_factors
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.io.modelfile import SVM_NAMES
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
     from libsvmx._train.model import Model
 
-FORMAT, VERSION = "libsvmx model", 1
+FORMAT = "libsvmx model"
+VERSION, WITH_FACTORS = 1, 2  # a reader that knows no factors has to refuse the file
 
 
 def json_pieces(model: Model, n_features: int) -> Iterator[str]:
@@ -23,11 +25,12 @@ def json_pieces(model: Model, n_features: int) -> Iterator[str]:
     p, n = model.param, model.n_sv
     fields = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": WITH_FACTORS if p.gammas else VERSION,
         "svm_type": SVM_NAMES[p.svm_type],
         "kernel": {"type": p.kernel_type.keyword, **{name: getattr(p, name) for name in p.kernel_type.uses}},
         "n_features": n_features,
         "first_index": model.vectors.first_index,
+        "factors": feature_factors(p).tolist() if p.gammas else None,
         "labels": model.class_labels,
         "vectors_of_class": model.class_sv,
         "rho": list(model.offsets),

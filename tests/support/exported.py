@@ -62,7 +62,7 @@ def decision_values_of_json(path, X):
         for index, value in pairs:
             z[index - first] = value
     kernel = dict(model["kernel"])
-    K = kernel_values(libsvmx.Parameter(kernel_type=kernel.pop("type"), **kernel), X, Z)
+    K = kernel_values(libsvmx.Parameter(kernel_type=kernel.pop("type"), **kernel), X * model.get("factors", 1), Z)
     coef, sizes = np.array(model["coef"]).reshape(-1, n), model.get("vectors_of_class")
     if sizes is None:
         return K @ coef.T - model["rho"]
