@@ -196,14 +196,20 @@ class Trial(NamedTuple):
 
     def run(self, smo: Smo, n: int, control: Control) -> tuple[bool, bool]:
         """Whether ``smo``, over n rows, has converged, and whether it is too slow."""
-        if self.work.allows(n):
-            checks = linear_checks(self.policy, self.work.in_steps(n, n))
-        else:
-            checks = all_checks(self.policy, n, self.policy.trial_steps_per_variable)
-        return run(smo, checks, INITIAL_GAP, control, control.max_iter)
+        return run(smo, self.checks(n), INITIAL_GAP, control, control.max_iter)
 
-    def left(self, solution: DualSolution, too_slow: bool) -> Unfinished:
-        return Unfinished(named(solution, "smo"), too_slow, too_slow and solution.gap >= INITIAL_GAP, by_trial=True)
+    def checks(self, n: int) -> Checks:
+        if self.work.allows(n):
+            return linear_checks(self.policy, self.work.in_steps(n, n))
+        return all_checks(self.policy, n, self.policy.trial_steps_per_variable)
+
+    def first_check(self, n: int) -> int:
+        """Steps over n rows before the first check."""
+        return int(self.checks(n).at[0][0])
+
+    def left(self, solution: DualSolution, too_slow: bool, seconds: float) -> Unfinished:
+        has_grown = too_slow and solution.gap >= INITIAL_GAP
+        return Unfinished(named(solution, "smo"), too_slow, has_grown, by_trial=True, seconds=seconds)
 
 
 class Checks(NamedTuple):
@@ -297,7 +303,7 @@ def run(smo: Smo, checks: Checks, initial: float, control: Control, max_iter: in
         steps = int(count)
         limit = min(steps, max_iter or steps)
         converged = smo.advance(limit)
-        if converged or control.stopped or limit < steps or ratio == 0:
+        if converged or smo.was_stopped or limit < steps or ratio == 0:
             break
         if initial < inf:
             limit_ratio = ratio if smo.n_free <= checks.max_free else checks.ratio_many_free

@@ -167,12 +167,14 @@ class Unfinished(NamedTuple):
     too_slow : bool      SMO would need too many steps
     has_grown : bool     so has the gap from the cold start
     by_trial : bool      in a queue, which tries no path
+    seconds : float      of the trial
     """
 
     solution: DualSolution
     too_slow: bool
     has_grown: bool
     by_trial: bool
+    seconds: float = 0.0
 
 
 @record(frozen=True)

@@ -33,6 +33,8 @@ class KernelPolicy:
     rows_in_queue: int = 1 << 18
     # Pairs of classes without inner folds, which may have two rows only, in the queue at a time: 14 MB.
     pairs_in_queue: int = 1 << 15
+    # Up to this many pairs SMO tries them in a queue, which keeps all of them: 56 MB.
+    pairs_tried: int = 1 << 17
 
     # ---- rows shared by solves ---------------------------------------------------------------------
 

@@ -146,7 +146,7 @@ def solve_binary(
     ``left``: see ``solve``."""
     control = limits.control_of(param, observer)
     features = kernels.features(observer, control) if param.solver.needs_features else None
-    began = machine.monotonic()
+    began = machine.monotonic() - (left.seconds if left else 0.0)
     dual = build_dual(param, problem.targets, Cp, Cn, problem.sample_weight)
     if features is not None:
         solution = features.solve(dual, problem, control, observer)
@@ -232,7 +232,7 @@ def train_classifier(
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     classes, weighted = (labels, start, order), problem.sample_weight is not None
     in_queue = warm is None and (inner is None or inner.in_queue)
-    trial = inner is None and not param.probability and 1 < k * (k - 1) // 2 <= param.policy.pairs_in_queue
+    trial = inner is None and not param.probability and 1 < k * (k - 1) // 2 <= param.policy.pairs_tried
     trial = trial and param.svm_type == SvmType.C_SVC
     n = solves_of(k, param.probability)
     queue = kernels.queue(param, observer, n, weighted, trial=trial) if in_queue else None
@@ -298,6 +298,8 @@ def pairs_side_by_side(
             return Recovered(trial.coefficients(k), trial.tell(k, observer)), True
         i, j = pairs[k]
         pair, stopped = pair_problem(problem, order, start, i, j), limits.look(observer)
+        if stopped and trial and trial.was_begun(k):
+            return Recovered(trial.coefficients(k), trial.tell(k, observer, stopped)), True
         if stopped and k and param.svm_type == SvmType.C_SVC:
             return left_at_zero(pair, param, costs[i], costs[j], observer, stopped), False
         if inner is None:

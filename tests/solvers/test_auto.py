@@ -8,11 +8,14 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from support.data import filled, load
 from support.judge import Judge
+from support.machine import machine_with
+from support.policies import KernelPolicy
 
 import libsvmx
 from libsvmx._core.records import replace
 from libsvmx._problem.dual import DualProblem, DualSolution
-from libsvmx._solvers.auto import Auto, ChoicePolicy, crsvm_in_steps, crsvm_row_work
+from libsvmx._solvers.auto import Auto, ChoicePolicy, LinearWork, Trial, crsvm_in_steps, crsvm_row_work
+from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition.solver import IRWLS
 from libsvmx.enums import SolveStatus
 
@@ -516,3 +519,56 @@ def test_a_linear_kernel_is_solved_by_the_solver_with_less_work(distance, names)
     assert chosen(model) == [names]
     few = model.reports[0].iterations < 0.2 * crsvm_in_steps(3000, 3000, 20, 20, False)
     assert few == (names == "smo, crsvm")
+
+
+def test_many_pairs_are_tried_at_once_up_to_a_limit():
+    """However many a queue takes of pairs that it keeps nothing of."""
+    solver = Auto(ChoicePolicy(checks=((0.0001, 0.0),)))
+    tried, outside = (
+        libsvmx.train(IRIS, SPECIES, solver=solver, policy=policy, **HARD_PAIRS)
+        for policy in (KernelPolicy(pairs_in_queue=1), KernelPolicy(pairs_tried=2))
+    )
+    assert set(chosen(tried)) == {"smo"}
+    assert all(", " in name for name in chosen(outside))
+
+
+class EndsWithTheFirst(libsvmx.Observer):
+    """Ends the call as soon as a pair is reported, which is after the trial of all."""
+
+    ended = False
+
+    def solved(self, report):
+        self.ended = True
+
+    def should_stop(self):
+        return self.ended
+
+
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+def test_a_stop_leaves_what_the_trial_has_found():
+    solver = Auto(SHORT_TRIAL)
+    model = libsvmx.train(IRIS, SPECIES, solver=solver, threads=1, observer=EndsWithTheFirst(), **HARD_PAIRS)
+    assert model.statuses == (SolveStatus.CONVERGED, SolveStatus.CONVERGED, SolveStatus.INTERRUPTED)
+    assert model.reports[2].iterations == 100
+    assert model.reports[2].objective < 0 < model.reports[2].n_sv
+    assert np.mean(model.predict(IRIS) == SPECIES) > 0.9
+
+
+def test_a_stop_before_a_pair_is_tried():
+    """Of a pair that is not begun, the gap is that of the one before, such as 0 of two rows: no check asks for it."""
+
+    class Over:
+        gap, n_free, was_stopped = 0.0, 0, True
+
+        def advance(self, limit):
+            return False
+
+    trial = Trial(ChoicePolicy(), LinearWork(0.0, 0, False))
+    assert trial.run(Over(), 10, Control(1e-3)) == (False, False)
+
+
+def test_the_seconds_of_a_trial_count():
+    with machine_with(monotonic=lambda: 0.0):
+        model = libsvmx.train(IRIS, SPECIES, solver=Auto(SHORT_TRIAL), threads=1, **HARD_PAIRS)
+    assert chosen(model)[2] == "smo, irwls"
+    assert model.reports[2].seconds > 0

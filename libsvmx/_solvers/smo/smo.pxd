@@ -35,6 +35,7 @@ cdef class Smo(PositionsWithRows):
     cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil
     cdef object starting_order(self, DualProblem problem)
     cdef int optimize(self) except -1 nogil
+    cdef int advance_to(self, int64_t limit) except -1 nogil
     cdef int iterate(self, int64_t limit) except -1 nogil
     cdef int make_steps(self, int64_t limit) except -1 nogil
     cdef void count_anew(self) noexcept nogil

@@ -117,15 +117,19 @@ cdef class Smo(PositionsWithRows):
     def advance(self, int64_t limit):
         """The steps of ``run``, until ``limit`` in all calls together; whether the optimum is reached."""
         cdef bint converged
-        if not self.size:
-            return True
         with nogil:
-            if self.countdown == 0:
-                self.countdown = self.first_countdown()
-                self.control.poll()
-                self.add_start()
-            converged = self.make_steps(limit)
+            converged = self.advance_to(limit)
         return bool(converged)
+
+    cdef int advance_to(self, int64_t limit) except -1 nogil:
+        """``advance``."""
+        if not self.size:
+            return 1
+        if self.countdown == 0:
+            self.countdown = self.first_countdown()
+            self.control.poll()
+            self.add_start()
+        return self.make_steps(limit)
 
     def finish(self, bint converged):
         """The DualSolution after ``advance``."""
@@ -142,6 +146,11 @@ cdef class Smo(PositionsWithRows):
     def gap(self):
         """The KKT gap of the active variables before the last step."""
         return self.control.gap
+
+    @property
+    def was_stopped(self):
+        """Whether a time limit or the observer has ended it; ``control.stopped`` does not say so in a queue."""
+        return bool(self.control.expired)
 
     @property
     def n_free(self):

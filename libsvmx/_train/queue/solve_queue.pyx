@@ -246,9 +246,13 @@ cdef class Worker:
             self.finish(task, coefficients)
         return 0
 
-    cdef int try_out(self, Task *task) except -1 with gil:
-        """The steps of ``todo.trial``."""
-        task.converged, task.too_slow = self.todo.trial.run(self.smo, task.n, self.control)
+    cdef int try_out(self, Task *task) except -1 nogil:
+        """The steps of ``todo.trial``, which is asked only from its first check on."""
+        if self.control.max_iter == 0:
+            task.converged = self.smo.advance_to(self.todo.unchecked[task.n])
+        if not task.converged:
+            with gil:
+                task.converged, task.too_slow = self.todo.trial.run(self.smo, task.n, self.control)
         if not task.converged:
             self.smo.bring_back()
         return 0
@@ -774,10 +778,11 @@ cdef class SolveQueue(TaskList):
             beta=memoryview(self.kept_beta)[own], scores=memoryview(self.kept_scores)[own], rho=task.found.rho,
             objective=task.found.objective, iterations=task.iterations, rows_computed=task.rows_computed,
             values_computed=task.values_computed, reach=task.reach, gap=task.gap, status=self.status_of(t))
-        return self.trial.left(solution, task.too_slow)
+        return self.trial.left(solution, task.too_slow, task.seconds)
 
-    def tell(self, Py_ssize_t t, observer):
-        """Report a solve to the observer; returns the report."""
+    def tell(self, Py_ssize_t t, observer, ended=None):
+        """Report a solve to the observer; returns the report. ``ended``: status of one that a trial has left when the
+        call has to stop."""
         cdef Task *task = self.task(t)
         cdef Py_ssize_t k
         cdef bint usual = self.went_well(t) and not self.chosen()
@@ -785,7 +790,7 @@ cdef class SolveQueue(TaskList):
         if not usual:
             for mark in marks:
                 observer.mark(mark)
-        status = self.status_of(t)
+        status = ended or self.status_of(t)
         quantity = QUANTITIES[self.param.svm_type] if task.found.has_value else None
         report = SolveReport(
             iterations=task.iterations, objective=task.found.objective, rho=task.found.rho, n_sv=task.found.n_sv,

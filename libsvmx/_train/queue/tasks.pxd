@@ -131,6 +131,7 @@ cdef class TaskList:
     cdef bint keeps_all
     cdef readonly object trial      # how SMO tries the solves, and leaves them to another solver; None: solves all
     cdef bint tries
+    cdef int64_t[::1] unchecked     # steps before the first check of the trial, by number of rows
     cdef double eps
     cdef bint divides               # nu-SVC: decision values are divided by r
     cdef bint may_stand             # whether an optimum is unchanged without its unused rows

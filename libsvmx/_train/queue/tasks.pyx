@@ -569,6 +569,11 @@ cdef class TaskList:
                 self.tasks[t].keeps, self.tasks[t].optimum = True, room
                 room += self.tasks[t].n_variables
         self.coefficient, self.value = zeros("d", self.n_out), zeros("d", self.n_values)
+        if self.tries:
+            self.unchecked = zeros("q", self.most_rows + 1)
+            for t in range(self.n_tasks):
+                if self.unchecked[self.tasks[t].n] == 0:
+                    self.unchecked[self.tasks[t].n] = self.trial.first_check(self.tasks[t].n)
         if room or self.keeps_all:
             self.kept_beta, self.kept_scores = zeros("d", room), zeros("d", room)
         return 0
