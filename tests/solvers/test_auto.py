@@ -387,7 +387,7 @@ def test_large_bounds_from_weights_rule_out_a_queue(weights):
 
 
 @pytest.mark.parametrize("kernel_type", ["rbf", "linear", "polynomial"])
-def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type):
+def test_the_choice_without_a_trial_does_not_depend_on_memory_for_a_queue(kernel_type):
     """With so low a threshold of steps any problem may be handed over."""
     checks = {"checks": ((0.005, 0.0),), "late_checks": (0.005,), "linear_checks": ((1e-4, 0.0),)}
     solver = Auto(ChoicePolicy(min_variables=1000, trial_rows=0, **checks))
