@@ -235,7 +235,8 @@ class FoldSearch:
     def column(self, gamma: Any, which: list[tuple[int, int]]) -> None:
         """Score every C at one gamma, for each (index of gamma, fold) of ``which``."""
         threads = min(self.n_jobs, len(self.gammas))
-        param = replace(self.param, gamma=gamma, cache_size=self.estimator.cache_size / threads)
+        own = {"cache_size": self.estimator.cache_size / threads, "threads": max(1, self.n_jobs // threads)}
+        param = replace(self.param, gamma=gamma, **own)
         costs = [self.costs[c] for c in self.order]
         observer = Observer()
         observer.limits = self.over  # stop once a solve of another thread has failed

@@ -7,6 +7,8 @@ from support.data import dense_rows
 from support.optional import optional
 
 import libsvmx
+import libsvmx._train.policy as policies
+from libsvmx._train.policy import KernelPolicy
 
 svm = optional("sklearn.svm")
 exceptions = optional("sklearn.exceptions")
@@ -200,10 +202,15 @@ def test_points_may_be_given_in_any_order():
     np.testing.assert_array_equal(up.cv_results_["mean_test_score"], down.cv_results_["mean_test_score"][::-1])
 
 
-def test_threads_change_nothing():
-    one = libsvmx.SVCCV(Cs=COSTS, gammas=GAMMAS).fit(*GLASS)
-    two = libsvmx.SVCCV(Cs=COSTS, gammas=GAMMAS, n_jobs=2).fit(*GLASS)
-    np.testing.assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+@pytest.mark.parametrize("gammas", [GAMMAS, GAMMAS[:1]], ids=str)
+@pytest.mark.parametrize("policy", [KernelPolicy(), KernelPolicy(queue=False, work_for_threads=0.0)], ids=str)
+def test_threads_change_nothing(gammas, policy, monkeypatch):
+    monkeypatch.setattr(policies, "USUAL", policy)
+    one, *several = (
+        libsvmx.SVCCV(Cs=COSTS, gammas=gammas, n_jobs=n_jobs).fit(*GLASS).cv_results_ for n_jobs in (1, 2, 8)
+    )
+    for found in several:
+        np.testing.assert_array_equal(one["mean_test_score"], found["mean_test_score"])
 
 
 def test_refit():

@@ -2,7 +2,8 @@
 
     Column(problem, param, costs)   one gamma, whose folds share kernel rows
         .solve(folds) -> ColumnFold of each      each C of a dual starts from the next smaller one: in a queue if all
-                                                 kernel values fit in memory, else dual by dual with solve_growing
+                                                 kernel values fit in memory, else the folds side by side, each dual
+                                                 by dual with solve_growing
 
 Optima are LIBSVM's to eps, so the prediction of a row within about eps of the border may differ.
 """
@@ -26,6 +27,7 @@ from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import control_of
 from libsvmx._train.queue.batches import in_batches, queue_of
+from libsvmx._train.side_by_side import param_of, side_by_side
 from libsvmx._train.training import pair_problem
 from libsvmx.exceptions import DataError
 
@@ -138,14 +140,20 @@ class Column:
         n_solves = len(given) * solves_of(n_classes, False) * (1 + len(self.growths))
         queue = queue_of(self.problem, self.few_rows, n_solves, self.observer, self.kernels)
         if queue is None:
-            yield from (self.in_turn(FoldClasses(self.problem, self.param, fold)) for fold in given)
+            n, threads = len(given), self.kernels.at_once_of(len(given), thread_count(self.param.threads))
+
+            def solved(f: int, observer: Observer) -> ColumnFold:
+                own = param_of(self.param, f, n, threads)
+                return self.fold(FoldClasses(self.problem, own, given[f]), own, observer)
+
+            yield from side_by_side(solved, n, threads, self.observer)
             return
         queue.decide_by_floats()
         yield from in_batches(queue, (partial(WaitingColumn, self, fold) for fold in given), self.observer)
 
-    def in_turn(self, fold: FoldClasses) -> ColumnFold:
+    def fold(self, fold: FoldClasses, param: Parameter, observer: Observer) -> ColumnFold:
         """Solve a fold outside a queue, dual by dual."""
-        found = [self.dual(fold, i, j) for i, j in fold.pairs]
+        found = [self.dual(fold, i, j, param, observer) for i, j in fold.pairs]
         by_cost = list(zip(*found, strict=True))
         return ColumnFold(
             fold.labels,
@@ -156,15 +164,17 @@ class Column:
             [all(converged for *_, converged in each) for each in by_cost],
         )
 
-    def dual(self, fold: FoldClasses, i: int, j: int) -> list[tuple[Buffer, float, int, float, bool]]:
+    def dual(
+        self, fold: FoldClasses, i: int, j: int, param: Parameter, observer: Observer
+    ) -> list[tuple[Buffer, float, int, float, bool]]:
         """Solve the dual of classes i and j of a fold at all C; the list of ``solve_growing``."""
-        param, rows = self.param, fold.part
+        rows = fold.part
         if param.svm_type.is_classification:
             rows = pair_problem(rows, fold.order, fold.start, i, j)
         kernel, budget_bytes = self.kernels.of_rows(memoryview(array("i", bytes(rows.rows) + bytes(fold.tests.rows))))
         costs = [param.C * fold.weights[c] for c in (i, j)]
         dual = build_dual(param, rows.targets, *costs, rows.sample_weight)
-        control = control_of(param if len(rows) > ROWS_TO_SHRINK else self.few_rows, self.observer)
+        control = control_of(param if len(rows) > ROWS_TO_SHRINK else self.few_rows, observer)
         n_tests, threads = len(fold.tests), thread_count(param.threads)
         found = solve_growing(dual, n_tests, kernel, budget_bytes, control, self.growths, threads)
         if costs[0] == costs[1] and rows.sample_weight is None:  # with equal bounds, rho does not depend on rounding
