@@ -251,7 +251,7 @@ def searches():
 
     return table(
         "selection",
-        named("selection", SEARCHES),
+        results("selection", "benchmarks") + results("selection", "mixtures"),
         {
             "data": lambda one: SEARCHES[one.name],
             "rows x features": rows_by_features,
@@ -263,6 +263,32 @@ def searches():
             "scikit-learn, CPU": published("scikit-learn"),
         },
     )
+
+
+def searches_beside_a_gpu():
+    def seconds(way):
+        return lambda one: digits(one.median(way))
+
+    found = results("selection", "gpu")
+    [device] = {one.last("TorchKM, 2 sigest", "device") for one in found}
+    return table(
+        "selection --part gpu",
+        found,
+        {
+            "data": lambda one: SEARCHES[one.name],
+            "rows x features": rows_by_features,
+            "`SVCCV` s, sigest": seconds("SVCCV, sigest"),
+            "`SVCCV` s": seconds("SVCCV, 2 sigest"),
+            f"TorchKM s, {device}": seconds("TorchKM, 2 sigest"),
+            "ratio": lambda one: f"**{digits(one.ratio('TorchKM, 2 sigest', 'SVCCV, 2 sigest'), 2)}**",
+            "best score": lambda one: both_scores(one, "SVCCV, 2 sigest", "TorchKM, 2 sigest"),
+            "values of C without an end": lambda one: str(one.last("TorchKM, 2 sigest", "unfinished")),
+        },
+    )
+
+
+def both_scores(one, *ways):
+    return " / ".join(f"{one.last(way, 'best')[1]:.4f}" for way in ways)
 
 
 def small():
@@ -501,6 +527,7 @@ BLOCKS = {
     "speed": speed_range,
     "speed-sets": speed_sets,
     "searches": searches,
+    "searches-gpu": searches_beside_a_gpu,
     "small": small,
     "small-mean": small_mean,
     "threads": threads,
