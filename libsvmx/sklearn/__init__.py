@@ -7,6 +7,7 @@
       together.py     fits one estimator, or several on the same rows (also QuantileSVR with several tau)
     outliers.py       OneClassSVM
       base.py         base class: training, attributes, predictions; open it first
+      parameters.py   parameters as fields of a class: default, and what is allowed
       input_checks.py  scikit-learn's validation, with a shortcut for plain arrays
       rows.py         converts scikit-learn's rows and weights for the lower layers
       updating.py     adds and removes rows of a fitted estimator, leave-one-out; kept.py: the rows it keeps

@@ -35,7 +35,17 @@ from libsvmx.io.transcript import REMARKS
 from libsvmx.sklearn.class_order import name_classes
 from libsvmx.sklearn.files import KERNEL_NAMES, LibsvmFiles
 from libsvmx.sklearn.fitted import FittedModel
-from libsvmx.sklearn.input_checks import check_parameters, test_data, training_data
+from libsvmx.sklearn.input_checks import test_data, training_data
+from libsvmx.sklearn.parameters import (
+    CALLBACK,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SECONDS,
+    THREADS,
+    check_parameters,
+    parameter,
+    with_parameters,
+)
 from libsvmx.sklearn.pickling import Pickled
 from libsvmx.sklearn.rows import matrix_of, vectors_of, weights_of
 from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart
@@ -86,57 +96,64 @@ class TakesKernel(BaseEstimator):
         return tags
 
 
-class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel):
+@with_parameters
+class KernelParameters(TakesKernel):
+    """Parameters of all estimators with a kernel, and of the searches."""
+
+    kernel: Any = parameter(default="rbf", allowed=[StrOptions(set(KERNELS)), callable])
+    degree: int = parameter(default=3, allowed=[Interval(Integral, 0, None, closed="left")])
+    coef0: float = parameter(default=0.0, allowed=[Interval(Real, None, None, closed="neither")])
+    tol: float = parameter(default=1e-3, allowed=POSITIVE)
+    shrinking: bool = parameter(default=True, allowed=["boolean"])
+    cache_size: float = parameter(default=200, allowed=[Interval(Real, 0, None, closed="neither")])
+
+
+@with_parameters
+class SolverParameters(KernelParameters):
+    """Parameters of all estimators that are trained by solving dual problems."""
+
+    gamma: Any = parameter(default="scale", allowed=[StrOptions({"scale", "auto"}), *NOT_NEGATIVE, "array-like"])
+    verbose: bool = parameter(default=False, allowed=["verbose"])
+    max_iter: int = parameter(default=-1, allowed=[Interval(Integral, -1, None, closed="left")])
+    solver: Any = parameter(default="smo", allowed=[StrOptions({"smo", "auto", "chunked", "irwls", "crsvm"}), Solver])
+    n_jobs: int | None = parameter(default=None, allowed=THREADS)
+    max_time: float | None = parameter(default=None, allowed=SECONDS)
+
+    def _validate_params(self) -> None:
+        """Check the parameters; called by ``fit``."""
+        if type(self).__module__.startswith("libsvmx.sklearn."):
+            check_parameters(self)
+        else:  # a user's subclass may have other defaults
+            super()._validate_params()
+
+
+@with_parameters
+class RefittingParameters(SolverParameters):
+    """Parameters of the estimators of one function, which can be fitted again, refined, and given rows."""
+
+    warm_start: bool = parameter(default=False, allowed=["boolean"])
+    refine: bool = parameter(default=False, allowed=["boolean"])
+    keep_rows: bool = parameter(default=False, allowed=["boolean"])
+    callback: Any = parameter(default=None, allowed=CALLBACK)
+
+
+class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, RefittingParameters):
     """An estimator trained by one dual problem, or one for each pair of classes."""
 
     _svm_type: ClassVar[SvmType]
     _takes_class_weight: ClassVar[bool] = False
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "kernel": [StrOptions(set(KERNELS)), callable],
-        "degree": [Interval(Integral, 0, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left"), "array-like"],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "shrinking": ["boolean"],
-        "cache_size": [Interval(Real, 0, None, closed="neither")],
-        "verbose": ["verbose"],
-        "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "solver": [StrOptions({"smo", "auto", "chunked", "irwls", "crsvm"}), Solver],
-        "n_jobs": [Integral, None],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "warm_start": ["boolean"],
-        "refine": ["boolean"],
-        "keep_rows": ["boolean"],
-        "callback": [callable, None],
-    }
 
-    # parameters; most estimators have all of them
-    C: float
-    nu: float
-    tau: Any
-    degree: int
-    coef0: float
-    shrinking: bool
-    tol: float
-    cache_size: float
-    verbose: Any
-    max_iter: int
-    solver: Any
-    n_jobs: int | None
-    max_time: float | None
-    warm_start: bool
-    refine: bool
-    keep_rows: bool
-    callback: Any
     # attributes set by a fit
     support_: IntArray
     n_support_: IntArray
     dual_coef_: Any
     intercept_: FloatArray
+    offset_: FloatArray
     n_iter_: Any
     fit_status_: int
     optimality_: float
     shape_fit_: tuple[int, ...]
+    class_weight_: FloatArray
     row_ids_: Any
 
     @classmethod
@@ -146,13 +163,6 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, TakesKernel)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in vars(self)
-
-    def _validate_params(self) -> None:
-        """Check the parameters; called by ``fit``."""
-        if type(self).__module__.startswith("libsvmx.sklearn."):
-            check_parameters(self)
-        else:  # a user's subclass may have other defaults
-            super()._validate_params()
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:

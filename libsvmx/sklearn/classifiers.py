@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -24,7 +23,8 @@ from libsvmx.enums import SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.transcript import REMARKS
 from libsvmx.sklearn.base import BaseSVM
-from libsvmx.sklearn.input_checks import are_whole, keep_parameters
+from libsvmx.sklearn.input_checks import are_whole
+from libsvmx.sklearn.parameters import COST, SHARE, parameter, with_parameters
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
 if TYPE_CHECKING:
@@ -43,21 +43,25 @@ def gives_probabilities(estimator: BaseClassifier) -> bool:
     return True
 
 
-class BaseClassifier(ClassifierMixin, BaseSVM):
+@with_parameters
+class LabelParameters:
+    """Parameters of all that classify by dual problems."""
+
+    probability: bool | str = parameter(default=False, allowed=["boolean", StrOptions({"cv"})])
+    class_weight: Any = parameter(default=None, allowed=[StrOptions({"balanced"}), dict, None])
+    random_state: Any = parameter(default=None, allowed=["random_state"])
+
+
+@with_parameters
+class VotingParameters(LabelParameters):
+    """Parameters of classifiers that train a function for each pair of classes."""
+
+    decision_function_shape: str = parameter(default="ovr", allowed=[StrOptions({"ovr", "ovo"})])
+    break_ties: bool = parameter(default=False, allowed=["boolean"])
+
+
+class BaseClassifier(ClassifierMixin, BaseSVM, VotingParameters):
     """One against one over sorted classes; the labels of the model are their codes 0, 1, …."""
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseSVM._parameter_constraints,
-        "probability": ["boolean", StrOptions({"cv"})],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "random_state": ["random_state"],
-        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
-        "break_ties": ["boolean"],
-    }
-
-    probability: Any
-    classes_: Any
-    class_weight_: FloatArray
 
     def decision_function(self, X: Any) -> Any:
         """Decision values of rows.
@@ -230,6 +234,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         return by_function(super()._coefficients_by_function(), self.n_support_)
 
 
+@with_parameters
 class SVC(BaseClassifier):
     """C-support vector classification, with the parameters and attributes of ``sklearn.svm.SVC``.
 
@@ -325,40 +330,11 @@ class SVC(BaseClassifier):
 
     _svm_type = SvmType.C_SVC
     _takes_class_weight = True
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseClassifier._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="right")],
-    }
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool | str = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        solver: Any = "smo",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        refine: bool = False,
-        keep_rows: bool = False,
-        callback: Any = None,
-    ) -> None:
-        keep_parameters(self, locals())
+    C: float = parameter(default=1.0, allowed=COST)
 
 
+@with_parameters
 class NuSVC(BaseClassifier):
     """Nu-support vector classification, with the parameters and attributes of ``sklearn.svm.NuSVC``.
 
@@ -388,38 +364,8 @@ class NuSVC(BaseClassifier):
     """
 
     _svm_type = SvmType.NU_SVC
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseClassifier._parameter_constraints,
-        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
-    }
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool | str = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        solver: Any = "smo",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        refine: bool = False,
-        keep_rows: bool = False,
-        callback: Any = None,
-    ) -> None:
-        keep_parameters(self, locals())
+    nu: float = parameter(default=0.5, allowed=SHARE)
 
     def _check_targets(self, targets: FloatArray, weights: FloatArray | None, order: IntArray | None) -> None:
         check_nu_of(targets, weights if weights is None or order is None else weights[order], self.nu)

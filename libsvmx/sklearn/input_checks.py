@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from inspect import signature
 from math import isfinite
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_X_y, validate_data
 
 from libsvmx.api.arrays import column_of_times, columns_of_text
@@ -104,25 +101,3 @@ def test_data(estimator: Any, X: Any, given: bool = False) -> Any:
         return X
     options = {"dtype": np.float64, "order": "C", "accept_sparse": "csr"}
     return validated(estimator, X, reset=False, **(KERNEL_VALUES if given else options))
-
-
-@cache
-def defaults_of(kind: type) -> dict[str, Any]:
-    """Default of each parameter."""
-    return {name: each.default for name, each in signature(kind).parameters.items()}
-
-
-def keep_parameters(estimator: Any, given: dict[str, Any]) -> None:
-    """Set the arguments of ``__init__``, its ``locals()``, as attributes."""
-    for name, value in given.items():
-        if name != "self":
-            setattr(estimator, name, value)
-
-
-def check_parameters(estimator: Any) -> None:
-    """Check all parameters that differ from their defaults. Raises ValueError."""
-    kind: Any = type(estimator)
-    given = {
-        name: value for name, default in defaults_of(kind).items() if (value := getattr(estimator, name)) is not default
-    }
-    validate_parameter_constraints(estimator._parameter_constraints, given, caller_name=kind.__name__)

@@ -32,7 +32,8 @@ from libsvmx._solvers.linear.row_passes import ChosenRows, Losses
 from libsvmx._train.parameter import MAX_THREADS
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import DataError, ParameterError, warn_caller
-from libsvmx.sklearn.input_checks import keep_parameters, training_data
+from libsvmx.sklearn.input_checks import training_data
+from libsvmx.sklearn.parameters import NOT_NEGATIVE, POSITIVE, SECONDS, THREADS, parameter, with_parameters
 from libsvmx.sklearn.rows import weights_of
 from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart, told_of_each
 
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
 GAP_OF_TOL = 0.01
 # Before 1.8, scikit-learn's balanced class weights ignore those of rows.
 WEIGHTS_BALANCE = "sample_weight" in signature(compute_class_weight).parameters
+# Allowed parameters, also of the searches.
+HINGE_LOSSES = [StrOptions({"hinge", "squared_hinge"})]
+TUBE_LOSSES = [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})]
+CLASS_WEIGHTS = [None, dict, StrOptions({"balanced"})]
 
 
 def feature_rows(X: Any) -> Any:
@@ -124,29 +129,31 @@ def one_against_rest(
     return found
 
 
-class BaseLinear(CallbackSupportMixin, BaseEstimator):
+@with_parameters
+class MethodParameters:
+    """Parameters of all that solve linear problems."""
+
+    tol: float = parameter(default=1e-4, allowed=POSITIVE)
+    fit_intercept: bool = parameter(default=True, allowed=["boolean"])
+    intercept_scaling: float = parameter(default=1, allowed=[Interval(Real, 0, None, closed="neither")])
+    max_iter: int = parameter(default=1000, allowed=[Interval(Integral, 0, None, closed="left")])
+
+
+@with_parameters
+class LinearParameters(MethodParameters, BaseEstimator):
+    """Parameters of LinearSVC and LinearSVR."""
+
+    C: float = parameter(default=1.0, allowed=POSITIVE)
+    dual: Any = parameter(default="auto", allowed=["boolean", StrOptions({"auto"})])
+    verbose: int = parameter(default=0, allowed=["verbose"])
+    random_state: Any = parameter(default=None, allowed=["random_state"])
+    n_jobs: int | None = parameter(default=None, allowed=THREADS)
+    max_time: float | None = parameter(default=None, allowed=SECONDS)
+
+
+class BaseLinear(CallbackSupportMixin, LinearParameters):
     """Base class of LinearSVC and LinearSVR."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "C": [Interval(Real, 0.0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "dual": ["boolean", StrOptions({"auto"})],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
-    }
-
-    C: float
-    tol: float
-    fit_intercept: bool
-    intercept_scaling: float
-    max_iter: int
-    max_time: float | None
-    n_jobs: int | None
     coef_: Any
     intercept_: Any
     dual_gap_: Any
@@ -227,6 +234,7 @@ class BaseLinear(CallbackSupportMixin, BaseEstimator):
             )
 
 
+@with_parameters
 class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
     """Linear classification with a penalised intercept, with the parameters and attributes of
     ``sklearn.svm.LinearSVC``.
@@ -291,39 +299,15 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
     array(['large'], dtype='<U5')
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseLinear._parameter_constraints,
-        "penalty": [StrOptions({"l1", "l2"})],
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
-        "class_weight": [None, dict, StrOptions({"balanced"})],
-    }
+    penalty: str = parameter(default="l2", allowed=[StrOptions({"l1", "l2"})], kw_only=False)
+    loss: str = parameter(default="squared_hinge", allowed=HINGE_LOSSES, kw_only=False)
+    multi_class: str = parameter(default="ovr", allowed=[StrOptions({"ovr", "crammer_singer"})])
+    class_weight: Any = parameter(default=None, allowed=CLASS_WEIGHTS)
+
     # scikit-learn's class, while patched: trains what is refused here
     _theirs: ClassVar[Any] = None
     # Whether this estimator, or its original, was pickled while patched: joblib's workers are not patched
     _was_patched = False
-
-    classes_: Any
-
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: Any = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-    ) -> None:
-        keep_parameters(self, locals())
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
         refused = ""
@@ -375,6 +359,7 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
         return LinearTraining(self, rows, chosen, one_against_rest(codes, len(classes), class_weight, weights))
 
 
+@with_parameters
 class LinearSVR(RegressorMixin, BaseLinear, LinearModel):
     """Linear regression with a tube and a penalised intercept, with the parameters and attributes of
     ``sklearn.svm.LinearSVR``.
@@ -412,29 +397,8 @@ class LinearSVR(RegressorMixin, BaseLinear, LinearModel):
     array([7.])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseLinear._parameter_constraints,
-        "epsilon": [Interval(Real, 0.0, None, closed="left")],
-        "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
-    }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        dual: Any = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-    ) -> None:
-        keep_parameters(self, locals())
+    epsilon: float = parameter(default=0.0, allowed=NOT_NEGATIVE)
+    loss: str = parameter(default="epsilon_insensitive", allowed=TUBE_LOSSES)
 
     def _training(self, rows: Any, y: Any, chosen: Any, weights: FloatArray | None) -> LinearTraining:
         target = np.asarray(y, dtype=np.float64)[chosen]

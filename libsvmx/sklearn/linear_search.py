@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,8 +17,17 @@ from libsvmx._core.threads import in_order
 from libsvmx._train.parameter import MAX_THREADS
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import warn_caller
-from libsvmx.sklearn.input_checks import keep_parameters
-from libsvmx.sklearn.linear import BaseLinear, LinearSVC, LinearSVR, feature_rows
+from libsvmx.sklearn.linear import (
+    CLASS_WEIGHTS,
+    HINGE_LOSSES,
+    TUBE_LOSSES,
+    BaseLinear,
+    LinearSVC,
+    LinearSVR,
+    MethodParameters,
+    feature_rows,
+)
+from libsvmx.sklearn.parameters import NOT_NEGATIVE, parameter, with_parameters
 from libsvmx.sklearn.rows import weights_of
 from libsvmx.sklearn.search import BaseSearch, weights_score
 from libsvmx.sklearn.search_folds import Scores, check_some_count, numbers_of
@@ -28,17 +37,10 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 
-class BaseLinearSearch(BaseSearch):
+class BaseLinearSearch(BaseSearch, MethodParameters):
     """Base class of LinearSVCCV and LinearSVRCV."""
 
     kernel = "linear"
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **{name: BaseSearch._parameter_constraints[name] for name in ("Cs", "cv", "scoring", "refit", "n_jobs")},
-        **{
-            name: BaseLinear._parameter_constraints[name]
-            for name in ("tol", "fit_intercept", "intercept_scaling", "max_iter")
-        },
-    }
 
     @property
     def n_iter_(self) -> int:
@@ -59,6 +61,7 @@ class BaseLinearSearch(BaseSearch):
         return search.scores
 
 
+@with_parameters
 class LinearSVCCV(ClassifierMixin, BaseLinearSearch):
     """``LinearSVC`` whose C is chosen by cross-validation.
 
@@ -94,27 +97,9 @@ class LinearSVCCV(ClassifierMixin, BaseLinearSearch):
     """
 
     _kind = LinearSVC
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseLinearSearch._parameter_constraints,
-        **{name: LinearSVC._parameter_constraints[name] for name in ("loss", "class_weight")},
-    }
 
-    def __init__(
-        self,
-        *,
-        Cs: Any = 10,
-        cv: Any = None,
-        scoring: Any = None,
-        refit: Any = True,
-        n_jobs: int | None = None,
-        loss: str = "squared_hinge",
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        max_iter: int = 1000,
-    ) -> None:
-        keep_parameters(self, locals())
+    loss: str = parameter(default="squared_hinge", allowed=HINGE_LOSSES)
+    class_weight: Any = parameter(default=None, allowed=CLASS_WEIGHTS)
 
     score = BaseSearch.score  # not that of ClassifierMixin
 
@@ -133,6 +118,7 @@ class LinearSVCCV(ClassifierMixin, BaseLinearSearch):
         return best.decision_function(X)
 
 
+@with_parameters
 class LinearSVRCV(RegressorMixin, BaseLinearSearch):
     """``LinearSVR`` whose C is chosen by cross-validation, as in ``LinearSVCCV``.
 
@@ -162,27 +148,9 @@ class LinearSVRCV(RegressorMixin, BaseLinearSearch):
     """
 
     _kind = LinearSVR
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseLinearSearch._parameter_constraints,
-        **{name: LinearSVR._parameter_constraints[name] for name in ("loss", "epsilon")},
-    }
 
-    def __init__(
-        self,
-        *,
-        Cs: Any = 10,
-        cv: Any = None,
-        scoring: Any = None,
-        refit: Any = True,
-        n_jobs: int | None = None,
-        epsilon: float = 0.0,
-        loss: str = "epsilon_insensitive",
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        max_iter: int = 1000,
-    ) -> None:
-        keep_parameters(self, locals())
+    loss: str = parameter(default="epsilon_insensitive", allowed=TUBE_LOSSES)
+    epsilon: float = parameter(default=0.0, allowed=NOT_NEGATIVE)
 
     score = BaseSearch.score  # not that of RegressorMixin
 

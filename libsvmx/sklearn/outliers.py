@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples
 
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
-from libsvmx.sklearn.input_checks import keep_parameters
+from libsvmx.sklearn.parameters import SHARE, parameter, with_parameters
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
-    from libsvmx._typing import FloatArray
 
 
+@with_parameters
 class OneClassSVM(OutlierMixin, BaseSVM):
     """Outlier detection, with the parameters and attributes of ``sklearn.svm.OneClassSVM``.
 
@@ -51,35 +49,8 @@ class OneClassSVM(OutlierMixin, BaseSVM):
     """
 
     _svm_type = SvmType.ONE_CLASS
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseSVM._parameter_constraints,
-        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
-    }
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        solver: Any = "smo",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        refine: bool = False,
-        keep_rows: bool = False,
-        callback: Any = None,
-    ) -> None:
-        keep_parameters(self, locals())
-
-    offset_: FloatArray
+    nu: float = parameter(default=0.5, allowed=SHARE)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Train on rows, as ``SVR.fit`` does.

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn import config_context
 
-from libsvmx.sklearn.input_checks import defaults_of
+from libsvmx.sklearn.parameters import defaults_of
 
 ROUTING = "_metadata_request"  # attribute of scikit-learn, set by set_fit_request and the like
 

@@ -7,7 +7,7 @@ the predictions of each row in ascending order of tau never increases their dist
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -21,7 +21,7 @@ from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.fitted import FittedModel
-from libsvmx.sklearn.input_checks import keep_parameters
+from libsvmx.sklearn.parameters import POSITIVE, parameter, with_parameters
 from libsvmx.sklearn.together import fit_together, predicted_together
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
@@ -41,6 +41,7 @@ def is_of_one_and_may_go_on(estimator: Any) -> None:
     may_go_on(estimator)
 
 
+@with_parameters
 class QuantileSVR(RegressorMixin, BaseSVM):
     """Quantile regression: the curve that a share ``tau`` of the targets lies below, or several such curves.
 
@@ -81,39 +82,10 @@ class QuantileSVR(RegressorMixin, BaseSVM):
     """
 
     _svm_type = SvmType.QUANTILE_SVR
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseSVM._parameter_constraints,
-        "tau": [Interval(Real, 0.0, 1.0, closed="neither"), "array-like"],
-        "C": [Interval(Real, 0.0, None, closed="neither")],
-        "non_crossing": ["boolean"],
-    }
 
-    estimators_: list[QuantileSVR]
-
-    def __init__(
-        self,
-        *,
-        tau: Any = 0.5,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        non_crossing: bool = False,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        solver: Any = "smo",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        refine: bool = False,
-        keep_rows: bool = False,
-        callback: Any = None,
-    ) -> None:
-        keep_parameters(self, locals())
+    tau: Any = parameter(default=0.5, allowed=[Interval(Real, 0.0, 1.0, closed="neither"), "array-like"])
+    C: float = parameter(default=1.0, allowed=POSITIVE)
+    non_crossing: bool = parameter(default=False, allowed=["boolean"])
 
     partial_fit = OfferedIf(is_of_one_and_may_go_on)(BaseSVM.partial_fit)
     unlearn = OfferedIf(is_of_one)(BaseSVM.unlearn)

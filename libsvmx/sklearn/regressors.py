@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
-
 from sklearn.base import RegressorMixin
-from sklearn.utils._param_validation import Interval
 
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
-from libsvmx.sklearn.input_checks import keep_parameters
+from libsvmx.sklearn.parameters import COST, NOT_NEGATIVE, SHARE, parameter, with_parameters
 
 
+@with_parameters
 class SVR(RegressorMixin, BaseSVM):
     """Epsilon-support vector regression, with the parameters and attributes of ``sklearn.svm.SVR``.
 
@@ -59,37 +56,12 @@ class SVR(RegressorMixin, BaseSVM):
     """
 
     _svm_type = SvmType.EPSILON_SVR
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseSVM._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="right")],
-        "epsilon": [Interval(Real, 0.0, None, closed="left")],
-    }
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        solver: Any = "smo",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        refine: bool = False,
-        keep_rows: bool = False,
-        callback: Any = None,
-    ) -> None:
-        keep_parameters(self, locals())
+    C: float = parameter(default=1.0, allowed=COST)
+    epsilon: float = parameter(default=0.1, allowed=NOT_NEGATIVE)
 
 
+@with_parameters
 class NuSVR(RegressorMixin, BaseSVM):
     """Nu-support vector regression, with the parameters and attributes of ``sklearn.svm.NuSVR``.
 
@@ -117,32 +89,6 @@ class NuSVR(RegressorMixin, BaseSVM):
     """
 
     _svm_type = SvmType.NU_SVR
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseSVM._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="right")],
-        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
-    }
 
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        solver: Any = "smo",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        warm_start: bool = False,
-        refine: bool = False,
-        keep_rows: bool = False,
-        callback: Any = None,
-    ) -> None:
-        keep_parameters(self, locals())
+    nu: float = parameter(default=0.5, allowed=SHARE)
+    C: float = parameter(default=1.0, allowed=COST)

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -25,9 +25,10 @@ from libsvmx._core.machine import machine
 from libsvmx._train.parameter import is_several
 from libsvmx.api.kernels import KernelRows
 from libsvmx.api.own_kernel import is_called
-from libsvmx.sklearn.base import KERNELS, BaseSVM, TakesKernel
-from libsvmx.sklearn.classifiers import SVC, gives_probabilities
-from libsvmx.sklearn.input_checks import keep_parameters, test_data, training_data
+from libsvmx.sklearn.base import KernelParameters, TakesKernel
+from libsvmx.sklearn.classifiers import SVC, VotingParameters, gives_probabilities
+from libsvmx.sklearn.input_checks import test_data, training_data
+from libsvmx.sklearn.parameters import NOT_NEGATIVE, THREADS, parameter, with_parameters
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.search_folds import FoldSearch
 from libsvmx.sklearn.search_results import objects, results_of
@@ -41,33 +42,22 @@ if TYPE_CHECKING:
 # Default axes, as in LIBSVM's guide: powers of 4 from 2^-5 and 2^-15; ten of them end at 2^13 and 2^3.
 FIRST_C, FIRST_GAMMA, STEP = -5, -15, 2
 MAX_EXPONENT = 1023  # of a double
+AXIS = [Interval(Integral, 1, None, closed="left"), "array-like"]
 # Newer versions of GridSearchCV pass sample_weight to scorers that accept it.
 WEIGHTS_SCORES = hasattr(GridSearchCV, "_check_scorers_accept_sample_weight")
 
 
+@with_parameters
 class BaseSearch(CallbackSupportMixin, TakesKernel):
     """Base class of the searches. Their parameters are those of ``_kind``, and those of the search."""
 
     _kind: ClassVar[Any]
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
-        "gammas": [Interval(Integral, 1, None, closed="left"), "array-like"],
-        "kernel": [StrOptions(set(KERNELS)), callable],
-        **{
-            name: BaseSVM._parameter_constraints[name] for name in ("degree", "coef0", "shrinking", "tol", "cache_size")
-        },
-        "cv": ["cv_object"],
-        "scoring": [str, callable, None],
-        "refit": ["boolean", callable],
-        "n_jobs": [Integral, None],
-    }
 
-    Cs: Any
-    gammas: Any
-    cv: Any
-    scoring: Any
-    refit: Any
-    n_jobs: int | None
+    Cs: Any = parameter(default=10, allowed=AXIS)
+    cv: Any = parameter(default=None, allowed=["cv_object"])
+    scoring: Any = parameter(default=None, allowed=[str, callable, None])
+    refit: Any = parameter(default=True, allowed=["boolean", callable])
+    n_jobs: int | None = parameter(default=None, allowed=THREADS)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "best_estimator_" in vars(self)
@@ -286,7 +276,15 @@ def _takes_weights(scorer: Any) -> bool:
     return "sample_weight" in signature(scorer).parameters
 
 
-class SVCCV(ClassifierMixin, BaseSearch):
+@with_parameters
+class KernelSearch(BaseSearch, KernelParameters):
+    """Base class of SVCCV and SVRCV."""
+
+    gammas: Any = parameter(default=10, allowed=AXIS)
+
+
+@with_parameters
+class SVCCV(ClassifierMixin, KernelSearch, VotingParameters):
     """C-support vector classification whose C and gamma are chosen by cross-validation.
 
     It finds what ``GridSearchCV(SVC(), {"C": Cs, "gamma": gammas}, cv=cv).fit(X, y)`` finds, many times as fast:
@@ -369,38 +367,6 @@ class SVCCV(ClassifierMixin, BaseSearch):
     """
 
     _kind = SVC
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseSearch._parameter_constraints,
-        **{
-            name: SVC._parameter_constraints[name]
-            for name in ("probability", "class_weight", "decision_function_shape", "break_ties", "random_state")
-        },
-    }
-
-    probability: Any
-
-    def __init__(
-        self,
-        *,
-        Cs: Any = 10,
-        gammas: Any = 10,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        coef0: float = 0.0,
-        cv: Any = None,
-        scoring: Any = None,
-        refit: Any = True,
-        n_jobs: int | None = None,
-        shrinking: bool = True,
-        probability: bool | str = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        keep_parameters(self, locals())
 
     score = BaseSearch.score  # not that of ClassifierMixin
 
@@ -448,7 +414,8 @@ class SVCCV(ClassifierMixin, BaseSearch):
         return np.log(self.predict_proba(X))
 
 
-class SVRCV(RegressorMixin, BaseSearch):
+@with_parameters
+class SVRCV(RegressorMixin, KernelSearch):
     """Epsilon-support vector regression whose C and gamma are chosen by cross-validation.
 
     As ``SVCCV``, for ``SVR``; the default scoring is R^2. No point is retrained, so scores agree with those of
@@ -482,28 +449,7 @@ class SVRCV(RegressorMixin, BaseSearch):
     """
 
     _kind = SVR
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **BaseSearch._parameter_constraints,
-        "epsilon": SVR._parameter_constraints["epsilon"],
-    }
 
-    def __init__(
-        self,
-        *,
-        Cs: Any = 10,
-        gammas: Any = 10,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        coef0: float = 0.0,
-        cv: Any = None,
-        scoring: Any = None,
-        refit: Any = True,
-        n_jobs: int | None = None,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        epsilon: float = 0.1,
-    ) -> None:
-        keep_parameters(self, locals())
+    epsilon: float = parameter(default=0.1, allowed=NOT_NEGATIVE)
 
     score = BaseSearch.score  # not that of RegressorMixin

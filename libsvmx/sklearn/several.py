@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -16,10 +16,10 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx.exceptions import warn_caller
-from libsvmx.sklearn.base import BaseSVM, TakesKernel
-from libsvmx.sklearn.classifiers import SVC, NuSVC, gives_probabilities
+from libsvmx.sklearn.base import BaseSVM, SolverParameters
+from libsvmx.sklearn.classifiers import SVC, LabelParameters, NuSVC, gives_probabilities
 from libsvmx.sklearn.fitted import FittedModel
-from libsvmx.sklearn.input_checks import check_parameters, keep_parameters
+from libsvmx.sklearn.parameters import CALLBACK, COST, NOT_NEGATIVE, SHARE, parameter, with_parameters
 from libsvmx.sklearn.pickling import Pickled
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.rows import weights_of
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 
-class Several(CallbackSupportMixin, Pickled, TakesKernel):
+class Several(CallbackSupportMixin, Pickled, SolverParameters):
     """Base class of OneVsRestSVC and MultiOutputSVR. Their parameters are those of ``estimators_``."""
 
     estimators_: list[Any]
@@ -42,12 +42,11 @@ class Several(CallbackSupportMixin, Pickled, TakesKernel):
     n_iter_: Any
     fit_status_: int
     optimality_: float
+    classes_: Any
+    multilabel_: bool
 
     def __sklearn_is_fitted__(self) -> bool:
         return "estimators_" in vars(self)
-
-    def _validate_params(self) -> None:
-        check_parameters(self)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -85,7 +84,8 @@ class Several(CallbackSupportMixin, Pickled, TakesKernel):
         return kind(**{name: own[name] for name in signature(kind).parameters if name in own})
 
 
-class OneVsRestSVC(ClassifierMixin, Several):
+@with_parameters
+class OneVsRestSVC(ClassifierMixin, Several, LabelParameters):
     """Classification of each class against the rest, or of several labels at once, by ``SVC`` or ``NuSVC``.
 
     Results equal those of ``OneVsRestClassifier(SVC())`` bit for bit; all trainings share kernel values.
@@ -135,41 +135,9 @@ class OneVsRestSVC(ClassifierMixin, Several):
     array([[1, 1]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        name: SVC._parameter_constraints[name]
-        for name in SVC._parameter_constraints
-        if name not in ("decision_function_shape", "break_ties", "warm_start", "refine", "keep_rows")
-    } | {"nu": [*NuSVC._parameter_constraints["nu"], None]}
-
-    nu: float | None
-    probability: Any
-    class_weight: Any
-    classes_: Any
-    multilabel_: bool
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        nu: float | None = None,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool | str = False,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        random_state: Any = None,
-        solver: Any = "smo",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callback: Any = None,
-    ) -> None:
-        keep_parameters(self, locals())
+    C: float = parameter(default=1.0, allowed=COST)
+    nu: float | None = parameter(default=None, allowed=[*SHARE, None])
+    callback: Any = parameter(default=None, allowed=CALLBACK)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -307,6 +275,7 @@ class ConstantLabel:
         self.sign = sign
 
 
+@with_parameters
 class MultiOutputSVR(RegressorMixin, Several):
     """Epsilon-support vector regression of several targets at once.
 
@@ -338,32 +307,9 @@ class MultiOutputSVR(RegressorMixin, Several):
     array([[7., 3.]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        name: SVR._parameter_constraints[name]
-        for name in SVR._parameter_constraints
-        if name not in ("warm_start", "refine", "keep_rows")
-    }
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: bool = False,
-        max_iter: int = -1,
-        solver: Any = "smo",
-        n_jobs: int | None = None,
-        max_time: float | None = None,
-        callback: Any = None,
-    ) -> None:
-        keep_parameters(self, locals())
+    C: float = parameter(default=1.0, allowed=COST)
+    epsilon: float = parameter(default=0.1, allowed=NOT_NEGATIVE)
+    callback: Any = parameter(default=None, allowed=CALLBACK)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
