@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -21,25 +20,60 @@ from libsvmx.sklearn.linear import (
     CLASS_WEIGHTS,
     HINGE_LOSSES,
     TUBE_LOSSES,
-    BaseLinear,
     LinearSVC,
     LinearSVR,
     MethodParameters,
     feature_rows,
 )
 from libsvmx.sklearn.parameters import NOT_NEGATIVE, parameter, with_parameters
-from libsvmx.sklearn.rows import weights_of
-from libsvmx.sklearn.search import BaseSearch, weights_score
-from libsvmx.sklearn.search_folds import Scores, check_some_count, numbers_of
-from libsvmx.sklearn.tasks import told_of_each
+from libsvmx.sklearn.search import BaseSearch
+from libsvmx.sklearn.search_folds import FoldSearch
 
 if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 
+class LinearSearch(FoldSearch):
+    """The search of LinearSVCCV and LinearSVRCV: a thread trains each C on a fold, and the folds share the rows."""
+
+    def run(self) -> None:
+        self.rows = feature_rows(self.X)
+        asking = Token()
+        with one_blas_thread():  # sums would depend on the number of BLAS threads
+            jobs = [(f, asking) for f in range(len(self.folds))]
+            self.take_all(in_order(self.column_of, jobs, min(self.n_jobs, MAX_THREADS), asking), len(jobs))
+        if self.unfinished:
+            warn_caller("Solver terminated early at some points of the search.", ConvergenceWarning)
+
+    def column_of(self, f: int, asking: Token) -> None:
+        """Score every C on fold ``f``."""
+        fold, estimator = self.folds[f], clone(self.estimator)
+        weights = None if self.row_weights is None else self.row_weights[fold.rows]
+        training = estimator._training(self.rows, self.y, fold.rows.astype(np.int64), weights)
+        starts: list[FloatArray | None] = [None] * len(training.functions)
+        before = 0.0
+        estimator.n_features_in_ = self.X.shape[1]
+        tests, own = self.X[fold.test], {} if fold.weights is None else {"sample_weight": fold.weights}
+        for c in np.argsort(self.costs, kind="stable"):
+            begun, C = machine.perf_counter(), self.costs[c]
+            solutions = [
+                training.solve(k, C, asking, None if start is None else start * (C / before))
+                for k, start in enumerate(starts)
+            ]
+            starts, before = [solution.beta for solution in solutions], C
+            self.unfinished |= any(solution.status != SolveStatus.CONVERGED for solution in solutions)
+            estimator._show(solutions)
+            trained = machine.perf_counter()
+            scorer = self.scorer or type(estimator).score
+            self.scores.score[c, f] = scorer(estimator, tests, fold.targets, **own)
+            self.scores.fit_time[c, f] = trained - begun
+            self.scores.score_time[c, f] = machine.perf_counter() - trained
+
+
 class BaseLinearSearch(BaseSearch, MethodParameters):
     """Base class of LinearSVCCV and LinearSVRCV."""
 
+    _search = LinearSearch
     kernel = "linear"
 
     @property
@@ -52,13 +86,6 @@ class BaseLinearSearch(BaseSearch, MethodParameters):
         if not np.isfinite(costs).all():  # no hard margin, unlike SVC and SVR
             raise ValueError(f"Cs must be finite numbers, not {costs}")
         return costs
-
-    def _scores(
-        self, estimator: Any, X: Any, y: Any, sample_weight: Any, splits: list[tuple[Any, Any]], scorer: Any
-    ) -> Scores:
-        search = LinearSearch(estimator, X, y, sample_weight, self._costs(), splits, scorer)
-        search.run(self, min(int(effective_n_jobs(self.n_jobs)), MAX_THREADS))
-        return search.scores
 
 
 @with_parameters
@@ -153,65 +180,3 @@ class LinearSVRCV(RegressorMixin, BaseLinearSearch):
     epsilon: float = parameter(default=0.0, allowed=NOT_NEGATIVE)
 
     score = BaseSearch.score  # not that of RegressorMixin
-
-
-class LinearSearch:
-    """LinearSearch(estimator, X, y, sample_weight, costs, splits, scorer): scores each C on given folds."""
-
-    def __init__(
-        self,
-        estimator: BaseLinear,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        costs: list[float],
-        splits: list[tuple[Any, Any]],
-        scorer: Any,
-    ) -> None:
-        self.estimator, self.X, self.y, self.costs, self.splits, self.scorer = estimator, X, y, costs, splits, scorer
-        self.rows = feature_rows(X)
-        self.weights, counting = weights_of(sample_weight, X)
-        self.counts = np.full(len(y), counting is None)
-        self.counts[slice(0) if counting is None else counting] = True
-        self.weights_score = sample_weight is not None and weights_score(scorer)
-        self.scores = Scores((len(costs), len(splits)))
-        self.unfinished = False
-
-    def run(self, whole: BaseLinearSearch, threads: int) -> None:
-        """Score all points, fold by fold on threads, and notify the callbacks of ``whole`` after each."""
-        asking, jobs = Token(), range(len(self.splits))
-        with one_blas_thread():  # sums would depend on the number of BLAS threads
-            coming = in_order(self.fold, [(f, asking) for f in jobs], threads, asking)
-            for _ in told_of_each(whole, "search", coming, len(jobs)):
-                pass
-        if self.unfinished:
-            warn_caller("Solver terminated early at some points of the search.", ConvergenceWarning)
-
-    def fold(self, f: int, asking: Token) -> None:
-        """Score all points of fold ``f``. Raises ValueError, IndexError."""
-        train, test = (numbers_of(rows, len(self.y)) for rows in self.splits[f])
-        estimator = clone(self.estimator)
-        chosen = train[self.counts[train]]
-        weights = None if self.weights is None else self.weights[chosen]
-        training = estimator._training(self.rows, self.y, chosen, weights)
-        starts: list[FloatArray | None] = [None] * len(training.functions)
-        before = 0.0
-        estimator.n_features_in_ = self.X.shape[1]
-        tests = self.X[test]
-        of_test = self.weights[test] if self.weights_score and self.weights is not None else None
-        check_some_count(of_test)
-        own = {} if of_test is None else {"sample_weight": of_test}
-        for c in np.argsort(self.costs, kind="stable"):
-            begun, C = machine.perf_counter(), self.costs[c]
-            solutions = [
-                training.solve(k, C, asking, None if start is None else start * (C / before))
-                for k, start in enumerate(starts)
-            ]
-            starts, before = [solution.beta for solution in solutions], C
-            self.unfinished |= any(solution.status != SolveStatus.CONVERGED for solution in solutions)
-            estimator._show(solutions)
-            trained = machine.perf_counter()
-            scorer = self.scorer or type(estimator).score
-            self.scores.score[c, f] = scorer(estimator, tests, self.y[test], **own)
-            self.scores.fit_time[c, f] = trained - begun
-            self.scores.score_time[c, f] = machine.perf_counter() - trained

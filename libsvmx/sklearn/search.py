@@ -52,6 +52,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
     """Base class of the searches. Their parameters are those of ``_kind``, and those of the search."""
 
     _kind: ClassVar[Any]
+    _search: ClassVar[type[FoldSearch]] = FoldSearch
 
     Cs: Any = parameter(default=10, allowed=AXIS)
     cv: Any = parameter(default=None, allowed=["cv_object"])
@@ -126,7 +127,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
         if is_called(self.kernel) and not callable(self.scoring):  # a callable scorer may need the rows
             searched = copy(estimator).set_params(kernel="precomputed")  # one call of the kernel for all folds
             known = KernelRows.of(self.kernel, X).all_values()
-        search = FoldSearch(
+        search = self._search(
             searched,
             known,
             y,
@@ -139,11 +140,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
             effective_n_jobs(self.n_jobs),
             self,
         )
-        if search.has_columns:
-            search.columns()
-            search.confirm()
-        else:
-            search.trainings()
+        search.run()
         return search.scores
 
     def _take(

@@ -1,6 +1,7 @@
 """Scores the points of a search on given folds.
 
 FoldSearch     data, folds and points of one search
+  .run()            whichever of these is possible
   .columns()        one gamma at a time: kernel rows are shared, each C starts from the next smaller one
   .trainings()      each point of each fold trained separately, as in GridSearchCV: for what columns do not support
   .confirm()        retrains the candidates for the best point on folds with rows near the decision boundary
@@ -188,6 +189,14 @@ class FoldSearch:
         of_test = None if self.score_weights is None else self.score_weights[test]
         check_some_count(of_test)
         return Fold(train, test, rows.astype(np.int32), classes, weights, self.codes[test], of_test)
+
+    def run(self) -> None:
+        """Score all points."""
+        if self.has_columns:
+            self.columns()
+            self.confirm()
+        else:
+            self.trainings()
 
     @property
     def has_columns(self) -> bool:
