@@ -53,14 +53,32 @@ class LabelParameters:
 
 
 @with_parameters
-class VotingParameters(LabelParameters):
-    """Parameters of classifiers that train a function for each pair of classes."""
+class PairwiseVoting(LabelParameters):
+    """What classifiers with a function for each pair of classes have in common, and their searches."""
 
     decision_function_shape: str = parameter(default="ovr", allowed=[StrOptions({"ovr", "ovo"})])
     break_ties: bool = parameter(default=False, allowed=["boolean"])
 
+    if TYPE_CHECKING:  # of the estimator
 
-class BaseClassifier(ClassifierMixin, BaseSVM, VotingParameters):
+        def predict_proba(self, X: Any) -> Any: ...
+
+    @available_if(gives_probabilities)
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64, shape (n_samples, n_classes)
+        """
+        return np.log(self.predict_proba(X))
+
+
+class BaseClassifier(ClassifierMixin, BaseSVM, PairwiseVoting):
     """One against one over sorted classes; the labels of the model are their codes 0, 1, …."""
 
     def decision_function(self, X: Any) -> Any:
@@ -166,20 +184,6 @@ class BaseClassifier(ClassifierMixin, BaseSVM, VotingParameters):
                 "predict_proba is not available when fitted with probability=False, nor when the fit was ended early"
             )
         return now._fitted.probabilities(tests, now._threads)
-
-    @available_if(gives_probabilities)
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of ``predict_proba``.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of float64, shape (n_samples, n_classes)
-        """
-        return np.log(self.predict_proba(X))
 
     @property
     def probA_(self) -> FloatArray:

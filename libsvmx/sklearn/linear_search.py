@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 
 from libsvmx._core.blas import one_blas_thread
@@ -26,7 +26,7 @@ from libsvmx.sklearn.linear import (
     feature_rows,
 )
 from libsvmx.sklearn.parameters import NOT_NEGATIVE, parameter, with_parameters
-from libsvmx.sklearn.search import BaseSearch
+from libsvmx.sklearn.search import BaseSearch, ClassifierSearch
 from libsvmx.sklearn.search_folds import FoldSearch
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class BaseLinearSearch(BaseSearch, MethodParameters):
 
 
 @with_parameters
-class LinearSVCCV(ClassifierMixin, BaseLinearSearch):
+class LinearSVCCV(ClassifierSearch, BaseLinearSearch):
     """``LinearSVC`` whose C is chosen by cross-validation.
 
     Results are those of ``GridSearchCV(LinearSVC(), {"C": Cs}, cv=cv).fit(X, y)``, except for rows whose decision value
@@ -127,22 +127,6 @@ class LinearSVCCV(ClassifierMixin, BaseLinearSearch):
 
     loss: str = parameter(default="squared_hinge", allowed=HINGE_LOSSES)
     class_weight: Any = parameter(default=None, allowed=CLASS_WEIGHTS)
-
-    score = BaseSearch.score  # not that of ClassifierMixin
-
-    def decision_function(self, X: Any) -> Any:
-        """Decision values of rows by the best model, as in ``LinearSVC``.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of float64
-        """
-        best, X = self._best(X)
-        return best.decision_function(X)
 
 
 @with_parameters

@@ -26,7 +26,7 @@ from libsvmx._train.parameter import is_several
 from libsvmx.api.kernels import KernelRows
 from libsvmx.api.own_kernel import is_called
 from libsvmx.sklearn.base import KernelParameters, TakesKernel
-from libsvmx.sklearn.classifiers import SVC, VotingParameters, gives_probabilities
+from libsvmx.sklearn.classifiers import SVC, PairwiseVoting, gives_probabilities
 from libsvmx.sklearn.input_checks import test_data, training_data
 from libsvmx.sklearn.parameters import NOT_NEGATIVE, THREADS, parameter, with_parameters
 from libsvmx.sklearn.regressors import SVR
@@ -273,6 +273,30 @@ def _takes_weights(scorer: Any) -> bool:
     return "sample_weight" in signature(scorer).parameters
 
 
+class ClassifierSearch(ClassifierMixin):
+    """Mixin of SVCCV and LinearSVCCV."""
+
+    if TYPE_CHECKING:  # of BaseSearch
+
+        def _best(self, X: Any) -> tuple[Any, Any]: ...
+
+    score = BaseSearch.score  # not that of ClassifierMixin
+
+    def decision_function(self, X: Any) -> Any:
+        """Decision values of rows by the best model, as in ``SVC`` or ``LinearSVC``.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64
+        """
+        best, X = self._best(X)
+        return best.decision_function(X)
+
+
 @with_parameters
 class KernelSearch(BaseSearch, KernelParameters):
     """Base class of SVCCV and SVRCV."""
@@ -281,7 +305,7 @@ class KernelSearch(BaseSearch, KernelParameters):
 
 
 @with_parameters
-class SVCCV(ClassifierMixin, KernelSearch, VotingParameters):
+class SVCCV(ClassifierSearch, KernelSearch, PairwiseVoting):
     """C-support vector classification whose C and gamma are chosen by cross-validation.
 
     It finds what ``GridSearchCV(SVC(), {"C": Cs, "gamma": gammas}, cv=cv).fit(X, y)`` finds, many times as fast:
@@ -365,22 +389,6 @@ class SVCCV(ClassifierMixin, KernelSearch, VotingParameters):
 
     _kind = SVC
 
-    score = BaseSearch.score  # not that of ClassifierMixin
-
-    def decision_function(self, X: Any) -> Any:
-        """Decision values of rows by the best model, as in ``SVC``.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of float64
-        """
-        best, X = self._best(X)
-        return best.decision_function(X)
-
     @available_if(gives_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities by the best model, as in ``SVC``; needs ``probability``.
@@ -395,20 +403,6 @@ class SVCCV(ClassifierMixin, KernelSearch, VotingParameters):
         """
         best, X = self._best(X)
         return best.predict_proba(X)
-
-    @available_if(gives_probabilities)
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of ``predict_proba``.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of float64, shape (n_samples, n_classes)
-        """
-        return np.log(self.predict_proba(X))
 
 
 @with_parameters
