@@ -22,7 +22,7 @@ from libsvmx._core.machine import machine
 from libsvmx._core.suggestions import did_you_mean
 from libsvmx.cli.ending import Ended, end_workers, ignored, interrupts, leave_fork, tidy_end
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import begin_again, complain, counted, guarded, note, phase, run, tell, watch
+from libsvmx.cli.process import begin_again, complain, counted, entry_of, guarded, note, phase, tell, watch
 from libsvmx.cli.scale import write_output
 from libsvmx.exceptions import FormatError, SvmxError
 from libsvmx.io.files import STANDARD_INPUT, read_bytes
@@ -357,6 +357,4 @@ def done(words: Sequence[str]) -> int:
                 stream.flush()
 
 
-def entry() -> None:
-    """Run the command and leave with its exit code."""
-    run("svmx-batch", main, USAGE)
+entry = entry_of("svmx-batch", main, USAGE)

@@ -10,7 +10,7 @@ from math import inf
 
 from libsvmx._core.records import record
 from libsvmx.cli.options import UsageError, parse
-from libsvmx.cli.process import FAILURE, counted, phase, run, tell, warn, watch, write
+from libsvmx.cli.process import FAILURE, counted, entry_of, phase, tell, warn, watch, write
 from libsvmx.io.files import read_blocks, size_of
 
 USAGE = """\
@@ -154,6 +154,4 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def entry() -> None:
-    """Run the command and leave with its exit code."""
-    run("svmx-checkdata", main, USAGE)
+entry = entry_of("svmx-checkdata", main, USAGE)

@@ -6,7 +6,7 @@ from libsvmx._core import memory
 from libsvmx._core.records import record
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse, real, setter
-from libsvmx.cli.process import phase, printer, run, tell, warn, watch
+from libsvmx.cli.process import entry_of, phase, printer, tell, warn, watch
 from libsvmx.io import transcript
 from libsvmx.io.files import same_file
 from libsvmx.io.modelfile import load_model, save_model
@@ -70,6 +70,4 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def entry() -> None:
-    """Run the command and leave with its exit code."""
-    run("svmx-compress", main, USAGE)
+entry = entry_of("svmx-compress", main, USAGE)

@@ -14,7 +14,7 @@ from libsvmx._train.training import train_problem
 from libsvmx.cli import grid, gridjob, predict, scale
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse, setter
-from libsvmx.cli.process import bytes_read, follow, gap_ends_at, phase, run, tell, warn, watch, write
+from libsvmx.cli.process import bytes_read, entry_of, follow, gap_ends_at, phase, tell, warn, watch, write
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import gap_at_end, grammar, row_weights
 from libsvmx.exceptions import DataError, FormatError
@@ -160,6 +160,4 @@ def train_file(data: DataFile, param: Parameter, model_file: str, weights: Buffe
         save_model(model_file, model)
 
 
-def entry() -> None:
-    """Run the command and leave with its exit code."""
-    run("svmx-easy", main, USAGE)
+entry = entry_of("svmx-easy", main, USAGE)

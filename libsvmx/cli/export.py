@@ -6,7 +6,7 @@ from libsvmx._core import memory
 from libsvmx._core.records import record
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse, setter
-from libsvmx.cli.process import phase, run, tell, warn, watch
+from libsvmx.cli.process import entry_of, phase, tell, warn, watch
 from libsvmx.io.exporting import DTYPES, check_format, export_model, format_of
 from libsvmx.io.files import same_file
 from libsvmx.io.modelfile import load_model
@@ -63,6 +63,4 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def entry() -> None:
-    """Run the command and leave with its exit code."""
-    run("svmx-export", main, USAGE)
+entry = entry_of("svmx-export", main, USAGE)

@@ -21,7 +21,7 @@ from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
 from libsvmx.cli.gridtables import PointLines, rows_of, write_tables
 from libsvmx.cli.options import REPORT, HelpRequested, UsageError
-from libsvmx.cli.process import follow, forget, insist, phase, printer, run, tell, time_left, warn, watch
+from libsvmx.cli.process import entry_of, follow, forget, insist, phase, printer, tell, time_left, warn, watch
 from libsvmx.cli.train import row_weights, rows_read, warn_of_index_zero
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly, SvmxError
@@ -214,6 +214,4 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def entry() -> None:
-    """Run the command and leave with its exit code."""
-    run("svmx-grid", main, USAGE)
+entry = entry_of("svmx-grid", main, USAGE)

@@ -15,7 +15,7 @@ from libsvmx._train.prediction import Predictor, predict_probability
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse, setter, switch
-from libsvmx.cli.process import counted, phase, printer, run, tell, tick, warn, watch
+from libsvmx.cli.process import counted, entry_of, phase, printer, tell, tick, warn, watch
 from libsvmx.exceptions import DataError, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.batches import PART_BYTES, BatchReader
@@ -198,6 +198,4 @@ def slices(n: int, size: int) -> Iterator[Buffer]:
         yield every[begin : begin + size]
 
 
-def entry() -> None:
-    """Run the command and leave with its exit code."""
-    run("svmx-predict", main, USAGE)
+entry = entry_of("svmx-predict", main, USAGE)

@@ -49,6 +49,11 @@ def run(command: str, main: Callable[[list[str]], int], usage: Usage) -> None:
     leave(code)
 
 
+def entry_of(command: str, main: Callable[[list[str]], int], usage: Usage) -> Callable[[], None]:
+    """The function that ``run`` is for a command, as its console script calls it."""
+    return lambda: run(command, main, usage)
+
+
 def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: list[str]) -> int:
     """``main(argv)``, with expected errors turned into messages and exit code 1; writes the report, if any."""
     code, of_interrupts = FAILURE, signal.getsignal(signal.SIGINT)

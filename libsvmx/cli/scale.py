@@ -14,7 +14,7 @@ from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import REPORT, UsageError, parse, real, setter
-from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch
+from libsvmx.cli.process import bytes_read, entry_of, phase, tell, warn, watch
 from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT, same_file
 from libsvmx.io.outputs import check_target, write_files
@@ -275,6 +275,4 @@ def write_output(text: bytes | bytearray) -> None:
         raise OSError(error.errno, error.strerror, "standard output") from error
 
 
-def entry() -> None:
-    """Run the command and leave with its exit code."""
-    run("svmx-scale", main, USAGE)
+entry = entry_of("svmx-scale", main, USAGE)

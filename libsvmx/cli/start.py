@@ -1,4 +1,4 @@
-"""The console scripts, a function for each command, which loads it and never returns.
+"""The console scripts: ``train`` and so on, a function for each of ``COMMANDS``, which loads it and never returns.
 
 Objects made at the start are needed to the end: freezing them saves garbage collection a twentieth of the time.
 """
@@ -14,8 +14,14 @@ from libsvmx.exceptions import SvmxError
 
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Callable
 else:
     import _signal as signal  # as in process.py
+
+COMMANDS = (
+    *("train", "predict", "scale", "grid", "easy", "subset", "checkdata", "update"),
+    *("export", "compress", "batch", "toy"),
+)
 
 
 def command(name: str) -> None:
@@ -50,49 +56,8 @@ def _load_without_collections() -> None:
         del sys.modules["collections"], sys.modules["collections.abc"]
 
 
-def train() -> None:
-    command("train")
-
-
-def predict() -> None:
-    command("predict")
-
-
-def scale() -> None:
-    command("scale")
-
-
-def grid() -> None:
-    command("grid")
-
-
-def easy() -> None:
-    command("easy")
-
-
-def subset() -> None:
-    command("subset")
-
-
-def checkdata() -> None:
-    command("checkdata")
-
-
-def update() -> None:
-    command("update")
-
-
-def export() -> None:
-    command("export")
-
-
-def compress() -> None:
-    command("compress")
-
-
-def batch() -> None:
-    command("batch")
-
-
-def toy() -> None:
-    command("toy")
+def __getattr__(name: str) -> Callable[[], None]:
+    """The function of a console script: ``train`` runs svmx-train."""
+    if name not in COMMANDS:
+        raise AttributeError(name)
+    return lambda: command(name)

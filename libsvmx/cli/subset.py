@@ -10,7 +10,7 @@ from random import Random
 
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, integer, parse, setter
-from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch
+from libsvmx.cli.process import bytes_read, entry_of, phase, tell, warn, watch
 from libsvmx.cli.scale import write_output
 from libsvmx.exceptions import FormatError, ParameterError
 from libsvmx.io.files import STANDARD_OUTPUT, read_bytes, same_file
@@ -154,6 +154,4 @@ def write_parts(lines: list[bytes], chosen: set[int], targets: list[str]) -> Non
         write_files(list(zip(targets, parts, strict=False)))
 
 
-def entry() -> None:
-    """Run the command and leave with its exit code."""
-    run("svmx-subset", main, USAGE)
+entry = entry_of("svmx-subset", main, USAGE)

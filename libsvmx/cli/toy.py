@@ -10,7 +10,7 @@ from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, integer, parse, real, setter
-from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch, write
+from libsvmx.cli.process import bytes_read, entry_of, phase, tell, warn, watch, write
 from libsvmx.exceptions import SvmxError
 
 if TYPE_CHECKING:
@@ -186,6 +186,4 @@ def seen_by_browsers() -> str | None:
     return home if os.path.isdir(SNAPS) and os.access(home, os.W_OK) else None
 
 
-def entry() -> None:
-    """Run the command and leave with its exit code."""
-    run("svmx-toy", main, USAGE)
+entry = entry_of("svmx-toy", main, USAGE)

@@ -18,12 +18,12 @@ from libsvmx.cli.ending import interrupts, on_interrupt_say, tidy_end
 from libsvmx.cli.options import UsageError, cost, count, integer, parse, real, setter, switch
 from libsvmx.cli.process import (
     bytes_read,
+    entry_of,
     follow,
     gap_ends_at,
     insist,
     phase,
     printer,
-    run,
     tell,
     time_left,
     warn,
@@ -525,6 +525,4 @@ def main(argv: list[str]) -> int:
     return SAVED_EARLY if printed.flag.raised and lacking and job.on_interrupt == SAVE else 0
 
 
-def entry() -> None:
-    """Run the command and leave with its exit code."""
-    run("svmx-train", main, usage)
+entry = entry_of("svmx-train", main, usage)

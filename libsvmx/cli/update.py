@@ -19,7 +19,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import follow, insist, phase, printer, run, tell, time_left, warn, watch
+from libsvmx.cli.process import entry_of, follow, insist, phase, printer, tell, time_left, warn, watch
 from libsvmx.cli.rownumbers import removed_file, rows_to_remove
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Job as TrainingJob
@@ -456,6 +456,4 @@ def write_all(state: State, targets: list[str | None], predictions: bytes, start
         write_files(contents)
 
 
-def entry() -> None:
-    """Run the command and leave with its exit code."""
-    run("svmx-update", main, usage)
+entry = entry_of("svmx-update", main, usage)
