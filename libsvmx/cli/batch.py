@@ -25,7 +25,7 @@ from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import begin_again, complain, counted, entry_of, guarded, note, phase, tell, watch
 from libsvmx.cli.scale import write_output
 from libsvmx.exceptions import FormatError, SvmxError
-from libsvmx.io.files import STANDARD_INPUT, read_bytes
+from libsvmx.io.files import name_of_input, read_bytes
 from libsvmx.io.outputs import ending_signals
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def main(argv: list[str]) -> int:
 
 def read_commands(path: str) -> list[Command]:
     """The commands of a file, with their names checked. Raises FormatError, OSError."""
-    name = "standard input" if path == STANDARD_INPUT else path
+    name = name_of_input(path)
     found, stage = [], 0
     for number, line in enumerate(os.fsdecode(read_bytes(path)).split("\n"), 1):
         try:

@@ -17,7 +17,7 @@ from libsvmx.cli.options import UsageError, count, parse, setter
 from libsvmx.cli.process import bytes_read, entry_of, follow, gap_ends_at, phase, tell, warn, watch, write
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import gap_at_end, grammar, row_weights
-from libsvmx.exceptions import DataError, FormatError
+from libsvmx.exceptions import FormatError
 from libsvmx.io.files import STANDARD_INPUT, same_file
 from libsvmx.io.modelfile import save_model
 from libsvmx.io.outputs import atomic_write, check_target
@@ -136,11 +136,8 @@ def scale_file(path: str, target: str, range_file: str, find: bool, lenient: boo
         warn(remark)
     if data.matrix.n_rows == 0:
         raise FormatError(data.path, 0, 0, "no data")
-    try:
-        with phase("scaling", path), tidy_end(), atomic_write(target) as file:
-            scale.scale(job, given, data, file.write)
-    except DataError as error:
-        raise data.locate(error) from error
+    with data.located(), phase("scaling", path), tidy_end(), atomic_write(target) as file:
+        scale.scale(job, given, data, file.write)
 
 
 def train_file(data: DataFile, param: Parameter, model_file: str, weights: Buffer | None = None) -> None:
@@ -149,11 +146,8 @@ def train_file(data: DataFile, param: Parameter, model_file: str, weights: Buffe
     observer = Observer()
     follow(observer)
     gap_ends_at(lambda: gap_at_end(problem, param))
-    try:
-        with phase("training"):
-            model = train_problem(problem, param, Rand(), observer)
-    except DataError as error:
-        raise data.locate(error) from error
+    with data.located(), phase("training"):
+        model = train_problem(problem, param, Rand(), observer)
     tell("data", data)
     tell("training", model)
     with phase("writing"), tidy_end():

@@ -24,7 +24,7 @@ from libsvmx.cli.options import REPORT, HelpRequested, UsageError
 from libsvmx.cli.process import entry_of, follow, forget, insist, phase, printer, tell, time_left, warn, watch
 from libsvmx.cli.train import row_weights, rows_read, warn_of_index_zero
 from libsvmx.enums import SvmType
-from libsvmx.exceptions import DataError, ParameterError, StoppedEarly, SvmxError
+from libsvmx.exceptions import ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.svmlight import DataFile
 
@@ -79,7 +79,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
     problem = Problem(data.matrix, data.targets, sample_weight=weights)
     going_on = ""  # said if the search ends early and can be resumed from a file
     try:
-        with ExitStack() as stack:
+        with data.located(), ExitStack() as stack:
             stack.enter_context(phase("searching"))
             if pool is not None:
                 stack.enter_context(tidy_end())
@@ -97,8 +97,6 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
                     states.save(outcome)
                     record(outcome.point)
                 lines.add("local" if job.dask is None else "dask", outcome.point)
-    except DataError as error:
-        raise data.locate(error) from error
     except StoppedEarly as stop:
         raise SvmxError(f"{stop}{going_on}") from None
     tell("search", search, list(rows_of(search)))

@@ -16,12 +16,12 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse, setter, switch
 from libsvmx.cli.process import counted, entry_of, phase, printer, tell, tick, warn, watch
-from libsvmx.exceptions import DataError, SvmxError
+from libsvmx.exceptions import SvmxError
 from libsvmx.io import transcript
-from libsvmx.io.batches import PART_BYTES, BatchReader
 from libsvmx.io.files import STANDARD_INPUT, same_file, size_of
 from libsvmx.io.modelfile import load_model
 from libsvmx.io.outputs import atomic_write, check_target
+from libsvmx.io.svmlight import PART_BYTES, BatchReader
 from libsvmx.io.textwrite import numbers_text
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._typing import Buffer
-    from libsvmx.io.batches import Batch
 
 USAGE = """\
 usage: svmx-predict [options] test_file model_file output_file
@@ -114,12 +113,11 @@ def main(argv: list[str], job: Job | None = None) -> int:
     with phase("predicting", test_file), tidy_end(), atomic_write(output_file) as output:
         output.write(predictions.header)
         for batch in chain([first], batches):
-            matrix = scaled(batch, model)
+            with batch.located():
+                matrix = scaled_rows(batch.matrix, model.param, model.vectors.first_index)
             for rows in slices(matrix.n_rows, predictions.slice_rows):
-                try:
+                with batch.located(rows[0]):
                     labels, lines = predictions.of(matrix, rows)
-                except DataError as error:
-                    raise batch.locate(error, rows[0]) from error
                 output.write(lines)
                 n_rows += len(rows)
                 if not job.unlabeled:
@@ -181,14 +179,6 @@ class Predictions:
             table[i * (k + 1)] = label
             table[i * (k + 1) + 1 : (i + 1) * (k + 1)] = estimates[i * k : (i + 1) * k]
         return labels, numbers_text(table, k + 1, 6)
-
-
-def scaled(batch: Batch, model: Model) -> CsrMatrix:
-    """The rows, each feature scaled by its factor of gamma if there are several. Raises FormatError."""
-    try:
-        return scaled_rows(batch.matrix, model.param, model.vectors.first_index)
-    except DataError as error:
-        raise batch.locate(error) from error
 
 
 def slices(n: int, size: int) -> Iterator[Buffer]:

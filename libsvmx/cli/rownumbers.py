@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from libsvmx.exceptions import FormatError, SvmxError
-from libsvmx.io.files import STANDARD_INPUT, read_bytes
+from libsvmx.io.files import name_of_input, read_bytes
 
 ROWS = re.compile(r"[0-9]{1,18}(-[0-9]{1,18})?(,[0-9]{1,18}(-[0-9]{1,18})?)*")
 
@@ -43,7 +43,7 @@ def rows_to_remove(text: str, ids: list[int], what: str) -> list[int]:
             first, _, last = part.partition("-")
             take(int(first), int(last or first), lambda cause: SvmxError(f"--remove: {cause}"))
         return gone
-    path = "standard input" if text == STANDARD_INPUT else text
+    path = name_of_input(text)
     for line, content in enumerate(read_bytes(text).rstrip().splitlines(), 1):
 
         def error(cause: str, line: int = line) -> FormatError:

@@ -146,12 +146,9 @@ def main(argv: list[str]) -> int:
         warn(remark)
     if data.matrix.n_rows == 0:
         raise FormatError(data.path, 0, 0, "no data")
-    try:
-        with phase("scaling"):
-            n_features, n_written = scale(job, ranges, data)
-        tell("scaling", data, n_features, n_written)
-    except DataError as error:
-        raise data.locate(error) from error
+    with data.located(), phase("scaling"):
+        n_features, n_written = scale(job, ranges, data)
+    tell("scaling", data, n_features, n_written)
     return 0
 
 

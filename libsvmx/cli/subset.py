@@ -13,7 +13,7 @@ from libsvmx.cli.options import UsageError, integer, parse, setter
 from libsvmx.cli.process import bytes_read, entry_of, phase, tell, warn, watch
 from libsvmx.cli.scale import write_output
 from libsvmx.exceptions import FormatError, ParameterError
-from libsvmx.io.files import STANDARD_OUTPUT, read_bytes, same_file
+from libsvmx.io.files import STANDARD_OUTPUT, name_of_input, read_bytes, same_file
 from libsvmx.io.outputs import check_target, name_of_output, write_files
 
 USAGE = """\
@@ -69,7 +69,7 @@ def main(argv: list[str]) -> int:
     if len(targets) == 2 and os.path.realpath(targets[0]) == os.path.realpath(targets[1]):
         raise UsageError(f"both outputs are to go to {name_of_output(targets[0])}")
     watch(False, *(targets or [STANDARD_OUTPUT]))
-    name = "standard input" if path == "-" else path
+    name = name_of_input(path)
     with phase("reading", path):
         lines = data_lines(path, name, job.lenient)
     least = 1 if job.stratified else 0

@@ -99,14 +99,13 @@ def main(argv: list[str]) -> int:
         raise UsageError("the page begins with an example or with a data file, not with both")
     watch()
     memory.load_numpy()
-    from libsvmx.io.files import read_bytes
+    from libsvmx.io.files import name_of_input, read_bytes
     from libsvmx.toy.session import Session
 
     session = Session()
     if files:
-        name = "standard input" if files[0] == "-" else files[0]
         with phase("reading", files[0]):
-            session.open_data(read_bytes(files[0], bytes_read()), name, job.features)
+            session.open_data(read_bytes(files[0], bytes_read()), name_of_input(files[0]), job.features)
     elif job.example != NO_EXAMPLE:
         session.change([{"do": "example", "name": job.example or FIRST_EXAMPLE}])
     with begun(session, job.port) as server:

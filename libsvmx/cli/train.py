@@ -481,10 +481,8 @@ def main(argv: list[str]) -> int:
     observer = limited(printed, time_left(param.time_limit))
     data = rows_read(training_file, job.lenient, param.threads)
     warn_of_index_zero(data, param)
-    try:
+    with data.located():
         matrix = scaled_rows(data.matrix, param, 1, needs_all=True)
-    except DataError as error:
-        raise data.locate(error) from error
     problem = Problem(matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
     param = default_gamma(param, data.matrix.max_index)
     gap_ends_at(lambda: 0.0 if job.validates else gap_at_end(problem, param))

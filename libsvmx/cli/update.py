@@ -418,7 +418,7 @@ def located(data: DataFile, begin: int = 0) -> Iterator[None]:
     except DataError as error:
         if error.row is None:
             raise
-        raise data.locate(DataError(error.cause, begin + error.row)) from error
+        raise data.locate(error, begin) from error
 
 
 # ---- what comes out ----------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 files -> compressed             files read whole or in blocks
 outputs -> interrupted_write    files written whole or not at all, together, locked; what a kill between two leaves
-svmlight, batches               data files, at once or in parts          -> textparse
+svmlight                        data files, at once or in parts          -> textparse
 modelfile                       models: header here, vectors             -> textparse, textwrite
 file_kind                       what a file is that is no model
 exporting -> cfile, jsonfile, onnxfile     models for programs without libsvmx

@@ -22,6 +22,11 @@ NOTE = ".together"  # end of the name of a note, see interrupted_write.py
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
 
 
+def name_of_input(path: str) -> str:
+    """What messages call a file that is read."""
+    return "standard input" if path == STANDARD_INPUT else path
+
+
 def read_bytes(path: str, told: Callable[[int, int], object] | None = None) -> bytes:
     """Content of a file, decompressed if it is gzip, xz or bzip2 by its first bytes; ``-`` is standard input.
 

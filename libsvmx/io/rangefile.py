@@ -19,7 +19,7 @@ from math import isfinite
 from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import FormatError
-from libsvmx.io.files import STANDARD_INPUT, read_bytes
+from libsvmx.io.files import name_of_input, read_bytes
 from libsvmx.io.outputs import atomic_write
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def read_ranges(path: str) -> Ranges:
     OSError
     FormatError      not a range file; names the line
     """
-    reader = _Reader("standard input" if path == STANDARD_INPUT else path, read_bytes(path))
+    reader = _Reader(name_of_input(path), read_bytes(path))
     label = None
     if reader.peek() == [b"y"]:
         reader.take("")

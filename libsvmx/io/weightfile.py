@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from libsvmx.exceptions import FormatError
-from libsvmx.io.files import read_blocks
+from libsvmx.io.files import name_of_input, read_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def read_weights(path: str, n_rows: int, *, lenient: bool = False) -> Buffer | N
     OSError          it cannot be read
     FormatError      it is not such a file; says the line
     """
-    name = "standard input" if path == "-" else path
+    name = name_of_input(path)
     weights = array("d")
     blank = 0  # the first of the blank lines before this one
     for number, line in enumerate(_lines(path, name), 1):

@@ -12,9 +12,8 @@ import pytest
 from support import data
 
 from libsvmx.exceptions import DataError, FormatError
-from libsvmx.io.batches import BatchReader, parts
 from libsvmx.io.files import read_blocks, read_bytes
-from libsvmx.io.svmlight import read_data
+from libsvmx.io.svmlight import BatchReader, parts, read_data
 
 INVALID = sorted((Path(__file__).with_name("invalid") / "data").iterdir())
 TEXTS = [

@@ -18,12 +18,11 @@ from support.faults import failing, largest_file, system_call
 import libsvmx
 from libsvmx.exceptions import FormatError
 from libsvmx.io import files, outputs
-from libsvmx.io.batches import BatchReader
 from libsvmx.io.files import note_beside, parting, read_blocks, read_bytes
 from libsvmx.io.modelfile import model_text
 from libsvmx.io.outputs import atomic_write, held, lock, write_files
 from libsvmx.io.statefile import state_bytes
-from libsvmx.io.svmlight import read_data
+from libsvmx.io.svmlight import BatchReader, read_data
 
 PACK = {"bz2": bz2.compress, "xz": lzma.compress, "gz": gzip.compress}
 FIRST, SECOND = b"1 1:0.5\n" * 3000, b"-1 1:0.25\n" * 3000
