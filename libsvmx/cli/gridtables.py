@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from libsvmx._train.parameter import flat_fields
 from libsvmx._train.validation.grid import Best, param_at
-from libsvmx.cli import gridplot
+from libsvmx.cli import gridplot, results
 from libsvmx.cli.process import counted, warn
 from libsvmx.cli.report import json_of
 from libsvmx.exceptions import SvmxError
@@ -64,17 +63,8 @@ def write_tables(job: Job, search: Search) -> None:
         with atomic_write(job.csv) as file:
             file.write("".join(f"{line}\n" for line in lines).encode())
     if job.json is not None:
-        best = next(row for row, point in zip(rows, search.points, strict=True) if point is search.best)
-        content = {
-            "dataset": job.dataset,
-            "folds": search.plan.n_folds,
-            "seeder": search.plan.seeding.seeder,
-            "parameters": flat_fields(search.plan.param),
-            "best": best,
-            "points": rows,
-        }
         with atomic_write(job.json) as file:
-            file.write(json_of(content))
+            file.write(json_of({"dataset": job.dataset, **results.search(search, rows)["search"]}))
     grid = search.plan.grid
     flat = len(grid.c_values or ()) < 2 or len(grid.g_values or ()) < 2
     if job.png is not None and (job.png_asked or not flat):  # as in grid.py, no picture of a single line

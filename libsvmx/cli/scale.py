@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from array import array
 from itertools import chain
 from math import isfinite
 
@@ -18,7 +17,7 @@ from libsvmx.cli.process import bytes_read, entry_of, phase, tell, warn, watch
 from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT, same_file
 from libsvmx.io.outputs import check_target, write_files
-from libsvmx.io.rangefile import Ranges, read_ranges, text_of_ranges, write_ranges
+from libsvmx.io.rangefile import Ranges, read_ranges, text_of_ranges
 from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import RowScaler, feature_ranges, label_range
 
@@ -170,14 +169,12 @@ def scale(
         warn_unseen(seen, given, data.path, job.restore or "")
         active = restored(seen, given)
     scaler = RowScaler(active.indices, active.lows, active.highs, active.lower, active.upper, active.label)
-    files: list[tuple[str, bytes]] = []  # written together, once all is scaled
+    files: list[tuple[str, bytes]] = []  # written with the data where these go to a file
     if job.save is not None:  # only now: ranges that cannot scale must not replace others
-        saved = positive(seen, job.save)
+        files.append((job.save, text_of_ranges(positive(seen, job.save))))
         if job.output == STANDARD_OUTPUT:
             with tidy_end():
-                write_ranges(job.save, saved)
-        else:
-            files.append((job.save, text_of_ranges(saved)))
+                write_files(files)
     begin, parts = 0, list[bytes | bytearray]()
     if write is None:
         write = write_output if job.output == STANDARD_OUTPUT else parts.append
@@ -241,14 +238,9 @@ def restored(seen: Ranges, given: Ranges) -> Ranges:
     """
     own = zip(seen.indices, seen.lows, seen.highs, strict=True)
     saved = zip(given.indices, given.lows, given.highs, strict=True)
-    indices, lows, highs = array("i"), array("d"), array("d")
-    for index, low, high in chain((entry for entry in own if entry[0] == 0), saved):
-        if low != high:
-            indices.append(index)
-            lows.append(low)
-            highs.append(high)
-    kept = memoryview(indices), memoryview(lows), memoryview(highs)
-    return Ranges(given.lower, given.upper, *kept, given.label or seen.label)
+    found = chain((entry for entry in own if entry[0] == 0), saved)
+    varying = [entry for entry in found if entry[1] != entry[2]]
+    return from_entries(given.lower, given.upper, varying, given.label or seen.label)
 
 
 def warn_unseen(seen: Ranges, given: Ranges, data_path: str, range_path: str) -> None:

@@ -20,7 +20,6 @@ from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import FormatError
 from libsvmx.io.files import name_of_input, read_bytes
-from libsvmx.io.outputs import atomic_write
 
 if TYPE_CHECKING:
     from libsvmx._typing import Buffer
@@ -46,21 +45,6 @@ class Ranges:
     lows: Buffer
     highs: Buffer
     label: tuple[float, float, float, float] | None = None
-
-
-def write_ranges(path: str, ranges: Ranges) -> None:
-    """Write a range file atomically.
-
-    Raises
-    ------
-    OSError
-    """
-    try:
-        with atomic_write(path) as file:
-            file.write(text_of_ranges(ranges))
-    except OSError as error:
-        # the error of a full disk has no file name
-        raise OSError(error.errno, error.strerror, error.filename or path) from error
 
 
 def text_of_ranges(ranges: Ranges) -> bytes:
