@@ -38,7 +38,6 @@ class GridSearch:
     ----------
     C, gamma : ndarray, shape (n,)
         Values at each point.
-        Values at each point.
     log2c, log2g : ndarray, shape (n,)
         Their logarithms to base 2; nan for an axis that was not searched.
     rate : ndarray, shape (n,)

@@ -91,10 +91,6 @@ def influence(
     -------
     Influence
 
-    Returns
-    -------
-    Influence
-
     Raises
     ------
     TypeError

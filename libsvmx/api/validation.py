@@ -35,7 +35,6 @@ class Validation:
     ----------
     predictions : ndarray, shape (n,)
         Predicted label or target of each row.
-        Predicted label or target of each row.
     accuracy : float
         Correct predictions, in percent.
     mean_squared_error, squared_correlation : float
