@@ -124,21 +124,6 @@ cdef int put_8(char *out, double value) except -1:
     return put_digits(out, value, 8)
 
 
-def format_number(double value, int precision):
-    """The text of %.<precision>g for precision 6, 8 or 17. For the tests."""
-    cdef char out[NUMBER_ROOM]
-    cdef int length
-    if precision == 6:
-        length = put_6(out, value)
-    elif precision == 8:
-        length = put_8(out, value)
-    elif precision == 17:
-        length = put_17(out, value)
-    else:
-        raise ValueError("precision must be 6, 8 or 17")
-    return out[:length].decode("ascii")
-
-
 # ---- texts ----
 
 
