@@ -77,13 +77,14 @@ class Report:
 
     def content(self, code: int) -> dict[str, Any]:
         """All fields, in the order of the file."""
+        cpu = machine.process_time() - self.cpu + machine.process_time_of_children()  # of workers that have ended
         return {
             "schema": SCHEMA,
             "command": self.command,
             "arguments": self.argv,
             "versions": versions(),
             "started": utc(self.started),
-            "seconds": {"wall": machine.monotonic() - self.began, "cpu": self.cpu_seconds(), **self.seconds},
+            "seconds": {"wall": machine.monotonic() - self.began, "cpu": cpu, **self.seconds},
             "peak_memory_bytes": machine.peak_bytes(),
             "status": INTERRUPTED if code >= FIRST_OF_A_SIGNAL else self.status,
             "exit_code": code,
@@ -92,10 +93,6 @@ class Report:
             "result": self.result,
             **self.top,
         }
-
-    def cpu_seconds(self) -> float:
-        """CPU seconds of the process, and of the workers that have ended."""
-        return machine.process_time() - self.cpu + machine.process_time_of_children()
 
     def write(self, code: int) -> None:
         """Write the file atomically. Raises OSError.

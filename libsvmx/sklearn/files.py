@@ -51,16 +51,11 @@ class LibsvmFiles:
 
     if TYPE_CHECKING:  # members of BaseSVM
         classes_: Any
+        support_: Any
         n_features_in_: int
         _gamma: Any
 
-        support_: Any
-
-        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-
-        def set_params(self, **parameters: Any) -> Self: ...
-
-        def _read_off(self, model: Model, vectors: Any) -> None: ...
+        def __getattr__(self, name: str) -> Any: ...
 
     def to_libsvm(self, path: Any, *, codes: bool = False) -> None:
         """Write a LIBSVM model file, atomically, for ``svm-predict`` and other readers of such files.

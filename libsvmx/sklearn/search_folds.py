@@ -187,7 +187,8 @@ class FoldSearch:
                 own = compute_class_weight(self.estimator.class_weight, classes=self.labels[classes], y=self.y[rows])
                 weights = dict(zip(classes.tolist(), own.tolist(), strict=True))
         of_test = None if self.score_weights is None else self.score_weights[test]
-        check_some_count(of_test)
+        if of_test is not None and of_test.sum() == 0:
+            raise ValueError("the rows to score in a fold have sample_weight 0")
         return Fold(train, test, rows.astype(np.int32), classes, weights, self.codes[test], of_test)
 
     def run(self) -> None:
@@ -382,12 +383,6 @@ def numbers_of(rows: Any, n: int) -> IntArray:
     given = np.asarray(rows)
     numbers: IntArray = np.arange(n)[given if given.size else given.astype(np.intp)]
     return numbers
-
-
-def check_some_count(weights: FloatArray | None) -> None:
-    """Raise ValueError if all weights of the rows to score are 0."""
-    if weights is not None and weights.sum() == 0:
-        raise ValueError("the rows to score in a fold have sample_weight 0")
 
 
 class Answers:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
     from libsvmx._train.updating.version import Version
     from libsvmx._typing import FloatArray
     from libsvmx.api.state import State
@@ -194,7 +193,7 @@ class Updating:
     def _values_left_out(self, kept: KeptRows, observer: Observer) -> FloatArray:
         """Decision values of ``loo_decision_function``, shape (n, n_functions)."""
         param = self._fitted.model.param
-        if kept.state is not None or _is_exact(param):
+        if kept.state is not None or param.kernel_type != KernelType.PRECOMPUTED:  # which need not be symmetric
             state = kept.state or self._make_state(kept, observer)
             values = np.array(FittedModel(kept.model).values(kept.tests, self._threads))
             codes = kept.classes()[1] if kept.labels is not None else []
@@ -397,11 +396,6 @@ def check_follows(estimator: Any, what: str) -> None:
             f"{what} needs fixed class weights, which 'balanced' changes with every row: give "
             "compute_class_weight's as a dict"
         )
-
-
-def _is_exact(param: Parameter) -> bool:
-    """Whether leave-one-out follows the exact path: not with a given kernel, which need not be symmetric."""
-    return param.kernel_type != KernelType.PRECOMPUTED
 
 
 def _same(a: Any, b: Any) -> bool:
