@@ -44,9 +44,7 @@ UNREAL = (complex, np.complexfloating, np.datetime64, np.timedelta64, str, bytes
 def as_matrix(X: Any) -> CsrMatrix:
     """X as sparse rows with LIBSVM's indices. A CsrMatrix is returned unchanged.
 
-    Raises
-    ------
-    DataError        wrong shape, type, index, or a value that is not finite
+    Raises DataError for a wrong shape, type or index, and for a value that is not finite.
     """
     if isinstance(X, CsrMatrix):
         return X
@@ -153,9 +151,7 @@ def numbers_of(given: Any, what: str) -> FloatArray:
 def real_array(given: Any, what: str) -> Any:
     """An array of real numbers, of any type except object; the given one if it is that.
 
-    Raises
-    ------
-    DataError        not real numbers: complex, dates, text, masked values
+    Raises DataError for what are no real numbers: complex ones, dates, text, masked values.
     """
     try:
         # masked arrays need numpy.ma, whose import takes 8 ms
@@ -398,9 +394,7 @@ def parameter_of(
 def own_words(options: Mapping[str, Any]) -> dict[str, Any]:
     """Keywords with scikit-learn's names replaced by ours: ``tol`` by ``eps``, ``n_jobs=None`` by one thread.
 
-    Raises
-    ------
-    ParameterError      both names of a parameter, or ``class_weight`` as text
+    Raises ParameterError for both names of a parameter, and for ``class_weight`` as text.
     """
     found = dict(options)
     for theirs, ours in SCIKIT_LEARN.items():
@@ -424,9 +418,7 @@ def own_words(options: Mapping[str, Any]) -> dict[str, Any]:
 def folds_of(given: Any, options: dict[str, Any], usual: int | None = None, name: str = "n_folds") -> Any:
     """Number of folds, given as ``name`` or by a synonym, which is removed from ``options``.
 
-    Raises
-    ------
-    ParameterError           given twice, or not an integer
+    Raises ParameterError for two of them, and for what is no integer.
     """
     words = {name: given, **{word: options.pop(word, None) for word in ("n_folds", "cv") if word != name}}
     asked = [word for word, value in words.items() if value is not None]
@@ -438,9 +430,7 @@ def folds_of(given: Any, options: dict[str, Any], usual: int | None = None, name
 def threads_of_jobs(n_jobs: Any) -> int:
     """Threads as ``Parameter`` counts them, 0 for all, from joblib's ``n_jobs``: None is one, -1 all, -2 all but one.
 
-    Raises
-    ------
-    ParameterError      0, or not an integer
+    Raises ParameterError for 0, and for what is no integer.
     """
     if n_jobs is None:
         return 1
@@ -453,10 +443,7 @@ def threads_of_jobs(n_jobs: Any) -> int:
 def gamma_by_name(name: str, X: Any) -> float:
     """gamma="scale" or "auto" for the rows of a call; in sparse rows, columns are those with values.
 
-    Raises
-    ------
-    ParameterError      another name
-    DataError           bad data, or data without a column
+    Raises ParameterError for another name, DataError for bad data and for data without a column.
     """
     if name not in ("auto", "scale"):
         raise ParameterError(f"gamma must be a number, 'scale' or 'auto', not {name!r}")

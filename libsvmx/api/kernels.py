@@ -241,9 +241,7 @@ def called(X: Any, options: Mapping[str, Any]) -> tuple[Any, KernelRows | None, 
     With the caller's own ``kernel`` among the options, rows and keywords are those of a precomputed kernel; a
     ``Kernel.named`` is replaced by its parameters; other arguments are unchanged.
 
-    Raises
-    ------
-    ParameterError, DataError
+    Raises ParameterError, DataError.
     """
     options = without_named(options)
     word = kernel_word(options)
@@ -299,9 +297,7 @@ def of_columns(model: Model) -> Model:
 def with_all_values(problem: Problem, known: KernelRows | None, observer: Observer) -> Problem:
     """The problem for a state: with all values of the caller's own kernel, exactly symmetric if it is declared so.
 
-    Raises
-    ------
-    DataError, StoppedEarly; what the kernel raises
+    Raises DataError, StoppedEarly, and what the kernel raises.
     """
     if known is None or not known.kernel.symmetric:
         return problem

@@ -108,9 +108,7 @@ class Report:
 def begun(command: str, argv: list[str], began: float, cpu: float) -> Report:
     """The report for the arguments, after checks that it can be written and that no other argument names its file.
 
-    Raises
-    ------
-    UsageError, OSError
+    Raises UsageError, OSError.
     """
     path = ""
     others = []

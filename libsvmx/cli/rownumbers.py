@@ -19,9 +19,7 @@ def removed_file(remove: str | None) -> str | None:
 def rows_to_remove(text: str, ids: list[int], what: str) -> list[int]:
     """The ids of rows given by their numbers, ids + 1, in a list or in a file.
 
-    Raises
-    ------
-    SvmxError      not a number, not that of a row, or given twice; names option, or file and line
+    Raises SvmxError, which names the option, or file and line, for what is no number of a row, or given twice.
     """
     known = set(ids)
     gone: list[int] = []

@@ -157,10 +157,7 @@ def scale(
     """Compute the ranges or take those ``given``, save them if asked to, and write the scaled data, by default to the
     output of the job. Returns the number of features with a range, and of values written.
 
-    Raises
-    ------
-    DataError        values that are not finite, before or after scaling
-    OSError
+    Raises OSError, and DataError for values that are not finite, before or after scaling.
     """
     seen = data_ranges(job, data)
     if given is None:

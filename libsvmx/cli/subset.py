@@ -118,9 +118,7 @@ def is_comment(line: bytes) -> bool:
 def stratified(lines: list[bytes], size: int, random: Random, name: str) -> list[int]:
     """Numbers of lines, from each class in proportion, rounded up, from the rarest class on.
 
-    Raises
-    ------
-    FormatError      no lines are left for a class
+    Raises FormatError if no lines are left for a class.
     """
     classes: dict[float | bytes, list[int]] = {}
     for i, line in enumerate(lines):

@@ -54,10 +54,7 @@ def _restored(kind: type[T], attributes: dict[str, Any]) -> T:
 def contents_of(given: Any, kind: type[T]) -> T:
     """The structure given, or the target of a pointer, a pointer to a pointer, or ``byref``.
 
-    Raises
-    ------
-    TypeError          anything else
-    ValueError         a NULL pointer
+    Raises ValueError for a NULL pointer, TypeError for anything else.
     """
     found = given
     while not isinstance(found, kind):

@@ -103,9 +103,7 @@ def pairs_of(row: Any, kernel: bool) -> tuple[Sequence[int], Sequence[float]]:
 def targets_of(y: Any, name: str = "y") -> Buffer:
     """Labels, or weights ``W``, as a buffer of float64, shape (l,), from a list, tuple or 1-d ndarray of numbers.
 
-    Raises
-    ------
-    TypeError            any other form, or values that are not numbers
+    Raises TypeError for any other form, and for values that are not numbers.
     """
     if isinstance(y, np.ndarray):
         if y.ndim != 1:

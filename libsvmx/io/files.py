@@ -32,10 +32,7 @@ def read_bytes(path: str, told: Callable[[int, int], object] | None = None) -> b
 
     The file is read once, so pipes can be read. ``told`` is called with 0 of 0 after each piece.
 
-    Raises
-    ------
-    OSError
-    FormatError      damaged compression
+    Raises OSError, and FormatError for damaged compression.
     """
     content: bytes
     if path == STANDARD_INPUT:
@@ -82,9 +79,7 @@ def _whole(file: IO[bytes], told: Callable[[int, int], object] | None = None) ->
 def read_blocks(path: str, size: int) -> Iterator[bytes]:
     """``read_bytes`` in blocks of about ``size`` bytes, in bounded memory.
 
-    Raises
-    ------
-    OSError, FormatError      as ``read_bytes``, when the block is asked for
+    Raises as ``read_bytes``, when the block is asked for.
     """
     if path == STANDARD_INPUT:
         yield from _blocks(_standard_input(), path, size)

@@ -65,10 +65,8 @@ class Graph:
 def onnx_bytes(model: Model, n_features: int, dtype: str) -> bytes:
     """The file: input ``x``, (n, n_features); outputs ``label`` or ``value``, (n,), and ``decision_values``, (n, f).
 
-    Raises
-    ------
-    SvmxError        the package onnx is not installed
-    DataError        numbers too large for a float, or too many for a file of ONNX
+    Raises SvmxError without the package onnx, and DataError for numbers too large for a float, or too many for a file
+    of ONNX.
     """
     need("onnx", "onnx", "format 'onnx' needs")
     onnx = import_module("onnx")

@@ -79,9 +79,7 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
     It is written beside the target, synced, then renamed over it, so a reader sees the old content
     or the new, never a part. Links are followed. Devices, pipes and standard output, ``-``, are written directly.
 
-    Raises
-    ------
-    OSError          also for an error that only shows on closing, such as a full disk; names the file
+    Raises OSError, which names the file, also for an error that only shows on closing, such as a full disk.
     """
     with _naming(path):
         output = _Output(path)
@@ -102,9 +100,7 @@ def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
     it are undone, if the file system has hard links. If the process is killed in between, the last files are still the
     old ones, and readers are warned (``parting``): the last one should be that from which the command can be repeated.
 
-    Raises
-    ------
-    OSError          names the file
+    Raises OSError, which names the file.
     """
     outputs: list[_Output] = []
     try:

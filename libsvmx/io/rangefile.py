@@ -61,10 +61,7 @@ def text_of_ranges(ranges: Ranges) -> bytes:
 def read_ranges(path: str) -> Ranges:
     """Read a range file; ``-`` is standard input.
 
-    Raises
-    ------
-    OSError
-    FormatError      not a range file; names the line
+    Raises OSError, and FormatError, which names the line, for what is no range file.
     """
     reader = _Reader(name_of_input(path), read_bytes(path))
     label = None

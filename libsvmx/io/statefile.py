@@ -168,10 +168,7 @@ def load_state(
     ``warn`` is told of oddities that are no errors, by default as a Python warning. ``changes``: parameters that do not
     change the optimum, such as ``cache_size`` or ``eps``.
 
-    Raises
-    ------
-    OSError          it cannot be read
-    FormatError      anything about it is damaged, missing, contradictory, or of a later version
+    Raises OSError, and FormatError if anything about it is damaged, missing, contradictory, or of a later version.
     """
     state, remark = state_of_bytes(read_bytes(path), path, kind, observer, **changes), parting(path)
     if remark is not None:

@@ -72,10 +72,7 @@ def read_data(
     ``threads``: maximum, by default ``thread_count``; the result does not depend on it. ``told`` is called from time to
     time with bytes read and bytes in all; with 0 of 0 before they are counted.
 
-    Raises
-    ------
-    OSError
-    FormatError      not LIBSVM data; names line and column
+    Raises OSError, and FormatError, which names line and column, for what are no LIBSVM data.
     """
     text = read_bytes(path, told)
     name = name_of_input(path)
@@ -88,12 +85,7 @@ def read_data(
 
 
 def write_data(path: str, matrix: CsrMatrix, targets: Buffer) -> None:
-    """Write a data file atomically, with all digits.
-
-    Raises
-    ------
-    OSError
-    """
+    """Write a data file atomically, with all digits. Raises OSError."""
     with atomic_write(path) as file:
         file.write(data_text(matrix, targets))
 

@@ -16,10 +16,7 @@ BEST = {"marker": "*", "color": "white", "markeredgecolor": "black", "markersize
 def axes_of(ax: Any) -> Any:
     """``ax``; if it is None, that of a new pyplot figure.
 
-    Raises
-    ------
-    SvmxError      matplotlib is missing
-    TypeError      not Axes, such as a figure
+    Raises SvmxError without matplotlib, TypeError for what are no Axes, such as a figure.
     """
     need("matplotlib", "plot", "libsvmx.plot needs")
     if ax is None:

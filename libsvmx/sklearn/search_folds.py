@@ -172,10 +172,8 @@ class FoldSearch:
     def fold(self, train: Any, test: Any) -> Fold:
         """Make a Fold.
 
-        Raises
-        ------
-        ValueError      unknown class in class_weight, or no row to score has a weight
-        IndexError      row index out of range
+        Raises ValueError for an unknown class in class_weight, and without a row to score that has a weight; IndexError
+        for a row index out of range.
         """
         train, test = (numbers_of(rows, len(self.y)) for rows in (train, test))
         rows = train if self.counts is None else train[self.counts[train]]

@@ -246,9 +246,8 @@ class Updating:
     ) -> None:
         """Add and remove rows, all or none; ``labels`` is then the class of each code.
 
-        Raises
-        ------
-        DataError, ParameterError, StoppedEarly      the estimator is unchanged, except that a new C or nu is applied
+        Raises DataError, ParameterError, StoppedEarly: the estimator is unchanged then, except that a new C or nu is
+        applied.
         """
         try:
             with watched(False, self.callback, "", 1) as told:

@@ -70,10 +70,7 @@ def rows_of(text: bytes, name: str, chosen: tuple[int, int] | None = None) -> tu
     With more than two features the plane has the first two principal components, or the two ``chosen`` features.
     ``name``: of the file in messages.
 
-    Raises
-    ------
-    FormatError      not LIBSVM data
-    DataError        data that the page cannot show
+    Raises FormatError for what are no LIBSVM data, DataError for data that the page cannot show.
     """
     matrix, targets, _, _ = parse_data(text, name)
     if not matrix.n_rows:

@@ -92,9 +92,7 @@ class Session:
         ``continued``: part of the previous step, like the moves of a dragged row, and undone with it; a step of its own
         if that changed something else.
 
-        Raises
-        ------
-        DataError, ParameterError      the session is unchanged
+        Raises DataError, ParameterError, and leaves the session unchanged then.
         """
         return built_apart(self, lambda made: made._change(changes, continued))
 
@@ -216,9 +214,7 @@ class Session:
     def open_model(self, text: bytes, name: str) -> None:
         """Show the model of a file with the present rows. Kernel and formulation become its own.
 
-        Raises
-        ------
-        FormatError, DataError, ParameterError      the session is unchanged
+        Raises FormatError, DataError, ParameterError, and leaves the session unchanged then.
         """
         model = parse_model(text, name, lambda remark: None)
         model.param.require_one_gamma("this page")
