@@ -9,7 +9,6 @@ FoldSearch     data, folds and points of one search
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,8 @@ from sklearn.utils.metaestimators import _safe_split
 from libsvmx._core.machine import machine
 from libsvmx._core.process import Token
 from libsvmx._core.records import replace
+from libsvmx._core.stopping import Leeway
+from libsvmx._core.threads import in_order
 from libsvmx._train.gamma import gamma_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
@@ -46,6 +47,13 @@ if TYPE_CHECKING:
 
 # Two optima to ``tol`` may predict a row differently if its decision value is within BORDER x tol of 0.
 BORDER = 1.0
+
+
+class Over(Token):
+    """Ends all trainings of a search where one has failed, or the call is interrupted."""
+
+    def abandon(self) -> None:
+        self.stop(SolveStatus.INTERRUPTED)
 
 
 class _Known:
@@ -166,7 +174,7 @@ class FoldSearch:
         self.score_weights = self.row_weights if score_weights and sample_weight is not None else None
         self.folds = [self.fold(*split) for split in splits]
         self.scores = Scores((len(costs) * len(gammas), len(splits)))
-        self.over = Token()
+        self.over = Over()
         self.unfinished = False
 
     def fold(self, train: Any, test: Any) -> Fold:
@@ -224,7 +232,7 @@ class FoldSearch:
         targets = np.ascontiguousarray(self.codes, dtype=np.float64).data
         self.problem = Problem(matrix_of(self.X, False), targets, sample_weight=weights)
         self.param, self.order = self.parameter(), np.argsort(self.costs, kind="stable")
-        self.each(lambda item: self.column(*item), list(numbers.items()))
+        self.each(self.column, list(numbers.items()))
 
     def gamma_of(self, g: int, fold: Fold) -> Any:
         """gamma number ``g``; 'scale' is computed from the training rows of the fold."""
@@ -290,7 +298,7 @@ class FoldSearch:
     def trainings(self) -> None:
         """Score all points, each by one training per fold."""
         n_points, n_folds = self.scores.shape
-        self.each(lambda item: self.training(*item), [(p, f) for p in range(n_points) for f in range(n_folds)])
+        self.each(self.training, [(p, f) for p in range(n_points) for f in range(n_folds)])
 
     def training(self, point: int, f: int) -> None:
         """Train and score one point on fold ``f``."""
@@ -348,20 +356,18 @@ class FoldSearch:
 
     # ---- threads --------------------------------------------------------------------------------------------
 
-    def each(self, work: Callable[[Any], None], items: list[Any]) -> None:
-        """Call ``work`` on all items, on ``n_jobs`` threads."""
-        n = min(self.n_jobs, len(items))
+    def each(self, work: Callable[..., None], jobs: list[tuple[Any, ...]]) -> None:
+        """Do ``work(*job)`` of all jobs, on ``n_jobs`` threads, and warn if a solve has not converged."""
+
+        def done(*job: Any) -> None:
+            try:
+                work(*job)
+            except BaseException:
+                self.over.abandon()
+                raise
+
         try:
-            if n <= 1:
-                self.take_all(map(work, items), len(items))
-            else:
-                with ThreadPoolExecutor(n) as pool:
-                    try:
-                        self.take_all(pool.map(work, items), len(items))
-                    except BaseException:
-                        self.over.stop(SolveStatus.INTERRUPTED)
-                        pool.shutdown(cancel_futures=True)
-                        raise
+            self.take_all(in_order(done, jobs, self.n_jobs, Leeway(self.over)), len(jobs))
         finally:
             if self.unfinished:
                 warn_caller(
