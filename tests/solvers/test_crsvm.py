@@ -11,7 +11,6 @@ from support.examples import examples
 
 from libsvmx._core.records import replace
 from libsvmx._kernels.featurerows import DenseRows
-from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector
 from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
 from libsvmx._solvers.interior_point.solver import CRSVM, InteriorPolicy
 
@@ -108,34 +107,6 @@ def test_directions_are_refined_only_where_they_must_be():
     products.clear()
     case.solve(CRSVM("fixed", most_rows=30))
     assert len(products) > iterations
-
-
-@pytest.mark.parametrize("C", [1.0, 1e4])
-def test_centrality_correctors_take_the_place_of_iterations(C):
-    case = Case(*clouds(1, 400, 100, 0.2), C)
-    iterations = {}
-    for pays in (2.0, np.inf):
-        solution = case.solve(CRSVM("none", policy=InteriorPolicy(corrector_pays=pays)))
-        case.check(solution)
-        iterations[pays] = solution.iterations
-    assert iterations[2.0] < iterations[np.inf]
-
-
-def test_centrality_correctors_pay_where_the_factor_is_expensive():
-    """With many rows of many features; not with few rows or few features."""
-    pays = {}
-    for n in (10, 100):
-        X, y = clouds(1, 400, n)
-        for make in (DenseRows, sparse):
-            blocks = LocalRowBlocks(make(X * (make is DenseRows or X > 0.5)), y, np.ones(400), y, InteriorPolicy())
-            method = PredictorCorrector(blocks, CRSVM(), lambda line: None, 1)
-            pays[n, make] = [method.correctors_pay(rows) for rows in (400, 200)]
-    assert pays == {
-        (10, DenseRows): [False, False],
-        (10, sparse): [False, False],
-        (100, DenseRows): [True, False],
-        (100, sparse): [True, False],
-    }
 
 
 def test_the_log_of_iterations():

@@ -259,31 +259,6 @@ def test_corrector_and_a_step(seed, is_feasible, bounds, make):
 
 
 @SEEDS
-@POINTS
-def test_recentre(seed, is_feasible, bounds, make):
-    point, centre, length = Point(seed, is_feasible, bounds, make), 0.05, 0.8
-    point.direction(point.method.point.predictor)
-    _, _, pa, pu, pxi, ps = point.newton(point.s * point.alpha, point.xi * point.u)
-    right = total(point.blocks.run(block_steps.correct, centre))
-    point.direction(right)
-    c_sv, c_xiu = ps * pa - centre, pxi * pu - centre
-    for _ in range(2):  # a second one adds to the first
-        _, _, da, du, dxi, ds = point.newton(point.s * point.alpha + c_sv, point.xi * point.u + c_xiu)
-        right = total(point.blocks.run(block_steps.recentre, length, centre))
-        outliers = 0
-        corrections = []
-        for v, dv, w, dw in ((point.s, ds, point.alpha, da), (point.xi, dxi, point.u, du)):
-            product = (v + length * dv) * (w + length * dw)
-            far = product - np.clip(product, 0.1 * centre, 10 * centre)
-            outliers += np.count_nonzero(far)
-            corrections.append(np.minimum(far, 10 * centre))
-        assert outliers
-        c_sv, c_xiu = c_sv + corrections[0], c_xiu + corrections[1]
-        found, _ = point.direction(right)
-        point.compare(found, point.newton(point.s * point.alpha + c_sv, point.xi * point.u + c_xiu))
-
-
-@SEEDS
 def test_blocks_add_up(seed):
     """The same sums over one block and over three, in any kind of storage."""
     one = Point(seed, False, ())

@@ -38,9 +38,6 @@ from libsvmx._core.stopping import NOBODY
 from libsvmx._solvers.interior_point.constraint_reduction import RankedClass, quantile_sketch
 from libsvmx._solvers.interior_point.replies import DataSums, NormalSums, RatioTest, Residuals, RightHandSide
 
-# Centrality correctors do not change products s alpha and xi u within [LOW, HIGH] times the target.
-cdef double LOW = 0.1, HIGH = 10.0
-
 # Values of an iterate per row: the point, residuals, and three vectors to be multiplied by X'.
 cdef enum:
     ALPHA, U, XI, S, Z, R_S, R_U, Y_ALPHA, INVERSE, SIGNED, VALUES
@@ -318,13 +315,7 @@ def correct(RowBlock block, Iterate iterate, double sigma_mu):
     cdef double[:, ::1] c = corrections
     with nogil:
         svmx_interior_corrector(&at, &by, sigma_mu, &c[0, 0], &c[1, 0])
-    return corrected(block, iterate, corrections)
-
-
-cdef tuple corrected(RowBlock block, Iterate iterate, corrections):
-    """The right-hand side for ``corrections``, c_s / alpha and c_u / xi."""
     cdef Iterate found = _iterate(iterate.array, corrections, None, iterate.keys)
-    cdef svmx_interior_rows at = rows_at(block, found.values)
     cdef svmx_interior_sides sides = found.sides()
     array = np.empty((1, block.m))
     cdef double[:, ::1] to = array
@@ -333,21 +324,3 @@ cdef tuple corrected(RowBlock block, Iterate iterate, corrections):
         svmx_interior_right_side(&at, &sides, &to[0, 0])
         r_omega = svmx_sum(block.m, &to[0, 0])
     return found, RightHandSide(r_omega, block.rows.transposed(array)[0])
-
-
-def recentre(RowBlock block, Iterate iterate, double step, double target):
-    """The right-hand side that moves outlying products towards ``target`` (Gondzio 1996, section 3).
-
-    Products s alpha and xi u after a step of length ``step`` move into [0.1, 10] target, by at most 10 target.
-    """
-    iterate.check(block, True)
-    if iterate.corrections is None:
-        raise ValueError("an iterate without a correction")
-    d_alpha, d_u, d_xi, d_s, _ = iterate.directions
-    corrections = np.array(iterate.corrections)
-    pairs = ((iterate.s, d_s, iterate.alpha, d_alpha), (iterate.xi, d_xi, iterate.u, d_u))
-    for k, (v, d_v, w, d_w) in enumerate(pairs):
-        product = (v + step * d_v) * (w + step * d_w)
-        outliers = np.minimum(product - np.clip(product, LOW * target, HIGH * target), HIGH * target)
-        corrections[k] += outliers / (iterate.alpha if k == 0 else iterate.xi)
-    return corrected(block, iterate, corrections)

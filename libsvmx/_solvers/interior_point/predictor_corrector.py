@@ -14,7 +14,6 @@ constraint_reduction.py. Beyond the paper:
   with X each. So few rows take no more iterations than all; the paper's algorithm may stall.
 * sigma mu is at least what the tolerance requires of mu, so that complementarity does not run ahead of the residuals.
 * If the normal matrix is cheap (short rows), all rows enter it.
-* If the factor is expensive, centrality correctors (Gondzio 1996, section 3) lengthen a step below 0.9.
 * At the tolerance (relative duality gap 2 m mu / objective, residuals) crossover (crossover.py) leads to a vertex whose
   KKT gap is rounding; if that fails, a tighter tolerance is tried.
 """
@@ -51,11 +50,6 @@ MAX_ITERATIONS = 200
 CENTRE = 0.1
 # mu / mean upper is 1 at the start, but 4 in the paper, where all rows are taken until it is below 1.
 START_MU = 4.0
-# Centrality correctors of an iteration, for steps below FAR; each aims at a step longer by REACH, and must gain the
-# share GAIN of it.
-MAX_CORRECTORS = 2
-REACH, GAIN = 0.3, 0.1
-FAR = 0.9
 # After this many iterations without a better point all rows are taken; after as many more, the method ends.
 STALL_ITERATIONS = 12
 # A best point worse than this leads to a restart.
@@ -260,9 +254,6 @@ class PredictorCorrector:
             # corrector, (3.9) and (3.10)
             direction = equations.solve(total(run(block_steps.correct, sigma_mu)))
             length = length_of(run(block_steps.direct, *direction))
-            # centrality correctors lengthen the step
-            if self.correctors_pay(equations.rows):
-                direction, length = self.lengthened(equations, direction, length, sigma_mu)
             self.advance(equations, direction, 1.0 if length > BEYOND else STEP * length)
 
     def watched(self, tolerance: float) -> tuple[SolveStatus | None, float]:
@@ -311,31 +302,6 @@ class PredictorCorrector:
         ) / (2 * m)
         sigma_mu = float(max(after / mu, 0.0) ** 3 * mu)
         return max(sigma_mu, CENTRE * tolerance * abs(self.point.objective) / (2 * m))
-
-    def correctors_pay(self, rows: int) -> bool:
-        """Whether centrality correctors are cheap beside a factor of ``rows`` rows."""
-        n, entries, policy = self.blocks.n, self.data.entries, self.settings.policy
-        per_row = entries / self.data.m
-        speed = policy.dense_speed if per_row == n else policy.sparse_speed
-        factor = rows * per_row**2 / speed + n**3 / (3 * policy.dense_speed)
-        return factor > policy.corrector_pays * 4 * (entries + n**2)
-
-    def lengthened(
-        self, equations: NormalEquations, direction: tuple[FloatArray, float], length: float, sigma_mu: float
-    ) -> tuple[tuple[FloatArray, float], float]:
-        """A direction with a longer step, also in the row blocks; and its length."""
-        run = self.blocks.run
-        for _ in range(MAX_CORRECTORS):
-            if length > FAR:
-                break
-            wider, before = min(1.0, length + REACH), self.blocks.states
-            other = equations.solve(total(run(block_steps.recentre, wider, sigma_mu)))
-            longer = length_of(run(block_steps.direct, *other))
-            if longer < length + GAIN * (wider - length):
-                self.blocks.states = before
-                break
-            direction, length = other, longer
-        return direction, length
 
     def advance(self, equations: NormalEquations, direction: tuple[FloatArray, float], step: float) -> None:
         """Take a step, and adapt how the next directions are computed."""

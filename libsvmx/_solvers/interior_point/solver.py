@@ -30,9 +30,6 @@ class InteriorPolicy:
     choosing_a_row, choosing : float      flops of choosing the rows of a normal matrix, and of refining directions: per
         row, and constant. Measured on 16 problems: elec2 of degree 2 (44 features) gains 1.2 x by reduction, splice
         (60, 1,000 rows) loses 7 %
-    corrector_pays : float                centrality correctors are used if the factor costs this many times the flops
-        of their two products with X and their solve. Letter of degree 2 (152 features, 20,000 rows): 43 iterations
-        without, 34 with them and 3/4 of the time
     crossover_elements : int              limit of the elements of the free rows for a crossover; -1: none
     factor : FactorPolicy
     """
@@ -43,7 +40,6 @@ class InteriorPolicy:
     sparse_speed: float = 2.0
     choosing_a_row: float = 200.0
     choosing: float = 1e6
-    corrector_pays: float = 2.0
     crossover_elements: int = 1 << 26
     factor: FactorPolicy = USUAL
 
