@@ -45,6 +45,9 @@ cdef enum:
 cdef enum:
     POINT = R_S
 
+# Those that are attributes of an iterate.
+NAMED = {"alpha": ALPHA, "u": U, "xi": XI, "s": S, "z": Z, "r_s": R_S, "r_u": R_U, "inverse": INVERSE}
+
 
 cdef class RowBlock:
     """RowBlock(rows, y, upper, linear, asking=NOBODY): rows of the problem.
@@ -121,37 +124,10 @@ cdef class Iterate:
             found.c_s, found.c_u = &self.by_correction[0, 0], &self.by_correction[1, 0]
         return found
 
-    @property
-    def alpha(self):
-        return self.array[ALPHA]
-
-    @property
-    def u(self):
-        return self.array[U]
-
-    @property
-    def xi(self):
-        return self.array[XI]
-
-    @property
-    def s(self):
-        return self.array[S]
-
-    @property
-    def z(self):
-        return self.array[Z]
-
-    @property
-    def r_s(self):
-        return self.array[R_S]
-
-    @property
-    def r_u(self):
-        return self.array[R_U]
-
-    @property
-    def inverse(self):
-        return self.array[INVERSE]
+    def __getattr__(self, name):
+        if name not in NAMED:
+            raise AttributeError(f"an iterate has no {name}")
+        return self.array[NAMED[name]]
 
     @property
     def correction(self):
