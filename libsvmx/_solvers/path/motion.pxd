@@ -88,8 +88,7 @@ cdef class Motion:
     cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1 nogil
     cdef void round_to(self, Py_ssize_t v, double beta) noexcept nogil
     cdef int direction(self) except -1 nogil
-    cdef void solve_one_group(self) noexcept nogil
-    cdef void solve_two_groups(self) noexcept nogil
+    cdef void solve_margin(self) noexcept nogil
     cdef void advance(self, double step) noexcept nogil
     cdef double near_bound(self, Py_ssize_t v) noexcept nogil
     cdef bint is_free(self, Py_ssize_t v) noexcept nogil

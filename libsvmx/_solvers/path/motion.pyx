@@ -418,10 +418,7 @@ cdef class Motion:
             if pull > 0.0:
                 x[k] += pull * (self.state.linear[v] - self.state.F[p] - self.state.level[self.state.group[v]])
             largest = max(largest, fabs(x[k]))
-        if self.state.groups == 1:
-            self.solve_one_group()
-        else:
-            self.solve_two_groups()
+        self.solve_margin()
         for k in range(m):
             self.speed += fabs(x[k])
             self.typical = max(self.typical, fabs(self.state.beta[self.state.member[k]]))
@@ -436,28 +433,8 @@ cdef class Motion:
             self.slowest = max(self.slowest, 4 * fabs(t))
         return 0
 
-    cdef void solve_one_group(self) noexcept nogil:
-        """``dbeta`` and ``dlevel`` of one group, from the right-hand side in ``dbeta``:
-
-            d beta_M = K'^-1 (rhs - t 1), with t such that the sum is sum_residual;   K_MM = K' - shift 11'
-        """
-        cdef Py_ssize_t k, m = self.state.factor.size
-        cdef double sum_x = 0.0, sum_ones = 0.0, t
-        cdef double *x = &self.state.dbeta[0]
-        cdef double *ones = &self.state.ones[0]
-        for k in range(m):
-            ones[k] = 1.0
-        self.state.factor.solve_two(x, ones)
-        for k in range(m):
-            sum_x += x[k]
-            sum_ones += ones[k]
-        t = (sum_x - self.sum_residual[0]) / sum_ones
-        self.dlevel[0] = t + self.state.shift * self.sum_residual[0]
-        for k in range(m):
-            x[k] -= t * ones[k]
-
-    cdef void solve_two_groups(self) noexcept nogil:
-        """The same for two groups, with e_g = 1 in group g:
+    cdef void solve_margin(self) noexcept nogil:
+        """``dbeta`` and ``dlevel`` from the right-hand side in ``dbeta``, with e_g = 1 in group g:
 
             d beta_M = K'^-1 (rhs - t_0 e_0 - t_1 e_1),   e_g'd beta_M = sum_residual_g
 
@@ -476,8 +453,9 @@ cdef class Motion:
             g = self.state.group[self.state.member[k]]
             ones[g][k], ones[1 - g][k] = 1.0, 0.0
         self.state.factor.solve_two(x, ones[0])
-        self.state.factor.forward(ones[1])
-        self.state.factor.backward(ones[1])
+        if self.state.groups > 1:
+            self.state.factor.forward(ones[1])
+            self.state.factor.backward(ones[1])
         for g in range(2):
             s[g] = t[g] = S[g][0] = S[g][1] = self.dlevel[g] = 0.0
         for k in range(m):

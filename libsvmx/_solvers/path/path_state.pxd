@@ -49,7 +49,7 @@ cdef class PathState:
     cdef double[::1] null               # K'_MM^-1 of that column
     cdef double[::1] dbeta              # by place in the margin
     cdef double[::1] ones
-    cdef double[::1] ones_of_other      # of group 1, where there are two
+    cdef double[::1] ones_of_other      # of group 1
     cdef const double **margin_rows     # scratch for svmx_add_rows
     cdef double[::1] computed           # scratch for rows that are not kept
     cdef int32_t[::1] moves             # scratch for pairs of rows: ``discard`` must not fail
