@@ -111,7 +111,7 @@ def test_points_are_computed_again_only_where_a_start_is_lost(finished):
     def counting(problem, param, *rest, **options):
         if rest[3] != Seeding("none"):  # when the best points are determined
             calls.append(param.C)
-        return gridengine.chained(problem, param, *rest)
+        return gridengine.chained(problem, param, *rest, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         gridengine.use(patch, counting)
@@ -133,7 +133,7 @@ def test_kept_starts_save_their_points(folder, monkeypatch, seconds, calls_after
             calls.append((param.C, param.gamma))
             if len(calls) == 5:
                 raise DataError("the end")
-        return gridengine.chained(problem, param, *rest)
+        return gridengine.chained(problem, param, *rest, **options)
 
     gridengine.use(monkeypatch, failing)
     of_commands(monkeypatch, max_cold_start_rows=0, min_recompute_seconds=seconds)

@@ -229,9 +229,9 @@ def test_resuming_anywhere_gives_the_same_table(heart):
 def test_a_kept_start_saves_the_points_below(heart):
     calls = []
 
-    def counting(problem, param, *rest):
+    def counting(problem, param, *rest, **options):
         calls.append(param.C)
-        return gridengine.chained(problem, param, *rest)
+        return gridengine.chained(problem, param, *rest, **options)
 
     whole = list(Search(plan(g=(-1, -1, 1)), heart))
     done = {o.key: o.point for o in whole[:3]}
@@ -271,7 +271,7 @@ def test_faults_show_before_anything_is_computed(heart):
 def test_a_fault_in_a_worker_is_the_same_fault(heart):
     pytest.importorskip("joblib")
 
-    def failing(*_):
+    def failing(*_, **options):
         raise DataError("something", 7)
 
     for pool in (Alone(), Workers(2)):
@@ -283,9 +283,9 @@ def test_a_fault_in_a_worker_is_the_same_fault(heart):
 def test_every_point_has_libsvms_folds(heart):
     seen = []
 
-    def drawing(problem, param, n_folds, rand, observer, seeding, start, kernels):
+    def drawing(problem, param, n_folds, rand, *rest, **options):
         seen.append([rand.draw() for _ in range(3)])
-        return gridengine.chained(problem, param, n_folds, rand, observer, seeding, start)
+        return gridengine.chained(problem, param, n_folds, rand, *rest, **options)
 
     table(plan(engine=drawing), heart)
     assert len(seen) == 12

@@ -181,11 +181,6 @@ def evaluate(
     return Outcome(key, point, result.warm_start if plan.chained else None, tuple(remarks.seen), result.reach)
 
 
-def takes_libsvms(plan: Plan) -> bool:
-    """Whether trainings are cold starts with LIBSVM's steps."""
-    return plan.seeding.seeder == "none" and plan.param.solver.follows_libsvm
-
-
 class Done(Protocol):
     """Results known before a search starts."""
 
@@ -260,38 +255,26 @@ class Alone:
         policy, threads = plan.param.policy, thread_count(plan.param.threads)
         n = sum(len(column.todo) for column in columns)
         work = float(len(problem)) ** 2 * plan.n_folds * n
-        if threads > 1 and n >= policy.points_per_thread * threads and work > policy.work_for_threads:
-            points = Points(plan, problem, columns, threads)
-            yield from side_by_side(points.evaluate, n, threads, Remarks(limits), policy.points_ahead * threads)
-        else:
-            yield from self.in_turn(plan, problem, columns, limits)
-
-    def in_turn(self, plan: Plan, problem: Problem, columns: list[Column], limits: Token) -> Iterator[Outcome]:
-        gamma, kernels, same = None, None, SameSteps(takes_libsvms(plan))
-        for column in columns:
-            warm_start = column.warm_start
-            for key in column.todo:
-                if kernels is None or key[1] != gamma:  # free the last ones first: they may fill -m
-                    gamma, kernels = key[1], None
-                    kernels = shared_kernels(problem, param_at(plan.param, key))
-                outcome = same.as_before(key) or evaluate(plan, problem, key, warm_start, kernels, limits)
-                same.add(outcome)
-                warm_start = outcome.warm_start
-                yield outcome
+        at_once = threads if n >= policy.points_per_thread * threads and work > policy.work_for_threads else 1
+        if at_once > 1:  # at most this many columns are active
+            own = replace(plan.param, threads=1, cache_size=plan.param.cache_size / at_once)
+            plan = replace(plan, param=own)
+        points = Points(plan, problem, columns)
+        yield from side_by_side(points.evaluate, n, at_once, Remarks(limits), policy.points_ahead * at_once)
 
 
 class Points:
-    """Points(plan, problem, columns, threads): the points of a search, each evaluated by one of several threads.
+    """Points(plan, problem, columns): the points of a search, each evaluated once, in order or by several threads.
 
-    A point takes the warm starts of the one below it fold by fold, so it runs one fold behind. Points of the same gamma
-    share kernel rows.
+    A point takes the warm starts of the one below it fold by fold, so a thread runs one fold behind another. Points of
+    the same gamma share kernel rows.
     """
 
-    def __init__(self, plan: Plan, problem: Problem, columns: list[Column], threads: int) -> None:
-        share = plan.param.cache_size / threads  # at most ``threads`` columns are active
-        self.plan = replace(plan, param=replace(plan.param, threads=1, cache_size=share))
-        self.problem, self.lock, self.same = problem, allocate_lock(), SameSteps(takes_libsvms(plan))
-        self.todo: list[tuple[Key, object, HandedOn | None]] = []
+    def __init__(self, plan: Plan, problem: Problem, columns: list[Column]) -> None:
+        # the steps of a training are LIBSVM's, and so equal at several C, only from a cold start
+        libsvms = plan.seeding.seeder == "none" and plan.param.solver.follows_libsvm
+        self.plan, self.problem, self.lock, self.same = plan, problem, allocate_lock(), SameSteps(libsvms)
+        self.todo: list[tuple[Key, object, HandedOn | None] | None] = []
         self.left: dict[float | None, int] = {}  # unfinished points, by gamma
         self.kernels: dict[float | None, KernelProvider] = {}
         for column in columns:
@@ -304,7 +287,9 @@ class Points:
 
     def evaluate(self, k: int, observer: Observer) -> Outcome:
         """The k-th point. Raises StoppedEarly."""
-        key, start, leaves = self.todo[k]
+        point, self.todo[k] = self.todo[k], None  # starts are dropped with the point that takes them
+        assert point is not None
+        key, start, leaves = point
         if isinstance(start, HandedOn):
             start.limits = observer.limits
         try:
