@@ -45,30 +45,14 @@ class Scores:
         self.below: float = 0.0
 
     def add(self, predictions: Iterable[float], targets: Iterable[float]) -> None:
-        """Add rows."""
-        if isinstance(predictions, memoryview) and isinstance(targets, memoryview):
-            self._add_buffers(predictions, targets)
-            return
-        for v, y in zip(predictions, targets, strict=True):
-            self.total += 1
-            self.correct += v == y
-            self.error += (v - y) * (v - y)
-            self.sum_v += v
-            self.sum_y += y
-            self.sum_vv += v * v
-            self.sum_yy += y * y
-            self.sum_vy += v * y
-            self.above += max(y - v, 0.0)
-            self.below += max(v - y, 0.0)
-
-    def _add_buffers(self, predictions: Buffer, targets: Buffer) -> None:
-        """``add`` for buffers of float64."""
-        if len(predictions) != len(targets):
-            raise ValueError(f"{len(predictions)} predictions for {len(targets)} targets")
+        """Add rows. Raises ValueError for different lengths."""
+        v, y = doubles(predictions), doubles(targets)
+        if len(v) != len(y):
+            raise ValueError(f"{len(v)} predictions for {len(y)} targets")
         before = self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy, self.above, self.below
         sums = filled("d", before)
-        self.correct += add_up_scores(predictions, targets, sums)
-        self.total += len(predictions)
+        self.correct += add_up_scores(v, y, sums)
+        self.total += len(v)
         self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy, self.above, self.below = sums
 
     @property
@@ -101,6 +85,11 @@ class Scores:
         if spread == 0:
             return copysign(inf, spread) if covariance else -nan
         return covariance * covariance / spread
+
+
+def doubles(values: Iterable[float]) -> Buffer:
+    """A buffer of float64."""
+    return values if isinstance(values, memoryview) else filled("d", values)
 
 
 def scores_of_repeats(predictions: Buffer, targets: Buffer, tau: float | None = None) -> list[Scores]:
