@@ -243,7 +243,7 @@ class KernelProvider:
             return None
         if not repeated and len(starts) <= 3:  # a single solve
             return None
-        from libsvmx._kernels.sharedrows import SharedRows
+        from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 
         policy, room = self.policy, self.policy.memory_share * self.budget_bytes
         choices = []
@@ -299,11 +299,3 @@ def share_of_source(matrix: CsrMatrix, param: Parameter) -> float:
         source.left_bytes = min(room - share, cache) if matrix.keeps_all else room - share
     left: float = source.left_bytes
     return left
-
-
-def all_bytes(segments: list[int], across: bool) -> float:
-    """``all_bytes`` of ``sharedrows``, imported on first use."""
-    from libsvmx._kernels import sharedrows
-
-    size: float = sharedrows.all_bytes(segments, across)
-    return size
