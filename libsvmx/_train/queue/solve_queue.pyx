@@ -385,30 +385,23 @@ cdef class Worker:
         return True
 
     cdef bint decide_by_floats(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
-        """``decide`` with the solve's kernel rows, in float.
-
-        The parent's sums are y - V, so only changes of coefficients are added.
-        """
+        """``decide`` with the solve's kernel rows, in float."""
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef const int32_t *held = rows + task.n
         cdef const int32_t *place = held + task.n_held
         cdef double *out = &self.todo.value[task.values]
-        # in an inner fold of C-SVC that starts from its pair, held-out rows are rows of the parent
-        cdef bint follows = has_start(task) and task.sigmoid >= 0 and self.todo.may_stand and not task.chained
-        cdef Parent parent
-        cdef Py_ssize_t i, k, r
+        cdef const float *K
+        cdef Py_ssize_t i, r
         if self.todo.has_larger:
             return self.decide_in_column(task, coefficients, rho)
         for r in range(task.n_held):
             self.column[r], self.total[r] = self.kernel_rows.values.place_of(held[r]), 0.0
-        if follows:
-            parent = self.todo.parent_of(task)
-            for r in range(task.n_held):
-                self.total[r] = (1.0 if place[r] < parent.task.n_positive else -1.0) - parent.V[place[r]]
-            for k in range(task.n_held):
-                self.add_to_totals(task.n_held, held[k], -parent.beta[place[k]])
         for i in range(task.n):
-            self.add_to_totals(task.n_held, rows[i], coefficients[i] - (self.starts.origin[i] if follows else 0.0))
+            if coefficients[i] == 0:
+                continue
+            K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(rows[i]))
+            svmx_axpy_at(task.n_held, coefficients[i], K, &self.column[0], &self.total[0])
+            self.control.worked(2 * task.n_held)
             if svmx_tickets_over(self.tickets):
                 return False
         for r in range(task.n_held):
@@ -455,15 +448,6 @@ cdef class Worker:
         for r in range(task.n_held):
             out[r] -= rho
         return True
-
-    cdef int add_to_totals(self, Py_ssize_t n_held, int32_t row, double coefficient) except -1 nogil:
-        """Add a row's contribution to ``total``."""
-        cdef const float *K
-        if coefficient == 0:
-            return 0
-        K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(row))
-        svmx_axpy_at(n_held, coefficient, K, &self.column[0], &self.total[0])
-        return self.control.worked(2 * n_held)
 
     cdef void fit(self, Sigmoid *sigmoid) noexcept nogil:
         """Fit the sigmoid of a pair of classes to its decision values."""

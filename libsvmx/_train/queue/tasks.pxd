@@ -204,7 +204,7 @@ cdef class QueueStarts:
     cdef FoldSeeder seeder
     cdef Py_ssize_t last_task       # last one known to ``budget`` and the path's factor; -1: none
     cdef StartBudget budget
-    cdef double[::1] V, origin      # of the task's variables at the parent's optimum: V and beta
+    cdef double[::1] V              # of the task's variables at the parent's optimum
     cdef double drawn_out           # at a larger C: factor of the parent's beta
     cdef int8_t[::1] entering
     cdef int32_t[::1] left_column, sv_column

@@ -631,7 +631,7 @@ cdef class QueueStarts:
         cdef Py_ssize_t l = max(1, most_rows), m = 2 * l if todo.doubled else l, n = max(1, todo.kernel_values.n)
         self.todo, self.kernel_rows, self.control = todo, kernel_rows, control
         self.last_task = -1
-        self.V, self.origin, self.entering = zeros("d", m), zeros("d", m), zeros("b", m)
+        self.V, self.entering = zeros("d", m), zeros("b", m)
         self.left_column, self.left_beta = zeros("i", 2 * n), zeros("d", 2 * n)
         self.sv_column, self.sv_beta = zeros("i", n), zeros("d", n)
         self.seeder, self.budget = FoldSeeder(), StartBudget(todo.seeder == ATO)
@@ -673,7 +673,6 @@ cdef class QueueStarts:
             else:
                 k = q if v < n else former.n + q
                 dual.beta[v], self.V[v] = sign * beta[k] + 0.0, sign * parent.V[k]
-            self.origin[v] = dual.beta[v]
         for k in range(task.n_left):
             for i in range(former.n_variables // former.n):
                 v = place[n + k] + i * former.n
