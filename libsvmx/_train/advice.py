@@ -128,12 +128,7 @@ class TrainingPlan:
 
 
 def plan_of(problem: Problem, param: Parameter) -> TrainingPlan:
-    """The plan of a training. Needs NumPy.
-
-    Raises
-    ------
-    DataError, ParameterError
-    """
+    """The plan of a training. Needs NumPy. Raises DataError, ParameterError."""
     check_problem(problem, param)
     param = default_gamma(param, problem.matrix.max_index)
     part = counting_part(problem, param, Observer())

@@ -63,12 +63,7 @@ class Folds(NamedTuple):
 def draw_folds(
     problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer
 ) -> tuple[Buffer, list[int]]:
-    """LIBSVM's folds, (order, bounds): fold f is order[bounds[f]:bounds[f+1]].
-
-    Raises
-    ------
-    DataError, ParameterError
-    """
+    """LIBSVM's folds, (order, bounds): fold f is order[bounds[f]:bounds[f+1]]. Raises DataError, ParameterError."""
     n = len(problem)
     if n_folds < 2:
         raise ParameterError(f"cross-validation needs at least 2 folds, not {n_folds}")
@@ -95,12 +90,7 @@ def draw_folds(
 def draw_repeats(
     problem: Problem, param: Parameter, n_folds: int, repeats: int, rand: Rand, observer: Observer
 ) -> list[Folds]:
-    """LIBSVM's folds, drawn n times with one sequence of random numbers.
-
-    Raises
-    ------
-    DataError, ParameterError
-    """
+    """LIBSVM's folds, drawn n times with one sequence of random numbers. Raises DataError, ParameterError."""
     if repeats < 1:
         raise ParameterError(f"repeats must be at least 1, not {repeats}")
     if repeats == 1:

@@ -97,9 +97,7 @@ def train_many(whole: Problem, trainings: Sequence[Training], rand: Rand, observ
     whole : Problem             all rows of any training, each with its largest weight; its targets are not used
     rand : Rand                 for each training in the same state
 
-    Raises
-    ------
-    DataError, ParameterError   before work begins
+    Raises DataError, ParameterError (before work begins).
     """
     if not trainings:
         return

@@ -43,12 +43,8 @@ class Predictor:
         self.signs: list[Functions] = []
 
     def values(self, tests: CsrMatrix, rows: Buffer) -> Buffer:
-        """Decision values, float64, shape (n_rows * n_functions,), row by row.
-
-        Raises
-        ------
-        DataError       rows that a precomputed model cannot use
-        """
+        """Decision values, float64, shape (n_rows * n_functions,), row by row. Raises DataError for rows that a
+        precomputed model cannot use."""
         return self._evaluate(self._exact_values, tests, rows)
 
     def labels(self, tests: CsrMatrix, rows: Buffer) -> Buffer:

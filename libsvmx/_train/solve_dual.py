@@ -46,9 +46,7 @@ def solve(
     budget_bytes : float         for the row store
     left : Unfinished            by the trial of a queue, which the solver goes on from
 
-    Raises
-    ------
-    MemoryError, and what a signal handler raises, such as KeyboardInterrupt
+    Raises MemoryError, and what a signal handler raises, such as KeyboardInterrupt.
     """
     solver, of_kernel = param.solver, (dual, kernel, budget_bytes, control, thread_count(param.threads))
     solution = solver.go_on(left, *of_kernel) if left else solver.solve(*of_kernel)

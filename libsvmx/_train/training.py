@@ -65,11 +65,7 @@ def train_problem(
     problems, inner folds excepted, and keeps their optima; ``inner`` warm-starts inner folds.
 
     A training stopped early returns the model so far, with its ``statuses``: pairs of classes not begun have
-    coefficients 0, and there are no probability estimates.
-
-    Raises
-    ------
-    DataError, ParameterError
+    coefficients 0, and there are no probability estimates. Raises DataError, ParameterError.
     """
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)

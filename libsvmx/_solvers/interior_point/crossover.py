@@ -78,9 +78,7 @@ def cross_over(
     -------
     VertexSolution, the best vertex found, or None: too many free rows, or no vertex with y'alpha = 0
 
-    Raises
-    ------
-    Stopped
+    Raises Stopped.
     """
     interior = blocks.states
     # if all C are small, scores within a class differ by this little; or not at all, w being rounding

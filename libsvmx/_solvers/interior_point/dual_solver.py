@@ -40,9 +40,7 @@ def solve_dual(
     rows : FeatureRows       X, one row for each variable, or for two variables of epsilon-SVR
     log : callable(Iteration)         called in each iteration
 
-    Raises
-    ------
-    KeyboardInterrupt, or what else a signal handler raises; MemoryError
+    Raises KeyboardInterrupt, or what else a signal handler raises; MemoryError.
     """
     order: NDArray[np.intp] | slice = slice(None)
     if dual.size > rows.m:

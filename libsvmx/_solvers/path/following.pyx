@@ -629,12 +629,8 @@ cdef int64_t MAX_IDLE_LINES = 4
 
 
 cdef int follow(Motion motion) except -1:
-    """Follow the path to eta = 1, without the interpreter.
-
-    Raises
-    ------
-    PathLong (more than ``most_work``); PathLost; Stopped; what a signal handler raises; MemoryError
-    """
+    """Follow the path to eta = 1, without the interpreter. Raises PathLong (more than ``most_work``); PathLost;
+    Stopped; what a signal handler raises; MemoryError."""
     cdef PathState s = motion.state
     cdef int end
     motion.mass += motion.speed_outside

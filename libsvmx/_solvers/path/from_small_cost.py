@@ -62,11 +62,8 @@ def solve(
     """The exact optimum of ``dual``, for which ``leads_there`` holds.
 
     ``budget_bytes``: for kept kernel rows; ``most_bytes``: for a matrix over the margin; ``most_free``: pairs (SMO
-    steps per variable at the start, limit of free variables then).
-
-    Raises
-    ------
-    PathLost; Stopped; KeyboardInterrupt or what else a signal handler raises; MemoryError
+    steps per variable at the start, limit of free variables then). Raises PathLost; Stopped; KeyboardInterrupt or what
+    else a signal handler raises; MemoryError.
     """
     from libsvmx._solvers.path.path import PathLost, path_of, solution_without
     from libsvmx._solvers.smo.smo import Smo

@@ -73,11 +73,7 @@ cdef int repair(Motion motion) except -1:
 
 cdef int refine(Motion motion, bint anew) except -1:
     """From beta near the optimum to it. F is recomputed for the new margin if ``anew``, or if it may have drifted.
-
-    Raises
-    ------
-    PathLost; Stopped; what a signal handler raises; MemoryError
-    """
+    Raises PathLost; Stopped; what a signal handler raises; MemoryError."""
     cdef PathState s = motion.state
     cdef int k
     cdef double gap, gap_before = HUGE_VAL
@@ -258,13 +254,8 @@ cdef class Path:
         self.motion = Motion(self.state)
 
     def start(self, beta, totals, Control control):
-        """The optimum from ``beta`` near it (buffer of float64, shape (per_row * n,)), within bounds and with
-        sums ``totals``.
-
-        Raises
-        ------
-        PathLost; Stopped; KeyboardInterrupt or what else a signal handler raises; MemoryError
-        """
+        """The optimum from ``beta`` near it (buffer of float64, shape (per_row * n,)), within bounds and with sums
+        ``totals``. Raises PathLost; Stopped; KeyboardInterrupt or what else a signal handler raises; MemoryError."""
         self.approach(beta, totals, control)
         self.finish()
 
@@ -639,9 +630,7 @@ def path_of(DualProblem problem, Kernel kernel, double budget_bytes, beta, Contr
     budget_bytes : float      for kernel rows that are kept
     beta : buffer of float64, shape (problem.size,)        near the optimum
 
-    Raises
-    ------
-    PathLost; Stopped; KeyboardInterrupt or what else a signal handler raises; MemoryError
+    Raises PathLost; Stopped; KeyboardInterrupt or what else a signal handler raises; MemoryError.
     """
     cdef Py_ssize_t n = kernel.n, v
     cdef int per_row = <int>(problem.size // n)

@@ -592,12 +592,8 @@ cdef class SolveQueue(TaskList):
         return found
 
     def run(self, threads=None):
-        """Solve all tasks. ``threads``: as of ``thread_count``; None: those of the parameters.
-
-        Raises
-        ------
-        KeyboardInterrupt, or another exception of a signal handler; MemoryError
-        """
+        """Solve all tasks. ``threads``: as of ``thread_count``; None: those of the parameters. Raises
+        KeyboardInterrupt, or another exception of a signal handler; MemoryError."""
         cdef ThreadPool pool
         cdef Py_ssize_t k
         pays = self.work_of(range(self.n_tasks)) > self.param.policy.work_for_threads

@@ -37,9 +37,7 @@ class Star:
     ----------
     report : SolveReport              of all of them together
 
-    Raises
-    ------
-    Stopped
+    Raises Stopped.
     """
 
     chained = False

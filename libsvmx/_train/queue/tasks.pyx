@@ -221,9 +221,7 @@ cdef class TaskList:
         """Add a solve for each of ``growths``: the problem of the previous solve with C scaled by it, starting from its
         optimum. They continue the chain of the last solve, which has held-out rows.
 
-        Raises
-        ------
-        ValueError      sums of coefficients grow with C, or do not depend on it
+        Raises ValueError where sums of coefficients grow with C, or do not depend on it.
         """
         cdef Task *task
         cdef Task *former

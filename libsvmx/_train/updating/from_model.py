@@ -54,9 +54,7 @@ def completed(param: Parameter, model: Model, given: Collection[str] = ()) -> Pa
     ----------
     given : names of the fields of ``param`` set by the caller
 
-    Raises
-    ------
-    ParameterError      a field set by the caller, or not the default, contradicts the model
+    Raises ParameterError for a field set by the caller, or not the default, that contradicts the model.
     """
     kept = model.param
     usual = Parameter()

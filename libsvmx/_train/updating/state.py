@@ -433,12 +433,8 @@ class State:
     # ---- internals -----------------------------------------------------------------------------
 
     def _at_rest(self) -> Version:
-        """The present version, with its paths in place. Under ``_lock``.
-
-        Raises
-        ------
-        SvmxError      within a change: an observer or a signal handler would see it half done
-        """
+        """The present version, with its paths in place. Under ``_lock``. Raises SvmxError within a change: an observer
+        or a signal handler would see it half done."""
         if self._opened is not None:
             if self._opened.is_under_way:
                 raise SvmxError("the state is being changed: an observer cannot use it")

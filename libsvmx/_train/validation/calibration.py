@@ -41,11 +41,8 @@ def calibrated(model: Model, problem: Problem, param: Parameter, rand: Rand, obs
     """``model`` of ``problem`` and ``param``, with the probability estimates of a cross-validation.
 
     For each pair of classes, Platt's sigmoid as LIBSVM fits it, to the values of rows of weight > 0 that were held out
-    of a training with both classes. If the call is stopped early, the model has no estimates.
-
-    Raises
-    ------
-    DataError, ParameterError      the problem cannot be cross-validated
+    of a training with both classes. If the call is stopped early, the model has no estimates. Raises DataError,
+    ParameterError (the problem cannot be cross-validated).
     """
     try:
         found = cross_validate(problem, param, INNER_FOLDS, rand, observer, Seeding("none"))

@@ -85,9 +85,7 @@ class FoldClasses:
     pairs : list of (int, int)       of classes, one dual problem each
     weights : list of float          factors of C, by class
 
-    Raises
-    ------
-    DataError          rows of one class only
+    Raises DataError for rows of one class only.
     """
 
     def __init__(self, problem: Problem, param: Parameter, fold: FoldOfRows) -> None:

@@ -61,9 +61,7 @@ class Outcome:
 def exponents(begin: float, end: float, step: float) -> tuple[float, ...]:
     """begin, begin + step, … up to and including ``end``, by repeated addition as in grid.py.
 
-    Raises
-    ------
-    ParameterError      no value, too many, or one whose power of two is no positive double
+    Raises ParameterError for no value, too many, or one whose power of two is no positive double.
     """
     one = begin == end  # for any step
     if not one and (step == 0 or begin + step == begin):
