@@ -194,19 +194,6 @@ class Done(Protocol):
         """A point of column g and its warm start for the next, if kept."""
 
 
-class NothingDone:
-    """A search from scratch."""
-
-    def points(self) -> Mapping[Key, Point]:
-        return {}
-
-    def given(self) -> Collection[Key]:
-        return ()
-
-    def warm_start(self, g: float | None) -> tuple[Key, object] | None:
-        return None
-
-
 @dataclass(slots=True)
 class Column:
     """The remaining points of a column, in order, and the warm start of the first."""
@@ -215,12 +202,12 @@ class Column:
     warm_start: object = None
 
 
-def remaining(plan: Plan, done: Done) -> list[Column]:
+def remaining(plan: Plan, done: Done | None) -> list[Column]:
     """The columns with remaining points.
 
     If a point needs a warm start that was not kept, the points below it are computed again.
     """
-    known, given = done.points(), set(done.given())
+    known, given = (done.points(), set(done.given())) if done else ({}, set())
     columns = []
     for column in plan.grid.columns:
         missing = [key for key in column if key not in known]
@@ -230,14 +217,12 @@ def remaining(plan: Plan, done: Done) -> list[Column]:
             columns += [Column([key]) for key in missing]
             continue
         chain = [key for key in column if key not in given]
-        first, last = chain.index(missing[0]), chain.index(missing[-1])
-        kept = done.warm_start(column[0][1])
-        warm_start = None
-        if kept is None or kept[0] not in chain[:first]:
-            first = 0
-        else:
+        warm_start: object = None
+        first = 0
+        kept = done.warm_start(column[0][1]) if done else None
+        if kept and kept[0] in chain[: chain.index(missing[0])]:
             first, warm_start = chain.index(kept[0]) + 1, kept[1]
-        columns.append(Column(chain[first : last + 1], warm_start))
+        columns.append(Column(chain[first : chain.index(missing[-1]) + 1], warm_start))
     return columns
 
 
@@ -349,10 +334,9 @@ class Search:
         done: Done | None = None,
         observer: Observer | None = None,
     ) -> None:
-        done = done or NothingDone()
         self.plan, self.problem, self.pool = plan, problem, pool or Alone()
         self.observer = limited(observer or Observer(), plan.param.time_limit)
-        self.found: dict[Key, Point] = dict(done.points())
+        self.found: dict[Key, Point] = dict(done.points()) if done else {}
         self.columns = remaining(plan, done)
         if self.columns:
             check_problem(problem, param_at(plan.param, self.columns[0].todo[0]))
