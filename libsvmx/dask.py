@@ -215,13 +215,17 @@ def train(
         raise ParameterError(f"rows on a cluster are trained for C_SVC, not {param.svm_type.name}")
     if param.probability:
         raise ParameterError("there are no probability estimates of rows on a cluster")
-    param.require_one_gamma("rows on a cluster")
     if not solver.low_rank and param.kernel_type != KernelType.LINEAR:
         raise ParameterError("rows on a cluster have a linear kernel, or a low_rank approximation of another one")
     if solver.low_rank and solver.predict_with != "factor":
         raise ParameterError("rows on a cluster give no model of support vectors: choose predict_with='factor'")
     if param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("rows on a cluster cannot have a precomputed kernel")
+    if param.gammas and (problem.columns != len(param.gammas) or 0 in problem.features[:1]):
+        n_gammas = len(param.gammas)
+        raise DataError(
+            f"there are {n_gammas} gammas, one for each feature from 1 on, but rows with {problem.columns} columns"
+        )
     warn_of_weights(param, problem.labels)
     with early_stops_warned(observer) as stops:
         told = limited(stops, param.time_limit)

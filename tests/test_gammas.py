@@ -1,16 +1,19 @@
 """A gamma for each feature: displayed and stored in the caller's units, and invalid values are refused."""
 
+import os
 import pickle
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.commands import process
 from support.exported import Program, decision_values_of_json
 from support.optional import optional
+from support.sequential import SequentialClient
 
 import libsvmx
-from libsvmx import DataError, FormatError, Kernel, Parameter, ParameterError, svmutil
-from libsvmx.cli import predict, train, update
+from libsvmx import DataError, FormatError, Kernel, Parameter, ParameterError, SvmxError, svmutil
+from libsvmx.cli import grid, predict, train, update
 from libsvmx.cli.options import UsageError
 
 model_selection = optional("sklearn.model_selection")
@@ -32,16 +35,6 @@ def test_explained_rows_are_the_callers(name, form):
     np.testing.assert_allclose(found.values.sum(axis=1) + found.base_values, model.decision_function(X[:5])[:, 0])
     np.testing.assert_array_equal(found.data, X[:5])
     assert not found.values[:, 2].any()
-
-
-@pytest.mark.parametrize("changes", [["-c", "2"], ["--add", "more"]])
-def test_svmx_update_needs_one_gamma(changes, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    libsvmx.train(X, Y, gamma=GAMMAS, keep_state=True).save("state")
-    (tmp_path / "more").write_text("1 1:0.5 4:2\n2 2:1\n")
-    with pytest.raises(ParameterError, match="gamma must be one number for svmx-update"):
-        update.main(["-q", *changes, "--state", "state", "--save-state", "after"])
-    assert not (tmp_path / "after").exists()
 
 
 OF_030 = {"rbf": np.sqrt(GAMMAS), "laplacian": GAMMAS}  # factors of features, as stored by 0.3.0
@@ -243,15 +236,19 @@ def test_model_files_have_no_gammas_from_index_0_on(tmp_path):
     assert not (tmp_path / "model").exists()
 
 
+def write_rows(path, rows, labels):
+    lines = (
+        " ".join([str(label), *(f"{j + 1}:{x!r}" for j, x in enumerate(row))])
+        for label, row in zip(labels, rows.tolist(), strict=True)
+    )
+    path.write_text("".join(f"{line}\n" for line in lines))
+
+
 @pytest.fixture
 def file(tmp_path, monkeypatch):
     """A data file of X and Y, "rows" in the current folder."""
     monkeypatch.chdir(tmp_path)
-    lines = (
-        " ".join([str(label), *(f"{j + 1}:{x!r}" for j, x in enumerate(row))])
-        for label, row in zip(Y, X.tolist(), strict=True)
-    )
-    (tmp_path / "rows").write_text("".join(f"{line}\n" for line in lines))
+    write_rows(tmp_path / "rows", X, Y)
     return tmp_path
 
 
@@ -300,11 +297,142 @@ def test_svmx_predict_refuses_features_without_a_gamma(file):
     assert not (file / "found").exists()
 
 
-def test_svmx_update_refuses_a_model_file_with_gammas(file):
+SCALED = X * np.sqrt(GAMMAS)
+OPTION = "1,0.5,0,2"
+
+
+def both(file, argv_of):
+    """Run commands on X with a gamma for each feature, and on scaled rows, each in a folder of its own.
+
+    ``argv_of``: commands with their arguments, of the option -g."""
+    for folder, rows, gamma in (("own", X, OPTION), ("scaled", SCALED, "1")):
+        (file / folder).mkdir(exist_ok=True)
+        os.chdir(file / folder)
+        for name, part in (("rows", slice(0, 50)), ("more", slice(50, 55)), ("stream", slice(0, N))):
+            write_rows(file / folder / name, rows[part], Y[part])
+        for main, *argv in argv_of(gamma):
+            assert main(argv) == 0
+    os.chdir(file)
+
+
+def test_svmx_update(file):
+    """From a model, from a state, and along a stream: as with rows that are scaled."""
+    more = ["--add", "more", "--remove", "2,7-9"]
+    both(
+        file,
+        lambda g: [
+            (train.main, "-q", "-g", g, "rows", "model"),
+            (update.main, "-q", *more, "--save-state", "state", "rows", "model", "updated"),
+            (update.main, "-q", "-c", "2", "--state", "state", "--add", "more", "--save-state", "after", "dearer"),
+            (update.main, "-q", "--window", "40", "--step", "5", "-g", g, "stream", "slid", "predictions"),
+        ],
+    )
+    for name in ("updated", "dearer", "slid"):
+        found, wanted = (libsvmx.load_model(folder / name) for folder in (file / "own", file / "scaled"))
+        assert found.param.gammas == tuple(GAMMAS)
+        np.testing.assert_allclose(found.decision_function(X), wanted.decision_function(SCALED), atol=1e-6)
+    own, scaled = (libsvmx.State.load(file / folder / "after") for folder in ("own", "scaled"))
+    np.testing.assert_allclose(own.decision_values(X), scaled.decision_values(SCALED), atol=1e-9)
+    assert (file / "own" / "predictions").read_bytes() == (file / "scaled" / "predictions").read_bytes()
+
+
+def test_svmx_update_refuses_features_without_a_gamma(file):
+    libsvmx.train(X, Y, gamma=GAMMAS, keep_state=True).save("state")
+    (file / "more").write_text("1 1:0.5 5:2\n")
+    with pytest.raises(FormatError, match="more: there are 4 gammas, but rows with 5 columns"):
+        update.main(["-q", "--state", "state", "--add", "more", "--save-state", "after"])
+    with pytest.raises(FormatError, match="rows: there are 3 gammas, but rows with 4 columns"):
+        update.main(["-q", "--window", "40", "-g", "1,2,3", "rows", "model"])
     libsvmx.save_model("model", libsvmx.train(X, Y, gamma=GAMMAS))
-    with pytest.raises(ParameterError, match="gamma must be one number for svmx-update"):
-        update.main(["-q", "--save-state", "state", "rows", "model"])
-    assert not (file / "state").exists()
+    with pytest.raises(SvmxError, match="gamma of each feature is not that of the model"):
+        update.main(["-q", "-g", "1,0.5,0.1,2", "--save-state", "after", "rows", "model"])
+    assert not (file / "after").exists()
+
+
+@pytest.mark.parametrize("axis", ["null", "-1,1,1"])
+def test_svmx_grid(axis, file, capsys):
+    """C alone, or with a factor of all gammas."""
+    alone = ["-out", "found", "-png", "null", "-v", "4", "-log2c", "-1,2,1", "-log2g", axis]
+    both(file, lambda g: [(grid.main, *alone, *(["-g", g] if axis == "null" or g == OPTION else []), "stream")])
+    own, scaled = ((file / folder / "found").read_text() for folder in ("own", "scaled"))
+    points = [[line for line in text.splitlines() if line.startswith("log2c")] for text in (own, scaled)]
+    assert points[0] == points[1] and len(points[0]) == 4 * (1 if axis == "null" else 3)
+    wanted = libsvmx.grid_search(X, Y, (-1, 2, 1), None if axis == "null" else (-1, 1, 1), 4, gamma=GAMMAS)
+    assert capsys.readouterr().out.splitlines()[-1].split()[-1] == f"{wanted.best_rate:g}"
+    with pytest.raises(FormatError, match="gammas was"):
+        grid.main([*alone, "-resume", str(file / "own" / "found"), "-g", "1,0.5,0.5,2", str(file / "own" / "stream")])
+
+
+def test_svmx_grid_needs_a_gamma_for_each_feature(file):
+    with pytest.raises(FormatError, match="rows: there are 2 gammas, but rows with 4 columns"):
+        grid.main(["-out", "null", "-png", "null", "-g", "1,2", "rows"])
+    with pytest.raises(UsageError, match="-g cannot be combined with -log2g"):
+        grid.main(["-out", "null", "-png", "null", "-g", "1", "rows"])
+
+
+def test_svmx_batch(file):
+    (file / "commands").write_text(f"svmx-train -q -g {OPTION} rows of_batch\n")
+    assert process("svmx-batch", "commands").returncode == 0
+    train.main(["-q", "-g", OPTION, "rows", "alone"])
+    assert (file / "of_batch").read_bytes() == (file / "alone").read_bytes()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "poly", "chi2", "matern52"])
+def test_exported_onnx_scales_rows(name, dtype, tmp_path):
+    reference = pytest.importorskip("onnx.reference")
+    model = libsvmx.train(abs(X), Y, kernel_type=name, gamma=GAMMAS / 3)
+    libsvmx.export(model, tmp_path / "model.onnx", dtype=dtype)
+    rows = abs(X).astype(dtype)
+    found = reference.ReferenceEvaluator(str(tmp_path / "model.onnx")).run(None, {"x": rows})[1]
+    atol = 1e-12 if dtype == "float64" else 1e-3
+    np.testing.assert_allclose(found, model.decision_function(rows)[:, :1], rtol=0, atol=atol)
+    with pytest.raises(ParameterError, match="n_features must be between 4, those of the model, and 4, not 5"):
+        libsvmx.export(model, tmp_path / "model.onnx", n_features=5)
+
+
+def test_features_are_left_out_with_their_gammas():
+    for elimination in (libsvmx.SVMRFE, libsvmx.SVMRFECV):
+        own = elimination(libsvmx.SVC(gamma=GAMMAS)).fit(X, Y)
+        scaled = elimination(libsvmx.SVC(gamma=1.0)).fit(SCALED, Y)
+        np.testing.assert_array_equal(own.ranking_, scaled.ranking_)
+        np.testing.assert_array_equal(own.estimator_.gamma, GAMMAS[own.support_])
+        np.testing.assert_array_equal(own.predict(X), scaled.predict(SCALED))
+    assert own.ranking_[2] == own.ranking_.max()  # its gamma is 0
+
+
+def test_pictures_have_the_callers_units():
+    figure = pytest.importorskip("matplotlib.figure")
+    import libsvmx.plot
+
+    flat, gammas = X[:, :2], GAMMAS[:2]
+    drawn = []
+    for rows, gamma in ((flat, gammas), (flat * np.sqrt(gammas), 1.0)):
+        model, ax = libsvmx.train(rows, Y, gamma=gamma), figure.Figure().add_subplot()
+        libsvmx.plot.boundary(model, rows, Y, ax=ax, resolution=9)
+        filled = next(one for one in ax.collections if getattr(one, "filled", False))
+        offsets = {one.get_label(): np.asarray(one.get_offsets()) for one in ax.collections}
+        drawn.append((ax.get_xlim(), ax.get_ylim(), offsets, [len(path) for path in filled.get_paths()]))
+    own, scaled = drawn
+    np.testing.assert_allclose(own[:2], scaled[:2] / np.sqrt(gammas)[:, None])
+    for label in ("label 1", "support vectors"):
+        np.testing.assert_allclose(own[2][label] * np.sqrt(gammas), scaled[2][label])
+    assert own[3] == scaled[3]
+
+
+def test_rows_on_a_cluster(tmp_path):
+    distributed_rows = optional("dask.array")
+    import libsvmx.dask
+
+    options = {"low_rank": "cholesky", "rank": 20, "predict_with": "factor"}
+    client = SequentialClient()
+    found = []
+    for rows, gamma in ((X, GAMMAS), (SCALED, 1.0)):
+        problem = libsvmx.dask.from_arrays(distributed_rows.from_array(rows, chunks=(17, 4)), Y, client)
+        found.append(libsvmx.dask.train(problem, gamma=gamma, **options).decision_function(rows))
+    np.testing.assert_array_equal(*found)
+    with pytest.raises(DataError, match="there are 3 gammas, one for each feature from 1 on, but rows with 4 columns"):
+        libsvmx.dask.train(problem, gamma=[1.0, 2.0, 3.0], **options)
 
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian"])

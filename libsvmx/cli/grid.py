@@ -22,7 +22,7 @@ from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
 from libsvmx.cli.gridtables import PointLines, rows_of, write_tables
 from libsvmx.cli.options import REPORT, HelpRequested, UsageError
 from libsvmx.cli.process import entry_of, follow, forget, insist, phase, printer, tell, time_left, warn, watch
-from libsvmx.cli.train import row_weights, rows_read, warn_of_index_zero
+from libsvmx.cli.train import row_weights, rows_read, warn_of_index_zero, with_factors
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
@@ -76,7 +76,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
     results = Results() if job.resume is None else resumed(job.resume, job, identity)
     pool = None if job.workers == 1 and job.dask is None else Workers(job.workers, job.dask)
     lines = PointLines(plan.is_regression, sum(key not in results.found for key in plan.grid.order), say)
-    problem = Problem(data.matrix, data.targets, sample_weight=weights)
+    problem = Problem(with_factors(data, plan.param, needs_all=True), data.targets, sample_weight=weights)
     going_on = ""  # said if the search ends early and can be resumed from a file
     try:
         with data.located(), ExitStack() as stack:

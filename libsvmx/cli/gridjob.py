@@ -35,7 +35,8 @@ the smallest mean squared error, of quantiles the smallest pinball loss.
 
 options, grid.py's:
   -log2c begin,end,step | null   exponents of C (-5,15,2); null leaves C to -c
-  -log2g begin,end,step | null   exponents of gamma (3,-15,-2); null leaves gamma to -g
+  -log2g begin,end,step | null   exponents of gamma (3,-15,-2), or of a factor of all gammas where -g has one for each
+                                 feature; null leaves gamma to -g
   -v n                           n-fold cross-validation (5)
   -out FILE | null               results, one line for each point (dataset.out)
   -resume [FILE]                 go on from a results file, by default from dataset.out
@@ -106,7 +107,7 @@ class Job(TrainJob):
         """The search for data with this largest index and these targets. Raises UsageError for contradictory
         options."""
         for axis, name, option in ((self.c_axis, "C", "-log2c"), (self.g_axis, "gamma", "-log2g")):
-            if axis is not None and name in self.values:
+            if axis is not None and name in self.values and not isinstance(self.values[name], tuple):
                 raise UsageError(f"-{name[0].lower()} cannot be combined with {option}; {option} null fixes {name}")
         try:
             axes = (None if axis is None else exponents(*axis) for axis in (self.c_axis, self.g_axis))

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
+    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.cross_validation import CrossValidated
     from libsvmx._train.validation.leave_one_out import LeftOneOut
@@ -240,7 +241,7 @@ def grammar(job: Job, argv: Sequence[str]) -> Grammar:
         "s": formulation,
         "t": kernel,
         "d": value("degree", integer),
-        "g": value("gamma"),
+        "g": value("gamma", numbers),
         "r": value("coef0"),
         "n": value("nu"),
         "m": value("cache_size"),
@@ -301,7 +302,6 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     """Job, parameters, training file and model file of a command line."""
     job = Job()
     letters, flags, names, switches = grammar(job, argv)
-    letters["g"] = setter(job.values, "gamma", numbers)
     files = parse(argv, letters, flags, names, switches, usage, "svmx-train")
     if not files:
         raise UsageError("no training file" if argv else "")
@@ -418,6 +418,13 @@ def rows_read(path: str, lenient: bool, threads: int) -> DataFile:
     return data
 
 
+def with_factors(data: DataFile, param: Parameter, first_index: int = 1, needs_all: bool = False) -> CsrMatrix:
+    """The rows, each feature scaled by its factor of gamma if there are several; see ``scaled_rows``. Raises
+    FormatError."""
+    with data.located():
+        return scaled_rows(data.matrix, param, first_index, needs_all)
+
+
 def warn_of_index_zero(data: DataFile, param: Parameter) -> None:
     """Warn of a feature with index 0, unless the kernel is precomputed."""
     if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):
@@ -481,8 +488,7 @@ def main(argv: list[str]) -> int:
     observer = limited(printed, time_left(param.time_limit))
     data = rows_read(training_file, job.lenient, param.threads)
     warn_of_index_zero(data, param)
-    with data.located():
-        matrix = scaled_rows(data.matrix, param, 1, needs_all=True)
+    matrix = with_factors(data, param, needs_all=True)
     problem = Problem(matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
     param = default_gamma(param, data.matrix.max_index)
     gap_ends_at(lambda: 0.0 if job.validates else gap_at_end(problem, param))

@@ -23,7 +23,7 @@ from libsvmx.cli.process import entry_of, follow, insist, phase, printer, tell, 
 from libsvmx.cli.rownumbers import removed_file, rows_to_remove
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Job as TrainingJob
-from libsvmx.cli.train import grammar, kernel_item, row_weights, rows_read, warn_of_index_zero
+from libsvmx.cli.train import grammar, kernel_item, row_weights, rows_read, warn_of_index_zero, with_factors
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
@@ -71,7 +71,7 @@ needs what a model file does not contain: -c, -wL, -W, -p and -n of its training
   -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR, and quantile
   -t kernel   {kernels}
   -d degree   (3)
-  -g gamma    (1 / largest feature index; of the first N rows)
+  -g gamma    (1 / largest feature index; of the first N rows); or one for each feature, as 0.1,0,2
   -r coef0    (0)
   -c C        (1)
   -n nu       (0.5)
@@ -280,7 +280,6 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     if job.state:
         changes = {name: value for name, value in job.values.items() if name not in FOLLOWED}
         state = load_state(job.state, State, observer, warn, **changes)
-        state.param.require_one_gamma("svmx-update")
         what = "rows of the state"
     else:
         state = started(job, param, files[0], files[1], observer)
@@ -312,15 +311,15 @@ def started(job: Job, param: Parameter, training_file: str, model_file: str, obs
     if is_state(model_file):
         raise UsageError(f"{model_file} is a state file: give it with --state, without a training file")
     model = load_model(model_file, warn)
-    model.param.require_one_gamma("svmx-update")
     try:
         param = completed(param, model, job.values)
     except ParameterError as error:
         raise SvmxError(f"{model_file}: {error}") from None
     data = read_rows(job, training_file)
     warn_of_index_zero(data, param)
+    matrix = with_factors(data, param, model.vectors.first_index)
     try:
-        problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
+        problem = Problem(matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
         return state_of_model(problem, param, model, observer, State)
     except DataError as error:
         if error.row is not None:
@@ -330,7 +329,9 @@ def started(job: Job, param: Parameter, training_file: str, model_file: str, obs
 
 def apply(state: State, added: DataFile | None, weights: Buffer | None, gone: list[int], observer: Observer) -> None:
     """Rows join and leave along one path."""
-    matrix = state.problem.matrix.take(memoryview(b"").cast("i")) if added is None else added.matrix
+    no_rows = memoryview(b"").cast("i")
+    there = state.problem.matrix
+    matrix = there.take(no_rows) if added is None else with_factors(added, state.param, there.first_index)
     targets = memoryview(b"").cast("d") if added is None else added.targets
     try:
         state.change(matrix, targets, gone, observer, weights)
@@ -379,7 +380,8 @@ def slide(
     n, every = data.matrix.n_rows, ramp(data.matrix.n_rows)
     if n <= job.window:
         raise FormatError(data.path, 0, 0, f"{n} rows are not more than the window of {job.window}: nothing to predict")
-    problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
+    matrix = with_factors(data, param, needs_all=True)
+    problem = Problem(matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
     param = default_gamma(param, data.matrix.take(every[: job.window]).max_index)
     with located(data):
         check_rows(problem, param)
@@ -391,7 +393,7 @@ def slide(
         rows = every[begin : begin + step]
         try:
             with located(data, begin):
-                labels = predict_labels(state.model, data.matrix, rows, partial(ask, observer))
+                labels = predict_labels(state.model, matrix, rows, partial(ask, observer))
         except Stopped as stop:
             raise StoppedEarly(stop.status, f"nothing is written after row {begin} of {n}") from None
         scores.add(labels, data.targets[begin : begin + step])
@@ -399,7 +401,7 @@ def slide(
         fresh, oldest = problem.take(rows), state.ids[: len(rows)].tolist()
         try:
             with located(data, begin):
-                state.change(data.matrix.take(rows), fresh.targets, oldest, observer, fresh.sample_weight)
+                state.change(matrix.take(rows), fresh.targets, oldest, observer, fresh.sample_weight)
         except ParameterError as error:  # of nu-SVC, say
             raise SvmxError(f"{data.path}: at row {begin + len(rows)}: {error}") from error
         remarks.changed(f"row {begin + len(rows)}: +{len(rows)} -{len(rows)}", state)

@@ -53,8 +53,6 @@ def export_model(
     if model.param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("a model of a precomputed kernel has no vectors, and cannot be exported")
     n_gammas = len(model.param.gammas)
-    if format == "onnx":
-        model.param.require_one_gamma("a model in ONNX")
     least, most = (n_gammas, n_gammas) if n_gammas else (model.n_features, MOST_FEATURES)
     if least > MOST_FEATURES:
         raise DataError(f"the model has {least} features, a row of numbers may have {MOST_FEATURES}")

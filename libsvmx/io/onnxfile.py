@@ -17,6 +17,7 @@ import numpy as np
 
 from libsvmx._core import memory
 from libsvmx._core.packages import need
+from libsvmx._train.gamma import feature_factors
 from libsvmx._train.model import by_function
 from libsvmx._version import VERSION
 from libsvmx.enums import KernelType, SvmType
@@ -81,7 +82,10 @@ def onnx_bytes(model: Model, n_features: int, dtype: str) -> bytes:
     for i in range(model.n_sv):
         for index, value in model.vectors.row(i):
             Z[i, index - first] = value
-    K = kernel(graph, model, Z)
+    x = "x"
+    if model.param.gammas:
+        x = graph.node("Mul", x, graph.constant(feature_factors(model.param)))
+    K = kernel(graph, model.param, x, Z)
     beta = by_function(model.sv_coef, model.class_sv)
     product = graph.node("MatMul", K, graph.constant(beta.T))
     values = graph.node("Sub", product, graph.constant(model.rho), output="decision_values")
@@ -101,26 +105,25 @@ def onnx_bytes(model: Model, n_features: int, dtype: str) -> bytes:
     return content
 
 
-def kernel(graph: Graph, model: Model, Z: FloatArray) -> str:
+def kernel(graph: Graph, p: Parameter, x: str, Z: FloatArray) -> str:
     """Kernel values of the rows x and the vectors Z."""
-    p = model.param
     if p.kernel_type in BY_FEATURE:
-        return kernel_by_feature(graph, p, Z)
-    dots = graph.node("MatMul", "x", graph.constant(Z.T))
+        return kernel_by_feature(graph, p, x, Z)
+    dots = graph.node("MatMul", x, graph.constant(Z.T))
     if p.kernel_type == KernelType.LINEAR:
         return dots
     if p.kernel_type in OF_SQUARES:
-        return kernel_of_squares(graph, p, Z, dots)
+        return kernel_of_squares(graph, p, x, Z, dots)
     inner = graph.node("Add", graph.node("Mul", dots, graph.constant(p.gamma)), graph.constant(p.coef0))
     if p.kernel_type == KernelType.SIGMOID:
         return graph.node("Tanh", inner)
     return graph.node("Pow", inner, graph.constant(float(p.degree)))
 
 
-def kernel_of_squares(graph: Graph, p: Parameter, Z: FloatArray, dots: str) -> str:
+def kernel_of_squares(graph: Graph, p: Parameter, x: str, Z: FloatArray, dots: str) -> str:
     """A kernel of u'v and the squares of u and v."""
     zero, squared = graph.constant(0.0), (Z * Z).sum(axis=1)
-    squares = graph.node("ReduceSum", graph.node("Mul", "x", "x"), graph.constant([1], "int64"), keepdims=1)
+    squares = graph.node("ReduceSum", graph.node("Mul", x, x), graph.constant([1], "int64"), keepdims=1)
     if p.kernel_type == KernelType.COSINE:
         lengths = graph.node("Mul", graph.node("Sqrt", squares), graph.constant(np.sqrt(squared)))
         return graph.node("Where", graph.node("Equal", lengths, zero), zero, graph.node("Div", dots, lengths))
@@ -143,9 +146,9 @@ def kernel_of_squares(graph: Graph, p: Parameter, Z: FloatArray, dots: str) -> s
     return graph.node("Mul", sum_, graph.node("Exp", graph.node("Neg", s)))
 
 
-def kernel_by_feature(graph: Graph, p: Parameter, Z: FloatArray) -> str:
+def kernel_by_feature(graph: Graph, p: Parameter, x: str, Z: FloatArray) -> str:
     """A kernel of a sum over features, each compared with each: n times as many numbers as Z has."""
-    u, v = graph.node("Unsqueeze", "x", graph.constant([1], "int64")), graph.constant(Z)
+    u, v = graph.node("Unsqueeze", x, graph.constant([1], "int64")), graph.constant(Z)
 
     def summed(values: str) -> str:
         return graph.node("ReduceSum", values, graph.constant([2], "int64"), keepdims=0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.records import replace
 from libsvmx._solvers.solver import converted
 from libsvmx._train.model import tube_of
 from libsvmx.api.arrays import decision_values, model_of, numbers_of, predict, tests_of
@@ -123,7 +124,6 @@ def _width(model: Model) -> int:
     kind = model.param.svm_type
     if model.param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("a model with a precomputed kernel has no features to draw it over")
-    model.param.require_one_gamma("a picture")
     if model.vectors.first_index == 0 or model.n_features not in ((1, 2) if kind.is_regression else (2,)):
         few = "one or two features, with indices from 1" if kind.is_regression else "two features, with indices 1 and 2"
         raise ParameterError(f"boundary draws a model of {few}; this one has {model.n_features}")
@@ -134,7 +134,8 @@ def _width(model: Model) -> int:
 
 def _rows(model: Model, X: Any, width: int) -> FloatArray:
     """Rows as an array, shape (n, width). Raises DataError."""
-    table: FloatArray = tests_of(model, X).toarray()
+    unscaled = replace(model, param=replace(model.param, gammas=()))
+    table: FloatArray = tests_of(unscaled, X).toarray()
     if table.shape[1] > width:
         raise DataError(f"X has {table.shape[1]} features, but the model has {width}")
     return np.pad(table, ((0, 0), (0, width - table.shape[1])))

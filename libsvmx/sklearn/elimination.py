@@ -28,10 +28,11 @@ from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._kernels.remaining_features import RemainingFeatures
 from libsvmx._train.folds import Rand
-from libsvmx._train.gamma import gamma_of
+from libsvmx._train.gamma import feature_factors, gamma_of
 from libsvmx._train.limits import limited
 from libsvmx._train.model import by_function
 from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import is_several
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_counting
 from libsvmx._train.warm_start import KnownOptima, WarmStart
@@ -211,6 +212,8 @@ class SVMRFE(RFE):
         support = ranking == 1
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         last = clone(self.estimator).set_params(max_time=trainings.time_left())
+        if last.kernel == "rbf" and is_several(last.gamma):
+            last.set_params(gamma=np.asarray(last.gamma)[support])
         self.estimator_ = last.fit(X[:, support], y, **weights).set_params(max_time=self.estimator.max_time)
         trainings.warn()
         self.support_, self.ranking_, self.n_features_ = support, ranking, int(support.sum())
@@ -257,7 +260,9 @@ def eliminated(
     given = data.problem
     rows = train[np.asarray(given.rows)].astype(np.int32)
     param = own._parameter()
-    param.require_one_gamma("features that are left out")
+    several = bool(param.gammas)
+    if several:
+        X = X * feature_factors(param)
     param = replace(param, kernel_type=KernelType.PRECOMPUTED, probability=False)
     if not param.solver.may_be_seeded:
         raise ParameterError(
@@ -269,7 +274,9 @@ def eliminated(
         n, gamma = len(rest.features), 0.0
         if n <= wanted and scored is None:
             return
-        if rest.is_rbf:
+        if several:
+            gamma = 1.0
+        elif rest.is_rbf:
             gamma = gamma_of(estimator.gamma, np.ascontiguousarray(X[np.ix_(train, rest.features)]))
         K = rest.kernel(gamma)
         problem = Problem(kernel_table(K), given.targets, rows.data, None, given.sample_weight)

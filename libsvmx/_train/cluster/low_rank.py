@@ -22,6 +22,7 @@ from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._train.cluster.features import DistributedFeatures
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
 from libsvmx._train.feature_map import UNFINISHED, check_size, model_on_pivots
+from libsvmx._train.gamma import scaled_rows
 from libsvmx._train.limits import look
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
@@ -114,14 +115,14 @@ def project(
     return left(block, PartialFactor(factor, state.residual - np.einsum("ij,ij->i", factor, factor)))
 
 
-def sparse_block(block: DataBlock) -> CsrMatrix:
-    """The rows of a block as a CsrMatrix."""
+def sparse_block(block: DataBlock, param: Parameter) -> CsrMatrix:
+    """The rows of a block as a CsrMatrix, scaled if each feature has its own gamma."""
     rows = block.rows
-    if isinstance(rows, CsrMatrix):
-        return rows
-    at, columns = np.nonzero(rows)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(rows)))]).astype(np.int64)
-    return CsrMatrix(indptr, (columns + 1).astype(np.int32), rows[at, columns])
+    if not isinstance(rows, CsrMatrix):
+        at, columns = np.nonzero(rows)
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(rows)))]).astype(np.int64)
+        rows = CsrMatrix(indptr, (columns + 1).astype(np.int32), rows[at, columns])
+    return scaled_rows(rows, param, first_index=1)
 
 
 def factor_rows(result: tuple[PartialFactor, object]) -> DenseRows:
@@ -157,7 +158,8 @@ class LowRankFeatures(DistributedFeatures):
         self.random = np.random.default_rng(settings.random_state)
         self.observer = observer
         client = problem.client
-        blocks = client.map(sparse_block, problem.blocks, pure=False, key="svmx-sparse")
+        params = [param] * len(problem.blocks)
+        blocks = client.map(sparse_block, problem.blocks, params, pure=False, key="svmx-sparse")
         self.row_blocks = DistributedRowBlocks(client, blocks, 0)
         begun = self.row_blocks.run(begin, self.spec)
         self.trace = sum(total for total, _ in begun)
