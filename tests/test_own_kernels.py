@@ -12,6 +12,7 @@ from support.machine import machine_with
 
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
+from libsvmx._core.machine import machine
 from libsvmx._train.policy import KernelPolicy
 from libsvmx.api.arrays import as_matrix
 from libsvmx.api.kernel_values import all_rows
@@ -233,6 +234,20 @@ def calls_on_noise(**options):
 def test_rows_beyond_cache_size_take_free_memory(free, again):
     with machine_with(free_bytes=free):
         assert (sum(calls_on_noise(cache_size=0.25)) > NOISY) == again
+
+
+@pytest.mark.parametrize(("worker", "threads", "again"), [(False, "1", False), (True, "1", True), (True, "2", False)])
+def test_worker_processes_divide_free_memory(worker, threads, again, monkeypatch):
+    """Two processors: a worker that may use one of them counts on another worker."""
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    with machine_with(free_bytes=1.5 * 2**20, is_worker=worker, processors=2):
+        assert (sum(calls_on_noise(cache_size=0.25)) > NOISY) == again
+
+
+def test_a_worker_of_joblib_knows_that_it_is_one():
+    joblib = pytest.importorskip("joblib")
+    (found,) = joblib.Parallel(n_jobs=2)([joblib.delayed(machine.is_worker)()])
+    assert found and not machine.is_worker()
 
 
 def test_a_large_prediction_is_made_by_several_calls():

@@ -66,6 +66,11 @@ class Machine:
         """All processors, at least 1."""
         return os.cpu_count() or 1
 
+    def is_worker(self) -> bool:
+        """Whether another process has started this one as a worker: by multiprocessing, joblib or Dask."""
+        process = sys.modules.get("multiprocessing.process")
+        return process is not None and process.parent_process() is not None
+
     # ---- memory ------------------------------------------------------------------------------------
 
     def free_bytes(self) -> int | None:

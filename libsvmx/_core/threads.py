@@ -37,10 +37,21 @@ def thread_count(requested: int | None = None) -> int:
     """
     if requested is not None and requested > 0:
         return requested
+    return threads_by_environment() or machine.processors()
+
+
+def threads_by_environment() -> int:
+    """The first number of OMP_NUM_THREADS; 0 without one."""
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    if first.isdecimal() and int(first) > 0:
-        return int(first)
-    return machine.processors()
+    return int(first) if first.isdecimal() else 0
+
+
+def processes_at_work() -> int:
+    """Number of processes that divide this machine's memory: 1, or, in a worker process, as many as its share of the
+    processors allows, which joblib and Dask tell it by OMP_NUM_THREADS."""
+    if not machine.is_worker():
+        return 1
+    return max(1, machine.processors() // (threads_by_environment() or 1))
 
 
 def for_each(job: Callable[[Item], object], items: Sequence[Item], threads: int) -> None:

@@ -10,7 +10,7 @@ from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.machine import machine
 from libsvmx._core.matrix import count_nonzeros
 from libsvmx._core.process import ThreadPool
-from libsvmx._core.threads import thread_count
+from libsvmx._core.threads import processes_at_work, thread_count
 from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._train.limits import control_of
 from libsvmx._typing import TYPE_CHECKING
@@ -286,13 +286,14 @@ def share_of_source(matrix: CsrMatrix, param: Parameter) -> float:
     """Limit the bytes of kept rows of a kernel on demand, once for a matrix; returns those left for a solve.
 
     Computing a row again in Python costs far more than keeping it, so there is more room than ``cache_bytes`` if memory
-    is free. All rows are kept if they fit with room for a solve, in float unless in double they fit ``cache_bytes``;
-    else half of the room is for rows.
+    is free, which the worker processes of joblib, say, divide. All rows are kept if they fit with room for a solve, in
+    float unless in double they fit ``cache_bytes``; else half of the room is for rows.
     """
     source, policy, cache = matrix.source, param.policy, param.cache_bytes
     if source.left_bytes is None:
         in_float = 8.0 * matrix.n_rows**2 > policy.memory_share * cache
-        room = max(cache, policy.share_of_free * (machine.free_bytes() or 0)) if in_float else cache
+        free = policy.share_of_free * (machine.free_bytes() or 0) / processes_at_work()
+        room = max(cache, free) if in_float else cache
         needed = (4.0 if in_float else 8.0) * matrix.n_rows**2
         share = needed if needed <= policy.memory_share * room else room / 2
         matrix.keep_up_to(share, in_float)

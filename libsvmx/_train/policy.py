@@ -46,7 +46,8 @@ class KernelPolicy:
     expensive_ns: float = 0.7
     # Up to this size all values are shared, whatever they cost.
     small_bytes: float = 1 << 19
-    # Rows that a function of the caller computes may take this share of free memory, if that is more than cache_size.
+    # Rows that a function of the caller computes may take this share of the free memory of a process, if that is more
+    # than cache_size.
     share_of_free: float = 0.5
 
     # ---- threads -----------------------------------------------------------------------------------
