@@ -47,12 +47,18 @@ cdef class CsrMatrix:
     cdef bint rows_in_float         # all that were requested are in float
     cdef const double[::1] nothing  # replaces rows whose computation failed
     cdef const double[::1] diagonal # K(i, i)
+    cdef const int32_t[::1] known   # columns that rows are completed by, as K(i, j) = K(j, i)
+    cdef const int32_t[::1] unknown # the other ones, if there are known ones
+    cdef object unknown_columns     # ``unknown`` for the source; None: all columns
+    cdef list compared              # the first rows
+    cdef Py_ssize_t n_divided       # kept rows when columns were last divided
     cdef int64_t n_nonzeros, n_used     # nonzero values, and features with any; -1: not counted yet
 
     cdef int hold(self, values) except -1
     cdef int hold_table(self, values) except -1
     cdef int hold_source(self, source) except -1
     cdef demand(self, const int32_t *rows, int count, const void **at, bint keep)
+    cdef int divide_columns(self) except -1
     cdef int demand_one(self, int32_t row) noexcept nogil
 
     cdef inline const int32_t *features(self, Py_ssize_t i) noexcept nogil:

@@ -20,9 +20,10 @@ class RowSource:
     """Computes rows of a kernel matrix in Python on demand, under ``lock``; each once, unless the matrix did not keep
     it (``keep_up_to``).
 
-    ``diagonal()``: all K(i, i), float64, shape (n,). ``rows(numbers)``: the rows of a list, float64, C order, shape
-    (len(numbers), n), never changed afterwards. ``fail(error)`` receives exceptions of ``rows``, in any thread: rows
-    are zeros from then on, and the source must end the work.
+    ``diagonal()``: all K(i, i), float64, shape (n,). ``rows(numbers, columns=None)``: the rows of a list over the
+    ``columns`` (int32, ascending; the same object in many calls), or over all, float64, C order, never changed afterwards.
+    ``fail(error)`` receives exceptions of ``rows``, in any thread: rows are zeros from then on, and the source must end
+    the work.
 
     ``left_bytes``: memory left for a solve beside the kept rows, None until that is decided (``share_of_source``).
     """
@@ -32,11 +33,18 @@ class RowSource:
     def diagonal(self):
         raise NotImplementedError
 
-    def rows(self, numbers):
+    def rows(self, numbers, columns=None):
         raise NotImplementedError
 
     def fail(self, error):
         raise NotImplementedError
+
+
+# Kernels on demand are symmetric: of new rows only values in columns whose own rows are not kept are asked for. From
+# a KNOWN_FROM-th of all rows on; these columns, whose rows are copied for the kernel, are chosen again when KEPT_AGAIN times as
+# many rows are kept as the last time.
+cdef Py_ssize_t KNOWN_FROM = 8
+cdef double KEPT_AGAIN = 1.25
 
 
 cdef class CsrMatrix:
@@ -184,6 +192,8 @@ cdef class CsrMatrix:
         if self.row_at == NULL:
             raise MemoryError("rows of a kernel matrix")
         self.most_kept, self.keeps_all = n, True
+        self.known = self.unknown = zeros("i", 0)
+        self.unknown_columns, self.compared = None, []
         self.nnz = n * (n + 1)
         return 0
 
@@ -205,28 +215,39 @@ cdef class CsrMatrix:
         Rows that are not kept live as long as the returned object. ``keep``: keep all, beyond any limit.
         """
         cdef const double[:, ::1] block
-        cdef float[::1] rounded
-        cdef Py_ssize_t k, q = 0, n = self.n_rows
+        cdef double[::1] doubles
+        cdef float[::1] floats
+        cdef const char *first
+        cdef Py_ssize_t k, size, n = self.n_rows
         cdef bint kept
         lent, missing = [], []
         try:
             with self.source.lock:
                 missing = [k for k in range(count) if self.kept_row(rows[k]) == NULL]
                 if missing:
-                    values = self.source.rows([rows[k] for k in missing])
-                    block = values
-                    if block.shape[0] != len(missing) or block.shape[1] != n:
-                        raise ValueError(f"{len(missing)} rows of {n} kernel values were asked for")
+                    if self.n_kept >= max(n // KNOWN_FROM, <Py_ssize_t>(KEPT_AGAIN * self.n_divided)):
+                        self.divide_columns()
+                    numbers = [rows[k] for k in missing]
+                    block = values = self.source.rows(numbers, self.unknown_columns)
+                    if block.shape[0] != len(missing) or block.shape[1] != n - self.known.shape[0]:
+                        raise ValueError(f"{len(missing)} rows of {n - self.known.shape[0]} kernel values were asked for")
+                    size = n * (sizeof(float) if self.rows_in_float else sizeof(double))
                     if self.rows_in_float:
-                        values = empty("f", block.shape[0] * n)
-                        rounded = values
-                        for k in range(block.shape[0] * n):
-                            rounded[k] = <float>(&block[0, 0])[k]
+                        floats = values = empty("f", len(missing) * n)
+                        _complete(self, block, numbers, &floats[0])
+                        first = <const char *>&floats[0]
+                    elif self.known.shape[0]:
+                        doubles = values = empty("d", len(missing) * n)
+                        _complete(self, block, numbers, &doubles[0])
+                        first = <const char *>&doubles[0]
+                    else:
+                        first = <const char *>&block[0, 0]
                     kept = keep or self.n_kept + len(missing) <= self.most_kept
                     (self.held if kept else lent).append(values)
+                    self.compared = self.compared or numbers
                     for k in missing:
-                        at[k] = <const void *>&rounded[q * n] if self.rows_in_float else <const void *>&block[q, 0]
-                        q += 1
+                        at[k] = first
+                        first += size
                         if kept:
                             self.n_kept += 1
                             svmx_publish_piece(&self.row_at[rows[k]], <const float *>at[k])
@@ -242,6 +263,21 @@ cdef class CsrMatrix:
             if self.kept_row(rows[k]) != NULL:
                 at[k] = self.kept_row(rows[k])
         return lent
+
+    cdef int divide_columns(self) except -1:
+        """Choose the columns that are asked for: those whose rows are not kept, and those of the first rows."""
+        cdef Py_ssize_t i, n_known = 0, n = self.n_rows
+        cdef int32_t[::1] known = zeros("i", n), unknown = zeros("i", n)
+        asked = set(self.compared)
+        for i in range(n):
+            if self.kept_row(i) != NULL and i not in asked:
+                known[n_known] = <int32_t>i
+                n_known += 1
+            else:
+                unknown[i - n_known] = <int32_t>i
+        self.known, self.unknown = known[:n_known], unknown[:n - n_known]
+        self.unknown_columns, self.n_divided = memoryview(self.unknown), self.n_kept
+        return 0
 
     cdef int demand_one(self, int32_t row) noexcept nogil:
         """Compute a row, and keep it."""
@@ -624,6 +660,34 @@ ctypedef fused whole:
     int64_t
 
 CHANGED = "X was changed while it was read"
+
+
+cdef int _complete(CsrMatrix matrix, const double[:, ::1] block, list numbers, real *out) except -1:
+    """Rows whose unknown columns are in ``block``; K(i, j) of a known column j is read from row j. OUT ``out``."""
+    cdef Py_ssize_t k, q, m = block.shape[0], n = matrix.n_rows, n_known = matrix.known.shape[0]
+    cdef const int32_t *known = &matrix.known[0] if n_known else NULL
+    cdef const int32_t *unknown = &matrix.unknown[0] if n_known else NULL
+    cdef int32_t[::1] row = zeros("i", m)
+    cdef const void *values
+    for k in range(m):
+        row[k] = numbers[k]
+    with nogil:
+        for k in range(m):
+            if n_known == 0:
+                for q in range(n):
+                    out[k * n + q] = <real>block[k, q]
+            else:
+                for q in range(n - n_known):
+                    out[k * n + unknown[q]] = <real>block[k, q]
+        for q in range(n_known):
+            values = matrix.kept_row(known[q])
+            if matrix.rows_in_float:
+                for k in range(m):
+                    out[k * n + known[q]] = <real>(<const float *>values)[row[k]]
+            else:
+                for k in range(m):
+                    out[k * n + known[q]] = <real>(<const double *>values)[row[k]]
+    return 0
 
 
 def count_entries(const real[:, :] table, counts):

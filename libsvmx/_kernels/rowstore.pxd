@@ -111,6 +111,9 @@ cdef class RowStore(KernelRows):
     cdef int32_t held               # slot not to be evicted
     cdef uint64_t dice
     cdef unsigned char[::1] ahead   # by slot: prefetched, and not read yet
+    cdef unsigned char[::1] asked   # by kernel row that targets keep: whether it was computed for this store, and read
+    cdef int64_t n_asked            # such rows
+    cdef int64_t n_used             # those of them that were read
 
     cdef int lay_slabs(self, Py_ssize_t length) except -1
     cdef void cut(self, Py_ssize_t length) noexcept nogil

@@ -238,6 +238,11 @@ cdef int64_t RECOMPUTED_SHARE = 8
 cdef double BLOCK_NS = 6.0
 # Rows per prefetched row that is not yet judged: of thousands of rows, many are used much later.
 cdef int64_t ROWS_PER_GUESS = 32
+# Of a kernel in Python a call costs more than some rows, and many that are not used soon are later: blocks of FEW_AHEAD
+# only while MANY_UNUSED rows more are unused than used.
+cdef int64_t MANY_UNUSED = 256
+cdef int FEW_AHEAD = 8
+cdef enum: ASKED = 1, USED = 2
 # A full store evicts the least frequently used of this many rows drawn at random; the weight of a use halves after
 # HALF_LIFE uses per slot. (20,000 noisy rows of 22 features, room for an eighth of the rows: 6.5 n^2 values; least
 # recently used: 8.0.)
@@ -293,6 +298,7 @@ cdef class RowStore(KernelRows):
         self.last_use[:] = 0
         self.slot_of, self.row_in, self.length = zeros("i", kernel.n), zeros("i", kernel.n + 4), zeros("i", kernel.n + 4)
         self.synced, self.ahead = zeros("q", kernel.n + 4), bytearray(kernel.n + 4)
+        self.asked = bytearray(max(kernel.n, 1))
         self.make_targets()
         self.whole = self.extent == self.size and self.targets.again_ns >= CHEAP_NS
         # a store of a few rows, soon crowded, keeps them by position from the start
@@ -324,6 +330,9 @@ cdef class RowStore(KernelRows):
         if self.newest != s:  # else it was read just before: a step reads its rows twice
             self.newest = s
             self.count_use(i)
+        if self.asked[i] == ASKED:
+            self.asked[i] = USED
+            self.n_used += 1
         self.rows_found += 1
         self.guesses_used += self.ahead[s]
         self.ahead[s] = False
@@ -398,6 +407,8 @@ cdef class RowStore(KernelRows):
         cdef double used = 1.0
         if not self.targets.blocks or self.targets.value_ns < BLOCK_NS or self.capacity < 3 * SVMX_SOURCES:
             return 1
+        if self.targets.kept:
+            return FEW_AHEAD if not sure and self.n_asked - 2 * self.n_used > MANY_UNUSED else SVMX_SOURCES
         if not sure and known > self.max_unjudged:
             used = min(1.0, self.guesses_used / <double>known)
         if SVMX_SOURCES * self.targets.block_ns > self.targets.value_ns * (1.0 + (SVMX_SOURCES - 1) * used):
@@ -411,6 +422,10 @@ cdef class RowStore(KernelRows):
         cdef int k, n = 0
         cdef int32_t i, s
         cdef int64_t n_computed
+        for k in range(count if self.targets.kept else 0):
+            if not self.asked[wanted[k]] and not self.targets.has(wanted[k]):
+                self.asked[wanted[k]] = ASKED
+                self.n_asked += 1
         self.prepare_symmetry(count)
         self.held = self.newest
         for k in range(count):

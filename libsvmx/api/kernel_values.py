@@ -162,15 +162,21 @@ def make_symmetric(values: FloatArray, begin: int, diagonal: FloatArray) -> None
     own[:] = np.triu(own) + np.triu(own, 1).T
 
 
+def are_same(found: FloatArray, known: FloatArray) -> bool:
+    """Whether values differ by no more than APART, of their own size: nearly always."""
+    with np.errstate(over="ignore"):
+        return bool((np.abs(found - known) <= APART * np.abs(known)).all())
+
+
 def check_same(found: FloatArray, known: FloatArray, diagonal: FloatArray, i: Ids, j: Ids, *seen: FloatArray) -> None:
     """Raise DataError where ``found`` and ``known`` values of K(i, j) differ by more than rounding in float.
 
     ``seen``: their largest value scales NOISE, needed by kernels of distances: 0 on the diagonal up to cancellation.
     """
+    if are_same(found, known):
+        return
     with np.errstate(over="ignore"):
         apart, same = np.abs(found - known), APART * np.abs(known)
-        if (apart <= same).all():  # fast path, taken nearly always
-            return
         size = np.sqrt(np.abs(diagonal[i])) * np.sqrt(np.abs(diagonal[j]))
         noise = NOISE * max(float(max(values.max(initial=0.0), -values.min(initial=0.0))) for values in seen)
         wrong = np.argwhere(apart > noise + np.maximum(APART * size, same))

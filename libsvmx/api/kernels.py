@@ -23,6 +23,7 @@ from libsvmx._train.updating.binary_problem import NO_STATE, errors_of_a_path
 from libsvmx.api.arrays import kernel_table
 from libsvmx.api.kernel_values import (
     all_rows,
+    are_same,
     check_same,
     chosen_rows,
     make_symmetric,
@@ -184,17 +185,25 @@ class CalledRows(RowSource):
         self.error: BaseException | None = None
         self.lock = allocate_lock()
         self.own: FloatArray = np.zeros(0)  # the diagonal
-        self.first: tuple[Ids, FloatArray] | None = None  # indices and values of the first rows
+        # indices of the first rows; of each row its values with them, and with itself
+        self.first: tuple[Ids, FloatArray] | None = None
+        self.columns: Buffer | None = None  # those of the last call, None: all
+        self.others: Any = known.rows  # their rows
+        self.place = np.arange(known.n)  # of a column among them
 
     def diagonal(self) -> Buffer:
         self.own = diagonal_of(self.known.kernel, self.known.rows)
         return self.own.data
 
-    def rows(self, numbers: list[int]) -> Buffer:
+    def rows(self, numbers: list[int], columns: Buffer | None = None) -> Buffer:
         self.check()
-        rows = self.known.rows
-        some = chosen_rows(rows, numbers)
-        values = values_of(self.known.kernel.rows, some, rows)
+        known = self.known
+        if columns is not self.columns:
+            self.columns = columns
+            self.others = known.rows if columns is None else chosen_rows(known.rows, columns)
+            chosen = np.arange(self.n) if columns is None else np.asarray(columns)
+            self.place[chosen] = np.arange(len(chosen))
+        values = values_of(known.kernel.rows, chosen_rows(known.rows, numbers), self.others)
         self.compare(numbers, values)
         if self.token is not None:
             self.token.urgent = self.token.look() is not None
@@ -203,9 +212,14 @@ class CalledRows(RowSource):
     def compare(self, numbers: list[int], values: FloatArray) -> None:
         """Raise DataError if rows contradict the diagonal, or symmetry with the first rows."""
         at = np.array(numbers)
-        self.first = first, rows = self.first or (at, values)
-        check_same(values[np.arange(len(at)), at], self.own[at], self.own, at, at, values)
-        check_same(values[:, first], rows[:, at].T, self.own, at[:, None], first, values, rows)
+        if self.first is None:
+            self.first = at, np.column_stack([values.T, self.own])
+        first, known = self.first
+        found = np.empty((len(at), len(first) + 1))
+        found[:, :-1], found[:, -1] = values[:, self.place[first]], values[np.arange(len(at)), self.place[at]]
+        if not are_same(found, known[at]):
+            columns = np.column_stack([np.broadcast_to(first, (len(at), len(first))), at])
+            check_same(found, known[at], self.own, at[:, None], columns, values, known)
 
     def fail(self, error: BaseException) -> None:
         self.error = self.error or error

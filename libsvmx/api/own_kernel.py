@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 # The default ``diagonal`` computes blocks of this many rows by ``__call__``, and takes their diagonals.
-ROWS_OF_DIAGONAL = 16
+ROWS_OF_DIAGONAL = 32
 
 
 class Kernel:
@@ -109,7 +109,10 @@ class Kernel:
         return X
 
     def rows(self, some: Any, X: Any) -> Any:
-        """Rows of the kernel matrix of a training, shape (len(some), len(X)); ``some`` are rows of X."""
+        """Rows of the kernel matrix of a training, shape (len(some), len(X)); ``some`` are rows of X.
+
+        X: all training rows at first; with ``symmetric``, later those whose own rows have not been asked for.
+        """
         return self(some, X)
 
     def cross(self, X: Any, vectors: Any) -> Any:

@@ -16,6 +16,7 @@ exceptions = optional("sklearn.exceptions")
 fitted = optional("libsvmx.sklearn.fitted")
 
 N = 300
+GROUP = 32  # rows of a call for the diagonal
 rng = np.random.default_rng(2)
 X = rng.normal(size=(N, 4))
 Y = (X[:, 0] + 0.2 * rng.normal(size=N) > 0).astype(int)
@@ -80,7 +81,7 @@ def test_estimates_and_several_classes(probability):
 def test_a_row_is_computed_once_and_only_if_it_is_asked_for(name):
     kernel = Counting()
     made = getattr(libsvmx, name)(kernel=kernel).fit(X, TARGETS[name])
-    rows = [calls for calls in kernel.calls if calls[1] == N]
+    rows = [calls for calls in kernel.calls if calls[1] > GROUP]
     assert sum(a for a, _ in rows) <= N
     if name == "SVC":  # few support vectors
         assert kernel.values < 0.75 * N * N
@@ -243,7 +244,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("after", [0, 5, 25])
+@pytest.mark.parametrize("after", [0, 5, 15])
 @pytest.mark.parametrize("options", [{}, {"n_jobs": 2, "probability": True}, {"solver": "chunked"}])
 def test_a_kernel_that_fails_leaves_the_estimator_as_it_was(fault, after, options):
     what, kind, says = FAULTS[fault]
@@ -272,7 +273,7 @@ def test_interrupts_come_through_the_kernel():
         signal.raise_signal(signal.SIGINT)
         return values
 
-    made = libsvmx.SVC(kernel=Failing(interrupting, 24))
+    made = libsvmx.SVC(kernel=Failing(interrupting, 14))
     with pytest.raises(KeyboardInterrupt):
         made.fit(X, Y)
     assert not hasattr(made, "support_")
@@ -283,7 +284,7 @@ def test_a_time_limit_is_asked_between_calls():
         time.sleep(0.2)
         return values
 
-    kernel = Failing(slowly, 25)
+    kernel = Failing(slowly, 15)
     with pytest.warns(exceptions.ConvergenceWarning):
         made = libsvmx.SVC(kernel=kernel, max_time=0.1).fit(X, Y)
     assert made.fit_status_ == 1
@@ -309,7 +310,7 @@ def test_threads_change_nothing():
     for threads in (1, 3, 3):
         kernel = Counting(lambda A, B: (0.05 * (A @ B.T) + 1.0) ** 3)
         found.append(libsvmx.SVC(kernel=kernel, n_jobs=threads).fit(rows, labels).dual_coef_.tobytes())
-        asked = [a for a, b in kernel.calls if b == 600]
+        asked = [a for a, b in kernel.calls if b > GROUP]
         assert sum(asked) <= 600
     assert found[0] == found[1] == found[2]
 

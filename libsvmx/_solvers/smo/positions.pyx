@@ -145,7 +145,7 @@ cdef class PositionsWithRows(Positions):
         cdef double values[SVMX_SOURCES]
         cdef double v, curvature, least = -HUGE_VAL
         cdef Py_ssize_t q
-        cdef int n = 1, at
+        cdef int n = 1, at, most = self.store.together(False)
         chosen[0] = self.store.index[p]
         for q in range(self.active_size - 1, -1, -1):  # last position first among ties, as in the selection
             if K_i == NULL:
@@ -157,15 +157,15 @@ cdef class PositionsWithRows(Positions):
                 curvature = self.QD[i] + self.QD[q] - 2 * K_i[q]
                 v = v * v / (curvature if curvature > 0 else SVMX_TAU)
             if v > least and q != p and self.store.to_compute(self.store.index[q]):
-                at = n if n < SVMX_SOURCES else SVMX_SOURCES - 1
+                at = n if n < most else most - 1
                 while at > 1 and v > values[at - 1]:
                     values[at], chosen[at] = values[at - 1], chosen[at - 1]
                     at -= 1
                 values[at], chosen[at] = v, self.store.index[q]
-                if n < SVMX_SOURCES:
+                if n < most:
                     n += 1
-                if n == SVMX_SOURCES:
-                    least = values[SVMX_SOURCES - 1]
+                if n == most:
+                    least = values[most - 1]
         return self.store.take(chosen, n, False)
 
     cdef int fetch_next(self, Py_ssize_t p) except -1 nogil:
