@@ -373,13 +373,13 @@ def grid():
     return table("grid", results("grid"), columns)
 
 
-def kernels_of_5000():
-    return [one for one in results("kernels") if one.raw["n_rows"] == 5000]
+def kernels_of(n_rows=5000):
+    return [one for one in results("kernels") if one.raw["n_rows"] == n_rows]
 
 
-def as_function(kernel, number):
+def as_function(kernel, number, n_rows=5000):
     """A number for a kernel given as a function; ``number``: from its result."""
-    (one,) = (one for one in kernels_of_5000() if one.name.split()[0] == kernel)
+    (one,) = (one for one in kernels_of(n_rows) if one.name.split()[0] == kernel)
     return number(one)
 
 
@@ -395,7 +395,7 @@ def search_ratio(one):
 
 def kernels():
     """One row per form of a kernel."""
-    found = kernels_of_5000()
+    found = kernels_of()
     forms = {"by name": "name", "function": "function", "float32": "float32 matrix", "float64": "float64 matrix"}
 
     def seconds(way, call):
@@ -409,6 +409,12 @@ def kernels():
         columns |= {called + call: seconds(way, call) for call in ("fit", "predict", "search")}
         columns[called + "+MB"] = more(way)
     return table("kernels", found, columns, [(one, form) for one in found for form in forms])
+
+
+def kernel_examples():
+    """One row per example of the page, by its heading."""
+    columns = {"example": lambda one: one.name, "s": lambda one: digits(one.median("libsvmx"))}
+    return table("kernels", results("kernels", "examples"), columns)
 
 
 def slow_case():
@@ -536,9 +542,11 @@ BLOCKS = {
     "seeding": seeding,
     "grid": grid,
     "kernels": kernels,
+    "kernel-examples": kernel_examples,
     "rbf-asked": partial(as_function, "rbf", asked),
     "tanimoto-asked": partial(as_function, "tanimoto", asked),
     "rbf-search": partial(as_function, "rbf", search_ratio),
+    "rbf-search-1000": partial(as_function, "rbf", search_ratio, 1000),
     "rows-apart": rows_apart,
     "slow-case": slow_case,
     "path": partial(

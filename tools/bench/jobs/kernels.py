@@ -42,7 +42,7 @@ a function for, as a share of the matrix. A matrix is there before the clock sta
         "large": "20,000 rows",
         "examples": f"The examples of {EXAMPLES}",
     }
-    usual = ("rbf", "tanimoto")
+    usual = ("rbf", "tanimoto", "examples")
     repeat, max_seconds_once = 3, 20.0
 
     def every_case(self, options):
