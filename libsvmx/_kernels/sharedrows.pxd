@@ -11,19 +11,11 @@ cdef class Slab:
     cdef size_t bytes
 
 
-cdef class KernelValues:
+cdef class SharedRows:
     cdef readonly Kernel kernel
     cdef readonly Py_ssize_t n
     cdef readonly bint has_groups
     cdef const double[::1] diagonal
-    cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil
-    cdef void begin(self, int32_t first, int32_t last) noexcept nogil
-    cdef int32_t place_of(self, int32_t row) noexcept nogil
-    cdef const float *at(self, int32_t place) except NULL nogil
-    cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil
-
-
-cdef class SharedRows(KernelValues):
     cdef readonly bint across
     cdef readonly bint blocks
     cdef readonly bint for_threads
@@ -40,6 +32,11 @@ cdef class SharedRows(KernelValues):
     cdef Slab own_slab              # pieces of ``keep_own``
     cdef Token token
     cdef float *spare               # rows of the last block that are not kept
+    # of one thread, two segments at a time, whose targets and rows ``target`` and ``piece`` have:
+    cdef SharedRows source          # else None
+    cdef int32_t segments[2]
+    cdef Py_ssize_t n_first         # rows of the first one
+    cdef Py_ssize_t width           # of both
     # memory of the other pieces, filled from the front under the lock
     cdef svmx_lock lock
     cdef bint locks
@@ -48,6 +45,13 @@ cdef class SharedRows(KernelValues):
     cdef Py_ssize_t slab_bytes
     cdef Py_ssize_t filling         # slab in use, n_slabs if full
     cdef int64_t filled             # bytes of it
+    cdef Py_ssize_t take_segments(self, Targets targets) except -1
+    cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil
+    cdef void begin(self, int32_t first, int32_t last) noexcept nogil
+    cdef int32_t place_of(self, int32_t row) noexcept nogil
+    cdef const float *at(self, int32_t place) except NULL nogil
+    cdef void fill(self, int32_t row, int t, float *values) noexcept nogil
+    cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil
     cdef int compute(self, const int32_t *rows, int count, float **out) except -1 nogil
     cdef svmx_piece *piece_of(self, int32_t row, int32_t segment) noexcept nogil
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil
@@ -77,24 +81,8 @@ cdef class SharedTargets(Targets):
                         ThreadPool pool) noexcept nogil
 
 
-cdef class PairValues(KernelValues):
-    cdef SharedRows shared          # owns ``start`` and ``class_of``
-    cdef const int64_t *start
-    cdef const int32_t *class_of
-    cdef Slab slab
-    cdef float *values              # (rows of two classes, stride), in ``slab``, in the order of use
-    cdef int32_t[::1] slot_of       # of each place, -1: row not computed
-    cdef int32_t n_slots
-    cdef Py_ssize_t stride
-    cdef int32_t a                  # the classes, a < b
-    cdef int32_t b
-    cdef Py_ssize_t n_a
-    cdef Py_ssize_t n_b
-    cdef void fill(self, int32_t row, int32_t c, float *values) noexcept nogil
-
-
 cdef class GramRows(KernelRows):
-    cdef KernelValues values
+    cdef SharedRows values
     cdef int32_t[::1] member        # place in ``values`` of each row of the part
     cdef Py_ssize_t n_rows          # of the part
     cdef int32_t[::1] run           # first row of each run of consecutive places
@@ -116,7 +104,7 @@ cdef enum:
 cdef class DoubleRows:
     cdef readonly Kernel kernel
     cdef Targets targets
-    cdef KernelValues source
+    cdef SharedRows source
     cdef readonly Py_ssize_t n
     cdef readonly int64_t rows_computed
     cdef double budget_bytes

@@ -7,13 +7,15 @@ turn, the worst case of a cache of the latest ones. A piece is computed by the f
 thread that needs it meanwhile computes it for itself, which is rare.
 
 For a queue of many small solves, the pieces of rows with their own segment are computed first, in separate memory: of a
-single segment the Gram matrix, of classes what pairs of classes share. GramRows are the rows of its solves.
+single segment the Gram matrix, of classes what pairs of classes share. Each thread then has SharedRows of its own, of two
+classes at a time, and GramRows are the rows of its solves.
 
 DoubleRows, in double, belong to one solve or path whose rows join and leave.
 """
 
 from itertools import pairwise
 
+from libc.math cimport HUGE_VAL
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
@@ -58,38 +60,6 @@ cdef class Slab:
 
     def __dealloc__(self):
         svmx_give_slab(self.values, self.bytes)
-
-
-cdef class KernelValues:
-    """Base: K(i, j) of the n rows of ``kernel``, from which rows of parts are gathered; SharedRows and PairValues.
-
-    ``of_thread()``: the object for one thread.
-    ``begin(first, last)``: the next rows are of the classes of these two.
-    ``place_of(row)``: column of a row; ``at(place)``: its values with all columns, valid until ``begin``.
-    ``block(places, count, out)``: ``at`` of up to SVMX_SOURCES rows, valid until the next call.
-    ``group_of(first, last)``, if it ``has_groups``: equal for parts that should be solved consecutively.
-    """
-
-    def of_thread(self):
-        return self
-
-    cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil:
-        return 0
-
-    cdef void begin(self, int32_t first, int32_t last) noexcept nogil:
-        pass
-
-    cdef int32_t place_of(self, int32_t row) noexcept nogil:
-        return row
-
-    cdef const float *at(self, int32_t place) except NULL nogil:
-        return NULL
-
-    cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil:
-        cdef int s
-        for s in range(count):
-            out[s] = self.at(places[s])
-        return 0
 
 
 cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, asking) except -1:
@@ -154,13 +124,18 @@ cdef void _mirror_block(void *context, int64_t part) noexcept nogil:
 
 # ---- Rows that are shared ----------------------------------------------------------------------------
 
-cdef class SharedRows(KernelValues):
-    """SharedRows(kernel, budget_bytes=0.0, starts=None, across=True, targets=None, token=None): rows of ``kernel``, for
-    solves over parts of it.
+cdef class SharedRows:
+    """SharedRows(kernel, budget_bytes=0.0, starts=None, across=True, targets=None, token=None, source=None): rows of
+    ``kernel``, for solves over parts of it.
 
-    Several threads may use them, each through its own parts. As KernelValues they are all values of a single segment:
-    computed by ``keep_own``, or on demand for one thread, within the budget; of several segments, those of two at a
-    time, per thread.
+    Several threads may use them, each through its own ``part``.
+
+    Whole rows are read in ``of_thread()``, the object for one thread. Of a single segment they are computed by
+    ``keep_own``, or on demand within the budget; of several, on demand, those of two segments at a time:
+    ``begin(first, last)``: the next rows are of the segments of these two.
+    ``place_of(row)``: column of a row; ``at(place)``: its values with all columns, valid until ``begin``.
+    ``block(places, count, out)``: ``at`` of up to SVMX_SOURCES rows, valid until the next call.
+    ``group_of(first, last)``, if it ``has_groups``: equal for parts that should be solved consecutively.
 
     Parameters
     ----------
@@ -170,6 +145,7 @@ cdef class SharedRows(KernelValues):
     across : bool                 keep pieces of rows with other segments, too
     targets : Targets             all rows, of a single segment; None: made here
     token : Token                 for rows on demand: counts the work, and may raise Stopped
+    source : SharedRows           of several segments, whose ``of_thread()`` this is
 
     Attributes
     ----------
@@ -179,37 +155,32 @@ cdef class SharedRows(KernelValues):
     """
 
     def __cinit__(self, Kernel kernel, double budget_bytes=0.0, starts=None, bint across=True, Targets targets=None,
-                  Token token=None):
-        cdef Py_ssize_t s, i, n_pieces, longest = 0
+                  Token token=None, SharedRows source=None):
+        cdef Py_ssize_t n_pieces, longest
         cdef double needed
         if kernel.given and token is None:
             raise ValueError("a given kernel is not shared")
-        self.token = token
+        self.token, self.source = token, source
         self.kernel, self.n, self.diagonal, self.across = kernel, kernel.n, kernel.diagonal, across
         self.starts = filled("q", [0, kernel.n] if starts is None else starts)
         self.k = self.starts.shape[0] - 1
-        self.has_groups = self.k > 1
-        n_pieces = kernel.n * (self.k if across else 1)
-        self.segment_of = zeros("i", kernel.n)
+        self.has_groups = self.k > 1 and source is None
+        n_pieces = kernel.n * (self.k if across else 1) if source is None else rows_of_pair(self.starts)
         self.alone, self.targets = ThreadPool(1), []
-        everyone = ramp(kernel.n) if targets is None else None
         self.piece = <svmx_piece *>calloc(max(n_pieces, 1), sizeof(svmx_piece))
         self.locks = svmx_lock_begin(&self.lock)
-        self.target = <void **>calloc(self.k, sizeof(void *))
+        self.target = <void **>calloc(max(self.k, 2), sizeof(void *))
         if self.piece == NULL or self.target == NULL or not self.locks:
             raise MemoryError("shared kernel rows")
-        self.for_threads = True
-        for s in range(self.k):
-            self.targets.append(targets or kernel.targets(everyone[self.starts[s]:self.starts[s + 1]]))
-            self.blocks |= (<Targets>self.targets[s]).blocks
-            self.target[s] = <void *>self.targets[s]
-            self.for_threads &= (<Targets>self.targets[s]).tile == TILE
-            longest = max(longest, 4 * padded(self.starts[s + 1] - self.starts[s]))
-            for i in range(self.starts[s], self.starts[s + 1]):
-                self.segment_of[i] = <int32_t>s
         self.held_bytes = n_pieces * sizeof(float *)
+        if source is None:
+            longest = self.take_segments(targets)
+            needed = all_bytes(self.starts, across) - self.held_bytes
+        else:
+            self.segment_of, self.segments[0] = source.segment_of, -1
+            longest = 4 * padded(n_pieces)
+            needed = bytes_of_pair(self.starts)
         budget_bytes = max(0.0, budget_bytes - self.held_bytes)
-        needed = all_bytes(list(self.starts), across) - self.held_bytes
         self.slab_bytes = max(longest, <Py_ssize_t>min(needed, budget_bytes, <double>SVMX_SLAB))
         self.n_slabs = <Py_ssize_t>min(budget_bytes / max(self.slab_bytes, 1), <double>n_pieces)  # each holds a piece
         if needed <= self.slab_bytes:
@@ -220,6 +191,21 @@ cdef class SharedRows(KernelValues):
         self.slabs = <float **>calloc(self.n_slabs + 1, sizeof(float *))
         if self.slabs == NULL:
             raise MemoryError("shared kernel rows")
+
+    cdef Py_ssize_t take_segments(self, Targets targets) except -1:
+        """Set the segment of each row, and the targets of each segment; returns the bytes of the longest piece."""
+        cdef Py_ssize_t s, i, longest = 0
+        everyone = ramp(self.n) if targets is None else None
+        self.segment_of, self.for_threads = zeros("i", self.n), True
+        for s in range(self.k):
+            self.targets.append(targets or self.kernel.targets(everyone[self.starts[s]:self.starts[s + 1]]))
+            self.blocks |= (<Targets>self.targets[s]).blocks
+            self.target[s] = <void *>self.targets[s]
+            self.for_threads &= (<Targets>self.targets[s]).tile == TILE
+            longest = max(longest, 4 * padded(self.starts[s + 1] - self.starts[s]))
+            for i in range(self.starts[s], self.starts[s + 1]):
+                self.segment_of[i] = <int32_t>s
+        return longest
 
     def __dealloc__(self):
         cdef Py_ssize_t s
@@ -274,47 +260,86 @@ cdef class SharedRows(KernelValues):
         """Memory of ``keep_own``."""
         return sum(4 * (end - begin) ** 2 for begin, end in pairwise(self.starts))
 
+    # ---- whole rows, for one thread --------------------------------------------------------------
+    #
+    # Of pairs of segments, for problems whose Gram matrix does not fit; classes are the segments. One against one has one
+    # problem per pair of classes, or six with probability estimates: consecutive solves reuse the values of a pair.
+
     @property
     def thread_bytes(self):
         """Memory per thread for the values of two segments."""
-        return bytes_of_pair(list(self.starts))
+        return bytes_of_pair(self.starts)
 
     def of_thread(self):
-        return PairValues(self) if self.has_groups else self
+        return SharedRows(self.kernel, HUGE_VAL, self.starts, source=self) if self.has_groups else self
 
     cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil:
         cdef int64_t a = self.segment_of[first], b = self.segment_of[last]
         return min(a, b) * self.k + max(a, b)
 
-    # ---- rows on demand, of a single segment, for one thread ------------------------------------
+    cdef void begin(self, int32_t first, int32_t last) noexcept nogil:
+        cdef int32_t a = min(self.segment_of[first], self.segment_of[last])
+        cdef int32_t b = max(self.segment_of[first], self.segment_of[last])
+        if self.source is None or (a == self.segments[0] and b == self.segments[1]):
+            return
+        self.segments[0], self.segments[1] = a, b
+        self.target[0], self.target[1] = self.source.target[a], self.source.target[b]
+        self.n_first = self.starts[a + 1] - self.starts[a]
+        self.width = self.n_first + self.starts[b + 1] - self.starts[b]
+        self.filling, self.filled = 0, 0
+        memset(<void *>self.piece, 0, self.width * sizeof(svmx_piece))
+
+    cdef int32_t place_of(self, int32_t row) noexcept nogil:
+        if self.source is None:
+            return row
+        if self.segment_of[row] == self.segments[0]:
+            return <int32_t>(row - self.starts[self.segments[0]])
+        return <int32_t>(row - self.starts[self.segments[1]] + self.n_first)
 
     cdef const float *at(self, int32_t place) except NULL nogil:
         cdef const float *values = svmx_piece_there(&self.piece[place])
         cdef float *room
+        cdef int32_t row = place
         if values != NULL:
             return values
-        room = self.room_for(4 * padded(self.n))
+        room = self.room_for(4 * padded(self.n if self.source is None else self.width))
         if room == NULL:
             with gil:
-                raise MemoryError("a kernel row of a start")
-        self.compute(&place, 1, &room)
+                raise MemoryError("a kernel row")
+        if self.source is None:
+            self.compute(&row, 1, &room)
+        else:
+            row += <int32_t>(self.starts[self.segments[0]] if place < self.n_first
+                             else self.starts[self.segments[1]] - self.n_first)
+            self.fill(row, 0, room)
+            self.fill(row, 1, room + self.n_first)
         svmx_publish_piece(&self.piece[place], room)
         return room
 
+    cdef void fill(self, int32_t row, int t, float *values) noexcept nogil:
+        """K of a row with those of one of the two segments."""
+        cdef Py_ssize_t n = self.width - self.n_first if t else self.n_first
+        cdef svmx_piece *piece = self.source.piece_of(row, self.segments[t])
+        cdef const float *own = svmx_piece_there(piece) if piece != NULL else NULL
+        if own != NULL:
+            memcpy(values, own, n * sizeof(float))
+        else:
+            (<Targets>self.target[t]).fill(row, 0, n, values)
+
     cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil:
-        """Rows that are missing are computed, and not kept."""
+        """Rows that are missing are computed; of a single segment they are not kept."""
         cdef int32_t missing[SVMX_SOURCES]
         cdef float *values[SVMX_SOURCES]
         cdef int s, n = 0
         for s in range(count):
-            out[s] = svmx_piece_there(&self.piece[places[s]])
+            out[s] = svmx_piece_there(&self.piece[places[s]]) if self.source is None else self.at(places[s])
             if out[s] != NULL:
                 continue
             if self.spare == NULL:
                 self.spare = <float *>malloc(SVMX_SOURCES * self.n * sizeof(float))
                 if self.spare == NULL:
                     with gil:
-                        raise MemoryError("kernel rows of a start")
+                        raise MemoryError("kernel rows")
             missing[n], values[n] = places[s], self.spare + n * self.n
             out[s] = values[n]
             n += 1
@@ -336,7 +361,8 @@ cdef class SharedRows(KernelValues):
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil:
         """Memory for a piece, or NULL."""
         cdef float *room = NULL
-        svmx_take_lock(&self.lock)
+        if self.source is None:  # else these are one thread's
+            svmx_take_lock(&self.lock)
         if self.filling < self.n_slabs and self.slabs[self.filling] != NULL and self.filled + bytes > self.slab_bytes:
             self.filling += 1
             self.filled = 0
@@ -349,7 +375,8 @@ cdef class SharedRows(KernelValues):
         if self.filling < self.n_slabs:
             room = self.slabs[self.filling] + self.filled // <Py_ssize_t>sizeof(float)
             self.filled += bytes
-        svmx_give_lock(&self.lock)
+        if self.source is None:
+            svmx_give_lock(&self.lock)
         return room
 
     cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, Targets targets, const float **pieces,
@@ -521,12 +548,6 @@ def all_bytes(starts, bint across=True):
     return float(sum(m * 4 * padded(m) for m in lengths)) + n * sizeof(float *)
 
 
-# ---- Kernel values of pairs of classes -------------------------------------------------------------
-#
-# For problems whose Gram matrix does not fit; classes are the segments. One against one has one problem per pair of
-# classes, or six with probability estimates. Each thread has memory for the values of one pair, computed on demand and
-# reused by consecutive solves over the pair. Values of a class with itself are shared by all its pairs.
-
 def rows_of_pair(starts):
     """Number of rows of the two largest classes."""
     return sum(sorted((end - begin for begin, end in pairwise(starts)), reverse=True)[:2])
@@ -538,58 +559,6 @@ def bytes_of_pair(starts):
     return 4 * m * padded(m)
 
 
-cdef class PairValues(KernelValues):
-    """PairValues(shared): values of one pair of segments at a time, for one thread. Columns: rows of the first, then of
-    the second class."""
-
-    def __cinit__(self, SharedRows shared):
-        cdef Py_ssize_t m = rows_of_pair(list(shared.starts))
-        self.shared, self.kernel, self.n, self.diagonal = shared, shared.kernel, shared.n, shared.diagonal
-        self.start, self.class_of = &shared.starts[0], &shared.segment_of[0]
-        self.slot_of, self.a = zeros("i", m), -1
-        self.slab = Slab(m * padded(m), "kernel values of two classes")
-        self.values = self.slab.values
-
-    cdef void begin(self, int32_t first, int32_t last) noexcept nogil:
-        cdef int32_t a = min(self.class_of[first], self.class_of[last])
-        cdef int32_t b = max(self.class_of[first], self.class_of[last])
-        if a == self.a and b == self.b:
-            return
-        self.a, self.b, self.n_slots = a, b, 0
-        self.n_a, self.n_b = self.start[a + 1] - self.start[a], self.start[b + 1] - self.start[b]
-        self.stride = padded(self.n_a + self.n_b)
-        memset(&self.slot_of[0], -1, (self.n_a + self.n_b) * sizeof(int32_t))
-
-    cdef int32_t place_of(self, int32_t row) noexcept nogil:
-        if self.class_of[row] == self.a:
-            return <int32_t>(row - self.start[self.a])
-        return <int32_t>(row - self.start[self.b] + self.n_a)
-
-    cdef const float *at(self, int32_t place) except NULL nogil:
-        cdef float *values
-        cdef int64_t row
-        if self.slot_of[place] >= 0:
-            return self.values + self.slot_of[place] * self.stride
-        self.slot_of[place] = self.n_slots
-        values = self.values + self.n_slots * self.stride
-        self.n_slots += 1
-        row = self.start[self.a] + place if place < self.n_a else self.start[self.b] + place - self.n_a
-        self.fill(<int32_t>row, self.a, values)
-        self.fill(<int32_t>row, self.b, values + self.n_a)
-        return values
-
-    cdef void fill(self, int32_t row, int32_t c, float *values) noexcept nogil:
-        """K of a row with the rows of class c."""
-        cdef Py_ssize_t n = self.start[c + 1] - self.start[c]
-        cdef const float *own = NULL
-        if self.class_of[row] == c:
-            own = svmx_piece_there(self.shared.piece_of(row, c))
-        if own != NULL:
-            memcpy(values, own, n * sizeof(float))
-        else:
-            (<Targets>self.shared.target[c]).fill(row, 0, n, values)
-
-
 # ---- Kernel rows of consecutive solves --------------------------------------------------------------
 
 # Least mean length of runs (rows of a part with consecutive places) for copying instead of a gather.
@@ -599,7 +568,7 @@ cdef Py_ssize_t MIN_RUN = 16
 cdef class GramRows(KernelRows):
     """GramRows(values, most_rows, most_positions, pool): rows of one part of ``values`` at a time, set by ``begin``."""
 
-    def __cinit__(self, KernelValues values, Py_ssize_t most_rows, Py_ssize_t most_positions, ThreadPool pool):
+    def __cinit__(self, SharedRows values, Py_ssize_t most_rows, Py_ssize_t most_positions, ThreadPool pool):
         self.values, self.kernel, self.pool, self.whole = values, values.kernel, pool, True
         cdef int32_t[::1] of_rows = zeros("i", 3 * most_rows), of_positions = zeros("i", 2 * most_positions)
         self.index, self.place = of_positions[:most_positions], of_positions[most_positions:]

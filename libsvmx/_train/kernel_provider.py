@@ -18,7 +18,7 @@ from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._kernels.sharedrows import KernelValues, SharedRows
+    from libsvmx._kernels.sharedrows import SharedRows
     from libsvmx._solvers.control import Control
     from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
@@ -156,7 +156,6 @@ class KernelProvider:
                     tried = param.solver.trial(self.whole or self.make_whole(), self.most_rows())
                 if tried is None:
                     return None
-        kernel_values: KernelValues | None
         if few or n_bytes > policy.max_gram_bytes or (self.gram is None and n_bytes + slots > room):
             kernel_values = self.values_by_class(param, observer)
             slots = kernel_values.thread_bytes * 2.0 if kernel_values else 0.0

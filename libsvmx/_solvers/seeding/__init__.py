@@ -5,7 +5,7 @@
                                                                 over all rows
     seeders      FoldSeeder.make: a seeder's proposal, made feasible, and V there; start reading here
         ──asks──>  FoldStart, the optimum and the rows that leave (R), enter (T), stay (S);
-                   AdjustAlpha, which makes any start feasible (fold_change);  KernelValues, kernel rows
+                   AdjustAlpha, which makes any start feasible (fold_change);  SharedRows, kernel rows
         ──by──>  Replacement, the least squares of mir;  AtoPath, the path of ato (ato_path)
     ato_path     the path of ato, followed by the engine of _solvers/path, and its limits;
                  StartBudget: whether the starts of a chain pay

@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int8_t, int32_t
 
-from libsvmx._kernels.sharedrows cimport DoubleRows, KernelValues
+from libsvmx._kernels.sharedrows cimport DoubleRows, SharedRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport PathState
@@ -34,10 +34,10 @@ cdef class AtoPath:
     cdef int32_t[::1] member_key     # keys of the factor after the last path
     cdef int8_t[::1] violating       # for ``mend``
     cdef int reserve(self, Py_ssize_t m, Py_ssize_t columns) except -1
-    cdef int bind(self, KernelValues rows, Control control) except -1
+    cdef int bind(self, SharedRows rows, Control control) except -1
     cdef int forget(self) noexcept nogil
     cdef int32_t key_of(self, PathState s, Py_ssize_t q) noexcept nogil
-    cdef bint follow(self, FoldStart *at, KernelValues rows, Control control, double most_work,
+    cdef bint follow(self, FoldStart *at, SharedRows rows, Control control, double most_work,
                      double *scores) except -1 nogil
     cdef bint begin(self, PathState s, FoldStart *at, double most_work) except -1 nogil
     cdef Py_ssize_t load(self, PathState s, FoldStart *at) noexcept nogil

@@ -47,7 +47,7 @@ cimport cython
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t
 
-from libsvmx._kernels.sharedrows cimport DoubleRows, KernelValues, SharedRows
+from libsvmx._kernels.sharedrows cimport DoubleRows, SharedRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.following cimport WHOLE, append_or_exchange, go, shrink_if_many, unshrink
 from libsvmx._solvers.path.motion cimport Motion
@@ -195,7 +195,7 @@ cdef class AtoPath:
             self.member_key, self.violating = zeros("i", m), zeros("b", m)
         return 0
 
-    cdef int bind(self, KernelValues rows, Control control) except -1:
+    cdef int bind(self, SharedRows rows, Control control) except -1:
         """Set the kernel rows and the Control of the next folds."""
         self.rows.source, self.state.control, self.motion.control = rows, control, control
         return 0
@@ -205,7 +205,7 @@ cdef class AtoPath:
         self.state.factor.size = 0
         return 0
 
-    cdef bint follow(self, FoldStart *at, KernelValues rows, Control control, double most_work,
+    cdef bint follow(self, FoldStart *at, SharedRows rows, Control control, double most_work,
                      double *scores) except -1 nogil:
         """Follow the path from the optimum to its end, or until ``most_work``: then the rest of R is removed in one
         step, ignoring the bounds of M. ``scores`` (m,) becomes V at its end. Needs ``reserve``.

@@ -1,6 +1,6 @@
 from libc.stdint cimport int8_t, int32_t
 
-from libsvmx._kernels.sharedrows cimport KernelValues, SharedRows
+from libsvmx._kernels.sharedrows cimport SharedRows
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._solvers.control cimport Control
 
@@ -57,14 +57,14 @@ cdef enum Movable:
     ALL
 
 
-cdef int add_rows(const FoldStart *at, const double *old, const double *new, KernelValues rows, Control control,
+cdef int add_rows(const FoldStart *at, const double *old, const double *new, SharedRows rows, Control control,
                   double *sums) except -1 nogil
-cdef int add_block(const FoldStart *at, const int32_t *column, int count, const double *factor, KernelValues rows,
+cdef int add_block(const FoldStart *at, const int32_t *column, int count, const double *factor, SharedRows rows,
                    Control control, double *sums) except -1 nogil
 cdef void add_known(const FoldStart *at, const float **K, int count, const double *factor, double *sums) noexcept nogil
 cdef void describe(FoldStart *at, double eps) noexcept nogil
 cdef double above(const FoldStart *at, Py_ssize_t v) noexcept nogil
-cdef int move_scores(const FoldStart *at, const double *before, KernelValues rows, Control control,
+cdef int move_scores(const FoldStart *at, const double *before, SharedRows rows, Control control,
                      double *scores) except -1 nogil
 cdef bint make_feasible(const FoldStart *at, const double *known, int32_t *scratch) except -1 nogil
 cdef bint shift(const FoldStart *at, Movable which, int g, const double *known, int32_t *scratch) except -1 nogil

@@ -10,7 +10,7 @@ from libc.stdint cimport int8_t, int32_t
 
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_axpy_row
-from libsvmx._kernels.sharedrows cimport KernelValues, SharedRows
+from libsvmx._kernels.sharedrows cimport SharedRows
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._problem.dual cimport Certificate, DualProblem, add_variable, begin, level_of, project_chosen
 from libsvmx._solvers.control cimport Control
@@ -105,7 +105,7 @@ cdef class FoldChange:
 
 # ---- Sums of kernel rows ----------------------------------------------------------------------------
 
-cdef int add_rows(const FoldStart *at, const double *old, const double *new, KernelValues rows, Control control,
+cdef int add_rows(const FoldStart *at, const double *old, const double *new, SharedRows rows, Control control,
                   double *sums) except -1 nogil:
     """sums_v += sum_u (old_u - new_u) K_uv for all variables v; arrays by variable, shape (m,)."""
     cdef double factor[SVMX_SOURCES]
@@ -126,7 +126,7 @@ cdef int add_rows(const FoldStart *at, const double *old, const double *new, Ker
     return 0
 
 
-cdef int add_block(const FoldStart *at, const int32_t *column, int count, const double *factor, KernelValues rows,
+cdef int add_block(const FoldStart *at, const int32_t *column, int count, const double *factor, SharedRows rows,
                    Control control, double *sums) except -1 nogil:
     """sums += factor K for up to SVMX_SOURCES rows."""
     cdef const float *K[SVMX_SOURCES]
@@ -187,7 +187,7 @@ cdef double above(const FoldStart *at, Py_ssize_t v) noexcept nogil:
 
 # ---- V at a start ----------------------------------------------------------------------------------
 
-cdef int move_scores(const FoldStart *at, const double *before, KernelValues rows, Control control,
+cdef int move_scores(const FoldStart *at, const double *before, SharedRows rows, Control control,
                      double *scores) except -1 nogil:
     """V of all variables, shape (m,), without R and with ``at.beta`` instead of ``before``."""
     cdef Py_ssize_t v

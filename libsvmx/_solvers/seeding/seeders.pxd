@@ -1,7 +1,7 @@
 from libc.stdint cimport int8_t, int32_t
 
 from libsvmx._core.cholesky cimport Cholesky
-from libsvmx._kernels.sharedrows cimport KernelValues
+from libsvmx._kernels.sharedrows cimport SharedRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport AtoPath
 from libsvmx._solvers.seeding.fold_change cimport FoldStart
@@ -31,7 +31,7 @@ cdef class Replacement:
     cdef Py_ssize_t room
     cdef double work                # of the last least squares, in values
     cdef int reserve(self, Py_ssize_t m) except -1
-    cdef int replace(self, FoldStart *at, KernelValues rows, Control control, double most_work) except -1 nogil
+    cdef int replace(self, FoldStart *at, SharedRows rows, Control control, double most_work) except -1 nogil
     cdef Py_ssize_t choose_unknowns(self, FoldStart *at, double most_work) noexcept nogil
     cdef Py_ssize_t choose_equations(self, FoldStart *at, Py_ssize_t n_unknowns, double most_work) noexcept nogil
 
@@ -46,12 +46,12 @@ cdef class FoldSeeder:
     cdef Py_ssize_t n_chosen
     cdef int8_t[::1] used
     cdef int reserve(self, Py_ssize_t m, Py_ssize_t columns, SeederKind kind) except -1
-    cdef bint make(self, FoldStart *at, KernelValues rows, Control control, SeederKind kind, double most_work,
+    cdef bint make(self, FoldStart *at, SharedRows rows, Control control, SeederKind kind, double most_work,
                    double *scores) except -1 nogil
-    cdef int propose(self, FoldStart *at, KernelValues rows, Control control, SeederKind kind, double most_work,
+    cdef int propose(self, FoldStart *at, SharedRows rows, Control control, SeederKind kind, double most_work,
                      double *scores) except -1 nogil
     cdef SeederKind cheapest(self, const FoldStart *at) noexcept nogil
-    cdef int take_leave(self, FoldStart *at, KernelValues rows, Control control, SeederKind kind) except -1 nogil
+    cdef int take_leave(self, FoldStart *at, SharedRows rows, Control control, SeederKind kind) except -1 nogil
     cdef int spread(self, const FoldStart *at) except -1 nogil
     cdef void begin_to_hand_over(self, const FoldStart *at, SeederKind kind) noexcept nogil
     cdef void hand_over(self, const FoldStart *at, const float *K, double beta, SeederKind kind) noexcept nogil

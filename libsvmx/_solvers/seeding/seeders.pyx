@@ -16,7 +16,7 @@ from libsvmx._core.allocation cimport reallocate
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.vectors cimport svmx_dot
-from libsvmx._kernels.sharedrows cimport KernelValues, SharedRows
+from libsvmx._kernels.sharedrows cimport SharedRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport AtoPath
 from libsvmx._solvers.seeding.fold_change cimport (
@@ -59,7 +59,7 @@ cdef class FoldSeeder:
             self.replacement.reserve(m)
         return 0
 
-    cdef bint make(self, FoldStart *at, KernelValues rows, Control control, SeederKind kind, double most_work,
+    cdef bint make(self, FoldStart *at, SharedRows rows, Control control, SeederKind kind, double most_work,
                    double *scores) except -1 nogil:
         """A feasible start in ``at.beta``, and V there in ``scores`` (m,), after ``reserve``. False if the fold is
         infeasible.
@@ -72,7 +72,7 @@ cdef class FoldSeeder:
         move_scores(at, &self.before[0], rows, control, scores)
         return True
 
-    cdef int propose(self, FoldStart *at, KernelValues rows, Control control, SeederKind kind, double most_work,
+    cdef int propose(self, FoldStart *at, SharedRows rows, Control control, SeederKind kind, double most_work,
                      double *scores) except -1 nogil:
         """A start in ``at.beta``, within its bounds; ``before`` becomes the beta of ``at.V``."""
         describe(at, control.eps)
@@ -108,7 +108,7 @@ cdef class FoldSeeder:
 
     # ---- R, the rows that leave ----------------------------------------------------------------
 
-    cdef int take_leave(self, FoldStart *at, KernelValues rows, Control control, SeederKind kind) except -1 nogil:
+    cdef int take_leave(self, FoldStart *at, SharedRows rows, Control control, SeederKind kind) except -1 nogil:
         """Set ``leaving``, sum over R of beta_r K_r; sir, top and near hand over its beta meanwhile."""
         cdef const float *K[SVMX_SOURCES]
         cdef bint hands_over = kind == SIR or kind == TOP or kind == NEAR
@@ -315,7 +315,7 @@ cdef class Replacement:
             self.goal, self.right, self.column = (zeros("d", m + 1) for _ in range(3))
         return 0
 
-    cdef int replace(self, FoldStart *at, KernelValues rows, Control control, double most_work) except -1 nogil:
+    cdef int replace(self, FoldStart *at, SharedRows rows, Control control, double most_work) except -1 nogil:
         """Set beta of T, or of the margin if no row of T is an unknown, after ``reserve``. ``most_work``: of
         ``make``."""
         cdef const float *K

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._kernels.sharedrows import KernelValues
+from libsvmx._kernels.sharedrows import SharedRows
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.solver import Unfinished
 from libsvmx._train.observer import Observer
@@ -21,7 +21,7 @@ class SolveQueue(TaskList):
     stopped: SolveStatus | None
     def __init__(
         self,
-        kernel_values: KernelValues,
+        kernel_values: SharedRows,
         matrix_of: Callable[[], CsrMatrix],
         weights: Buffer | None,
         param: Parameter,

@@ -1,7 +1,7 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.tickets cimport svmx_countdown
-from libsvmx._kernels.sharedrows cimport GramRows, KernelValues
+from libsvmx._kernels.sharedrows cimport GramRows, SharedRows
 from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport StartBudget
@@ -117,7 +117,7 @@ cdef struct Parent:
 
 
 cdef class TaskList:
-    cdef readonly KernelValues kernel_values
+    cdef readonly SharedRows kernel_values
     cdef readonly object param
     cdef object matrix_of
     cdef object matrix              # the rows, in the order of ``kernel_values``; None if no values are needed

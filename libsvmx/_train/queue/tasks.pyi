@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._kernels.sharedrows import GramRows, KernelValues
+from libsvmx._kernels.sharedrows import GramRows, SharedRows
 from libsvmx._solvers.auto import Trial
 from libsvmx._solvers.control import Control
 from libsvmx._train.folds import Rand
@@ -14,7 +14,7 @@ def tolerance_of_start(eps: float, r: float) -> float: ...
 def start_pays(r: float) -> bool: ...
 
 class TaskList:
-    kernel_values: KernelValues
+    kernel_values: SharedRows
     param: Parameter
     n_rows: int
     n_tasks: int
@@ -23,7 +23,7 @@ class TaskList:
     trial: Trial | None
     def __init__(
         self,
-        kernel_values: KernelValues,
+        kernel_values: SharedRows,
         matrix_of: Callable[[], CsrMatrix],
         weights: Buffer | None,
         param: Parameter,

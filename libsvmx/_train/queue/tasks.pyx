@@ -62,13 +62,13 @@ cdef class TaskList:
 
     Parameters
     ----------
-    kernel_values : KernelValues
+    kernel_values : SharedRows
     matrix_of : function                returns the rows as CsrMatrix for predictions; called on demand
     weights : buffer of float64, shape (kernel_values.n,), or None
     param : Parameter                   formulation, eps, shrinking, limits
     """
 
-    def __cinit__(self, KernelValues kernel_values, matrix_of, weights, param, *_):
+    def __cinit__(self, SharedRows kernel_values, matrix_of, weights, param, *_):
         self.kernel_values, self.matrix_of, self.param = kernel_values, matrix_of, param
         self.earlier, self.seeder = None, NEAR
         self.in_a_star = NEAR if param.svm_type == SvmType.C_SVC else AVG
