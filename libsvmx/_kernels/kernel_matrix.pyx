@@ -501,6 +501,8 @@ cdef class DotTargets(Targets):
             return Targets.fill_block(self, sources, count, begin, end, out)
         if self.panels is not None and self.panels.fill_block(sources, count, &self.sources[0], begin, end, out):
             return 0
+        if self.panels is not None and self.panels.in_place:
+            return Targets.fill_block(self, sources, count, begin, end, out)
         while begin < end:
             stop = min(begin + BLOCK_TILE, end)
             self.products.fill_block(&self.sources[0], begin, stop, dots)

@@ -18,6 +18,7 @@ cdef class Products:
     cdef readonly bint blocks
     cdef CsrMatrix matrix
     cdef const int32_t[::1] rows
+    cdef int product                # see kernel_functions.h
     cdef Py_ssize_t width
     cdef int64_t nnz
     cdef double value_ns            # estimated time of a product
@@ -34,7 +35,6 @@ cdef class Products:
 
 
 cdef class StreamedProducts(Products):
-    cdef int product                # see kernel_functions.h
     cdef double[::1] source         # the row, by feature
     cdef int64_t spread             # number of that row in the matrix; -1: none
     cdef int meet(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
@@ -72,14 +72,6 @@ cdef class ColumnProducts(Products):
     cdef double[::1] value          # of each feature
 
 
-cdef class PanelMeetings(PanelProducts):
-    cdef int product
-
-
-cdef class PostingMeetings(PostingProducts):
-    cdef int product
-
-
 cdef class GivenValues(Products):
     cdef bint transposed
     cdef int32_t[::1] serial
@@ -94,6 +86,7 @@ cdef class GivenValues(Products):
 cdef class RbfPanels:
     cdef Products products
     cdef bint full                  # panels are, or rows are dense
+    cdef readonly bint in_place
     cdef readonly bint suits        # no row of a target is left to ``products``
     cdef CsrMatrix matrix
     cdef const int32_t[::1] rows    # of the kernel, in the matrix

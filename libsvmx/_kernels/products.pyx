@@ -4,7 +4,7 @@ Classes with one virtual call per tile of targets: dense panels, dense rows in p
 postings, columns of bits, and the given matrix of a precomputed kernel. Each sum is over ascending features, one
 rounded product after the other, as in LIBSVM's merge of two sparse rows; terms skipped there are zeros, which change no
 bit. Sums of integers are exact, so they are over pairs of features. If a sum may be in another order, RbfPanels
-computes the kernel value in the same pass. Other products than dot products have their own panels and postings.
+computes the kernel value in the same pass. Other products than dot products have panels or postings, too.
 """
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint64_t
@@ -76,11 +76,7 @@ def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=Fals
     allowed, in double. ``any_order``: RbfPanels follow, and ``rows`` are padded by a panel of rows of ``matrix``.
     """
     cdef Products products = Products(matrix, rows)
-    if product != SVMX_DOT:
-        if products.nnz >= DENSE_FROM * products.n * products.width:
-            return PanelMeetings(matrix, rows, product, any_row)
-        return PostingMeetings(matrix, rows, product, any_row)
-    if (integers and LEAST_INTEGERS <= products.width <= MOST_INTEGERS
+    if (integers and product == SVMX_DOT and LEAST_INTEGERS <= products.width <= MOST_INTEGERS
             and products.nnz >= INTEGERS_FROM * products.n * products.width):
         return IntegerProducts(matrix, rows)
     # regular rows that have all features from 1 on, side by side
@@ -90,7 +86,7 @@ def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=Fals
         return InPlaceProducts(matrix, rows)
     if products.nnz >= DENSE_FROM * products.n * products.width:
         return PanelProducts(matrix, rows, product, any_row)
-    values = None if distances else values_of_columns(products)
+    values = values_of_columns(products) if product == SVMX_DOT and not distances else None
     return PostingProducts(matrix, rows, product, any_row) if values is None else ColumnProducts(matrix, rows, values)
 
 
@@ -296,7 +292,8 @@ cdef class PanelProducts(Products):
     """Dense data: panels of 16 targets, feature-major, so that a feature of the row is multiplied by 16 targets at
     once.
 
-    ``dots`` of rows in double, and ``distances``, need panels in double: of a matrix in double, or with ``any_row``.
+    Blocks are of dot products only. ``dots`` of rows in double, and ``distances``, need panels in double: of a matrix in
+    double, or with ``any_row``.
     """
 
     def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT, bint any_row=False):
@@ -306,6 +303,10 @@ cdef class PanelProducts(Products):
         self.block_ns = OF_FULL_BLOCK * self.width if self.full else OF_SPARSE_BLOCK * self.mean_nonzeros()
         if matrix.regular:
             self.blocks = self.nnz >= BLOCK_FROM * self.n and self.width <= BLOCK_WIDTH
+        self.product = product
+        if product != SVMX_DOT:
+            self.blocks = False
+            self.value_ns = (OF_PANEL_MINIMUM if product == SVMX_MINIMA else OF_PANEL_HARMONIC) * self.mean_nonzeros()
         if matrix.in_float != NULL and size >= FLOATS_FROM and not any_row:
             self.in_float = zeros("f", size)
             self.panels.in_float = &self.in_float[0]
@@ -317,8 +318,12 @@ cdef class PanelProducts(Products):
 
     cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil:
-        svmx_panel_dots((end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width,
-                        svmx_numbers_from(self.panels, begin * self.width), nnz, index, value, out)
+        cdef svmx_numbers panels = svmx_numbers_from(self.panels, begin * self.width)
+        cdef Py_ssize_t n_panels = (end - begin + SVMX_PANEL - 1) // SVMX_PANEL
+        if self.product == SVMX_DOT:
+            svmx_panel_dots(n_panels, self.width, panels, nnz, index, value, out)
+        else:
+            svmx_panel_meetings(self.product, n_panels, self.width, panels, nnz, index, value, out)
         return 0
 
     cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
@@ -339,8 +344,8 @@ cdef class PanelProducts(Products):
 
 
 cdef class InPlaceProducts(Products):
-    """Dense rows of the features 1, 2, …, in place, for RbfPanels; ``fill`` and ``fill_block`` are for rows, and values,
-    that they leave. ``rows`` must be padded, see ``products_of``."""
+    """Dense rows of the features 1, 2, …, in place, for RbfPanels; ``fill`` is for rows that they leave, and ``fill_block``
+    is theirs. ``rows`` must be padded, see ``products_of``."""
 
     def __cinit__(self, CsrMatrix matrix, rows):
         self.blocks = self.width <= BLOCK_WIDTH
@@ -350,21 +355,6 @@ cdef class InPlaceProducts(Products):
         cdef Py_ssize_t i
         for i in range(begin, end):
             out[i - begin] = self.dot(row, i)
-        return 0
-
-    cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        cdef Py_ssize_t i, f
-        cdef int64_t first
-        cdef double x
-        cdef int s
-        for i in range(begin, end):
-            first = self.matrix.ptr[self.rows[i]] - 1
-            for s in range(SVMX_SOURCES):
-                out[s * BLOCK_TILE + i - begin] = 0.0
-            for f in range(1, self.width):
-                x = self.matrix.at(first + f)
-                for s in range(SVMX_SOURCES):
-                    out[s * BLOCK_TILE + i - begin] += sources[f * SVMX_SOURCES + s] * x
         return 0
 
 
@@ -438,6 +428,10 @@ cdef class PostingProducts(Products):
         pairs = self.n // self.tile * <double>self.tile ** 2 + (self.n % self.tile) ** 2  # of targets in the same tile
         self.value_ns = OF_MEETING * meetings / max(pairs, 1.0)
         self.block_ns = OF_SPARSE_BLOCK * self.mean_nonzeros()
+        self.product = product
+        if product != SVMX_DOT:
+            self.blocks = False
+            self.value_ns *= OF_SPARSE_MINIMUM if product == SVMX_MINIMA else OF_SPARSE_HARMONIC
         self.place = zeros("H", max(self.nnz, 1))
         if matrix.in_float != NULL and not any_row:
             self.in_float = zeros("f", max(self.nnz, 1))
@@ -462,13 +456,19 @@ cdef class PostingProducts(Products):
         cdef const int64_t *start = &self.column[begin // self.tile * self.width + 1]
         cdef int64_t k, first
         cdef int32_t f
+        cdef double x
         memset(out, 0, (end - begin) * sizeof(double))
         for k in range(nnz):
             f = index[k]
             first = start[f]
-            if first < start[f + 1]:
-                svmx_postings_axpy(start[f + 1] - first, &self.place[first], svmx_numbers_from(self.values, first),
-                                   value.in_double[k] if value.in_float == NULL else <double>value.in_float[k], out)
+            if first >= start[f + 1]:
+                continue
+            x = value.in_double[k] if value.in_float == NULL else <double>value.in_float[k]
+            if self.product == SVMX_DOT:
+                svmx_postings_axpy(start[f + 1] - first, &self.place[first], svmx_numbers_from(self.values, first), x, out)
+            else:
+                svmx_postings_meetings(self.product, start[f + 1] - first, &self.place[first],
+                                       svmx_numbers_from(self.values, first), x, out)
         return 0
 
     cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
@@ -498,43 +498,6 @@ cdef class ColumnProducts(Products):
                   double *out) noexcept nogil:
         svmx_column_words((end - begin + 63) // 64, nnz, index, value, &self.value[0], &self.columns[begin // 64],
                           self.stride, out)
-        return 0
-
-
-cdef class PanelMeetings(PanelProducts):
-    """Panels for a product other than the dot product."""
-
-    def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT, bint any_row=False):
-        self.product, self.blocks = product, False
-        self.value_ns = (OF_PANEL_MINIMUM if product == SVMX_MINIMA else OF_PANEL_HARMONIC) * self.mean_nonzeros()
-
-    cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
-                  double *out) noexcept nogil:
-        svmx_panel_meetings(self.product, (end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width,
-                            svmx_numbers_from(self.panels, begin * self.width), nnz, index, value, out)
-        return 0
-
-
-cdef class PostingMeetings(PostingProducts):
-    """Postings for a product other than the dot product."""
-
-    def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT, bint any_row=False):
-        self.product, self.blocks = product, False
-        self.value_ns *= OF_SPARSE_MINIMUM if product == SVMX_MINIMA else OF_SPARSE_HARMONIC
-
-    cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
-                  double *out) noexcept nogil:
-        cdef const int64_t *start = &self.column[begin // self.tile * self.width + 1]
-        cdef int64_t k, first
-        cdef int32_t f
-        memset(out, 0, (end - begin) * sizeof(double))
-        for k in range(nnz):
-            f = index[k]
-            first = start[f]
-            if first < start[f + 1]:
-                svmx_postings_meetings(self.product, start[f + 1] - first, &self.place[first],
-                                       svmx_numbers_from(self.values, first),
-                                       value.in_double[k] if value.in_float == NULL else <double>value.in_float[k], out)
         return 0
 
 
@@ -619,7 +582,7 @@ cdef class RbfPanels:
         panels.block_tile = max(<Py_ssize_t>SVMX_PANEL, min(<Py_ssize_t>SVMX_RBF_BLOCK,
                                 BLOCK_VALUES // products.width // SVMX_PANEL * SVMX_PANEL))
         if isinstance(products, InPlaceProducts):
-            numbers, in_place, panels.full = matrix.values_from(0), &products.rows[0], True
+            numbers, in_place, panels.full, panels.in_place = matrix.values_from(0), &products.rows[0], True, True
         else:
             numbers, panels.full = (<PanelProducts>products).panels, (<PanelProducts>products).full
         panels.targets = svmx_rbf_targets(products.width, numbers, in_place, &of_targets[0], formula.gamma)
