@@ -130,4 +130,5 @@ cdef class CsrMatrix:
         return svmx_numbers_from(numbers, k)
 
 
+cdef int ascending(const void *a, const void *b) noexcept nogil
 cdef Py_ssize_t first_at_least(const int32_t[::1] sorted_indices, int32_t index, Py_ssize_t begin) noexcept nogil

@@ -21,7 +21,7 @@ from libc.string cimport memcpy, memset
 from libsvmx._core.kernel_functions cimport (
     SVMX_DISTANCE, SVMX_DOT, SVMX_GIVEN, SVMX_HARMONIC, SVMX_PRODUCT, svmx_kernel, svmx_kernel_arguments,
     svmx_kernel_function, svmx_kernel_function_of, svmx_kernel_value, svmx_kernel_with_itself, svmx_meeting)
-from libsvmx._core.matrix cimport CsrMatrix, GivenRow, first_at_least, given_value
+from libsvmx._core.matrix cimport CsrMatrix, GivenRow, ascending, first_at_least, given_value
 from libsvmx._core.numbers cimport svmx_numbers
 from libsvmx._core.test_panels cimport (
     SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_products, svmx_panel_table,
@@ -51,11 +51,6 @@ cdef enum:
     INTEGERS            # exact, by dot products
     BY_PRODUCTS         # approximate
     OF_OTHER_PRODUCTS   # by a product of the kernel other than the dot product
-
-
-cdef int ascending(const void *a, const void *b) noexcept nogil:
-    cdef int32_t x = (<const int32_t *>a)[0], y = (<const int32_t *>b)[0]
-    return (x > y) - (x < y)
 
 
 def may_be_approximate(int kind):
@@ -347,9 +342,8 @@ cdef class CrossRow:
         self.kernel = kernel
         self.numbered = compacted(kernel.vectors)[0]
         self.renumbered = self.numbered is not kernel.vectors
-        self.feature = distinct_features(kernel.vectors) if self.renumbered else zeros("i", 0)
-        self.met, self.met_value, self.place, self.value = zeros("i", 1), zeros("d", 1), zeros("i", 1), zeros("d", 1)
-        self.memory = zeros("d", 0)
+        self.feature = distinct_features(kernel.vectors) if self.renumbered else NO_INTS
+        self.met, self.met_value, self.place, self.value, self.memory = NO_INTS, NO_DOUBLES, NO_INTS, NO_DOUBLES, NO_DOUBLES
 
     cdef int load(self, CsrMatrix tests, Py_ssize_t row) except -1:
         """Load a row of ``tests``."""
@@ -360,9 +354,9 @@ cdef class CrossRow:
         cdef bint whole = kernel.whole, found
         cdef double x
         self.n, self.n_met, self.square = tests.ptr[row + 1] - first, 0, 0.0
-        if self.place.shape[0] < self.n:
-            self.met, self.met_value = zeros("i", self.n), zeros("d", self.n)
-            self.place, self.value = zeros("i", self.n), zeros("d", self.n)
+        if self.place.shape[0] <= self.n:  # room for one more: ``fill`` takes addresses, also of an empty row
+            self.met, self.met_value = zeros("i", self.n + 1), zeros("d", self.n + 1)
+            self.place, self.value = zeros("i", self.n + 1), zeros("d", self.n + 1)
         width = 1 + <Py_ssize_t>self.numbered.max_index
         for k in range(self.n):
             x = self.value[k] = tests.at(first + k)
