@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from itertools import chain, combinations, repeat
 
-from libsvmx._core.arrays import take_float64, take_int32
+from libsvmx._core.arrays import give_back, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.machine import machine
 from libsvmx._core.matrix import first_asymmetry, square_of_offsets
@@ -225,6 +225,7 @@ def train_classifier(
     k = len(labels)
     tell_of_classes(labels, start, param, observer)
     costs = class_costs(labels, param, observer)
+    own = kernels is None
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     classes, weighted = (labels, start, order), problem.sample_weight is not None
     in_queue = warm is None and (inner is None or inner.in_queue)
@@ -243,7 +244,11 @@ def train_classifier(
         pairs = solved_pairs(queue, kernels.members(problem), classes, costs, drawn_by, observer, scheme)
     else:
         pairs = pairs_side_by_side(problem, param, classes, costs, rand, observer, kernels, warm, inner, queue)
-    return classifier_of(problem, param, classes, pairs, observer, kernels.feature_map)
+    feature_map = kernels.feature_map
+    if own:  # kernel values need not be in memory beside the support vectors
+        del queue, kernels
+        give_back(problem.matrix.nnz)
+    return classifier_of(problem, param, classes, pairs, observer, feature_map)
 
 
 def pairs_side_by_side(

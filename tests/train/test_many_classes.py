@@ -8,12 +8,14 @@ import warnings
 
 import numpy as np
 import pytest
+from libsvmx._kernels.sharedrows import SharedRows
 from support.machine import machine_with, too_little_memory
 from support.oracle import Oracle
-from support.policies import KernelPolicy
+from support.policies import ALWAYS_SHARED, BY_CLASSES, NEVER_SHARED, KernelPolicy
 from support.recorder import Recorder
 
 import libsvmx
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._train.solve_report import NUMBERS
 from libsvmx.api.arrays import as_matrix
 from libsvmx.io.modelfile import model_text
@@ -191,3 +193,20 @@ def test_a_state_is_the_same_whether_its_pairs_were_trained_in_a_queue(weighted)
         state.update(add=(X[:4] + 0.1, y[:4]), remove=[0, 7])
         found.append((state.model.sv_coef.tobytes(), np.asarray(state.model.rho).tobytes(), state.report))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("policy", [KernelPolicy(), BY_CLASSES, NEVER_SHARED, ALWAYS_SHARED], ids=str)
+def test_kernel_rows_are_gone_before_support_vectors_are_copied(policy):
+    """Both may take as much memory as the rows."""
+
+    def kernels():
+        return sum(isinstance(each, Kernel | SharedRows) for each in gc.get_objects())
+
+    class Looks(libsvmx.Observer):
+        def total_sv(self, n_sv):
+            self.found = kernels()
+
+    gc.collect()
+    before, observer = kernels(), Looks()
+    libsvmx.train(*few_rows(6, 2), gamma=0.5, policy=policy, observer=observer)
+    assert observer.found == before
