@@ -2,12 +2,15 @@
 
 import os
 import pickle
+from collections import Counter
+from contextlib import suppress
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from support.commands import process
 from support.exported import Program, decision_values_of_json
+from support.interrupts import Points, press
 from support.optional import optional
 from support.sequential import SequentialClient
 
@@ -454,3 +457,28 @@ def test_exported_json_has_factors_of_rows(name, tmp_path):
     libsvmx.export(model, tmp_path / "model.json")
     found = decision_values_of_json(tmp_path / "model.json", X)
     np.testing.assert_allclose(found, model.decision_function(X)[:, :1], atol=1e-12)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
+def test_ctrl_c_comes_between_two_blocks_of_rows(form):
+    """Rows are multiplied by their gammas some at a time: a signal in the first block begins no other."""
+    model = libsvmx.train(X, Y, gamma=GAMMAS)
+    rows = form(rng.normal(size=(50_000, 4)))
+    model.predict(rows)  # does the look-ups of a first call
+
+    def lines_of(at=0):
+        """Function and line of each point of a prediction, interrupted at one of them."""
+        points = Points(at, press)
+        with suppress(KeyboardInterrupt), points:
+            model.predict(rows)
+        return [(point.function, point.line) for point in points.found]
+
+    def blocks_of(found):
+        """Where each block is begun."""
+        return [at for at in range(1, len(found)) if found[at] == product != found[at - 1]]
+
+    every = lines_of()
+    product = Counter(place for place in every if place[0] == "scaled_rows").most_common(1)[0][0]
+    first, *others = blocks_of(every)
+    assert others
+    assert blocks_of(lines_of(first + 1)) == [first]

@@ -778,21 +778,33 @@ TRY(rbf_row)
     }
 }
 
+/* Targets and their features: those that fit D, with few features, or with two stretches of them and some more. */
+static int features, places;
+
+/* Returns the number of targets from ``begin`` on, up to n and ``most``. */
+static int64_t set_size(int wide, int64_t n, int64_t begin, int64_t most)
+{
+    features = wide ? 2 * SVMX_FEATURES + 3 : FEATURES;
+    places = wide ? MOST / features * SVMX_PANEL : PLACES;
+    most = most < places - begin ? most : places - begin;
+    return n < most ? n : most;
+}
+
 /* The rows of a table (D[1]) that targets are, of features from 1 on; NULL: those of panels are. */
 static const int32_t *in_place;
 
 static double of_target(int64_t j, int f)
 {
     if (in_place)
-        return f == 0 ? 0 : D[1][in_place[j] * (FEATURES - 1) + f - 1];
-    return D[1][j / SVMX_PANEL * FEATURES * SVMX_PANEL + f * SVMX_PANEL + j % SVMX_PANEL];
+        return f == 0 ? 0 : D[1][in_place[j] * (features - 1) + f - 1];
+    return D[1][j / SVMX_PANEL * features * SVMX_PANEL + f * SVMX_PANEL + j % SVMX_PANEL];
 }
 
 /* LIBSVM's value for row s of the sources (feature by feature, D[0]) and target j. */
 static float exact(int s, int64_t j, double gamma)
 {
     double dot = 0, square = 0, other = 0;
-    for (int f = 0; f < FEATURES; ++f) {
+    for (int f = 0; f < features; ++f) {
         const double u = D[0][f * SVMX_SOURCES + s], v = of_target(j, f);
         dot += u * v, square += u * u, other += v * v;
     }
@@ -804,27 +816,27 @@ static double largest;
 static svmx_targets drawn_targets(double gamma, int in_float, int rows)
 {
     const svmx_numbers panels = numbers(1, in_float);
-    draw_places(I[2], PLACES + SVMX_PANEL, PLACES);
+    draw_places(I[2], places + SVMX_PANEL, places);
     in_place = rows ? I[2] : NULL;
     for (int s = 0; rows && s < SVMX_SOURCES; ++s)
         D[0][s] = 0;
     largest = 0;
-    for (int64_t j = 0; j < PLACES; ++j) {
+    for (int64_t j = 0; j < places; ++j) {
         D[2][j] = 0;
-        for (int f = 0; f < FEATURES; ++f) {
+        for (int f = 0; f < features; ++f) {
             const double v = of_target(j, f);
             D[2][j] += v * v;
         }
         largest = D[2][j] > largest ? D[2][j] : largest;
     }
-    return svmx_rbf_targets(FEATURES, panels, in_place, D[2], gamma);
+    return svmx_rbf_targets(features, panels, in_place, D[2], gamma);
 }
 
 static svmx_source drawn_source(const svmx_targets *targets, int s)
 {
     svmx_source source;
     double square = 0;
-    for (int f = 0; f < FEATURES; ++f)
+    for (int f = 0; f < features; ++f)
         square += D[0][f * SVMX_SOURCES + s] * D[0][f * SVMX_SOURCES + s];
     svmx_rbf_source(targets, square, largest, &source);
     return source;
@@ -835,20 +847,20 @@ TRY(rbf_one)
 {
     UNUSED;
 #if defined(__GNUC__)
-    const int64_t m = n < SVMX_RBF_TILE ? n : SVMX_RBF_TILE;
-    for (int kind = 0; kind < 5; ++kind) /* panels and row in double, the row in float, both; in place, in double, in float */
+    const int64_t begin = 3 * SVMX_PANEL;
+    for (int kind = 0; kind < 10; ++kind) /* panels and row in double, the row in float, both; in place, in double, in float */
         for (double gamma = 1e-3; gamma < 30; gamma *= 30) {
-            const int rows = kind > 2, in_float = kind == 1 || kind == 2 || kind == 4;
+            const int rows = kind % 5 > 2, in_float = kind % 5 == 1 || kind % 5 == 2 || kind % 5 == 4;
+            const int64_t m = set_size(kind / 5, n, begin, SVMX_RBF_TILE);
             numbers(0, in_float);
-            const svmx_targets targets = drawn_targets(gamma, in_float && kind > 1, rows);
-            for (int f = 0; f < FEATURES; ++f) {
+            const svmx_targets targets = drawn_targets(gamma, in_float && kind % 5 > 1, rows);
+            for (int f = 0; f < features; ++f) {
                 I[0][f] = f;
                 D[3][f] = D[0][f * SVMX_SOURCES + 2];
             }
-            const int64_t begin = 3 * SVMX_PANEL;
             const svmx_numbers row = svmx_numbers_from(numbers(3, in_float), rows);
             const int64_t doubtful = m == 0 ? 0
-                                            : t->rbf_one(&targets, begin, m, FEATURES - rows, I[0], row,
+                                            : t->rbf_one(&targets, begin, m, features - rows, I[0], row,
                                                          drawn_source(&targets, 2), F[0], I[1]);
             for (int64_t k = 0; k < doubtful; ++k)
                 F[0][I[1][k]] = exact(2, begin + I[1][k], gamma);
@@ -862,11 +874,12 @@ TRY(rbf_block)
     UNUSED;
 #if defined(__GNUC__)
     static int32_t doubtful[SVMX_SOURCES * SVMX_RBF_BLOCK];
-    const int64_t m = n < SVMX_RBF_BLOCK ? n : SVMX_RBF_BLOCK, begin = 2 * SVMX_PANEL;
+    const int64_t begin = 2 * SVMX_PANEL;
     const int count = (int)(n % SVMX_SOURCES) + 1;
-    for (int kind = 0; kind < 4; ++kind) /* in double, in float; the same in place */
+    for (int kind = 0; kind < 8; ++kind) /* in double, in float; the same in place */
         for (double gamma = 1e-3; gamma < 30; gamma *= 30) {
-            const svmx_targets targets = drawn_targets(gamma, kind % 2, kind / 2);
+            const int64_t m = set_size(kind / 4, n, begin, SVMX_RBF_BLOCK);
+            const svmx_targets targets = drawn_targets(gamma, kind % 2, kind / 2 % 2);
             svmx_source sources[SVMX_SOURCES];
             int64_t n_doubtful[SVMX_SOURCES];
             float *out[SVMX_SOURCES];

@@ -11,6 +11,7 @@ from support.posed import classes
 
 import libsvmx
 from libsvmx.enums import SolveStatus
+from libsvmx.io.modelfile import model_text
 
 X, Y = classes(3, 300, 2)
 GAMMA, LARGE = 0.5, 1e4
@@ -52,6 +53,21 @@ def test_the_model_stays_libsvms_and_q_is_silent(folder):
         err, _ = folder.accepts("svmx-train", *quiet, "-g", f"{GAMMA}", "-c", f"{LARGE}", "rows", "model")
         assert ("rounding hides" in err) == (not quiet)
         assert folder.get("model") == known
+
+
+@pytest.mark.filterwarnings("ignore:.*rounding hides:libsvmx.ConvergenceWarning")
+@pytest.mark.parametrize("p", [0.1, 1.0])
+def test_a_gap_that_stands_still_for_a_while_is_no_end(p, tmp_path):
+    """Hundreds of thousands of steps, in which the gap falls late: the model is that of LIBSVM, which goes on."""
+    rows, targets = data.dense_rows("mpg")
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    rows = (2 * rows - low - high) / (high - low)
+    listed = data.from_rows([[(j + 1, value) for j, value in enumerate(row)] for row in rows.tolist()])
+    known = Oracle(listed, targets.tolist(), f"-s 3 -t 0 -c 1000 -e 5e-4 -p {p}").train().model_bytes(tmp_path)
+    options = {"svm_type": "epsilon_svr", "kernel_type": "linear", "C": 1000.0, "eps": 5e-4, "p": p}
+    model = libsvmx.train(listed, targets, max_iter=10**9, **options)  # beyond LIBSVM's, up to which nothing is asked
+    assert model_text(model) == known
+    assert model.reports[0].iterations > 200_000
 
 
 # ---- Several classes, folds, estimators ------------------------------------------------------------

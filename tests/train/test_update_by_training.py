@@ -201,6 +201,19 @@ class Noted(Followed):
         return self.note("by_smo", arguments)
 
 
+@pytest.mark.parametrize("n, attempts", [(2000, ("near",)), (2700, ("update", "near"))])
+def test_a_path_that_is_clearly_longer_is_not_begun(n, attempts):
+    """Of fewer rows that join it is begun, and given up where it turns out to be longer."""
+    X, y = overlapping(3000)
+    state = libsvmx.train(X[:n], y[:n], keep_state=True, C=10.0, gamma=0.2)
+    follow_by(Noted, state)
+    (path,) = [binary.path for binary in state.binaries.values()]
+    state.add(X[n:], y[n:])
+    assert path.calls == attempts
+    assert state.report.retrained == 1
+    assert state.gap < 1e-9
+
+
 class LostTwice(Noted):
     """The path is lost, and so is the one after a training."""
 
