@@ -71,9 +71,22 @@ class FoldReport:
 def fold_report(solves: Reports, *, seeder: str, seeding_seconds: float, solving_seconds: float) -> FoldReport:
     """The report of a fold with these solves, one for each pair of classes."""
     if len(solves) == 1:  # faster: there may be hundreds of folds in a few milliseconds
-        combined = {name: getattr(solves[0], name) for name, _ in _COMBINED}
-    else:
-        combined = {name: combine([getattr(solve, name) for solve in solves]) for name, combine in _COMBINED}
+        one = solves[0]
+        return FoldReport(
+            seeder=seeder,
+            iterations=one.iterations,
+            seeding_seconds=seeding_seconds,
+            solving_seconds=solving_seconds,
+            objective=one.objective,
+            rho=one.rho,
+            n_sv=one.n_sv,
+            rows_computed=one.rows_computed,
+            values_computed=one.values_computed,
+            gap=one.gap,
+            reach=one.reach,
+            status=one.status,
+        )
+    combined = {name: combine([getattr(solve, name) for solve in solves]) for name, combine in _COMBINED}
     return FoldReport(seeder=seeder, seeding_seconds=seeding_seconds, solving_seconds=solving_seconds, **combined)
 
 
