@@ -240,7 +240,7 @@ def train_classifier(
         if inner:
             scheme = inner.scheme_in_queue(param)
             queue.decide_by_floats()
-            queue.seed_by(inner.seeder)
+            queue.seed_by(inner.seeder, models=True)
         pairs = solved_pairs(queue, kernels.members(problem), classes, costs, drawn_by, observer, scheme)
     else:
         pairs = pairs_side_by_side(problem, param, classes, costs, rand, observer, kernels, warm, inner, queue)

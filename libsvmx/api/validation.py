@@ -145,8 +145,8 @@ def cross_validate(
         None or 'none': each fold is a cold start along LIBSVM's path. 'auto', or a name of ``libsvmx.SEEDERS``, which
         has a line of ``help`` for each: folds start from a known optimum (alpha seeding), which usually saves
         iterations. The optimum is the same to ``eps``, so rows near the boundary may be predicted differently. 'path':
-        the rows of a fold leave the optimum over all rows along the exact path, whose breakpoints are counted as
-        ``iterations``.
+        with ``scheme`` 'star' the rows of a fold leave the optimum over all rows along the exact path, whose
+        breakpoints are counted as ``iterations``; without, they do where that pays, else it is 'auto'.
     scheme : str
         'chain': each fold starts from the one before; 'star': from the optimum over all rows; '' is the default.
     random_state : int

@@ -131,22 +131,17 @@ def test_folds(kind, name):
     param = replace(case.param, eps=1e-6)
     folds = DualFolds(case.kernel, 1e8, param, filled("d", case.targets), *case.costs, Observer())
     folds.last = folds.train_full()  # a chain may begin here, too
-    small = 0  # for a small r of nu-SVC a start does not pay
     for scheme in SCHEMES:
         seeded = 0
         for fold in np.array_split(case.rng.permutation(case.n), 5):
-            known = folds.full if scheme == "star" else folds.last
             solved = folds.solve(filled("i", fold), Seeding(name, scheme))
-            small += known.scale > 10
-            wanted = "none" if known.scale > 10 else name
             # a chain has none after one that did not pay
-            assert solved.seeder == wanted or (scheme, solved.seeder) == ("chain", "none")
+            assert solved.seeder == name or (scheme, solved.seeder) == ("chain", "none")
             seeded += solved.seeder != "none"
             raw = {"objective": solved.report.objective / solved.scale**2, "rho": solved.report.rho / solved.scale}
             optimum = {"beta": solved.beta, "scores": solved.scores, "status": solved.report.status}
             check(case, SimpleNamespace(**raw, **optimum), fold, 1e-6)
-        assert seeded > 0 or small > 0 or name == "none"
-    assert small < 10
+        assert seeded > 0 or name == "none"
 
 
 def test_a_fold_that_cannot_be_seeded_starts_cold():
@@ -161,7 +156,7 @@ def test_a_fold_that_cannot_be_seeded_starts_cold():
 class Unlimited:
     """A budget that allows every path."""
 
-    def most(self, from_nothing):
+    def most(self, from_nothing, start_work):
         return 1e18
 
     def note(self, tried, whole, start_work, solve_work):

@@ -121,3 +121,13 @@ def test_folds_continue_from_an_unfinished_fold(seeder, max_iter):
     assert all(fold.iterations <= max_iter for fold in found.folds)
     assert found.folds[1].objective < 1.5 * found.folds[0].objective  # it starts where the first one stopped
     assert np.isfinite(found.decision_values).all()
+
+
+@pytest.mark.parametrize("queue", [True, False])
+@pytest.mark.parametrize("seeder", ["sir", "mir", "ato", "top"])
+def test_three_folds_share_too_few_rows_for_a_start(seeder, queue):
+    few, more = (
+        validated("heart_scale", n_folds, seeder, C=30.0, policy=KernelPolicy(queue=queue)) for n_folds in (3, 4)
+    )
+    assert {fold.seeder for fold in few.folds} == {"none"}
+    assert few.scheme == "chain" and seeder in {fold.seeder for fold in more.folds}

@@ -68,26 +68,37 @@ cdef double PATH_SHARE = 0.8
 # Cost of a path's value: each line reads the factor twice. Measured on folds of 200 to 1,600 rows: a value takes 0.13
 # to 0.2 ns in SMO, 0.2 to 0.3 ns on a path.
 cdef double COST_OF_A_VALUE = 1.6
+# Constant work of a line, in values of a path: 1.5 us.
+cdef double WORK_OF_A_LINE = 3e3
 # Constant cost of a path. Measured on 4,500 folds of stars of 30 to 860 rows: SMO 0.25 ns a value; a path 1.0 ns a
 # value, 1.5 us a line, and 9 us.
 cdef double COST_BESIDES = 36e3
 # In a chain of fewer folds, one path that does not pay costs more of the whole, so the limit is lower.
 cdef double MANY_FOLDS = 40.0
+# There it is tried if its expected work is at most this share of a cold start; with few folds not at all.
+cdef double SURE_SHARE = 0.4
+cdef double FEW_FOLDS = 8.0
 
-# Work of a path in a star, whose folds are independent, relative to a cold start.
-cdef double STAR_SHARE = 0.8
-# There each path begins with its own factor and rows: cost of a value, and of a line. Measured as above.
-cdef double COST_IN_A_STAR = 4.0
-cdef double COST_OF_A_LINE = 6e3
-# There auto tries a path if a cold start takes at least this many steps per variable (else it saves too little),
-cdef double MANY_STEPS = 3.0
-# and if its expected work is at most this share of a cold start.
-cdef double EXPECTED_SHARE = 0.6
+# Work of a path in a star, whose folds are independent, at most, relative to a cold start: few paths take as much, and
+# the pilots show whether they do.
+cdef double STAR_SHARE = 1.2
+# There each path begins with its own factor and rows: cost of a value, and of a line. Measured as above, with 0.16 ns
+# for a value of SMO, its cost today.
+cdef double COST_IN_A_STAR = 6.0
+cdef double COST_OF_A_LINE = 9e3
+# There auto tries a path if its expected work is at most this share of a cold start.
+cdef double EXPECTED_SHARE = 0.9
 # Expected lines of such a path: per leaving row with a coefficient, and constant; and the share of all variables that
 # lines are followed for. Measured on folds of 30 to 1,600 rows, with a tenth and a hundredth of the rows held out.
 cdef double LINES_OF_A_ROW = 1.25
 cdef double LINES_BESIDES = 5.0
 cdef double NEAR_SHARE = 0.6
+# Cost of a value, a line and a path of the exact path in double. Measured on folds of 900 to 3,000 rows with margins of
+# 17 to 380: 0.2 to 0.5 ns a value, 15 us a line, 0.3 ms, of which a value of SMO takes 0.2.
+cdef double COST_IN_DOUBLE = 2.0
+cdef double LINE_IN_DOUBLE = 75e3
+cdef double BESIDES_IN_DOUBLE = 1.5e6
+cdef double SHARE_IN_DOUBLE = 0.6
 
 
 cpdef double most_in_star(double from_nothing) noexcept nogil:
@@ -95,16 +106,28 @@ cpdef double most_in_star(double from_nothing) noexcept nogil:
     return STAR_SHARE / COST_IN_A_STAR * from_nothing
 
 
-cdef double most_of_auto(double from_nothing, double steps, double m, double margin, double leaving) noexcept nogil:
+cpdef bint path_pays(double line_work, double from_nothing, double leaving) noexcept nogil:
+    """Whether an exact path in double from the optimum over all rows, whose factor is known, is expected to take less
+    work than a cold start. ``line_work``: margin (rows + margin); ``leaving``: leaving rows with a coefficient."""
+    cdef double lines = LINES_BESIDES + LINES_OF_A_ROW * leaving
+    cdef double expected = lines * (COST_IN_DOUBLE * line_work + LINE_IN_DOUBLE) + BESIDES_IN_DOUBLE
+    return expected <= SHARE_IN_DOUBLE * from_nothing
+
+
+cdef double expected_work(double m, double margin, double moving) noexcept nogil:
+    """Of a path that begins with its own factor. ``moving``: rows with a coefficient that leave, or enter."""
+    cdef double a_line = margin * (margin + NEAR_SHARE * m)
+    cdef double lines = LINES_BESIDES + LINES_OF_A_ROW * moving
+    return COST_IN_A_STAR * (margin ** 3 / 6 + lines * a_line) + COST_OF_A_LINE * lines + COST_BESIDES
+
+
+cdef double most_of_auto(double from_nothing, double m, double margin, double leaving) noexcept nogil:
     """Limit of the work of a path that auto tries in a star; 0: no path.
 
-    ``from_nothing``: work of a cold start; ``steps``: its steps per variable, of m; both HUGE_VAL if unknown.
-    ``margin``: free variables. ``leaving``: leaving rows with a coefficient.
+    ``from_nothing``: work of a cold start of m variables, HUGE_VAL if unknown. ``margin``: free variables. ``leaving``:
+    leaving rows with a coefficient.
     """
-    cdef double a_line = margin * (margin + NEAR_SHARE * m)
-    cdef double lines = LINES_BESIDES + LINES_OF_A_ROW * leaving
-    cdef double expected = COST_IN_A_STAR * (margin ** 3 / 6 + lines * a_line) + COST_OF_A_LINE * lines + COST_BESIDES
-    if from_nothing == HUGE_VAL or steps < MANY_STEPS or expected > EXPECTED_SHARE * from_nothing:
+    if from_nothing == HUGE_VAL or expected_work(m, margin, leaving) > EXPECTED_SHARE * from_nothing:
         return 0.0
     return most_in_star(from_nothing)
 
@@ -122,13 +145,20 @@ cdef class StartBudget:
         """Start a new chain."""
         self.to_beat, self.scale, self.wait, self.next_wait = -1.0, min(1.0, n_folds / MANY_FOLDS), 0, 1
 
-    cpdef double most(self, double from_nothing) noexcept nogil:
-        """Limit of the work of the next fold's start; 0: no start. ``from_nothing``: work of a cold start."""
-        if self.wait > 0 or (self.by_path and self.to_beat < 0):
+    cpdef double most(self, double from_nothing, double start_work=0.0) noexcept nogil:
+        """Limit of the work of the next fold's start; 0: no start. ``from_nothing``: work of a cold start;
+        ``start_work``: of a start that is no path."""
+        if self.wait > 0 or (self.by_path and (self.to_beat < 0 or self.scale * MANY_FOLDS < FEW_FOLDS)):
             return 0.0
         if not self.by_path:
-            return from_nothing
+            return from_nothing if self.to_beat < 0 or start_work < self.to_beat else 0.0
         return max(0.0, PATH_SHARE * self.scale * min(self.to_beat, from_nothing) - COST_BESIDES) / COST_OF_A_VALUE
+
+    cdef double most_of_few(self, double from_nothing, double m, double margin, double moving) noexcept nogil:
+        """``most`` of a path; arguments as of ``expected_work``."""
+        if self.scale < 1.0 and expected_work(m, margin, moving) > SURE_SHARE * from_nothing:
+            return 0.0
+        return self.most(from_nothing)
 
     cpdef void note(self, bint tried, bint whole, double start_work, double solve_work) noexcept nogil:
         """Note the work of a solved fold; ``tried``: its start has to pay; ``whole``: its path reached the end."""
@@ -235,7 +265,7 @@ cdef class AtoPath:
                 break
             going = self.walk(self.state)
         self.finish(self.state, at, scores)
-        self.work = self.motion.work
+        self.work = self.motion.work + WORK_OF_A_LINE * self.motion.breakpoints
         return True
 
     # ---- setup ---------------------------------------------------------------------------------

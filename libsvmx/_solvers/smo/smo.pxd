@@ -40,6 +40,8 @@ cdef class Smo(PositionsWithRows):
     cdef int make_steps(self, int64_t limit) except -1 nogil
     cdef void count_anew(self) noexcept nogil
     cdef bint stalls(self) noexcept nogil
+    cdef double rounding(self) noexcept nogil
+    cdef int go_on(self) except -1 nogil
     cdef int bring_back(self) except -1 nogil
     cdef int64_t first_countdown(self) noexcept nogil
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
@@ -55,6 +57,7 @@ cdef class Smo(PositionsWithRows):
     cdef int reconstruct_gradient(self) except -1 nogil
     cdef int add_deferred(self, int64_t n_free) except -1 nogil
     cdef double calculate_rho(self, int g) noexcept nogil
+    cdef double r(self) noexcept nogil
     cdef void write(self, Optimum *found, double *beta, double *scores) noexcept nogil
     cdef object ended(self, bint converged)
     cdef object unfinished(self)
@@ -66,5 +69,5 @@ cdef inline int64_t libsvms_limit(Py_ssize_t m) noexcept nogil:
     return max(<int64_t>10000000, <int64_t>100 * m)
 
 
-cdef double score_rounding(double largest, double squares) noexcept nogil
+cpdef double score_rounding(double largest, double squares) noexcept nogil
 cdef bint rounding_may_hide(double largest, double squares, double eps) noexcept nogil

@@ -163,6 +163,10 @@ cdef class Smo(PositionsWithRows):
     cdef object ended(self, bint converged):
         return self.solution(SolveStatus.CONVERGED if converged else self.control.stopped or self.unfinished())
 
+    cdef int go_on(self) except -1 nogil:
+        """Continue after ``optimize`` has reached the optimum, to the tolerance that ``control`` has now."""
+        return self.iterate(self.control.max_iter if self.control.max_iter != 0 else libsvms_limit(self.size))
+
     cdef object unfinished(self):
         """Status if ``iterate`` ended before the optimum, and not by ``control``."""
         return SolveStatus.ROUNDING if self.stalled else SolveStatus.ITERATION_LIMIT
@@ -207,19 +211,23 @@ cdef class Smo(PositionsWithRows):
         LIBSVM's limit on, and is less than the error of scores. Kernel values in float need not be positive
         semidefinite, and then steps go on where there is nothing to gain. Asked only for less than the usual tolerance,
         and without LIBSVM's limit, which ends such a solve."""
-        cdef double largest = 0.0, squares = 0.0
-        cdef Py_ssize_t p
         self.least_gap = min(self.least_gap, self.control.gap)
         if self.iterations < self.next_look:
             return False
         self.stalled = 2.0 * self.least_gap > self.last_gap
         self.last_gap, self.least_gap, self.next_look = self.least_gap, HUGE_VAL, 2 * self.iterations
         if self.stalled:
-            for p in range(self.size):
-                squares += self.alpha[p] * self.alpha[p]
-                largest = max(largest, fabs(self.QD[p]))
-            self.stalled = self.last_gap <= score_rounding(largest, squares)
+            self.stalled = self.last_gap <= self.rounding()
         return self.stalled
+
+    cdef double rounding(self) noexcept nogil:
+        """``score_rounding`` of the current scores."""
+        cdef double largest = 0.0, squares = 0.0
+        cdef Py_ssize_t p
+        for p in range(self.size):
+            squares += self.alpha[p] * self.alpha[p]
+            largest = max(largest, fabs(self.QD[p]))
+        return score_rounding(largest, squares)
 
     cdef int bring_back(self) except -1 nogil:
         """Unshrink, and mark it on ``control``."""
@@ -347,7 +355,7 @@ cdef class Smo(PositionsWithRows):
                     svmx_axpy_row(self.size, -self.y[p] * self.alpha[p], self.store.row(p), &self.V[0])
                 if self.control.shrinking:
                     self.update_G_bar(p, False)
-                self.control.worked(5 * self.size)
+                self.control.worked(5 * (1 if self.scores_known else self.size))
         return 0
 
     # ---- shrinking -----------------------------------------------------------------------
@@ -467,6 +475,10 @@ cdef class Smo(PositionsWithRows):
                 lb = lb if lb > value else value
         return total / n_free if n_free > 0 else (ub + lb) / 2
 
+    cdef double r(self) noexcept nogil:
+        """Half the distance of the levels of two groups, by which nu-SVC divides its decision values."""
+        return 0.5 * (self.calculate_rho(0) + self.calculate_rho(1))
+
     cdef void write(self, Optimum *found, double *beta, double *scores) noexcept nogil:
         """Write beta and scores, shape (total,), by variable; beta is 0 beyond ``size``."""
         cdef Py_ssize_t p
@@ -512,7 +524,7 @@ cdef double USUAL_EPS = 1e-3
 TOLERATED = 2.0
 
 
-cdef double score_rounding(double largest, double squares) noexcept nogil:
+cpdef double score_rounding(double largest, double squares) noexcept nogil:
     """Estimated error of a score from kernel values in float, the largest of which is ``largest`` (at least 1).
 
     ``squares``: sum of squared differences of beta to one whose scores have no such error. The errors of kernel values

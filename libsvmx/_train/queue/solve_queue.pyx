@@ -38,7 +38,8 @@ from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.smo cimport Optimum, Smo, rounding_may_hide
 from libsvmx._train.formulation cimport recover, write_dual
 from libsvmx._train.probability cimport fit
-from libsvmx._train.queue.tasks cimport Fold, Parent, QueueStarts, Sigmoid, Task, TaskList, has_start
+from libsvmx._train.queue.tasks cimport (
+    Fold, Parent, QueueStarts, Sigmoid, Task, TaskList, has_start, tolerance_by_r)
 
 from libsvmx._core.arrays import empty, ramp
 from libsvmx._core.buffers import filled, zeros
@@ -197,6 +198,8 @@ cdef class Worker:
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task, self.control.eps = task, self.todo.eps
         task.from_nothing = seeded and not self.starts.pays(task)
+        if seeded and not task.from_nothing and task.out >= 0 and self.take_over(task, coefficients):
+            return 0
         if task.growth > 0 and self.last_task == task.parent and self.kernel_rows.n_swaps == 0:
             self.kernel_rows.rows_computed = self.kernel_rows.rows_found = 0  # same rows, in place
         else:
@@ -221,6 +224,8 @@ cdef class Worker:
                 self.try_out(task)
             else:
                 task.converged = self.smo.optimize()
+            while task.converged and self.todo.stops_by_r(task) and self.has_finer_end():
+                task.converged = self.smo.go_on()
             self.smo.write(&optimum, &self.beta[0], &self.scores[0])
             task.iterations, task.reach = self.smo.iterations, 1.0 if seeded else self.smo.reach
             task.begun = task.converged or task.iterations > 0
@@ -228,6 +233,8 @@ cdef class Worker:
             task.values_computed = task.rows_computed * self.dual.size
             task.gap = self.gap()
             task.rounding = self.smo.stalled
+            if task.of_earlier and task.pilot >= 0:
+                self.starts.note_pilot(task)
             if task.converged and self.may_hide_gap(rows):
                 self.check_gap(task, rows)
             if task.weights != NULL or task.Cp != task.Cn:  # with equal bounds, rho does not depend on rounding
@@ -246,6 +253,18 @@ cdef class Worker:
             self.finish(task, coefficients)
         return 0
 
+    cdef bint take_over(self, Task *task, double *coefficients) except -1 nogil:
+        """Finish a task whose optimum is the parent's, if so."""
+        cdef double began = svmx_nanoseconds()
+        cdef double *beta = &self.todo.kept_beta[task.optimum] if task.keeps else NULL
+        cdef double *scores = &self.todo.kept_scores[task.optimum] if task.keeps else NULL
+        if not self.starts.takes_over(task, coefficients, beta, scores):
+            return False
+        self.control.worked(task.n)
+        task.seconds = 1e-9 * (svmx_nanoseconds() - began)
+        self.finish(task, coefficients)
+        return True
+
     cdef int try_out(self, Task *task) except -1 nogil:
         """The steps of ``todo.trial``, which is asked only from its first check on."""
         if self.control.max_iter == 0:
@@ -256,6 +275,14 @@ cdef class Worker:
         if not task.converged:
             self.smo.bring_back()
         return 0
+
+    cdef bint has_finer_end(self) noexcept nogil:
+        """Whether the solve has to go on, since its r is less than 1, to the tolerance that ``control`` then has."""
+        cdef double eps = tolerance_by_r(self.todo.eps, self.smo.r(), self.smo.rounding())
+        if eps >= self.control.eps:
+            return False
+        self.control.eps = eps
+        return True
 
     cdef double gap(self) noexcept nogil:
         """The KKT gap of the current solve."""
@@ -573,6 +600,7 @@ cdef class SolveQueue(TaskList):
     cdef void **worker
     cdef bint has_table             # ``table`` is computed
     cdef Phase phase                # of the workers
+    cdef int8_t[::1] level          # of the solves, see ``find_levels``
 
     def __init__(self, kernel_values, matrix_of, weights, param, observer, int most_workers):
         self.limits, self.most_workers = observer, most_workers
@@ -585,7 +613,7 @@ cdef class SolveQueue(TaskList):
         """An empty queue over the same rows."""
         cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, self.kept_weights[0], self.param,
                                            self.limits, self.most_workers)
-        found.seeder, found.chooses = self.seeder, self.chooses
+        found.seeder, found.chooses, found.seeds, found.has_models = self.seeder, self.chooses, self.seeds, self.has_models
         found.matrix, found.by_floats, found.tabulates = self.matrix, self.by_floats, self.tabulates
         found.held_by_floats = self.held_by_floats
         found.table, found.has_table = self.table, self.has_table
@@ -641,23 +669,22 @@ cdef class SolveQueue(TaskList):
         them.
 
         A chain is one unit, solved in turn by one worker. Else the solves over a group of kernel values form a unit,
-        each after its parent, in a single stage; if these are too few for the threads, they are split, into two stages.
+        each after those that it depends on, in a single stage; if these are too few for the threads, they are split,
+        into a stage for each level.
         """
         cdef Py_ssize_t t
         cdef int pieces = 1
-        cdef bint follows = False, grouped = self.kernel_values.has_groups and self.n_chains == 0
-        for t in range(self.n_tasks):
-            follows = follows or self.follows(t)
+        cdef bint grouped = self.kernel_values.has_groups and self.n_chains == 0
+        cdef int last = self.find_levels()
+        cdef const int8_t[::1] levels = self.level
         self.by_group = self.kernel_values.has_groups
-        if not follows and not self.by_group and self.n_chains == 0:
-            return [(filled("q", range(self.n_tasks)), filled("q", range(self.n_tasks + 1)))]
+        if not self.by_group and self.n_chains == 0:
+            return [self.each_a_unit(level) for level in range(last + 1)]
         stages = [self.groups_in_units() if grouped else self.chains_in_units()]
         if grouped and threads > 1:
             pieces += UNITS_PER_THREAD * threads // max(1, len(stages[0]))
-        if follows and (pieces > 1 or not grouped):
-            stages = [
-                [[t for t in unit if self.follows(t) == later] for unit in stages[0]] for later in (False, True)
-            ]
+        if last > 0 and (pieces > 1 or not grouped):
+            stages = [[[t for t in unit if levels[t] == level] for unit in stages[0]] for level in range(last + 1)]
         if grouped and threads > 1:
             stages = [[unit[k::pieces] for unit in units for k in range(pieces)] for units in stages]
             for units in stages:
@@ -666,9 +693,35 @@ cdef class SolveQueue(TaskList):
             (filled("q", chain.from_iterable(units)), filled("q", accumulate(map(len, units), initial=0))) for units in stages
         ]
 
-    cdef bint follows(self, Py_ssize_t t) noexcept:
-        """Whether a solve has a parent in this queue, not by a chain."""
-        return self.tasks[t].parent >= 0 and not self.tasks[t].of_earlier and not self.tasks[t].chained
+    cdef int find_levels(self) except -1:
+        """Set ``level`` of each solve, one more than that of those that it depends on: a parent in this queue, or pilots;
+        a chain has that of its first. Returns the highest."""
+        cdef Py_ssize_t t
+        cdef Task *task
+        cdef int highest = 0
+        self.level = zeros("b", self.n_tasks)
+        for t in range(self.n_tasks):
+            task = &self.tasks[t]
+            if task.parent >= 0 and not task.of_earlier:
+                self.level[t] = <int8_t>(self.level[task.parent] + (not task.chained))
+            else:
+                self.level[t] = self.has_pilots and task.of_earlier and task.pilot < 0
+            highest = max(highest, <int>self.level[t])
+        return highest
+
+    cdef each_a_unit(self, int level):
+        """A stage of the solves of a level, each of which is a unit."""
+        cdef Py_ssize_t t, n = 0
+        for t in range(self.n_tasks):
+            n += self.level[t] == level
+        order_ = zeros("q", n)
+        cdef int64_t[::1] order = order_
+        n = 0
+        for t in range(self.n_tasks):
+            if self.level[t] == level:
+                order[n] = t
+                n += 1
+        return order_, filled("q", range(n + 1))
 
     cdef chains_in_units(self):
         """A unit for each chain, longest first, and for each other solve."""
@@ -819,7 +872,7 @@ cdef class SolveQueue(TaskList):
             gap, reach = max(gap, task.gap), max(reach, task.reach)
             if not (isfinite(task.found.rho) and isfinite(task.found.objective)):
                 status = SolveStatus.DEGENERATE
-            elif status == SolveStatus.CONVERGED:
+            elif (task.rounding or not task.converged) and status == SolveStatus.CONVERGED:
                 status = self.status_of(t)
         rho = self.task(first).found.rho if last == first + 1 else nan
         return SolveReport(

@@ -20,11 +20,17 @@ cdef struct Task:
     Py_ssize_t parent           # task from whose optimum it starts; -1: cold start
     bint of_earlier             # parent is in ``earlier``
     bint chained                # in a chain: the parent is the previous task, except for the first
+    int pilot                   # in a star: whether it is the first or second to start there, by whose work the others
+                                # decide on a start; -1: neither
+    int n_pilots                # of the tasks that start from it
+    float excess[2]             # their work, with that of the start, beyond that of a cold start
+    float path_excess[2]        # the same where the start followed a path
     double growth               # > 0: the parent's problem with C times growth; 0: over other rows
     bint turned                 # the parent has the two classes in reverse order
     Py_ssize_t places           # index into ``rows``: places of its rows in the parent, -1: new; then of rows that left
     Py_ssize_t n_left           # rows of the parent not in this task
     Py_ssize_t n_new            # rows not in the parent
+    double start_work           # of its start, in values
     double work_from_nothing    # work of the last cold start among its ancestors, in values
     bint keeps                  # whether its optimum is kept for others
     Py_ssize_t optimum          # index into ``kept_beta`` and ``kept_scores``
@@ -69,6 +75,11 @@ cdef inline double work_of_steps(Py_ssize_t n_variables, double iterations) noex
     return VALUES_OF_A_STEP * <double>(n_variables + VARIABLES_OF_A_STEP) * iterations
 
 
+# Work of a cold start of n rows, by that of a solve over nearly the same.
+cdef inline double work_like(const Task *task, Py_ssize_t n) noexcept nogil:
+    return work_of_steps(task.n_variables, task.iterations) * n / max(1, task.n)
+
+
 # Whether it has the same rows as its parent: a pair of classes without rows in the fold.
 cdef inline bint is_as_parent(const Task *task) noexcept nogil:
     return task.growth == 0 and task.n_left == 0 and task.n_new == 0
@@ -103,9 +114,9 @@ cdef struct Fold:
     bint done                   # decision values are computed
 
 
+cpdef bint changes_most(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil
 cpdef double work_of_start(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil
-cpdef double tolerance_of_start(double eps, double r) noexcept nogil
-cpdef bint start_pays(double r) noexcept nogil
+cpdef double tolerance_by_r(double eps, double r, double rounding=*) noexcept nogil
 
 
 # The optimum that a task starts from.
@@ -126,6 +137,7 @@ cdef class TaskList:
     cdef const double *weights      # of tasks added next
     cdef list kept_weights          # buffers that tasks point to; [0]: the constructor's
     cdef TaskList earlier           # of ``start_from``
+    cdef bint has_pilots
     cdef bint has_starts            # whether some tasks have a parent
     cdef bint has_larger            # whether some have ``growth`` > 0
     cdef bint keeps_all
@@ -135,6 +147,8 @@ cdef class TaskList:
     cdef double eps
     cdef bint divides               # nu-SVC: decision values are divided by r
     cdef bint may_stand             # whether an optimum is unchanged without its unused rows
+    cdef bint seeds                 # there is a seeder; cold starts, too, are then to eps r in nu-SVC
+    cdef bint has_models            # but for solves of models
     cdef SeederKind seeder
     cdef bint chooses               # seeder is auto
     cdef SeederKind in_a_star       # see FoldSeeder
@@ -175,6 +189,7 @@ cdef class TaskList:
     cdef double[::1] kept_scores
     cdef double[::1] value          # (n_values,)
     cdef Task *task(self, Py_ssize_t t) except NULL
+    cdef bint stops_by_r(self, const Task *task) noexcept nogil
     cdef bint crosses(self) noexcept
     cdef Py_ssize_t number_of(self, const Task *task) noexcept nogil
     cdef int append(self, Py_ssize_t n_rows) except -1
@@ -210,9 +225,14 @@ cdef class QueueStarts:
     cdef int32_t[::1] left_column, sv_column
     cdef double[::1] left_beta, sv_beta
     cdef bint begin(self, Task *task, const Dual *dual) noexcept nogil
+    cdef void inherit(self, Task *task, const Task *former) noexcept nogil
+    cdef bint stands(self, const Task *task, const Parent *parent) noexcept nogil
+    cdef bint takes_over(self, Task *task, double *coefficients, double *beta, double *scores) noexcept nogil
     cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef int add_new(self, const Task *task, const Dual *dual) except -1 nogil
     cdef bint pays(self, Task *task) noexcept nogil
+    cdef bint pays_in_star(self, const Task *task, double work) noexcept nogil
+    cdef void note_pilot(self, const Task *task) noexcept nogil
     cdef void follow(self, const Task *task) noexcept nogil
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil

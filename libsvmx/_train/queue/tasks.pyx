@@ -11,7 +11,7 @@ from libsvmx._core.tickets cimport svmx_begin_countdown
 from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Dual, grow
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.seeding.ato_path cimport StartBudget, most_in_star, most_of_auto
+from libsvmx._solvers.seeding.ato_path cimport COST_IN_A_STAR, StartBudget, most_in_star, most_of_auto
 from libsvmx._solvers.seeding.seeders cimport ATO, AVG, NEAR, SIR, FoldSeeder, kind_of, name_of
 from libsvmx._train.formulation cimport formulation_of
 
@@ -28,10 +28,15 @@ def values_of_steps(Py_ssize_t n_variables, double iterations):
     return work_of_steps(n_variables, iterations)
 
 
-cpdef double tolerance_of_start(double eps, double r) noexcept nogil:
-    """Tolerance of a nu-SVC solve that starts from an optimum with this r, by which decision values are divided:
-    ``eps`` r, but not much finer than steps in double can reach if r is tiny."""
-    return max(eps * min(1.0, max(r, LEAST_R)), min(eps, FINEST))
+# Lower limits of r as a factor of the tolerance, and of the tolerance.
+cdef double LEAST_R = 1e-3
+cdef double FINEST = 1e-7
+
+
+cpdef double tolerance_by_r(double eps, double r, double rounding=0.0) noexcept nogil:
+    """Tolerance of a nu-SVC solve of a seeded cross-validation, whose decision values are divided by r: ``eps`` r, but
+    not much finer than its steps can reach if r is tiny. ``rounding``: of its scores."""
+    return max(eps * min(1.0, max(r, LEAST_R)), min(eps, max(FINEST, rounding)))
 
 
 # Measured on 11,500 folds of 30 to 860 rows.
@@ -40,21 +45,19 @@ cdef double START_OF_A_CHANGE = 2.0
 cdef double START_BESIDES = 8e3
 
 
+# Two pilots have to take this share more work than cold starts before the others of a star start cold: the numbers of
+# steps of two folds may differ that much.
+cdef double DOUBT = 0.5
+
+
+cpdef bint changes_most(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil:
+    """Whether so many of the rows of a chain's fold leave or enter, as with three folds, that its start does not pay."""
+    return n_changed >= n
+
+
 cpdef double work_of_start(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil:
     """Work of a start, in values of SMO: per row, per row and row that leaves or enters, and a constant."""
     return START_BESIDES + n * (START_OF_A_ROW + START_OF_A_CHANGE * n_changed)
-
-
-cpdef bint start_pays(double r) noexcept nogil:
-    """Whether a warm start from a nu-SVC optimum with this r pays. A smaller r needs a finer tolerance, hence more
-    steps: on 14 sets 0.3 to 1 times those of a cold start for r from 0.1 to 0.4, thousands for 1e-5."""
-    return r >= LEAST_R_OF_START
-
-
-cdef double LEAST_R_OF_START = 0.1
-# Lower limits of r as a factor of the tolerance, and of the tolerance.
-cdef double LEAST_R = 1e-3
-cdef double FINEST = 1e-7
 
 
 cdef class TaskList:
@@ -109,7 +112,7 @@ cdef class TaskList:
         reserve(<void **>&self.tasks, &self.room_for_tasks, self.n_tasks + 1, sizeof(Task), b"a queue of solves")
         memset(&self.tasks[self.n_tasks], 0, sizeof(Task))
         task = &self.tasks[self.n_tasks]
-        task.sigmoid = task.fold = task.parent = -1
+        task.sigmoid = task.fold = task.parent = task.pilot = -1
         task.of, task.weights = self.of, self.weights
         self.n_tasks += 1
         return task
@@ -138,9 +141,10 @@ cdef class TaskList:
             raise ValueError("a queue over other rows")
         self.earlier = earlier
 
-    def seed_by(self, str name):
-        """Set the seeder; auto: ato where a path is expected to pay, else near in C-SVC, and avg otherwise."""
-        self.chooses = name == "auto"
+    def seed_by(self, str name, bint models=False):
+        """Set the seeder; auto: ato where a path is expected to pay, else near in C-SVC, and avg otherwise. ``models``:
+        only inner folds are seeded, of solves that are LIBSVM's."""
+        self.seeds, self.chooses, self.has_models = True, name == "auto", models
         self.seeder = ATO if self.chooses else kind_of(name)
 
     def keep_optima(self):
@@ -373,6 +377,10 @@ cdef class TaskList:
                 self.rows[self.n_rows + task.n_left] = <int32_t>i
                 task.n_left += 1
         self.n_rows += task.n_left
+        if task.of_earlier and not is_as_parent(task):
+            if former.n_pilots < 2:
+                task.pilot, self.has_pilots = former.n_pilots, True
+                former.n_pilots += 1
         return 0
 
     def add_folds(self, rows, Py_ssize_t n_positive, double Cp, double Cn, order, bounds, Py_ssize_t parent=-1,
@@ -542,6 +550,10 @@ cdef class TaskList:
             raise IndexError(f"solve {t} of {self.n_tasks}")
         return &self.tasks[t]
 
+    cdef bint stops_by_r(self, const Task *task) noexcept nogil:
+        """Whether a solve ends at ``tolerance_by_r``."""
+        return self.divides and self.seeds and not (self.has_models and task.sigmoid < 0)
+
     cdef Py_ssize_t number_of(self, const Task *task) noexcept nogil:
         return task - self.tasks
 
@@ -678,12 +690,56 @@ cdef class QueueStarts:
                     self.left_column[self.at.n_left] = self.kernel_rows.values.place_of(parent.rows[place[n + k]])
                     self.left_beta[self.at.n_left] = sign * beta[v]
                     self.at.n_left += 1
+        self.inherit(task, former)
+        return self.stands(task, &parent)
+
+    cdef void inherit(self, Task *task, const Task *former) noexcept nogil:
+        """Set ``work_from_nothing``."""
         task.work_from_nothing = former.work_from_nothing
         if not has_start(former) or former.from_nothing:
-            task.work_from_nothing = work_of_steps(former.n, former.iterations)
-        if former.gap >= self.control.eps:
+            task.work_from_nothing = work_of_steps(former.n_variables, former.iterations)
+
+    cdef bint stands(self, const Task *task, const Parent *parent) noexcept nogil:
+        """Whether the parent's optimum is that of the task, too."""
+        cdef const Task *former = parent.task
+        cdef const int32_t *left = self.todo.rows + task.places + task.n
+        cdef Py_ssize_t k
+        if former.gap >= (tolerance_by_r(self.todo.eps, former.r) if self.todo.divides else self.todo.eps):
             return False
-        return is_as_parent(task) or (self.todo.may_stand and self.at.n_left == 0 and task.n_new == 0)
+        if is_as_parent(task):
+            return True
+        if not self.todo.may_stand or task.n_new > 0:
+            return False
+        for k in range(task.n_left):
+            if parent.beta[left[k]] != 0 or (former.n_variables > former.n and parent.beta[former.n + left[k]] != 0):
+                return False
+        return True
+
+    cdef bint takes_over(self, Task *task, double *coefficients, double *beta, double *scores) noexcept nogil:
+        """Whether the parent's optimum is that of the task, a pair of classes whose results are then copied; ``beta`` and
+        ``scores``: NULL if they are not kept."""
+        cdef Parent parent = self.todo.parent_of(task)
+        cdef const Task *former = parent.task
+        cdef const int32_t *place = self.todo.rows + task.places
+        cdef const double *known
+        cdef double sign = -1.0 if task.turned else 1.0
+        cdef Py_ssize_t i
+        if task.n_positive < 0 or task.growth > 0 or former.out < 0 or not self.stands(task, &parent):
+            return False
+        if task.weights != NULL and task.n_left > 0:
+            return False  # the quantity of the formulation is another
+        known = &self.todo.earlier.coefficient[former.out] if task.of_earlier else &self.todo.coefficient[former.out]
+        for i in range(task.n):
+            coefficients[i] = sign * known[place[i]] + 0.0
+            if beta != NULL:
+                beta[i], scores[i] = sign * parent.beta[place[i]] + 0.0, sign * parent.V[place[i]]
+        self.inherit(task, former)
+        task.found, task.gap, task.r, task.reach = former.found, former.gap, former.r, 1.0
+        task.found.rho *= sign
+        if task.n_left > 0:
+            task.found.value *= former.n / <double>task.n  # of C-SVC: the mean of alpha / C
+        task.converged = task.begun = True
+        return True
 
     cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
         """Start of a task from the optimum at a smaller C: beta in ``dual``, V in ``scores``."""
@@ -719,20 +775,40 @@ cdef class QueueStarts:
 
     cdef bint pays(self, Task *task) noexcept nogil:
         """Whether to make a start."""
-        if is_as_parent(task):
+        cdef double work = work_of_start(task.n, task.n_left + task.n_new)
+        if is_as_parent(task) or not self.todo.parent_of(task).task.converged:
             return True
-        if self.todo.divides and not start_pays(self.todo.parent_of(task).task.r):
+        if task.of_earlier:
+            return self.pays_in_star(task, work)
+        if task.chained and changes_most(task.n, task.n_left + task.n_new):
             return False
         if not task.chained or task.growth > 0 or self.todo.seeder == ATO:
             return True
         self.follow(task)
-        return self.budget.most(HUGE_VAL) > 0
+        return self.budget.most(HUGE_VAL, work) > 0
+
+    cdef bint pays_in_star(self, const Task *task, double work) noexcept nogil:
+        """``pays`` where the parent is over all rows; ``work``: of the start. The pilots have shown what is left."""
+        cdef const Task *former = self.todo.parent_of(task).task
+        if work >= work_like(former, task.n):
+            return False
+        return task.pilot >= 0 or former.excess[0] + former.excess[1] <= 0
+
+    cdef void note_pilot(self, const Task *task) noexcept nogil:
+        """Note the work of a solved pilot."""
+        cdef Task *former = &self.todo.earlier.tasks[task.parent]
+        cdef double cold = work_like(former, task.n)
+        cdef double excess = task.start_work + work_of_steps(task.n_variables, task.iterations) - cold
+        if task.along_path:
+            former.path_excess[task.pilot] = excess
+        elif not task.from_nothing:
+            former.excess[task.pilot] = excess - DOUBT * cold
 
     cdef void follow(self, const Task *task) noexcept nogil:
         """Update ``budget`` with the previous task of a chain."""
         cdef const Task *former = &self.todo.tasks[task.parent]
         cdef bint by_path = self.todo.seeder == ATO, seeded = has_start(former) and not former.from_nothing
-        cdef double steps = work_of_steps(former.n, former.iterations)
+        cdef double steps = work_of_steps(former.n_variables, former.iterations)
         if self.last_task != task.parent:
             self.budget.start(self.todo.n_tasks / <double>self.todo.n_chains)
             if by_path:
@@ -740,14 +816,12 @@ cdef class QueueStarts:
         elif by_path:
             self.budget.note(former.along_path, self.seeder.path.whole, self.seeder.path.work, steps)
         if not by_path:
-            self.budget.note(seeded, True, work_of_start(former.n, former.n_left + former.n_new) + self.seeder.replacement.work,
-                             steps)
+            self.budget.note(seeded, True, former.start_work, steps)
         self.last_task = self.todo.number_of(task)
 
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
         """Feasible start of a task, after ``begin``: beta in ``dual``, V in ``scores``. False if infeasible."""
         cdef double most_work = task.work_from_nothing if task.work_from_nothing > 0 else HUGE_VAL
-        cdef double r
         cdef bint feasible
         if task.n_new:
             self.add_new(task, dual)
@@ -755,21 +829,24 @@ cdef class QueueStarts:
             most_work = self.worth_a_path(task, dual, most_work)
         feasible = self.seeder.make(&self.at, self.kernel_rows.values, self.control, self.todo.seeder, most_work, scores)
         task.along_path = self.seeder.along_path
-        if self.todo.divides:
-            # decision values are divided by r, and should be as accurate as those of a cold start
-            r = 0.5 * fabs(self.at.level[1] - self.at.level[0])
-            self.control.eps = tolerance_of_start(self.todo.eps, r)
+        task.start_work = work_of_start(task.n, task.n_left + task.n_new) + self.seeder.replacement.work
+        if task.along_path:
+            task.start_work += COST_IN_A_STAR * self.seeder.path.work
         return feasible
 
     cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil:
         """Limit of the work of a path, in values."""
+        cdef const Task *former
         cdef Py_ssize_t v, n_free = 0
-        if task.chained:
-            self.follow(task)
-            return self.budget.most(most_work)
-        self.seeder.path.forget()
-        if not self.todo.chooses:
-            return most_in_star(most_work)
         for v in range(dual.size):
             n_free += dual.lower[v] < dual.beta[v] < dual.upper[v]
-        return most_of_auto(most_work, most_work / work_of_steps(task.n, task.n), dual.size, n_free, self.at.n_left)
+        if task.chained:
+            self.follow(task)
+            return self.budget.most_of_few(most_work, dual.size, n_free, self.at.n_left + self.at.n_entering)
+        self.seeder.path.forget()
+        former = self.todo.parent_of(task).task
+        if task.of_earlier and task.pilot < 0 and former.path_excess[0] + former.path_excess[1] > 0:
+            return 0.0
+        if not self.todo.chooses:
+            return most_in_star(most_work)
+        return most_of_auto(most_work, dual.size, n_free, self.at.n_left)

@@ -28,9 +28,17 @@ from libsvmx._train.side_by_side import HandedOn
 from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.problem_folds import ProblemFolds, by_pairs
-from libsvmx._train.validation.scheme import Seeding, chain_length, check_seedable, scheme_in_queue, star_from
+from libsvmx._train.validation.scheme import (
+    Seeding,
+    chain_length,
+    check_seedable,
+    named_star_from,
+    scheme_in_queue,
+    star_from,
+)
 from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds, seeded_inner_folds
 from libsvmx._train.zero_weights import counting_part, nothing_counts
+from libsvmx.enums import SvmType
 from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
@@ -131,6 +139,9 @@ def cross_validate(
     if isinstance(warm_starts, list) and len(warm_starts) != n:
         warm_starts = None  # of other folds
     warm_starts = warm_starts or None
+    by_path = seeding == Seeding("path")
+    if by_path:
+        seeding = Seeding("auto")  # it follows a path where that pays
     left: list[FoldOptima] | None = None
     try:
         kernels = kernels or shared_kernels(problem, param, drawn[0].order)
@@ -153,6 +164,8 @@ def cross_validate(
     except Stopped as stop:
         consequence = f"the cross-validation has no result; {len(results.reports)} of {n} folds are done"
         raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
+    if by_path and seeding.seeder == "auto" and seeding.scheme != "chain":
+        seeding = replace(seeding, seeder="path")
     return results.result(seeding, left)
 
 
@@ -175,7 +188,7 @@ def chosen(
     linked = linked and not param.probability
     exact, auto = seeding.seeder == "none", seeding == Seeding("auto")
     # two folds share no rows, and pairs of several classes are small: a start costs more than it saves
-    apart = auto and (n_folds == 2 or n_classes > 2)
+    apart = auto and (n_folds == 2 or n_classes > 2) and (param.svm_type != SvmType.NU_SVC or param.probability)
     may_start = not exact and seeding.seeder != "path" and not linked
     queue = None
     if exact or apart or may_start:
@@ -185,10 +198,10 @@ def chosen(
         queue.seed_by(seeding.seeder)
         if auto:
             return Seeding("auto", scheme_in_queue(param, len(problem), n_folds)), queue
-        return seeding.usual(n_folds), queue
+        return seeding.usual(n_folds, named_from=named_star_from(param)), queue
     if exact or apart or param.probability:
         return Seeding("none"), queue
-    return seeding.usual(n_folds, linked, star_from(param)), None
+    return seeding.usual(n_folds, linked, star_from(param), named_star_from(param)), None
 
 
 def seeded(

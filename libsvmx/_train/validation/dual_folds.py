@@ -23,15 +23,16 @@ from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
-from libsvmx._solvers.seeding.ato_path import StartBudget, most_in_star
+from libsvmx._solvers.seeding.ato_path import StartBudget, most_in_star, path_pays
 from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
 from libsvmx._solvers.seeding.seeders import start_of
+from libsvmx._solvers.smo.smo import score_rounding
 from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values
 from libsvmx._train.limits import control_of
-from libsvmx._train.queue.tasks import start_pays, tolerance_of_start, values_of_steps, work_of_start
+from libsvmx._train.queue.tasks import changes_most, tolerance_by_r, values_of_steps, work_of_start
 from libsvmx._train.solve_dual import recover, solve
 from libsvmx._train.validation.scheme import AUTO
-from libsvmx.enums import KernelType, SvmType
+from libsvmx.enums import KernelType, SolveStatus, SvmType
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel_matrix import Kernel, Targets
@@ -182,10 +183,10 @@ class DualFolds:
         Stopped
         """
         known = self.full if seeding.scheme == "star" else self.last
-        if known is not None and known.scale != 1.0 and not (known.scale > 0.0 and start_pays(1 / known.scale)):
-            known = None  # 0: r of a nu formulation is infinite
+        if known is not None and known.scale == 0.0:
+            known = None  # r of nu-SVC is infinite
         began, values = machine.perf_counter(), self.kernel.values_computed
-        control = self._control(known.scale if known else 1.0)
+        control = self._control()
         weights, gone = zeros("d", len(self.targets)), 0.0
         weights[:] = self.weights
         for row in left_out:
@@ -206,12 +207,39 @@ class DualFolds:
             solution = solve(self.param, fold, self.kernel, self.budget_bytes, control)
             if control.stopped:
                 raise Stopped(control.stopped)
+            if seeding.seeder != "none":
+                solution = self._to_its_r(fold, solution)
             if seeding.scheme == "chain" and seeder != "C":
                 self._note(start, start_values, self._work_of(solution, start.beta, len(left_out)))
         if warm:
             warm.keep(number, fold, solution)
         self.last = self._solved(fold, solution, seeder, began, seeding_seconds, values)
         return self.last
+
+    def _to_its_r(self, fold: DualProblem, solution: DualSolution) -> DualSolution:
+        """In nu-SVC, where decision values are divided by r: the solution to ``eps`` r, with which they are as accurate
+        as in other formulations. Raises Stopped."""
+        reached = self.param.eps
+        while self.param.svm_type == SvmType.NU_SVC and solution.status == SolveStatus.CONVERGED:
+            rounding = score_rounding(self.largest, sum(b * b for b in solution.beta))
+            eps = tolerance_by_r(self.param.eps, solution.r, rounding)
+            if eps >= reached:
+                break
+            reached, control, before = eps, self._control(eps), solution
+            fold = fold.changed(beta=before.beta, scores=before.scores)
+            solution = solve(self.param, fold, self.kernel, self.budget_bytes, control)
+            if control.stopped:
+                raise Stopped(control.stopped)
+            solution = solution.changed(
+                iterations=before.iterations + solution.iterations,
+                rows_computed=before.rows_computed + solution.rows_computed,
+            )
+        return solution
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest K(i, i)."""
+        return max(map(abs, self.kernel.diagonal), default=0.0)
 
     def _solved(
         self,
@@ -249,12 +277,10 @@ class DualFolds:
         variables = self.problem.size * (n - n_left_out) // max(1, n)
         return values_of_steps(variables, solution.iterations) + WORK_OF_A_VALUE * moved * n
 
-    def _control(self, scale: float = 1.0) -> Control:
-        """``scale``: of the decision function at the start, 1 for a cold start. In nu-SVC, where it is 1 / r, eps is
-        adjusted so that decision values of a seeded solve are as accurate as those of a cold start."""
-        if scale == 1.0:
-            return control_of(self.param, self.observer)
-        return control_of(replace(self.param, eps=tolerance_of_start(self.param.eps, 1 / scale)), self.observer)
+    def _control(self, eps: float | None = None) -> Control:
+        """``eps``: instead of the parameters'."""
+        param = self.param if eps is None else replace(self.param, eps=eps)
+        return control_of(param, self.observer)
 
     # ---- starts --------------------------------------------------------------------------------
 
@@ -284,12 +310,14 @@ class DualFolds:
         seeder = AUTO[seeding.scheme] if seeding.seeder in ("auto", "path") else seeding.seeder
         most_work = self.work_from_nothing
         if seeding.scheme == "chain":
+            if changes_most(self.kernel.n - n_left_out, 2 * n_left_out):
+                return None
             by_path = seeder == "ato"
             if self.budget is None:
                 self.budget = StartBudget(by_path, len(self.targets) / max(1, n_left_out))
                 if not by_path:
                     self.budget.note(False, True, 0.0, most_work)
-            most_work = self.budget.most(most_work)
+            most_work = self.budget.most(most_work, work_of_start(self.kernel.n, 2 * n_left_out))
             if most_work == 0 and not by_path:
                 return None
         elif seeder == "ato":
@@ -326,8 +354,12 @@ class DualFolds:
     def _takes_path(self, seeding: Seeding, n_left_out: int) -> bool:
         if self.full is None:  # a path starts from the optimum over all rows
             return False
-        few = n_left_out <= FEW_LEAVING and seeding.seeder == "auto"
-        return seeding.seeder == "path" or (few and self.work_of_line <= SHORT_LINE)
+        if seeding.seeder != "auto":
+            return seeding.seeder == "path"
+        if n_left_out <= FEW_LEAVING and self.work_of_line <= SHORT_LINE:
+            return True
+        leaving = n_left_out * self.full.report.n_sv / max(1, len(self.targets))
+        return path_pays(self.work_of_line, self.work_from_nothing, leaving)
 
     @cached_property
     def work_of_line(self) -> float:

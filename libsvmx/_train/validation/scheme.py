@@ -23,7 +23,7 @@ AUTO = {"chain": "sir", "star": "near"}
 # which share one such training.
 STAR_FROM = 10
 LINKED_STAR_FROM = 5
-# The same for a regression, where a start saves less.
+# The same for a regression, and of a seeder by name also in one-class and nu-SVC, where a start saves less.
 REGRESSION_STAR_FROM = 20
 # The same for nu-SVC: in a queue many of its folds are cold starts anyway, and elsewhere NEAR leaves twice as many
 # iterations as SIR in a chain.
@@ -55,6 +55,11 @@ def star_from(param: Parameter) -> int:
     return NU_STAR_FROM if param.svm_type == SvmType.NU_SVC else STAR_FROM
 
 
+def named_star_from(param: Parameter) -> int:
+    """Number of folds from which a seeder whose usual scheme is a star has one."""
+    return STAR_FROM if param.svm_type == SvmType.C_SVC else REGRESSION_STAR_FROM
+
+
 @record(frozen=True, slots=True)
 class Seeding:
     """How folds start: a seeder and a scheme.
@@ -80,9 +85,11 @@ class Seeding:
         if self.scheme and self.scheme not in SCHEMES:
             raise ParameterError(f"unknown seeding scheme {self.scheme!r}: choose chain or star")
 
-    def usual(self, n_folds: int, linked: bool = False, star_from: int = STAR_FROM) -> Seeding:
-        """This Seeding with its scheme set; 'auto' is a chain with fewer folds than ``star_from``, as a star needs one
-        more training.
+    def usual(
+        self, n_folds: int, linked: bool = False, star_from: int = STAR_FROM, named_from: int = STAR_FROM
+    ) -> Seeding:
+        """This Seeding with its scheme set; 'auto' is a chain with fewer folds than ``star_from``, and a seeder with
+        fewer than ``named_from``, as a star needs one more training.
 
         ``linked``: to folds at other values of C.
         """
@@ -91,7 +98,7 @@ class Seeding:
         if self.seeder == "auto":
             return replace(self, scheme="chain" if n_folds < (LINKED_STAR_FROM if linked else star_from) else "star")
         if self.seeder in SEEDERS:
-            return replace(self, scheme=SEEDERS[self.seeder].usual_scheme if n_folds >= STAR_FROM else "chain")
+            return replace(self, scheme=SEEDERS[self.seeder].usual_scheme if n_folds >= named_from else "chain")
         return replace(self, scheme="star" if self.seeder == "path" else "chain")
 
 
