@@ -310,14 +310,17 @@ class DualFolds:
         seeder = AUTO[seeding.scheme] if seeding.seeder in ("auto", "path") else seeding.seeder
         most_work = self.work_from_nothing
         if seeding.scheme == "chain":
-            if changes_most(self.kernel.n - n_left_out, 2 * n_left_out):
+            # the cold start of one class, its first rows, is far from any optimum
+            poor = self.param.svm_type == SvmType.ONE_CLASS
+            if not poor and changes_most(self.kernel.n - n_left_out, 2 * n_left_out):
                 return None
             by_path = seeder == "ato"
             if self.budget is None:
                 self.budget = StartBudget(by_path, len(self.targets) / max(1, n_left_out))
                 if not by_path:
                     self.budget.note(False, True, 0.0, most_work)
-            most_work = self.budget.most(most_work, work_of_start(self.kernel.n, 2 * n_left_out))
+            changed = 2 * n_left_out * known.report.n_sv // self.kernel.n  # rows with a coefficient
+            most_work = self.budget.most(most_work, work_of_start(self.kernel.n, changed))
             if most_work == 0 and not by_path:
                 return None
         elif seeder == "ato":
