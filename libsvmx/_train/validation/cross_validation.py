@@ -201,6 +201,8 @@ def chosen(
         return seeding.usual(n_folds, named_from=named_star_from(param)), queue
     if exact or apart or param.probability:
         return Seeding("none"), queue
+    if n_folds == 3 and param.svm_type.is_regression and not linked and not seeding.scheme:
+        return seeding, None  # all would start cold, and regressions over all rows take more steps than LIBSVM's
     return seeding.usual(n_folds, linked, star_from(param), named_star_from(param)), None
 
 
