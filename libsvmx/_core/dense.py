@@ -209,6 +209,15 @@ def solve_cholesky(
     return x
 
 
+def solve_lower(L: FloatArray, right: FloatArray, asking: Token = NOBODY) -> FloatArray:
+    """L^-1 ``right``, shape (n, k), in Fortran order and in place; L: lower triangular, n > 0."""
+    n, count = right.shape
+    for begin, end in pieces(0, count, n * n):
+        right[:, begin:end], _ = lapack.dtrtrs(L, right[:, begin:end], lower=1)
+        asking.ask((end - begin) * n * n // FLOPS)
+    return right
+
+
 def inverse_transposed(lower: FloatArray, asking: Token = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
     """L^-T of a lower triangular matrix, shape (n, n)."""
     n = len(lower)

@@ -16,6 +16,7 @@ from libsvmx._core.kernel_functions cimport (
     svmx_tanimoto_row)
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.process cimport ThreadPool
+from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._kernels.products cimport (
     BLOCK_TILE, TILE, GivenValues, InPlaceProducts, PanelProducts, Products, RbfPanels)
 
@@ -254,6 +255,37 @@ cdef class Kernel:
         starts = filled("q", range(0, (n + 1) ** 2, n + 1))
         matrix = CsrMatrix(starts, ramp(n + 1), values_, copy=False, regular=True)
         return Kernel(matrix, ramp(n), KernelType.PRECOMPUTED, self.degree, self.gamma, self.coef0)
+
+    def times(self, const double[::1] weights, asking):
+        """K ``weights`` in double: buffer of float64, shape (n,). ``asking`` counts the work; raises Stopped."""
+        cdef Targets targets = self.double_targets()
+        cdef Py_ssize_t i, n = self.n
+        cdef double[::1] values = zeros("d", n)
+        sums_ = zeros("d", n)
+        cdef double[::1] sums = sums_
+        for i in range(n):
+            if weights[i] != 0.0:
+                with nogil:
+                    targets.fill_doubles(<int32_t>i, 0, n, &values[0])
+                    svmx_axpy(n, weights[i], &values[0], &sums[0])
+                asking.ask(4 * n)
+        return sums_
+
+    def block(self, const int32_t[::1] sources, const int32_t[::1] members, double[::1, :] out, asking, bint lower=False):
+        """K(source, member) in double into column ``source`` of ``out``, shape (members, sources), in Fortran order.
+
+        ``lower``: what is above the diagonal may be left undefined. ``asking`` counts the work; raises Stopped.
+        """
+        cdef Targets targets = self.double_targets(members)
+        cdef Py_ssize_t k, first = 0, n = members.shape[0]
+        if out.shape[0] != n or out.shape[1] != sources.shape[0]:
+            raise ValueError(f"{n} x {sources.shape[0]} values, and a matrix of {out.shape[0]} x {out.shape[1]}")
+        for k in range(sources.shape[0]):
+            if n:
+                first = k // targets.tile * targets.tile if lower else 0
+                with nogil:
+                    targets.fill_doubles(sources[k], first, n, &out[0, k])
+                asking.ask(4 * (n - first))
 
     def row(self, Py_ssize_t i):
         """K(i, .) over the whole problem as a buffer of float32, shape (n,)."""

@@ -37,8 +37,8 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from libsvmx._core.blas import one_blas_thread
-from libsvmx._core.dense import MOST_MOVED, beside, cholesky, product, solve_cholesky
-from libsvmx._core.stopping import FLOPS, Stopped, pieces
+from libsvmx._core.dense import MOST_MOVED, beside, cholesky, product, solve_cholesky, solve_lower
+from libsvmx._core.stopping import Stopped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -358,18 +358,10 @@ class Face:
             delta *= 10.0
             subproblem.lower_triangle(S1.astype(np.int64), A)
         # Z, L^-1 r, the factor of Z'Z and Z' L^-1 r
-        self.Z = self.forward(np.ones((n, 1), order="F"))
-        self.half = self.forward((base + delta * now)[:, None])[:, 0]
+        self.Z = solve_lower(self.L, np.ones((n, 1), order="F"), self.asking)
+        self.half = solve_lower(self.L, (base + delta * now)[:, None], self.asking)[:, 0]
         self.factor, self.info = cholesky(self.Z.T @ self.Z, 1, self.asking)
         self.Zr = self.Z.T @ self.half
-
-    def forward(self, right: FloatArray) -> FloatArray:
-        """L^-1 right, in blocks of columns."""
-        n, count = right.shape
-        for begin, end in pieces(0, count, n * n):
-            right[:, begin:end], _ = lapack.dtrtrs(self.L, right[:, begin:end], lower=1)
-            self.asking.ask((end - begin) * n * n // FLOPS)
-        return right
 
     def solution(self) -> FloatArray | None:
         """x; None if Z'Z has no factor, by rounding."""
@@ -398,7 +390,7 @@ class Face:
         self.flops += self.of_holding(count)
         right = np.zeros((n, count), order="F")
         right[places, np.arange(count)] = 1.0
-        more = self.forward(right)
+        more = solve_lower(self.L, right, self.asking)
         across, own = product(self.Z.T, more, self.asking), product(more.T, more, self.asking)
         side, _ = lapack.dtrtrs(self.factor, across, lower=1)
         below, self.info = cholesky(own - product(side.T, side, self.asking), 1, self.asking)

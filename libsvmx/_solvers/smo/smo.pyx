@@ -20,8 +20,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row, svmx_max_violator, svmx_pairing
-from libsvmx._core.vectors cimport svmx_axpy
-from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
+from libsvmx._kernels.kernel_matrix cimport Kernel
 from libsvmx._kernels.rowstore cimport KernelRows, RowStore
 from libsvmx._problem.dual cimport Certificate, DualProblem, DualSolution, certify, gap_of
 from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
@@ -31,6 +30,7 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._problem.dual import kkt_gap
 from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import Stopped
 
 cdef int64_t SHRINK_EVERY = 1000
 
@@ -550,26 +550,19 @@ def gap_in_double(DualProblem problem, Kernel kernel, beta, Control control):
     cdef const int32_t[::1] row = problem.row
     cdef Py_ssize_t v, i, n = kernel.n
     cdef double squares = 0.0, largest = 0.0
-    cdef Targets targets
     for v in range(problem.size):
         squares += b[v] * b[v]
     for i in range(n):
         largest = max(largest, fabs(diagonal[i]))
     if not rounding_may_hide(largest, squares, control.eps):
         return None
-    V_, targets = zeros("d", problem.size), kernel.double_targets()
-    cdef double[::1] of_row = zeros("d", n), sums = zeros("d", n), values = zeros("d", n), V = V_
+    V_ = zeros("d", problem.size)
+    cdef double[::1] of_row = zeros("d", n), sums, V = V_
     for v in range(problem.size):
         of_row[row[v]] += b[v]
-    with nogil:
-        for i in range(n):
-            if of_row[i] != 0.0:
-                targets.fill_doubles(<int32_t>i, 0, n, &values[0])
-                svmx_axpy(n, of_row[i], &values[0], &sums[0])
-                control.worked(4 * n)
-            if control.expired:
-                break
-    if control.expired:
+    try:
+        sums = kernel.times(of_row, control)
+    except Stopped:
         return None
     for v in range(problem.size):
         V[v] = linear[v] - sums[row[v]]
