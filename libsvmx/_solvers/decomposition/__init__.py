@@ -11,6 +11,8 @@ Osuna, Freund & Girosi (1997), Joachims (1999); least squares: Perez-Cruz et al.
                                      irwls.py; ──holds──> a smaller Subproblem that stays in cache
         ──holds──>  ScoreUpdates     V after they have moved, by blocks of kernel rows, in float or double
                                      (chunked.pyx)
+    block_pivoting.py                all wrong variables exchanged at once, with one factor over the free ones: of auto,
+                                     for more free variables than working sets of irwls.py hold
     Where steps lead no further, a path ends the solve (``finished`` in chunked.pyx; libsvmx/_solvers/path).
 
 Open first: chunked.pyx, ``iterate``; then subproblem.pyx.

@@ -1,0 +1,204 @@
+"""Block principal pivoting: all variables that are wrong are exchanged at once, until none is.
+
+With F the free variables, and the others at a bound,
+
+    K_F,F dx + b e = V_F,     e'dx = total - sum of beta
+
+moves F to where its scores are one level b. Wrong then are the variables of F beyond a bound, which go to that bound,
+and those at a bound whose score is on the wrong side of b, which join F (Judice & Pires, Computers & Operations
+Research 21, 1994; Hintermueller, Ito & Kunisch, SIAM J. Optim. 13, 2002, as a semismooth Newton method). Where K_F,F is
+not nearly singular, that is where many variables are free, the set of the optimum is found in some ten to twenty rounds
+from a rough start, however large C is. Elsewhere it may cycle: a solve is given up (None) after ``PATIENCE`` rounds
+without fewer wrong variables than ever.
+
+A round costs a factor of K_F,F, in double, or, where few variables have been exchanged since the last factor, those
+columns alone (``Free``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import lapack
+
+from libsvmx._core.blas import one_blas_thread
+from libsvmx._core.dense import cholesky, product, solve_lower
+from libsvmx._core.machine import machine
+from libsvmx._core.threads import awaited
+from libsvmx._problem.dual import DualSolution, array_level, kkt_gap
+from libsvmx.enums import SolveStatus
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from libsvmx._core.stopping import Token
+    from libsvmx._kernels.kernel_matrix import Kernel
+    from libsvmx._problem.dual import DualProblem
+    from libsvmx._solvers.control import Control
+    from libsvmx._typing import Buffer, FloatArray
+
+    Places = NDArray[np.intp]
+
+# Rounds without fewer wrong variables than ever before a solve is given up, and rounds that refine the solution of one
+# set.
+PATIENCE = 6
+REFINEMENTS = 3
+# Share of eps by which the score of a variable at a bound may be on the wrong side.
+SLACK = 0.25
+# Columns are exchanged, instead of a new factor, up to this share of the variables of the factor.
+EXCHANGED = 0.25
+# A ridge relative to the mean diagonal, and its largest, if K_F,F has no factor.
+RIDGE, MOST_RIDGE = 1e-10, 1e-7
+
+
+def memory(n_free: int) -> float:
+    """Bytes for ``n_free`` free variables: the factor, and columns that are exchanged."""
+    return 8.0 * n_free**2 * (1 + EXCHANGED)
+
+
+@one_blas_thread()  # sums would depend on the number of threads
+def solve(dual: DualProblem, kernel: Kernel, control: Control, most_free: int, beta: Buffer) -> DualSolution | None:
+    """The optimum of ``dual``, of one group, from ``beta``; None if it is not found.
+
+    ``most_free``: with more free variables in a round than these, or than fit the free memory, it is given up.
+
+    Raises
+    ------
+    Stopped; KeyboardInterrupt or what else a signal handler raises; MemoryError
+    """
+    problem = Scored(dual, kernel, control)
+    lower, upper = problem.lower, problem.upper
+    x = np.clip(np.array(beta), lower, upper)
+    total, V = float(np.sum(beta)), problem.scores(x)
+    can_grow, can_fall = x < upper, x > lower
+    excess, slack = V - array_level(V, can_grow, can_fall), SLACK * control.eps
+    is_free = (can_grow & (can_fall | (excess > slack))) | (can_fall & (excess < -slack))
+    free, fewest, idle, exchanged, fixed = Free(problem, control), dual.size + 1, 0, 0, 0
+    while idle <= PATIENCE and fixed <= REFINEMENTS:
+        F = np.flatnonzero(is_free)
+        if not 0 < len(F) <= most_free or not has_memory(len(F)):
+            return None
+        found = free.step(F, V[F], total - float(x.sum()))
+        if found is None:
+            return None
+        way, level = found
+        x[F] += way
+        V -= problem.times(F, way)
+        out = is_free & ((x < lower) | (x > upper))
+        excess, join = V - level, ~is_free & (lower < upper)
+        join &= ((x <= lower) & (excess > slack)) | ((x >= upper) & (excess < -slack))
+        wrong = int(np.count_nonzero(out) + np.count_nonzero(join))
+        exchanged += wrong
+        clipped = np.clip(x, lower, upper)
+        back = np.flatnonzero(clipped != x)
+        V += problem.times(back, x[back] - clipped[back])
+        x = clipped
+        idle = 0 if wrong < fewest else idle + 1
+        fewest, fixed = min(fewest, wrong), 0 if wrong else fixed + 1
+        is_free = (is_free & ~out) | join
+        if not wrong:
+            x[F] = np.clip(x[F] + (total - float(x.sum())) / len(F), lower[F], upper[F])  # rounding
+            V = problem.scores(x)
+            gap = kkt_gap(x, V, lower, upper)
+            if gap <= control.eps:
+                return DualSolution(
+                    beta=x, scores=V, rho=-array_level(V, x < upper, x > lower),
+                    objective=float(-(problem.linear + V) @ x / 2), iterations=exchanged,
+                    values_computed=kernel.values_computed, status=SolveStatus.CONVERGED)  # fmt: skip
+    return None
+
+
+def has_memory(n_free: int) -> bool:
+    """Whether ``n_free`` free variables fit the free memory."""
+    left = machine.free_bytes()
+    return left is None or memory(n_free) <= left
+
+
+class Scored:
+    """Scored(dual, kernel, asking): a dual problem as arrays, and its scores in double."""
+
+    def __init__(self, dual: DualProblem, kernel: Kernel, asking: Token) -> None:
+        self.kernel, self.asking = kernel, asking
+        self.linear, self.lower, self.upper = (np.array(of) for of in (dual.linear, dual.lower, dual.upper))
+        self.row: NDArray[np.int32] = np.array(dual.row, dtype=np.int32)
+
+    def scores(self, beta: FloatArray) -> FloatArray:
+        """V = linear - K beta."""
+        return self.linear - self.times(np.flatnonzero(beta), beta[beta != 0])
+
+    def times(self, places: Places, weights: FloatArray) -> FloatArray:
+        """K over all variables times ``weights`` of those at ``places``."""
+        of_rows = np.zeros(self.kernel.n)
+        np.add.at(of_rows, self.row[places], weights)
+        self.kernel.values_computed += len(places) * self.kernel.n
+        found: FloatArray = np.asarray(self.kernel.times(of_rows, self.asking))[self.row]
+        return found
+
+    def block(self, members: Places, sources: Places, lower: bool = False) -> FloatArray:
+        """K[members, sources], in Fortran order; ``lower``: at least its lower triangle."""
+        out = np.empty((len(members), len(sources)), order="F")
+        self.kernel.values_computed += len(members) * len(sources) // (1 + lower)
+        self.kernel.block(self.row[sources], self.row[members], out, self.asking, lower)
+        return out
+
+
+class Free:
+    """Free(problem, asking): Newton steps of the free variables F.
+
+    The factor L of K_S,S + ridge is of the F of an earlier step, S. With J = F - S, and H = S - F, whose steps are held
+    at 0 (u: their multipliers), the equations are
+
+        K_S,S y + B z = V_S,     B'y + D z = (V_J, 0, missing)          z = (step of J, u, b)
+        B = [K_S,J  E_H  e],     D = [K_J,J  0  e; 0  0  0; e'  0  0]
+
+    and with Z = L^-1 B, z solves (D - Z'Z) z = (V_J, 0, missing) - Z'L^-1 V_S.
+    """
+
+    def __init__(self, problem: Scored, asking: Token) -> None:
+        self.problem, self.asking = problem, asking
+        self.S: Places = np.empty(0, dtype=np.intp)
+        self.L: FloatArray = np.empty((0, 0))
+
+    def step(self, F: Places, V: FloatArray, missing: float) -> tuple[FloatArray, float] | None:
+        """Steps of F, ascending, with scores ``V``, whose sum is ``missing``, and the level; None without a factor."""
+        joined, held = np.setdiff1d(F, self.S, True), np.setdiff1d(self.S, F, True)
+        if len(joined) + len(held) > EXCHANGED * len(self.S):
+            if not self.factor(F):
+                return None
+            joined = held = F[:0]
+        n, k = len(self.S), len(joined)
+        B, D = np.zeros((n, k + len(held) + 1), order="F"), np.zeros((k + len(held) + 1,) * 2)
+        B[:, :k], D[:k, :k] = self.problem.block(self.S, joined), self.problem.block(joined, joined)
+        B[np.searchsorted(self.S, held), k + np.arange(len(held))] = 1.0
+        B[:, -1] = D[-1, :k] = D[:k, -1] = 1.0
+        own = np.isin(self.S, F)
+        right = np.zeros((n, 1), order="F")
+        right[own, 0] = V[np.isin(F, self.S)]
+        Z, half = solve_lower(self.L, B, self.asking), solve_lower(self.L, right, self.asking)
+        z = np.append(V[np.isin(F, joined)], np.zeros(len(held) + 1))
+        z[-1] = missing
+        try:
+            D -= product(Z.T, Z, self.asking)
+            z = awaited(np.linalg.solve, D, z - (Z.T @ half)[:, 0], flops=len(z) ** 3, asking=self.asking)
+        except np.linalg.LinAlgError:
+            return None
+        y, _ = lapack.dtrtrs(self.L, half[:, 0] - Z @ z, lower=1, trans=1)
+        self.asking.ask(n * n)
+        way = np.empty(len(F))
+        way[np.isin(F, self.S)], way[np.isin(F, joined)] = y[own], z[:k]
+        return (way, float(z[-1])) if np.isfinite(way).all() else None
+
+    def factor(self, F: Places) -> bool:
+        """Make the factor that of F; whether there is one."""
+        self.L = np.empty((0, 0))  # two do not fit
+        ridge = RIDGE
+        while ridge <= MOST_RIDGE:
+            A = self.problem.block(F, F, True)
+            A.flat[:: len(F) + 1] += ridge * float(np.abs(A.diagonal()).mean())
+            self.L, info = cholesky(A, 1, self.asking, overwrite=True)
+            if not info:
+                self.S = F
+                return True
+            ridge *= 1000.0
+        return False
