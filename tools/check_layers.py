@@ -24,7 +24,7 @@ LAYERS = {
         "_solvers/smo",
         "_solvers/path",
         "_solvers/decomposition",
-        "_solvers/interior_point _solvers/linear",
+        "_solvers/interior_point _solvers/linear _solvers/linear_work",
         "_solvers/auto",
         "_solvers/seeding",
         "_train",

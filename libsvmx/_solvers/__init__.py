@@ -8,7 +8,7 @@
     seeding/         starts of a fold from the optimum of another
     control          tolerance, limits and callbacks of a solve
     solver           Solver, the base of all solvers: abilities, and settings, declared once
-    auto             SMO, and another solver where it is slow
+    auto             SMO, and another solver where it is slow; linear_work: the work of crsvm in steps of SMO
     registry         all of them by name
 
 Arrows between chapters: auto ──> all solvers;  decomposition ──> smo, path;  path ──> smo/warm, which

@@ -19,7 +19,8 @@ from libsvmx._core.matrix import count_nonzeros, distinct_features
 from libsvmx._core.memory import MEGABYTE
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
-from libsvmx._solvers.auto import Auto, are_few
+from libsvmx._solvers.auto import Auto
+from libsvmx._solvers.linear_work import are_few
 from libsvmx._train.checks import OFFSET, check_problem, is_noise
 from libsvmx._train.gamma import default_gamma
 from libsvmx._train.kernel_provider import KernelProvider

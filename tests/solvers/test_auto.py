@@ -14,9 +14,10 @@ from support.policies import KernelPolicy
 import libsvmx
 from libsvmx._core.records import replace
 from libsvmx._problem.dual import DualProblem, DualSolution
-from libsvmx._solvers.auto import Auto, ChoicePolicy, LinearWork, Trial, crsvm_in_steps, crsvm_row_work
+from libsvmx._solvers.auto import Auto, ChoicePolicy, Trial
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition.solver import IRWLS
+from libsvmx._solvers.linear_work import LinearWork, crsvm_in_steps
 from libsvmx.enums import SolveStatus
 
 HEART, LABELS = load("heart_scale")
@@ -246,21 +247,6 @@ def test_zeros_count_as_nothing_in_any_form():
     assert chosen(full) == chosen(models[0]) == chosen(models[1]) == ["smo, crsvm"]
     assert models[0].reports[0].iterations == models[1].reports[0].iterations
     assert bytes(models[0].coef) == bytes(models[1].coef)
-
-
-@pytest.mark.parametrize(("nonzeros", "features", "measured"), [(13.9, 123, 95), (16, 16, 80), (500, 500, 5_350),
-    (21, 112, 170)])  # fmt: skip
-def test_the_estimate_of_the_work_of_crsvm(nonzeros, features, measured):
-    assert measured / 1.5 < crsvm_row_work(nonzeros, features) < 1.5 * measured
-
-
-def test_steps_that_take_as_long_as_crsvm():
-    """Measured: crsvm takes 11, 18, 11 ms, a step of SMO 8 us with new rows, 3, 10, and 0.3 with all rows kept."""
-    assert 500 < crsvm_in_steps(3000, 3000, 8, 8, False) < 2500
-    assert 1500 < crsvm_in_steps(3000, 3000, 13.9, 123, True) < 15_000
-    assert 300 < crsvm_in_steps(3000, 3000, 54, 54, False) < 1500
-    many = [crsvm_in_steps(n, n, 8, 8, False) for n in (100, 300, 1000, 3000)]
-    assert many == sorted(many, reverse=True)
 
 
 def test_no_features_where_there_are_too_many():

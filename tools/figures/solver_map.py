@@ -4,7 +4,8 @@ Sources: docs/solvers.md, and _solvers/auto.py for the questions that solver aut
 list; a test compares them.
 """
 
-from libsvmx._solvers.auto import MAX_FEATURES, ROWS_PER_FEATURE, ChoicePolicy
+from libsvmx._solvers.auto import ChoicePolicy
+from libsvmx._solvers.linear_work import MAX_FEATURES, ROWS_PER_FEATURE
 from tools.figures import style
 from tools.figures.figure import Figure
 
