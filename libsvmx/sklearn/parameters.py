@@ -4,12 +4,14 @@
     class NuSVR(RegressorMixin, BaseSVM):
         nu: float = parameter(default=0.5, allowed=SHARE)
 
-``__init__`` and scikit-learn's ``_parameter_constraints`` are made of the fields of the class and its bases.
+``__init__`` and scikit-learn's ``_parameter_constraints`` are made of the fields of the class and its bases. The class
+is no dataclass itself: Dask, for one, takes a dataclass for its fields, without what a fit has found.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from copy import copy
+from dataclasses import Field, field, make_dataclass
 from functools import cache
 from inspect import get_annotations, signature
 from numbers import Integral, Real
@@ -40,13 +42,23 @@ def with_parameters(kind: type[T]) -> type[T]:
     """Make ``__init__`` and ``_parameter_constraints``.
 
     Parameters stand in the order of scikit-learn's estimator of this name, and then ours; where there is none, those of
-    the class come first.
+    the class come before those of its bases.
     """
-    made: Any = dataclass(eq=False, repr=False)(kind)
-    made._parameter_constraints = {own.name: own.metadata["allowed"] for own in fields(made)}
+    made: Any = kind
+    types = {name: type for base in reversed(kind.__mro__) for name, type in get_annotations(base).items()}
+    known = {name: one for base in reversed(kind.__mro__[1:]) for name, one in vars(base).get("_fields", {}).items()}
+    made._fields = known | {name: one for name, one in vars(kind).items() if isinstance(one, Field)}
+    for name in [name for name in vars(kind) if isinstance(vars(kind)[name], Field)]:
+        delattr(kind, name)
+    of_fields = [(name, types[name], copy(one)) for name, one in made._fields.items()]
+    pattern: Any = make_dataclass(kind.__name__, of_fields, eq=False, repr=False)
+    made.__init__ = pattern.__init__
+    made.__init__.__qualname__, made.__init__.__module__ = f"{kind.__qualname__}.__init__", kind.__module__
+    made._parameter_constraints = {name: one.metadata["allowed"] for name, one in made._fields.items()}
     own = signature(made.__init__)
-    known = getattr(sklearn.svm, kind.__name__, None)
-    order = ["self", *(signature(known).parameters if known else get_annotations(kind)), *own.parameters]
+    theirs = getattr(sklearn.svm, kind.__name__, None)
+    ours = [name for base in kind.__mro__ for name in get_annotations(base)]
+    order = ["self", *(signature(theirs).parameters if theirs else ()), *ours]
     ordered = sorted(own.parameters.values(), key=lambda one: order.index(one.name))
     made.__init__.__signature__ = own.replace(parameters=ordered)
     return made

@@ -27,6 +27,7 @@ from libsvmx._core.stopping import Leeway
 from libsvmx._core.threads import in_order
 from libsvmx._train.gamma import gamma_of
 from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import MAX_THREADS
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.fold_column import Column, FoldOfRows
 from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
@@ -232,6 +233,7 @@ class FoldSearch:
         targets = np.ascontiguousarray(self.codes, dtype=np.float64).data
         self.problem = Problem(matrix_of(self.X, False), targets, sample_weight=weights)
         self.param, self.order = self.parameter(), np.argsort(self.costs, kind="stable")
+        self.at_once = min(self.n_jobs, len(numbers))  # columns, which divide threads and memory
         self.each(self.column, list(numbers.items()))
 
     def gamma_of(self, g: int, fold: Fold) -> Any:
@@ -250,8 +252,8 @@ class FoldSearch:
 
     def column(self, gamma: Any, which: list[tuple[int, int]]) -> None:
         """Score every C at one gamma, for each (index of gamma, fold) of ``which``."""
-        threads = min(self.n_jobs, len(self.gammas))
-        own = {"cache_size": self.estimator.cache_size / threads, "threads": max(1, self.n_jobs // threads)}
+        threads = min(MAX_THREADS, self.n_jobs // self.at_once)
+        own = {"cache_size": self.estimator.cache_size / self.at_once, "threads": threads}
         param = replace(self.param, gamma=gamma, **own)
         costs = [self.costs[c] for c in self.order]
         observer = Observer()

@@ -1,6 +1,7 @@
 """Calls in an unusual order or with unusual arguments: they work, or are refused with a clear error."""
 
 import copy
+import dataclasses
 import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -298,3 +299,12 @@ def test_a_tolerance_beyond_single_precision_ends_with_a_warning(kind):
     assert 1e-9 < model.optimality_ < 1e-3
     assert model.fit_status_ == 1
     assert 2 * 10**7 <= model.n_iter_ < 10**8  # LIBSVM's limit, and as many again without a gain
+
+
+def test_dask_sees_what_a_fit_has_found():
+    tokenize = pytest.importorskip("dask.tokenize").tokenize
+    one, other = (libsvmx.SVC().fit([[0.0], [1.0], [3.0]], labels) for labels in ([0, 1, 1], [1, 1, 0]))
+    assert tokenize(one) != tokenize(other)
+    assert not dataclasses.is_dataclass(libsvmx.SVC)
+    held = pytest.importorskip("dask").compute({"fitted": one})[0]["fitted"]
+    np.testing.assert_array_equal(held.predict([[0.0], [3.0]]), one.predict([[0.0], [3.0]]))
