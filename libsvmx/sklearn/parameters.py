@@ -58,7 +58,7 @@ def with_parameters(kind: type[T]) -> type[T]:
     own = signature(made.__init__)
     theirs = getattr(sklearn.svm, kind.__name__, None)
     ours = [name for base in kind.__mro__ for name in get_annotations(base)]
-    order = ["self", *(signature(theirs).parameters if theirs else ()), *ours]
+    order = ["self", *(signature(theirs).parameters if theirs else ours), *own.parameters]
     ordered = sorted(own.parameters.values(), key=lambda one: order.index(one.name))
     made.__init__.__signature__ = own.replace(parameters=ordered)
     return made
