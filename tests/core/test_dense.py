@@ -76,6 +76,17 @@ def test_no_cholesky_factor(bad):
     assert dense.cholesky(A, 1, sizes=SMALL)[1] == lapack.dpotrf(A, lower=1)[1] == bad + 1
 
 
+@pytest.mark.parametrize(("n", "count", "asks"), [(4, 0, 0), (4, 9, 1), (4500, 65, 3)])
+def test_solve_lower(n, count, asks):
+    """A large factor is read once for some dozens of columns, not for a few."""
+    L, asked = np.asfortranarray(np.tril(np.full((n, n), 1e-3)) + np.eye(n)), Asked()
+    side = np.asfortranarray(normal(n, count))
+    found = dense.solve_lower(L, side.copy(order="F"), asked)
+    np.testing.assert_allclose(L @ found, side, atol=1e-9)
+    assert len(asked.told) == asks
+    assert sum(asked.told) >= 0.9 * n * n * count / 8
+
+
 @pytest.mark.parametrize("n", [0, 1, 60])
 def test_inverse_transposed(n):
     L = np.tril(normal(n, n)) + 5 * np.eye(n)
