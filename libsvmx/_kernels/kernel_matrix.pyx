@@ -258,8 +258,10 @@ cdef class Kernel:
 
     def times(self, const double[::1] weights, asking):
         """K ``weights`` in double: buffer of float64, shape (n,). ``asking`` counts the work; raises Stopped."""
-        cdef Targets targets = self.double_targets()
         cdef Py_ssize_t i, n = self.n
+        if weights.shape[0] != n:
+            raise ValueError(f"{weights.shape[0]} weights of {n} rows")
+        cdef Targets targets = self.double_targets()
         cdef double[::1] values = zeros("d", n)
         sums_ = zeros("d", n)
         cdef double[::1] sums = sums_
@@ -276,6 +278,8 @@ cdef class Kernel:
 
         ``lower``: what is above the diagonal may be left undefined. ``asking`` counts the work; raises Stopped.
         """
+        check_members(sources, self.n)
+        check_members(members, self.n)
         cdef Targets targets = self.double_targets(members)
         cdef Py_ssize_t k, first = 0, n = members.shape[0]
         if out.shape[0] != n or out.shape[1] != sources.shape[0]:

@@ -12,6 +12,7 @@ from support import data
 from support.examples import examples
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.stopping import NOBODY
 from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx.exceptions import DataError
 
@@ -103,6 +104,27 @@ def test_rbf_of_distant_rows():
     assert row == [float(np.float32(math.exp(-(v * v)))) for v in values]
     assert 0 < min(v for v in row if v) < 1e-40
     assert row[-1] == 0.0
+
+
+def test_products_and_blocks_in_double():
+    matrix, _ = data.load("heart_scale", 40)
+    kernel = Kernel(matrix, rows_of(40), RBF, 0, 0.3, 0.0)
+    K = np.array([[expected(matrix, i, j, RBF, 0, 0.3, 0.0) for j in range(40)] for i in range(40)])
+    weights = np.linspace(-1, 1, 40)
+    np.testing.assert_allclose(kernel.times(weights, NOBODY), K @ weights, rtol=1e-13)
+    sources, members = filled("i", [3, 39, 3]), filled("i", [7, 0])
+    out = np.empty((2, 3), order="F")
+    kernel.block(sources, members, out, NOBODY)
+    np.testing.assert_allclose(out, K[[7, 0]][:, [3, 39, 3]], rtol=1e-15)
+    for n in (39, 41):
+        with pytest.raises(ValueError, match=f"{n} weights of 40 rows"):
+            kernel.times(np.ones(n), NOBODY)
+    for bad in (-1, 40):
+        for places in ((filled("i", [3, bad, 3]), members), (sources, filled("i", [7, bad]))):
+            with pytest.raises(IndexError, match=f"row {bad} of 40"):
+                kernel.block(*places, out, NOBODY)
+    with pytest.raises(ValueError, match="a matrix of 2 x 3"):
+        kernel.block(members, sources, out, NOBODY)
 
 
 def test_rows_of_a_selection():
