@@ -9,7 +9,7 @@ and those at a bound whose score is on the wrong side of b, which join F (Judice
 Research 21, 1994; Hintermueller, Ito & Kunisch, SIAM J. Optim. 13, 2002, as a semismooth Newton method). Where K_F,F is
 not nearly singular, that is where many variables are free, the set of the optimum is found in some ten to twenty rounds
 from a rough start, however large C is. Elsewhere it may cycle: a solve is given up (None) after ``PATIENCE`` rounds
-without fewer wrong variables than ever.
+without fewer wrong variables than ever, or ``MOST_ROUNDS`` in all.
 
 A round costs a factor of K_F,F, in double, or, where few variables have been exchanged since the last factor, those
 columns alone (``Free``).
@@ -40,21 +40,23 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.intp]
 
-# Rounds without fewer wrong variables than ever before a solve is given up, and rounds that refine the solution of one
-# set.
+# Rounds without fewer wrong variables than ever before a solve is given up, rounds in all, and rounds that refine the
+# solution of one set.
 PATIENCE = 6
+MOST_ROUNDS = 40
 REFINEMENTS = 3
 # Share of eps by which the score of a variable at a bound may be on the wrong side.
 SLACK = 0.25
 # Columns are exchanged, instead of a new factor, up to this share of the variables of the factor.
 EXCHANGED = 0.25
-# A ridge relative to the mean diagonal, and its largest, if K_F,F has no factor.
-RIDGE, MOST_RIDGE = 1e-10, 1e-7
+# A ridge relative to the mean diagonal, for the factor of a K_F,F that rounding makes indefinite.
+RIDGE = 1e-10
 
 
 def memory(n_free: int) -> float:
-    """Bytes for ``n_free`` free variables: the factor, and columns that are exchanged."""
-    return 8.0 * n_free**2 * (1 + EXCHANGED)
+    """Bytes for ``n_free`` free variables: the factor, columns that are exchanged, and their equations (D), three
+    times."""
+    return 8.0 * n_free**2 * (1 + EXCHANGED + 3 * EXCHANGED**2)
 
 
 @one_blas_thread()  # sums would depend on the number of threads
@@ -71,13 +73,11 @@ def solve(dual: DualProblem, kernel: Kernel, control: Control, most_free: int, b
     lower, upper = problem.lower, problem.upper
     x = np.clip(np.array(beta), lower, upper)
     total, V = float(np.sum(beta)), problem.scores(x)
-    can_grow, can_fall = x < upper, x > lower
-    excess, slack = V - array_level(V, can_grow, can_fall), SLACK * control.eps
-    is_free = (can_grow & (can_fall | (excess > slack))) | (can_fall & (excess < -slack))
+    is_free, slack = (x < upper) & (x > lower), SLACK * control.eps
     free, fewest, idle, exchanged, fixed = Free(problem, control), dual.size + 1, 0, 0, 0
-    while idle <= PATIENCE and fixed <= REFINEMENTS:
+    for _ in range(MOST_ROUNDS):
         F = np.flatnonzero(is_free)
-        if not 0 < len(F) <= most_free or not has_memory(len(F)):
+        if not 0 < len(F) <= most_free or idle > PATIENCE or fixed > REFINEMENTS:
             return None
         found = free.step(F, V[F], total - float(x.sum()))
         if found is None:
@@ -135,9 +135,8 @@ class Scored:
         found: FloatArray = np.asarray(self.kernel.times(of_rows, self.asking))[self.row]
         return found
 
-    def block(self, members: Places, sources: Places, lower: bool = False) -> FloatArray:
-        """K[members, sources], in Fortran order; ``lower``: at least its lower triangle."""
-        out = np.empty((len(members), len(sources)), order="F")
+    def block(self, members: Places, sources: Places, out: FloatArray, lower: bool = False) -> FloatArray:
+        """``out``, in Fortran order, becomes K[members, sources]; ``lower``: at least its lower triangle."""
         self.kernel.values_computed += len(members) * len(sources) // (1 + lower)
         self.kernel.block(self.row[sources], self.row[members], out, self.asking, lower)
         return out
@@ -161,7 +160,8 @@ class Free:
         self.L: FloatArray = np.empty((0, 0))
 
     def step(self, F: Places, V: FloatArray, missing: float) -> tuple[FloatArray, float] | None:
-        """Steps of F, ascending, with scores ``V``, whose sum is ``missing``, and the level; None without a factor."""
+        """Steps of F, ascending, with scores ``V``, whose sum is ``missing``, and the level; None without a factor, or
+        memory for it."""
         joined, held = np.setdiff1d(F, self.S, True), np.setdiff1d(self.S, F, True)
         if len(joined) + len(held) > EXCHANGED * len(self.S):
             if not self.factor(F):
@@ -169,7 +169,8 @@ class Free:
             joined = held = F[:0]
         n, k = len(self.S), len(joined)
         B, D = np.zeros((n, k + len(held) + 1), order="F"), np.zeros((k + len(held) + 1,) * 2)
-        B[:, :k], D[:k, :k] = self.problem.block(self.S, joined), self.problem.block(joined, joined)
+        self.problem.block(self.S, joined, B[:, :k])
+        D[:k, :k] = self.problem.block(joined, joined, np.empty((k, k), order="F"))
         B[np.searchsorted(self.S, held), k + np.arange(len(held))] = 1.0
         B[:, -1] = D[-1, :k] = D[:k, -1] = 1.0
         own = np.isin(self.S, F)
@@ -190,15 +191,12 @@ class Free:
         return (way, float(z[-1])) if np.isfinite(way).all() else None
 
     def factor(self, F: Places) -> bool:
-        """Make the factor that of F; whether there is one."""
+        """Make the factor that of F; whether there is one, and memory for it and what is exchanged in it."""
         self.L = np.empty((0, 0))  # two do not fit
-        ridge = RIDGE
-        while ridge <= MOST_RIDGE:
-            A = self.problem.block(F, F, True)
-            A.flat[:: len(F) + 1] += ridge * float(np.abs(A.diagonal()).mean())
-            self.L, info = cholesky(A, 1, self.asking, overwrite=True)
-            if not info:
-                self.S = F
-                return True
-            ridge *= 1000.0
-        return False
+        if not has_memory(len(F)):
+            return False
+        A = self.problem.block(F, F, np.empty((len(F),) * 2, order="F"), True)
+        A.flat[:: len(F) + 1] += RIDGE * float(np.abs(A.diagonal()).mean())
+        self.L, info = cholesky(A, 1, self.asking, overwrite=True)
+        self.S = F
+        return not info
