@@ -73,9 +73,9 @@ class ChoicePolicy:
     max_free : int                        irwls factors matrices over the free variables; with more of them, SMO is too
         slow only above ``ratio_many_free`` x the initial gap, and chunked follows the last check
     ratio_many_free : float
-    pivoting_gap : float                  if SMO ends above this gap ratio, block pivoting is tried with
-    free_for_pivoting : (int, int)        this many free variables: with fewer than the least irwls is as fast (3,000
-        noisy rows, 1,300 of them free at the optimum: 0.8 s, pivoting 0.9), and the factor of the most takes 0.8 GB
+    pivoting_gap : float                  where chunked would follow, block pivoting comes first if SMO has ended above
+        this gap ratio, with
+    max_free_for_pivoting : int           up to this many free variables, whose factor takes 0.8 GB
     least_squares, by_pairs : Solver or None      the solvers that take over; None: IRWLS() and Chunked()
     """
 
@@ -100,7 +100,7 @@ class ChoicePolicy:
     max_free: int = 2500
     ratio_many_free: float = 5.0
     pivoting_gap: float = 0.1
-    free_for_pivoting: tuple[int, int] = (2500, 10_000)
+    max_free_for_pivoting: int = 10_000
     least_squares: Solver | None = None
     by_pairs: Solver | None = None
 
@@ -115,7 +115,7 @@ class ChoicePolicy:
 
 @record(frozen=True)
 class Auto(Solver):
-    """SMO, and where it is slow a path, IRWLS or Chunked from there, or CRSVM. It has no settings."""
+    """SMO, and where it is slow a path, block pivoting, IRWLS or Chunked from there, or CRSVM. It has no settings."""
 
     name: ClassVar[str] = "auto"
     summary: ClassVar[str] = "smo first, then a path, irwls, chunked or crsvm where smo is slow"
@@ -174,14 +174,15 @@ class Auto(Solver):
         self, left: Unfinished, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
     ) -> DualSolution:
         solution = left.solution
-        for name, attempt in attempts(self.policy, dual, left, kernel, budget_bytes, threads):
+        limited = control.max_iter > 0
+        for name, attempt in attempts(self.policy, dual, left, kernel, budget_bytes, threads, limited):
             steps = control.max_iter - solution.iterations if control.max_iter else inf
             if steps <= 0 or solution.status not in UNFINISHED:
                 break
             part = control.part(control.eps, int(steps) if steps < inf else 0, control.tell)
             found = attempt(part)
             part.read_out()
-            solution = combined(solution, found, name) if found else solution
+            solution = combined(solution, found, name) if found else in_vain(solution, name, part.stopped)
         return solution
 
 
@@ -340,8 +341,9 @@ def attempts(
     kernel: Kernel,
     budget_bytes: float,
     threads: int,
+    limited: bool,
 ) -> Iterator[tuple[str, Attempt]]:
-    """Name and call of each solver that takes over from SMO, in turn."""
+    """Name and call of each solver that takes over from SMO, in turn. ``limited``: steps are."""
     solution = left.solution
     if solution.status not in UNFINISHED:
         return
@@ -353,10 +355,10 @@ def attempts(
     if has_features:
         yield "crsvm", lambda control: solved_by_features(dual, kernel, control, threads)
     n_free = sum(lower < beta < upper for beta, lower, upper in zip(solution.beta, dual.lower, dual.upper, strict=True))
-    if not has_features and may_be_pivoted(policy, dual, kernel, solution, n_free):
-        yield "pivoting", lambda control: solved_by_pivoting(policy, dual, kernel, control, solution.beta)
     least_squares, by_pairs = policy.least_squares or IRWLS(), policy.by_pairs or Chunked()
     other = least_squares if left.too_slow or n_free <= policy.max_free else by_pairs
+    if other is by_pairs and not (has_features or limited) and may_be_pivoted(policy, dual, kernel, solution, n_free):
+        yield "pivoting", lambda control: solved_by_pivoting(policy, dual, kernel, control, solution.beta)
     start = dual.changed(beta=solution.beta, scores=solution.scores, rounded=True)
     # where the gap has grown, a cold start is better than SMO's end
     starts = [dual, start] if left.has_grown else [start, dual]
@@ -370,12 +372,11 @@ def attempts(
 def may_be_pivoted(
     policy: ChoicePolicy, dual: DualProblem, kernel: Kernel, solution: DualSolution, n_free: int
 ) -> bool:
-    """Whether block pivoting is tried from where SMO has ended with ``n_free`` free variables. Not in regression: with
-    both variables of a row K is singular, and sets cycle."""
+    """Whether block pivoting is tried from where SMO has ended with ``n_free`` free variables, after a cold start. Not
+    in regression: with both variables of a row K is singular, and sets cycle."""
     from libsvmx._problem.dual import kkt_gap
 
-    least, most = policy.free_for_pivoting
-    if not least <= n_free <= most or dual.groups > 1 or dual.size > kernel.n:
+    if n_free > policy.max_free_for_pivoting or dual.groups > 1 or dual.size > kernel.n:
         return False
     initial = initial_gap(dual)
     if not initial < inf:
@@ -386,18 +387,16 @@ def may_be_pivoted(
 def solved_by_pivoting(
     policy: ChoicePolicy, dual: DualProblem, kernel: Kernel, control: Control, beta: Buffer
 ) -> DualSolution | None:
-    """The optimum by block pivoting; None if it is not found, a stop ends it, or steps are limited."""
+    """The optimum by block pivoting; None if it is not found, does not fit the memory, or a stop ends it."""
     from libsvmx._core.memory import load_blas
     from libsvmx.exceptions import Stopped
 
-    if control.max_iter:
-        return None
-    load_blas()
-    from libsvmx._solvers.decomposition import block_pivoting
-
     try:
-        return block_pivoting.solve(dual, kernel, control, policy.free_for_pivoting[1], beta)
-    except Stopped:
+        load_blas()
+        from libsvmx._solvers.decomposition import block_pivoting
+
+        return block_pivoting.solve(dual, kernel, control, policy.max_free_for_pivoting, beta)
+    except (Stopped, MemoryError):
         return None
 
 
@@ -416,6 +415,11 @@ def solved_by_features(dual: DualProblem, kernel: Kernel, control: Control, thre
 
 def named(solution: DualSolution, name: str) -> DualSolution:
     return combined(None, solution, name)
+
+
+def in_vain(solution: DualSolution, name: str, stopped: SolveStatus | None) -> DualSolution:
+    """``solution``, after a solver that has found none; ``stopped``: the status if a stop has ended it."""
+    return solution.changed(chosen=f"{solution.chosen}, {name}", status=stopped or solution.status)
 
 
 def combined(first: DualSolution | None, second: DualSolution, name: str) -> DualSolution:

@@ -1,19 +1,25 @@
 """Block pivoting: solver auto's way to the optimum where many variables are free and C is large."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from support.asking import Asked
 from support.judge import Judge
 from support.machine import machine_with
 
 import libsvmx
+from libsvmx._core import memory
 from libsvmx._solvers.auto import Auto, ChoicePolicy
+from libsvmx._solvers.decomposition import block_pivoting
 from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import ConvergenceWarning, Stopped, TooLittleMemory
 
-# SMO has a step for each row, and then a few free variables are enough for block pivoting.
+# SMO has a step for each row, and then few free variables are too many for irwls.
 SOON = ChoicePolicy(
     first_check=(0.25, np.inf), checks=(), late_checks=(), min_variables=0, max_steps_per_variable=1.0,
-    smo_alone=0.0, free_for_pivoting=(2, 10_000),
+    smo_alone=0.0, max_free=1,
 )  # fmt: skip
 
 
@@ -61,8 +67,9 @@ def test_threads_change_no_bit():
 @pytest.mark.parametrize(
     ("changes", "options"),
     [
-        ({"free_for_pivoting": (2, 40)}, {}),
-        ({"free_for_pivoting": (10_000, 10_000)}, {}),
+        ({"max_free_for_pivoting": 40}, {}),
+        ({"max_free": 10_000}, {}),
+        ({"checks": ((0.5, 1e-9),), "ratio_many_free": 1e-9}, {}),  # SMO ends early
         ({"pivoting_gap": 1e3}, {}),
         ({}, {"max_iter": 10**7}),  # of steps
         ({}, {"svm_type": "nu_svc", "nu": 0.3}),
@@ -73,20 +80,148 @@ def test_another_solver_elsewhere(changes, options):
     X, y = noisy(200)
     model = libsvmx.train(X, y, solver=by_pivoting(**changes), C=1e3, gamma=0.2, **options)
     assert model.statuses == (SolveStatus.CONVERGED,)
-    assert model.reports[0].chosen in ("smo, irwls", "smo, irwls, path")
+    assert "pivoting" not in model.reports[0].chosen
+    assert model.reports[0].chosen.startswith(("smo, irwls", "smo, chunked"))
+
+
+def test_a_warm_start_never_pivots():
+    X, y = noisy(200)
+    first = libsvmx.train(X, y, solver=by_pivoting(), C=1e2, gamma=0.2)
+    model = libsvmx.train(X, y, solver=by_pivoting(), C=1e3, gamma=0.2, start=first)
+    assert model.statuses == (SolveStatus.CONVERGED,)
+    assert "pivoting" not in model.reports[0].chosen
 
 
 def test_another_solver_without_memory():
     X, y = noisy(200)
     with machine_with(free_bytes=lambda: 100_000):
-        model = libsvmx.train(X, y, solver=by_pivoting(least_squares=libsvmx.Chunked()), C=1e3, gamma=0.2)
+        model = libsvmx.train(X, y, solver=by_pivoting(), C=1e3, gamma=0.2)
     assert model.statuses == (SolveStatus.CONVERGED,)
-    assert "pivoting" not in model.reports[0].chosen
+    assert model.reports[0].chosen == "smo, pivoting, chunked"
 
 
-def test_another_solver_where_sets_cycle_or_have_no_factor():
+def test_a_factor_that_is_held_is_not_asked_for_again(monkeypatch):
+    """Pivoting goes to its end in just the memory of its largest factor and the columns exchanged in it."""
+    X, y = noisy(900)
+    options = {"solver": by_pivoting(), "C": 1e4, "gamma": 0.2, "threads": 1}
+    inside, needed = Inside(monkeypatch, lambda: False), []
+    need = block_pivoting.memory
+    monkeypatch.setattr(block_pivoting, "memory", lambda n_free: needed.append(need(n_free)) or needed[-1])
+    with machine_with(free_bytes=1e12):
+        expected = libsvmx.train(X, y, **options)
+    tracemalloc.start()
+    try:
+        total = 1.02 * max(needed)
+        with machine_with(free_bytes=lambda: total + inside.traced - tracemalloc.get_traced_memory()[0]):
+            model = libsvmx.train(X, y, **options)
+    finally:
+        tracemalloc.stop()
+    assert model.reports[0].chosen == "smo, pivoting"
+    np.testing.assert_array_equal(model.sv_coef, expected.sv_coef)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "error"),
+    [(memory, "load_blas", TooLittleMemory("loading")), (block_pivoting, "cholesky", MemoryError())],
+)
+def test_another_solver_where_memory_ends(module, name, error, monkeypatch):
+    def fails(*arguments, **named):
+        raise error
+
+    monkeypatch.setattr(module, name, fails)
+    X, y = noisy(200)
+    model = libsvmx.train(X, y, solver=by_pivoting(), C=1e3, gamma=0.2)
+    assert model.statuses == (SolveStatus.CONVERGED,)
+    assert model.reports[0].chosen == "smo, pivoting, chunked"
+
+
+@pytest.mark.parametrize("limit", [{}, {"MOST_ROUNDS": 1}])
+def test_another_solver_where_sets_cycle_or_rounds_are_over(limit, monkeypatch):
     """Few features, so that K over the free variables is singular."""
+    for name, value in limit.items():
+        monkeypatch.setattr(block_pivoting, name, value)
     X, y = noisy(300)
-    model = libsvmx.train(X[:, :1], y, solver=by_pivoting(), C=1e4, gamma=0.01)
+    few = X if limit else X[:, :1]
+    model = libsvmx.train(few, y, solver=by_pivoting(), C=1e4, gamma=0.2 if limit else 0.01)
     assert model.statuses == (SolveStatus.CONVERGED,)
-    assert "pivoting" not in model.reports[0].chosen
+    assert model.reports[0].chosen.startswith("smo, pivoting, chunked")
+
+
+class Inside(libsvmx.Observer):
+    """``act`` is called at the first check for a stop within block pivoting; ``traced``: bytes in use at its start."""
+
+    def __init__(self, monkeypatch, act):
+        self.act, self.inside, self.traced = act, False, 1e12
+        solve = block_pivoting.solve
+
+        def watched(*arguments):
+            self.inside, self.traced = True, tracemalloc.get_traced_memory()[0]
+            try:
+                return solve(*arguments)
+            finally:
+                self.inside = False
+
+        monkeypatch.setattr(block_pivoting, "solve", watched)
+
+    def should_stop(self):
+        return self.act() if self.inside else False
+
+
+def test_a_stop_keeps_what_smo_has_found(monkeypatch):
+    X, y = noisy(1000)
+    observer = Inside(monkeypatch, lambda: True)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = libsvmx.train(X, y, solver=by_pivoting(), C=1e4, gamma=0.2, threads=1, observer=observer)
+    assert model.statuses == (SolveStatus.INTERRUPTED,)
+    assert model.reports[0].chosen == "smo, pivoting"
+    assert model.reports[0].iterations == 1000
+    assert np.isfinite(libsvmx.decision_values(model, X)).all()
+
+
+def test_a_time_limit(monkeypatch):
+    X, y = noisy(1000)
+    inside = Inside(monkeypatch, lambda: False)
+    jumps = machine_with(monotonic=lambda: 1e3 if inside.inside else 0.0)
+    with jumps, pytest.warns(ConvergenceWarning, match="time limit"):
+        model = libsvmx.train(X, y, solver=by_pivoting(), C=1e4, gamma=0.2, threads=1, time_limit=10.0)
+    assert model.statuses == (SolveStatus.TIME_LIMIT,)
+    assert model.reports[0].chosen == "smo, pivoting"
+
+
+def test_control_c(monkeypatch):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    X, y = noisy(1000)
+    with pytest.raises(KeyboardInterrupt):
+        libsvmx.train(X, y, solver=by_pivoting(), C=1e4, gamma=0.2, threads=1, observer=Inside(monkeypatch, interrupt))
+
+
+def test_all_work_is_counted_in_small_amounts():
+    """Of a factor, and of a step that exchanges columns of it; each check can end it."""
+    n = 900
+    X, _ = noisy(n)
+    K = np.exp(-2.0 * cdist(X, X, "sqeuclidean"))
+
+    class Known:
+        def block(self, members, sources, out, lower=False):
+            out[:] = K[np.ix_(members, sources)]
+            return out
+
+    asked = Asked()
+    free = block_pivoting.Free(Known(), asked)
+    rng = np.random.default_rng(0)
+    for F in (np.arange(700), np.arange(60, 780)):
+        V = rng.normal(size=len(F))
+        way, level = free.step(F, V, 0.5)
+        assert free.S[-1] == 699
+        np.testing.assert_allclose(K[np.ix_(F, F)] @ way + level, V, atol=1e-6)
+        assert way.sum() == pytest.approx(0.5, abs=1e-6)
+    asked.check(700**3 / 3 + 140 * 700**2)
+    for end in range(1, len(asked.told)):
+        stopping = Asked(end)
+        free = block_pivoting.Free(Known(), stopping)
+        with pytest.raises(Stopped):
+            for F in (np.arange(700), np.arange(60, 780)):
+                free.step(F, np.ones(len(F)), 0.5)
+        assert not stopping.after
