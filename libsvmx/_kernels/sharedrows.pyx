@@ -305,7 +305,7 @@ cdef class SharedRows:
         room = self.room_for(4 * padded(self.n if self.source is None else self.width))
         if room == NULL:
             with gil:
-                raise MemoryError("a kernel row")
+                raise MemoryError("a kernel row" if self.source is None else "kernel values of two classes")
         if self.source is None:
             self.compute(&row, 1, &room)
         else:
