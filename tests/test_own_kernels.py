@@ -254,10 +254,20 @@ def test_rows_beyond_cache_size_take_free_memory(free, again):
         assert (sum(calls_on_noise(cache_size=0.25)) > NOISY) == again
 
 
-@pytest.mark.parametrize(("worker", "threads", "again"), [(False, "1", False), (True, "1", True), (True, "2", False)])
-def test_worker_processes_divide_free_memory(worker, threads, again, monkeypatch):
-    """Two processors: a worker that may use one of them counts on another worker."""
+@pytest.mark.parametrize(
+    ("worker", "threads", "most", "again"),
+    [
+        (False, "1", "", False),
+        (True, "1", "", True),
+        (True, "2", "", False),
+        (True, "1", "1", False),
+        (True, "1", "4", True),
+    ],
+)
+def test_worker_processes_divide_free_memory(worker, threads, most, again, monkeypatch):
+    """Two processors: a worker that may use one of them counts on another worker, unless joblib has one for all."""
     monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", most)
     with machine_with(free_bytes=1.5 * 2**20, is_worker=worker, processors=2):
         assert (sum(calls_on_noise(cache_size=0.25)) > NOISY) == again
 

@@ -8,6 +8,7 @@ awaited     one call, abandoned at a stop
 from __future__ import annotations
 
 import os
+import sys
 
 from libsvmx._core.machine import machine
 from libsvmx._core.process import HAS_THREADS, end_of, run_behind
@@ -37,21 +38,22 @@ def thread_count(requested: int | None = None) -> int:
     """
     if requested is not None and requested > 0:
         return requested
-    return threads_by_environment() or machine.processors()
+    return number_in("OMP_NUM_THREADS") or machine.processors()
 
 
-def threads_by_environment() -> int:
-    """The first number of OMP_NUM_THREADS; 0 without one."""
-    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+def number_in(variable: str) -> int:
+    """The first number of an environment variable; 0 without one."""
+    first = os.environ.get(variable, "").split(",")[0].strip()
     return int(first) if first.isdecimal() else 0
 
 
 def processes_at_work() -> int:
     """Number of processes that divide this machine's memory: 1, or, in a worker process, as many as its share of the
-    processors allows, which joblib and Dask tell it by OMP_NUM_THREADS."""
+    processors (joblib's are limited by LOKY_MAX_CPU_COUNT) allows, which joblib and Dask tell it by OMP_NUM_THREADS."""
     if not machine.is_worker():
         return 1
-    return max(1, machine.processors() // (threads_by_environment() or 1))
+    processors = min(machine.processors(), number_in("LOKY_MAX_CPU_COUNT") or sys.maxsize)
+    return max(1, processors // (number_in("OMP_NUM_THREADS") or 1))
 
 
 def for_each(job: Callable[[Item], object], items: Sequence[Item], threads: int) -> None:
