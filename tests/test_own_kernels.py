@@ -183,6 +183,30 @@ def test_values_of_the_other_row_give_the_model_of_all_values(cache_size):
     np.testing.assert_array_equal(found.coef, given.coef)
 
 
+@pytest.mark.parametrize(("features", "bound"), [(2500, 1.45), (3000, 0.6)], ids=["copied", "too large to copy"])
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["array", "sparse"])
+def test_large_rows_are_not_copied_to_ask_for_less(features, bound, form):
+    """Smaller ones once at a time."""
+    dense, peaks = form is np.asarray, [0]
+    rows = form(np.random.default_rng(5).normal(size=(NOISY, features if dense else features // 2)))
+
+    def kernel(A, B):
+        peaks.append(tracemalloc.get_traced_memory()[1])  # before the model copies support vectors
+        products = A[:, :4] @ B[:, :4].T
+        return products if dense else products.toarray()
+
+    def train():
+        libsvmx.train(rows, np.arange(NOISY) % 2, kernel=kernel, C=0.001, eps=0.5)
+
+    train()  # loads modules
+    tracemalloc.start()
+    try:
+        train()
+    finally:
+        tracemalloc.stop()
+    assert max(peaks) < bound * (rows.nbytes if dense else 1.5 * rows.data.nbytes)
+
+
 # cache_size is all the room there is for rows.
 NO_MORE = {"policy": KernelPolicy(share_of_free=0.0)}
 

@@ -26,9 +26,10 @@ class RowSource:
     the work.
 
     ``left_bytes``: memory left for a solve beside the kept rows, None until that is decided (``share_of_source``).
+    ``divisible``: whether rows may be asked for over some columns.
     """
 
-    left_bytes = None
+    left_bytes, divisible = None, True
 
     def diagonal(self):
         raise NotImplementedError
@@ -41,8 +42,8 @@ class RowSource:
 
 
 # Kernels on demand are symmetric: of new rows only values in columns whose own rows are not kept are asked for. From
-# a KNOWN_FROM-th of all rows on; these columns, whose rows are copied for the kernel, are chosen again when KEPT_AGAIN times as
-# many rows are kept as the last time.
+# a KNOWN_FROM-th of all rows on; these columns, whose rows are copied for the kernel, are chosen again when KEPT_AGAIN
+# times as many rows are kept as the last time.
 cdef Py_ssize_t KNOWN_FROM = 8
 cdef double KEPT_AGAIN = 1.25
 
@@ -225,7 +226,8 @@ cdef class CsrMatrix:
             with self.source.lock:
                 missing = [k for k in range(count) if self.kept_row(rows[k]) == NULL]
                 if missing:
-                    if self.n_kept >= max(n // KNOWN_FROM, <Py_ssize_t>(KEPT_AGAIN * self.n_divided)):
+                    if self.source.divisible and \
+                            self.n_kept >= max(n // KNOWN_FROM, <Py_ssize_t>(KEPT_AGAIN * self.n_divided)):
                         self.divide_columns()
                     numbers = [rows[k] for k in missing]
                     block = values = self.source.rows(numbers, self.unknown_columns)

@@ -109,6 +109,23 @@ def chosen_rows(X: Any, numbers: Any) -> Any:
     return tuple(some) if isinstance(X, tuple) else some
 
 
+def bytes_of_copy(X: Any) -> float:
+    """About the memory of ``chosen_rows`` of all rows, in bytes; inf for rows of an unknown type."""
+    if isinstance(X, PartRows):
+        return sum(map(bytes_of_copy, X.parts))
+    if isinstance(X, NamedRows):
+        return 2 * bytes_of_copy(X.matrix)  # and what ``rows`` makes of the copy
+    if hasattr(X, "tocsr"):
+        return float(X.nnz * (X.dtype.itemsize + 8))
+    if hasattr(X, "iloc"):
+        return float(np.sum(X.memory_usage()))
+    if is_of_polars(X):
+        return float(X.estimated_size())
+    if isinstance(X, list | tuple):
+        return 8.0 * len(X)
+    return float(getattr(X, "nbytes", np.inf))
+
+
 def all_rows(A: Any, B: Any) -> Any:
     """Rows of A, then of B, in the type of A. Raises DataError."""
     if not n_rows_of(B):

@@ -24,6 +24,7 @@ from libsvmx.api.arrays import kernel_table
 from libsvmx.api.kernel_values import (
     all_rows,
     are_same,
+    bytes_of_copy,
     check_same,
     chosen_rows,
     make_symmetric,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 FEW_ROWS = 64
 # Values per call of a prediction: 8 MB, so that what Python makes of them fits a cache.
 VALUES_OF_CALL = 1 << 20
+# Training rows are copied, to ask for some columns, up to this size, or up to a quarter of the matrix in float.
+COPIED_BYTES = 1 << 23
 # Rows per call when all are computed; the time limit is checked in between.
 ROWS_OF_ALL = 64
 
@@ -188,7 +191,8 @@ class CalledRows(RowSource):
         # indices of the first rows; of each row its values with them, and with itself
         self.first: tuple[Ids, FloatArray] | None = None
         self.columns: Buffer | None = None  # those of the last call, None: all
-        self.others: Any = known.rows  # their rows
+        self.others: Any = known.rows  # their rows; a copy, beside which there is none
+        self.divisible = bytes_of_copy(known.rows) <= max(COPIED_BYTES, known.n**2)
         self.place = np.arange(known.n)  # of a column among them
 
     def diagonal(self) -> Buffer:
@@ -199,10 +203,11 @@ class CalledRows(RowSource):
         self.check()
         known = self.known
         if columns is not self.columns:
-            self.columns = columns
+            self.others = None
             self.others = known.rows if columns is None else chosen_rows(known.rows, columns)
             chosen = np.arange(self.n) if columns is None else np.asarray(columns)
             self.place[chosen] = np.arange(len(chosen))
+            self.columns = columns
         values = values_of(known.kernel.rows, chosen_rows(known.rows, numbers), self.others)
         self.compare(numbers, values)
         if self.token is not None:
