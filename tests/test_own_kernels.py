@@ -238,6 +238,21 @@ def test_with_room_for_some_rows_the_model_is_that_of_all_values(options, cache_
     np.testing.assert_array_equal(found.coef, exact.coef)
 
 
+def test_rows_that_are_asked_for_again_have_the_values_of_the_first_time():
+    """Of a kernel that is symmetric but for rounding: how many rows are kept is not seen."""
+    X = np.random.default_rng(0).normal(size=(NOISY, 4))
+
+    def kernel(A, B):
+        return np.exp(-0.4 * ((A[:, None] - B[None]) ** 2).sum(axis=-1)) * (1 + 1e-6 * (A[:, :1] > B[:, 0]))
+
+    found = []
+    for free in (2**19, 2**18, None):
+        with machine_with(free_bytes=free):
+            model = libsvmx.train(X, X[:, 0] * X[:, 1], kernel=kernel, **SVR, cache_size=0.1)
+        found.append(model.coef)
+    np.testing.assert_array_equal(found[1:], [found[0]] * 2)
+
+
 def test_memory_for_rows_is_bounded():
     def peak(cache_size):
         tracemalloc.start()

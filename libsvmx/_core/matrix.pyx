@@ -43,7 +43,8 @@ class RowSource:
 
 # Kernels on demand are symmetric: of new rows only values in columns whose own rows are not kept are asked for. From
 # a KNOWN_FROM-th of all rows on; these columns, whose rows are copied for the kernel, are chosen again when KEPT_AGAIN
-# times as many rows are kept as the last time.
+# times as many rows are kept as the last time. Only if all rows are kept: else a row that is asked for again would take
+# K(j, i) where it had K(i, j), which may differ by rounding.
 cdef Py_ssize_t KNOWN_FROM = 8
 cdef double KEPT_AGAIN = 1.25
 
@@ -226,7 +227,7 @@ cdef class CsrMatrix:
             with self.source.lock:
                 missing = [k for k in range(count) if self.kept_row(rows[k]) == NULL]
                 if missing:
-                    if self.source.divisible and \
+                    if self.keeps_all and self.source.divisible and \
                             self.n_kept >= max(n // KNOWN_FROM, <Py_ssize_t>(KEPT_AGAIN * self.n_divided)):
                         self.divide_columns()
                     numbers = [rows[k] for k in missing]
