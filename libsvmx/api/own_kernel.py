@@ -111,7 +111,7 @@ class Kernel:
     def rows(self, some: Any, X: Any) -> Any:
         """Rows of the kernel matrix of a training, shape (len(some), len(X)); ``some`` are rows of X.
 
-        X: all training rows at first; with ``symmetric``, later those whose own rows have not been asked for.
+        X: all training rows; with ``symmetric`` perhaps a part of them, those whose own rows have not been asked for.
         """
         return self(some, X)
 
