@@ -100,8 +100,8 @@ class QueuedFold:
         inner: str,
         queue: SolveQueue,
     ) -> None:
-        rest = fold.rest
-        targets, rest = take_float64(own.problem.targets, rest), take_int32(members, rest)
+        others = fold.rest
+        targets, rest = take_float64(own.problem.targets, others), take_int32(members, others)
         held_out = take_int32(members, fold.held_out)
         self.queue, self.param, self.number = queue, param, queue.n_folds
         self.n_held, self.first = len(held_out), queue.n_tasks

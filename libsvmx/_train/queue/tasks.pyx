@@ -45,8 +45,8 @@ cdef double START_OF_A_CHANGE = 2.0
 cdef double START_BESIDES = 8e3
 
 
-# Two pilots have to take this share more work than cold starts before the others of a star start cold: the numbers of
-# steps of two folds may differ that much.
+# Two pilots have to take this share more work than cold starts before the others of a star start cold: an estimate of how
+# much the numbers of steps of two folds differ.
 cdef double DOUBT = 0.5
 
 
@@ -183,9 +183,8 @@ cdef class TaskList:
         Cp, Cn : float                   of the two classes in C-SVC
         held_out : buffer of int32       rows to compute decision values of, instead of keeping the coefficients
         targets : buffer of float64      of the rows, if there are no classes
-        parent : int                     solve from whose optimum it starts, in the queue of ``start_from`` if set, else
-        in
-            this one; -1: cold start
+        parent : int                     solve from whose optimum it starts, in the queue of ``start_from`` if set, or
+            else in this one; -1: cold start
         chained : bool                   in a chain, where the parent is the previous solve, except for the first
         """
         cdef const int32_t[::1] chosen = rows, held = held_out
