@@ -159,7 +159,8 @@ def test_every_seeder_ends_at_the_optima_of_cold_starts(solver, task, kernel, se
         assert not np.any((found.predictions != plain.predictions) & ~turned)
     assert (found.seeder, found.scheme) == seeding
     if seeder in libsvmx.SEEDERS:  # the nu formulations have no path
-        assert {fold.seeder for fold in found.folds} <= {"none", seeder}
+        instead = {"sir", "near", "avg"} if seeder == "ato" else set()  # where its path is not followed
+        assert {fold.seeder for fold in found.folds} <= {"none", seeder} | instead
 
 
 @each("seeded", strength=1, solver=["smo"], kernel=["rbf", "precomputed"], seeding=SEEDINGS)

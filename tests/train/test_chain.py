@@ -125,9 +125,24 @@ def test_folds_continue_from_an_unfinished_fold(seeder, max_iter):
 
 @pytest.mark.parametrize("queue", [True, False])
 @pytest.mark.parametrize("seeder", ["sir", "mir", "ato", "top"])
-def test_three_folds_share_too_few_rows_for_a_start(seeder, queue):
+@pytest.mark.parametrize("n", [267, 268, 269, 270])
+def test_three_folds_share_too_few_rows_for_a_start(seeder, queue, n):
+    """However their sizes are rounded. With few folds ato follows no path, and its folds tell what has started them."""
+    matrix, y = data.load("heart_scale", n)
     few, more = (
-        validated("heart_scale", n_folds, seeder, C=30.0, policy=KernelPolicy(queue=queue)) for n_folds in (3, 4)
+        libsvmx.cross_validate(matrix, y, n_folds, seeder=seeder, C=30.0, policy=KernelPolicy(queue=queue))
+        for n_folds in (3, 4)
     )
     assert {fold.seeder for fold in few.folds} == {"none"}
-    assert few.scheme == "chain" and seeder in {fold.seeder for fold in more.folds}
+    starts = {fold.seeder for fold in more.folds} - {"none"}
+    assert few.scheme == "chain" and starts == {"sir" if seeder == "ato" else seeder}
+
+
+@pytest.mark.parametrize("n", [268, 269])
+def test_three_folds_of_a_regression_outside_a_queue_are_libsvms(n):
+    matrix, y = data.load("abalone_scale.xz", n)
+    auto, plain = (
+        libsvmx.cross_validate(matrix, y, 3, seeder=seeder, svm_type=3, policy=KernelPolicy(queue=False))
+        for seeder in ("auto", "none")
+    )
+    assert auto.predictions.tobytes() == plain.predictions.tobytes()

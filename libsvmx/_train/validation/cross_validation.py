@@ -24,6 +24,7 @@ from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.parameter import class_costs
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
+from libsvmx._train.queue.tasks import changes_most
 from libsvmx._train.side_by_side import HandedOn
 from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
@@ -201,7 +202,9 @@ def chosen(
         return seeding.usual(n_folds, named_from=named_star_from(param)), queue
     if exact or apart or param.probability:
         return Seeding("none"), queue
-    if n_folds == 3 and param.svm_type.is_regression and not linked and not seeding.scheme:
+    least = len(problem) // 3
+    cold = n_folds == 3 and changes_most(len(problem) - least, 2 * least)
+    if cold and param.svm_type.is_regression and not linked and not seeding.scheme:
         return seeding, None  # all would start cold, and regressions over all rows take more steps than LIBSVM's
     return seeding.usual(n_folds, linked, star_from(param), named_star_from(param)), None
 
@@ -289,11 +292,9 @@ def queued(
         known = Chain(chain_length(len(results.drawn[0].each)) if seeding.seeder == "auto" else 0)
     scheme = inner.scheme_in_queue(param) if inner else ""
     for fold in solved_folds(queue, results.drawn, param, observer, kernels, costs_of, known, scheme):
-        seeder, seconds, summed = fold.seeder, fold.seeding_seconds, fold.report
-        if seeder != "none" and seeding.seeder != "auto":
-            seeder = seeding.seeder
+        seconds, summed = fold.seeding_seconds, fold.report
         solving_seconds = summed.seconds - seconds
-        report = fold_report([summed], seeder=seeder, seeding_seconds=seconds, solving_seconds=solving_seconds)
+        report = fold_report([summed], seeder=fold.seeder, seeding_seconds=seconds, solving_seconds=solving_seconds)
         results.add(fold.predicted, fold.values if with_values else None, report, fold.labels or None)
 
 

@@ -210,6 +210,8 @@ class DualFolds:
             if seeding.seeder != "none":
                 solution = self._to_its_r(fold, solution)
             if seeding.scheme == "chain" and seeder != "C":
+            if start.change and seeder == "ato" and start.change.path_work < 0:
+                seeder = AUTO[seeding.scheme]  # it has replaced a path that was not followed
                 self._note(start, start_values, self._work_of(solution, start.beta, len(left_out)))
         if warm:
             warm.keep(number, fold, solution)
