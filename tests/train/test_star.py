@@ -7,12 +7,17 @@ from support.policies import BY_CLASSES, IN_TURN, KernelPolicy
 
 import libsvmx
 from libsvmx._core.buffers import filled
+from libsvmx._core.records import replace
+from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.queue.folds_at_once import queue_of_folds
 from libsvmx._train.training import shared_kernels
+from libsvmx._train.validation.cross_validation import cross_validate
+from libsvmx._train.validation.scheme import Seeding
 from libsvmx.enums import SolveStatus, SvmType
+from libsvmx.exceptions import StoppedEarly
 
 SETS = ["iris.scale", "glass.scale", "vowel.scale.xz", "heart_scale", "ionosphere_scale.xz"]
 EPS = 1e-7
@@ -314,6 +319,32 @@ def test_two_pilots_show_that_starts_of_a_star_do_not_pay(rows_in_queue):
     for fold, same, cold in zip(one.folds, three.folds, plain.folds, strict=True):
         assert (fold.iterations, fold.rho) == (same.iterations, same.rho)
         assert fold.seeder == "top" or fold.iterations == cold.iterations
+
+
+@pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])
+def test_path_with_probability_estimates_is_auto(policy):
+    by_path, auto = (
+        found("heart_scale", seeder, 5, eps=1e-3, probability=True, policy=policy) for seeder in ("path", "auto")
+    )
+    assert by_path.predictions.tobytes() == auto.predictions.tobytes()
+
+
+class EndingAfterTwo(Observer):
+    done = 0
+
+    def counted(self, kind, done, of):
+        self.done = done
+
+    def should_stop(self):
+        return self.done >= 2
+
+
+def test_an_unfinished_cross_validation_by_path_says_so():
+    matrix, targets = data.load("heart_scale")
+    problem, param = Problem(matrix, filled("d", targets)), Parameter(gamma=0.1)
+    with pytest.raises(StoppedEarly) as stop:
+        cross_validate(problem, replace(param, policy=IN_TURN), 20, Rand(1), EndingAfterTwo(), Seeding("path"))
+    assert (stop.value.partial.seeding.seeder, stop.value.partial.seeding.scheme) == ("path", "star")
 
 
 def test_path_without_a_scheme_is_auto():

@@ -131,7 +131,16 @@ def cross_validate(
     drawn = draw_repeats(problem, param, n_folds, repeats, rand, observer)
     results = Results(problem, param, drawn, observer)
     n = len(results.each)
-    inner = None
+    by_path, inner = seeding == Seeding("path"), None
+    if by_path:
+        seeding = Seeding("auto")  # it follows a path where that pays
+
+    def named(seeding: Seeding) -> Seeding:
+        """``seeding`` by its name in the request, unless auto chose cold starts as in LIBSVM, or a chain, which has no
+        path."""
+        by_name = by_path and seeding.seeder == "auto" and seeding.scheme != "chain"
+        return replace(seeding, seeder="path") if by_name else seeding
+
     if seeding.seeder != "none":
         check_seedable(param)
         if not param.svm_type.is_classification:
@@ -140,9 +149,6 @@ def cross_validate(
     if isinstance(warm_starts, list) and len(warm_starts) != n:
         warm_starts = None  # of other folds
     warm_starts = warm_starts or None
-    by_path = seeding == Seeding("path")
-    if by_path:
-        seeding = Seeding("auto")  # it follows a path where that pays
     left: list[FoldOptima] | None = None
     try:
         kernels = kernels or shared_kernels(problem, param, drawn[0].order)
@@ -164,10 +170,8 @@ def cross_validate(
             )
     except Stopped as stop:
         consequence = f"the cross-validation has no result; {len(results.reports)} of {n} folds are done"
-        raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
-    if by_path and seeding.seeder == "auto" and seeding.scheme != "chain":
-        seeding = replace(seeding, seeder="path")
-    return results.result(seeding, left)
+        raise StoppedEarly(stop.status, consequence, results.result(named(seeding))) from None
+    return results.result(named(seeding), left)
 
 
 def chosen(
