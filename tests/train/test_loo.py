@@ -105,3 +105,15 @@ def test_where_no_row_is_free_a_value_is_somewhere_in_the_interval_of_rho(seeder
         assert lowest - 1e-6 <= found[row] <= highest + 1e-6
         widths.append(0.0 if n_free else highest - lowest)
     assert max(widths) > 0.01
+
+
+@pytest.mark.parametrize("seeder", ["auto", "near", "sir"])
+def test_decision_values_of_nu_svc_are_as_accurate_where_a_row_changes_nothing(seeder):
+    """Those of the pairs without the row are those of the training over all rows, which stops at eps r, too."""
+    rng = np.random.default_rng(3)
+    centers, y = 2 * rng.normal(size=(6, 4)), rng.integers(0, 6, 180).astype(float)
+    X = centers[y.astype(int)] + rng.normal(size=(180, 4))
+    options = {"svm_type": 1, "nu": 0.05, "gamma": 0.2}
+    exact = libsvmx.cross_validate(X, y, 180, eps=1e-9, **options).decision_values
+    found = libsvmx.leave_one_out(X, y, seeder=seeder, eps=1e-3, **options).decision_values
+    assert np.nanmax(np.abs(found - exact)) < 4e-3

@@ -321,6 +321,31 @@ def test_two_pilots_show_that_starts_of_a_star_do_not_pay(rows_in_queue):
         assert fold.seeder == "top" or fold.iterations == cold.iterations
 
 
+@pytest.mark.filterwarnings("ignore:the iteration limit was reached:libsvmx.ConvergenceWarning")
+@pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])
+def test_steps_to_eps_r_are_limited_where_r_of_nu_svc_is_about_0(policy):
+    """Labels without any relation to the rows: no decision value is determined, and nothing would be gained."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), np.sign(rng.normal(size=300))
+    plain, seeded = (
+        libsvmx.cross_validate(X, y, 10, seeder=seeder, svm_type=1, nu=0.2, gamma=0.01, policy=policy)
+        for seeder in ("none", "sir")
+    )
+    assert {fold.status for fold in seeded.folds} == {"iteration limit"}
+    assert max(fold.gap for fold in seeded.folds) < 1e-3
+    for f, fold in enumerate(seeded.folds):
+        n = np.count_nonzero(seeded.fold_of != f)
+        assert plain.folds[f].iterations < n
+        assert 30 * n <= fold.iterations < 31 * n
+
+
+@pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])
+def test_solves_with_probability_estimates_stop_at_eps_r_too(policy):
+    options = {"svm_type": 1, "nu": 0.1, "gamma": 0.5, "probability": True, "policy": policy, "eps": 1e-3}
+    plain, seeded = (found("heart_scale", seeder, 5, **options) for seeder in ("none", "near"))
+    assert max(fold.gap for fold in seeded.folds) < 1e-4 < min(fold.gap for fold in plain.folds)
+
+
 @pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])
 def test_path_with_probability_estimates_is_auto(policy):
     by_path, auto = (

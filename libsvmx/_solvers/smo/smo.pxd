@@ -41,7 +41,7 @@ cdef class Smo(PositionsWithRows):
     cdef void count_anew(self) noexcept nogil
     cdef bint stalls(self) noexcept nogil
     cdef double rounding(self) noexcept nogil
-    cdef int go_on(self) except -1 nogil
+    cdef int go_on(self, int64_t limit) except -1 nogil
     cdef int bring_back(self) except -1 nogil
     cdef int64_t first_countdown(self) noexcept nogil
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil

@@ -163,9 +163,10 @@ cdef class Smo(PositionsWithRows):
     cdef object ended(self, bint converged):
         return self.solution(SolveStatus.CONVERGED if converged else self.control.stopped or self.unfinished())
 
-    cdef int go_on(self) except -1 nogil:
-        """Continue after ``optimize`` has reached the optimum, to the tolerance that ``control`` has now."""
-        return self.iterate(self.control.max_iter if self.control.max_iter != 0 else libsvms_limit(self.size))
+    cdef int go_on(self, int64_t limit) except -1 nogil:
+        """Continue after ``optimize`` has reached the optimum, to the tolerance that ``control`` has now, until ``limit``
+        steps in all."""
+        return self.iterate(limit)
 
     cdef object unfinished(self):
         """Status if ``iterate`` ended before the optimum, and not by ``control``."""

@@ -39,7 +39,7 @@ from libsvmx._solvers.smo.smo cimport Optimum, Smo, rounding_may_hide
 from libsvmx._train.formulation cimport recover, write_dual
 from libsvmx._train.probability cimport fit
 from libsvmx._train.queue.tasks cimport (
-    Fold, Parent, QueueStarts, Sigmoid, Task, TaskList, has_start, tolerance_by_r)
+    Fold, Parent, QueueStarts, Sigmoid, Task, TaskList, has_start, most_steps_by_r, tolerance_by_r)
 
 from libsvmx._core.arrays import empty, ramp
 from libsvmx._core.buffers import filled, zeros
@@ -194,6 +194,7 @@ cdef class Worker:
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef Optimum optimum
         cdef Parent parent
+        cdef int64_t most
         cdef bint stands, seeded = has_start(task)
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task, self.control.eps = task, self.todo.eps
@@ -224,8 +225,9 @@ cdef class Worker:
                 self.try_out(task)
             else:
                 task.converged = self.smo.optimize()
+            most = most_steps_by_r(self.smo.iterations, self.dual.size, self.control.max_iter)
             while task.converged and self.todo.stops_by_r(task) and self.has_finer_end():
-                task.converged = self.smo.go_on()
+                task.converged = self.smo.go_on(most)
             self.smo.write(&optimum, &self.beta[0], &self.scores[0])
             task.iterations, task.reach = self.smo.iterations, 1.0 if seeded else self.smo.reach
             task.begun = task.converged or task.iterations > 0

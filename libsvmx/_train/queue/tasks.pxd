@@ -116,6 +116,8 @@ cdef struct Fold:
 
 cpdef bint changes_most(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil
 cpdef double work_of_start(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil
+cpdef int64_t most_steps_by_r(int64_t iterations, Py_ssize_t n_variables, int64_t max_iter) noexcept nogil
+
 cpdef double tolerance_by_r(double eps, double r, double rounding=*) noexcept nogil
 
 

@@ -145,7 +145,7 @@ def cross_validate(
         check_seedable(param)
         if not param.svm_type.is_classification:
             param = replace(param, probability=False)  # LIBSVM does not use them to predict
-        inner = seeded_inner_folds(seeding, param) if param.probability else None
+        inner = seeded_inner_folds(seeding, param, for_model=False) if param.probability else None
     if isinstance(warm_starts, list) and len(warm_starts) != n:
         warm_starts = None  # of other folds
     warm_starts = warm_starts or None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 from math import inf
-from operator import ne
+from operator import lt, ne
 from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import ramp
@@ -29,7 +29,7 @@ from libsvmx._solvers.seeding.seeders import start_of
 from libsvmx._solvers.smo.smo import score_rounding
 from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values
 from libsvmx._train.limits import control_of
-from libsvmx._train.queue.tasks import changes_most, tolerance_by_r, values_of_steps, work_of_start
+from libsvmx._train.queue.tasks import changes_most, most_steps_by_r, tolerance_by_r, values_of_steps, work_of_start
 from libsvmx._train.solve_dual import recover, solve
 from libsvmx._train.validation.scheme import AUTO
 from libsvmx.enums import KernelType, SolveStatus, SvmType
@@ -153,11 +153,16 @@ class DualFolds:
     # ---- solving -------------------------------------------------------------------------------
 
     def train_full(
-        self, warm: WarmStart | None = None, number: NumberOfDual = (0, 0), unfinished: bool = False
+        self,
+        warm: WarmStart | None = None,
+        number: NumberOfDual = (0, 0),
+        unfinished: bool = False,
+        for_model: bool = False,
     ) -> SolvedFold:
         """Solve for the optimum over all rows, from a cold start or that of ``warm``.
 
-        ``unfinished``: return an unfinished solution if stopped early, instead of raising Stopped.
+        ``unfinished``: return an unfinished solution if stopped early, instead of raising Stopped; ``for_model``: the
+        solution is LIBSVM's.
         """
         began, values = machine.perf_counter(), self.kernel.values_computed
         control, dual = self._control(), self.problem
@@ -166,6 +171,8 @@ class DualFolds:
         solution = solve(self.param, dual, self.kernel, self.budget_bytes, control)
         if control.stopped and not unfinished:
             raise Stopped(control.stopped)
+        if not for_model:
+            solution = self._to_its_r(dual, solution, unfinished)
         if warm:
             warm.keep(number, dual, solution)
         self.full = self._solved(dual, solution, "none", began, 0.0, values)
@@ -184,7 +191,7 @@ class DualFolds:
         """
         known = self.full if seeding.scheme == "star" else self.last
         if known is not None and known.scale == 0.0:
-            known = None  # r of nu-SVC is infinite
+            known = None  # r of nu-SVC is infinite: its coefficients and decision values are 0
         began, values = machine.perf_counter(), self.kernel.values_computed
         control = self._control()
         weights, gone = zeros("d", len(self.targets)), 0.0
@@ -203,6 +210,8 @@ class DualFolds:
                 start = self._from_optimum(fold, sums, len(left_out), seeding, known, control)
             start = start or self._from_nothing(fold, control)
             fold, seeder = fold.changed(beta=start.beta, scores=start.scores), start.seeder
+            if start.change and seeder == "ato" and start.change.path_work < 0:
+                seeder = AUTO[seeding.scheme]  # it has replaced a path that was not followed
             seeding_seconds, start_values = machine.perf_counter() - began, self.kernel.values_computed - values
             solution = solve(self.param, fold, self.kernel, self.budget_bytes, control)
             if control.stopped:
@@ -210,27 +219,28 @@ class DualFolds:
             if seeding.seeder != "none":
                 solution = self._to_its_r(fold, solution)
             if seeding.scheme == "chain" and seeder != "C":
-            if start.change and seeder == "ato" and start.change.path_work < 0:
-                seeder = AUTO[seeding.scheme]  # it has replaced a path that was not followed
                 self._note(start, start_values, self._work_of(solution, start.beta, len(left_out)))
         if warm:
             warm.keep(number, fold, solution)
         self.last = self._solved(fold, solution, seeder, began, seeding_seconds, values)
         return self.last
 
-    def _to_its_r(self, fold: DualProblem, solution: DualSolution) -> DualSolution:
+    def _to_its_r(self, fold: DualProblem, solution: DualSolution, unfinished: bool = False) -> DualSolution:
         """In nu-SVC, where decision values are divided by r: the solution to ``eps`` r, with which they are as accurate
-        as in other formulations. Raises Stopped."""
-        reached = self.param.eps
+        as in other formulations, or to the limit of steps. Raises Stopped, if not ``unfinished``."""
+        reached, n_variables = self.param.eps, sum(map(lt, fold.lower, fold.upper))
+        most = most_steps_by_r(solution.iterations, n_variables, self.param.max_iter)
         while self.param.svm_type == SvmType.NU_SVC and solution.status == SolveStatus.CONVERGED:
             rounding = score_rounding(self.largest, sum(b * b for b in solution.beta))
             eps = tolerance_by_r(self.param.eps, solution.r, rounding)
             if eps >= reached:
                 break
-            reached, control, before = eps, self._control(eps), solution
+            if solution.iterations >= most:
+                return solution.changed(status=SolveStatus.ITERATION_LIMIT)
+            reached, control, before = eps, self._control(eps, most - solution.iterations), solution
             fold = fold.changed(beta=before.beta, scores=before.scores)
             solution = solve(self.param, fold, self.kernel, self.budget_bytes, control)
-            if control.stopped:
+            if control.stopped and not unfinished:
                 raise Stopped(control.stopped)
             solution = solution.changed(
                 iterations=before.iterations + solution.iterations,
@@ -279,9 +289,9 @@ class DualFolds:
         variables = self.problem.size * (n - n_left_out) // max(1, n)
         return values_of_steps(variables, solution.iterations) + WORK_OF_A_VALUE * moved * n
 
-    def _control(self, eps: float | None = None) -> Control:
-        """``eps``: instead of the parameters'."""
-        param = self.param if eps is None else replace(self.param, eps=eps)
+    def _control(self, eps: float | None = None, max_iter: int = 0) -> Control:
+        """``eps``, ``max_iter``: instead of the parameters'."""
+        param = self.param if eps is None else replace(self.param, eps=eps, max_iter=max_iter)
         return control_of(param, self.observer)
 
     # ---- starts --------------------------------------------------------------------------------

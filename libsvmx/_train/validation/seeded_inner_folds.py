@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 FEW_ROWS = 200
 
 
-def seeded_inner_folds(seeding: Seeding, param: Parameter) -> SeededInnerFolds | None:
-    """The inner folds of one training; None for cold starts.
+def seeded_inner_folds(seeding: Seeding, param: Parameter, for_model: bool = True) -> SeededInnerFolds | None:
+    """The inner folds of one training; None for cold starts. ``for_model``: see SeededInnerFolds.
 
     Raises
     ------
@@ -52,16 +52,18 @@ def seeded_inner_folds(seeding: Seeding, param: Parameter) -> SeededInnerFolds |
     if param.svm_type == SvmType.ONE_CLASS:
         raise ParameterError("the probability estimates of one-class have no folds that could be seeded")
     check_seedable(param)
-    return SeededInnerFolds(seeding, param)
+    return SeededInnerFolds(seeding, param, for_model)
 
 
 class SeededInnerFolds:
-    """SeededInnerFolds(seeding, param): the inner folds of a training, seeded.
+    """SeededInnerFolds(seeding, param, for_model): the inner folds of a training, seeded.
 
-    ``seeding`` is not 'none'; auto is a star. All rows have weight > 0.
+    ``seeding`` is not 'none'; auto is a star. All rows have weight > 0. ``for_model``: the optima that they start from
+    are LIBSVM's, as for a model; else they are as accurate as the folds.
     """
 
-    def __init__(self, seeding: Seeding, param: Parameter) -> None:
+    def __init__(self, seeding: Seeding, param: Parameter, for_model: bool) -> None:
+        self.for_model = for_model
         self.seeding, self.epsilon = seeding, param.svm_type == SvmType.EPSILON_SVR
         scheme = seeding.scheme or ("star" if seeding.seeder == "auto" else seeding.usual(INNER_FOLDS).scheme)
         self.of_dual = replace(seeding, scheme=scheme)
@@ -134,7 +136,7 @@ class SeededDual:
     ) -> None:
         self.problem, self.param, self.observer, self.kernels = problem, param, observer, kernels
         self.dual = DualFolds(*kernels.of(problem), param, problem.targets, *costs, observer, problem.sample_weight)
-        solved = self.dual.train_full(warm, number, unfinished=True)
+        solved = self.dual.train_full(warm, number, unfinished=True, for_model=inner.for_model)
         self.found = Recovered(solved.coefficients, solved.report)
         self.seeding = inner.of_dual
         if param.svm_type.is_regression:
