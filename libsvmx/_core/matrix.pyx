@@ -194,7 +194,7 @@ cdef class CsrMatrix:
         if self.row_at == NULL:
             raise MemoryError("rows of a kernel matrix")
         self.most_kept, self.keeps_all = n, True
-        self.known = self.unknown = zeros("i", 0)
+        self.known, self.unknown = zeros("i", 0), zeros("i", 0)
         self.unknown_columns, self.compared = None, []
         self.nnz = n * (n + 1)
         return 0
@@ -231,16 +231,19 @@ cdef class CsrMatrix:
                             self.n_kept >= max(n // KNOWN_FROM, <Py_ssize_t>(KEPT_AGAIN * self.n_divided)):
                         self.divide_columns()
                     numbers = [rows[k] for k in missing]
-                    block = values = self.source.rows(numbers, self.unknown_columns)
+                    values = self.source.rows(numbers, self.unknown_columns)
+                    block = values
                     if block.shape[0] != len(missing) or block.shape[1] != n - self.known.shape[0]:
                         raise ValueError(f"{len(missing)} rows of {n - self.known.shape[0]} kernel values were asked for")
                     size = n * (sizeof(float) if self.rows_in_float else sizeof(double))
                     if self.rows_in_float:
-                        floats = values = empty("f", len(missing) * n)
+                        values = empty("f", len(missing) * n)
+                        floats = values
                         _complete(self, block, numbers, &floats[0])
                         first = <const char *>&floats[0]
                     elif self.known.shape[0]:
-                        doubles = values = empty("d", len(missing) * n)
+                        values = empty("d", len(missing) * n)
+                        doubles = values
                         _complete(self, block, numbers, &doubles[0])
                         first = <const char *>&doubles[0]
                     else:
