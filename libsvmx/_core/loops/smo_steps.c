@@ -67,15 +67,6 @@ SVMX_INLINE int svmx_last_bit(uint32_t bits)
 {
     return 31 - __builtin_clz(bits);
 }
-
-SVMX_INLINE double svmx_top_lane(svmx_doubles x)
-{
-    double top = x[0];
-    SVMX_UNROLL
-    for (int r = 1; r < SVMX_WIDTH; ++r)
-        top = x[r] > top ? x[r] : top;
-    return top;
-}
 #endif
 
 /* V -= K_i dbeta_i + K_j dbeta_j, in LIBSVM's association, if ``move``; returns the maximum of V + up. n is a multiple of
@@ -96,10 +87,10 @@ SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *S
                     v = v - (SVMX_WIDENED(Ki + at) * dbeta_i + SVMX_WIDENED(Kj + at) * dbeta_j);
                     SVMX_STORE(V + at, v);
                 }
-                tops[h] = SVMX_MAX(v + SVMX_WIDENED(up + at), tops[h]);
+                tops[h] = SVMX_LARGER(v, up + at, tops[h]);
             }
         }
-        return svmx_top_lane(SVMX_MAX(tops[0], tops[1]));
+        return SVMX_TOP(SVMX_MAX(tops[0], tops[1]));
     }
 #endif
     SVMX_APART(double, top, -HUGE_VAL);
@@ -262,11 +253,12 @@ SVMX_INLINE float svmx_float_gain(float gap, float curvature)
 }
 
 #ifdef SVMX_SCANS
-/* The same of a vector of positions. */
+/* The same of a vector of positions; gaps are 0 where they are negative, or outside I_low. */
 SVMX_INLINE svmx_floats svmx_vector_gaps(const svmx_pairing *pair, int64_t k)
 {
-    return SVMX_NARROWED(pair->Vmax - SVMX_DOUBLES(pair->V + k), pair->Vmax - SVMX_DOUBLES(pair->V + k + SVMX_WIDTH))
-           - SVMX_FLOATS(pair->low + k);
+    return SVMX_POSITIVE(SVMX_NARROWED(pair->Vmax - SVMX_DOUBLES(pair->V + k),
+                                       pair->Vmax - SVMX_DOUBLES(pair->V + k + SVMX_WIDTH)),
+                         pair->low + k);
 }
 
 SVMX_INLINE svmx_doubles svmx_exact_curvatures(const svmx_pairing *pair, int64_t k)
@@ -283,21 +275,6 @@ SVMX_INLINE svmx_floats svmx_vector_curvatures(const svmx_pairing *pair, int64_t
         return SVMX_MAX_FLOATS(1.0f - SVMX_FLOATS(pair->K + k), (svmx_floats){0} + (float)(SVMX_TAU / 2));
     return SVMX_NARROWED(svmx_exact_curvatures(pair, k), svmx_exact_curvatures(pair, k + SVMX_WIDTH));
 }
-
-SVMX_INLINE svmx_floats svmx_vector_gains(svmx_floats gaps, svmx_floats curvatures)
-{
-    gaps = SVMX_MAX_FLOATS(gaps, (svmx_floats){0});
-    return gaps * gaps / curvatures;
-}
-
-SVMX_INLINE float svmx_top_float(svmx_floats x)
-{
-    float top = x[0];
-    SVMX_UNROLL
-    for (int r = 1; r < SVMX_FLOAT_WIDTH; ++r)
-        top = x[r] > top ? x[r] : top;
-    return top;
-}
 #endif
 
 /* The largest float gain of n positions from ``first`` on, a multiple of SVMX_TAIL. */
@@ -311,16 +288,18 @@ SVMX_INLINE float svmx_float_gains(const svmx_pairing *pair, int64_t first, int6
     for (int64_t k = first; k < first + n; k += SVMX_FLOAT_WIDTH) {
         const svmx_floats gaps = svmx_vector_gaps(&own, k), curvatures = svmx_vector_curvatures(&own, k, unit);
         far = SVMX_MAX_FLOATS(gaps, far);
-        top = SVMX_MAX_FLOATS(svmx_vector_gains(gaps, curvatures), top);
+        top = SVMX_MAX_FLOATS(gaps * gaps / curvatures, top);
         if (!unit) {
             flattest = SVMX_MIN_FLOATS(curvatures, flattest);
             steepest = SVMX_MAX_FLOATS(curvatures, steepest);
         }
     }
-    extremes->gap = svmx_top_float(far);
-    extremes->steepest = svmx_top_float(steepest);
-    extremes->flattest = -svmx_top_float(-flattest);
-    return svmx_top_float(top);
+    extremes->gap = SVMX_TOP_FLOAT(far);
+    if (!unit) {
+        extremes->steepest = SVMX_TOP_FLOAT(steepest);
+        extremes->flattest = -SVMX_TOP_FLOAT(-flattest);
+    }
+    return SVMX_TOP_FLOAT(top);
 #else
     SVMX_APART(float, top, 0.0f);
     SVMX_APART(float, far, extremes->gap);
@@ -377,8 +356,8 @@ SVMX_INLINE uint32_t svmx_promising(const svmx_pairing *pair, int64_t first, flo
     uint32_t hits = 0;
     SVMX_UNROLL
     for (int k = 0; k < SVMX_STRETCH_OF; k += SVMX_FLOAT_WIDTH) {
-        const svmx_floats curvatures = svmx_vector_curvatures(&own, first + k, unit);
-        hits |= SVMX_NOT_LESS(svmx_vector_gains(svmx_vector_gaps(&own, first + k), curvatures), bars) << k;
+        const svmx_floats gaps = svmx_vector_gaps(&own, first + k);
+        hits |= SVMX_NOT_LESS(gaps * gaps / svmx_vector_curvatures(&own, first + k, unit), bars) << k;
     }
     return hits;
 }
