@@ -26,11 +26,36 @@ void SVMX_LOOP(axpy_at)(int64_t n, double a, const float *SVMX_RESTRICT K, const
         scores[k] += a * K[at[k]];
 }
 
+#ifdef __AVX__
+/* The first four values of eight rows, each turned into a vector. */
+SVMX_INLINE void svmx_transpose_four(int64_t stride, const float *rows, float *out)
+{
+    __m256 row[4], pair[4];
+    for (int r = 0; r < 4; ++r)
+        row[r] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(rows + r * stride)),
+                                      _mm_loadu_ps(rows + (r + 4) * stride), 1);
+    for (int r = 0; r < 4; r += 2) {
+        pair[r] = _mm256_unpacklo_ps(row[r], row[r + 1]);
+        pair[r + 1] = _mm256_unpackhi_ps(row[r], row[r + 1]);
+    }
+    for (int half = 0; half < 2; ++half) {
+        _mm256_storeu_ps(out + 2 * half * SVMX_REPLAY, _mm256_shuffle_ps(pair[half], pair[half + 2], 0x44));
+        _mm256_storeu_ps(out + (2 * half + 1) * SVMX_REPLAY, _mm256_shuffle_ps(pair[half], pair[half + 2], 0xEE));
+    }
+}
+#endif
+
 /* out[k][r] = rows[r][k], r < SVMX_REPLAY, k < n: values that are used together come to lie together; a row every
  * ``stride`` values. */
 void SVMX_LOOP(interleave)(int64_t n, int64_t stride, const float *SVMX_RESTRICT rows, float *SVMX_RESTRICT out)
 {
-    for (int64_t k = 0; k < n; ++k)
+    int64_t k = 0;
+#ifdef __AVX__
+    for (; k + 4 <= n; k += 4)
+        for (int r = 0; r < SVMX_REPLAY; r += 8)
+            svmx_transpose_four(stride, rows + r * stride + k, out + k * SVMX_REPLAY + r);
+#endif
+    for (; k < n; ++k)
         for (int r = 0; r < SVMX_REPLAY; ++r)
             out[k * SVMX_REPLAY + r] = rows[r * stride + k];
 }
@@ -39,16 +64,17 @@ void SVMX_LOOP(interleave)(int64_t n, int64_t stride, const float *SVMX_RESTRICT
 void SVMX_LOOP(replay)(int64_t n, const int32_t *source, const double *coef, const float *SVMX_RESTRICT K,
                        double *SVMX_RESTRICT scores)
 {
-    double sum[SVMX_REPLAY];
-    for (int r = 0; r < SVMX_REPLAY; ++r)
-        sum[r] = scores[r];
+    svmx_doubles sum[SVMX_REPLAY / SVMX_WIDTH]; /* vectors are explicit: GCC 12 takes half of the lanes one by one */
+    for (int v = 0; v < SVMX_REPLAY / SVMX_WIDTH; ++v)
+        sum[v] = SVMX_DOUBLES(scores + v * SVMX_WIDTH);
     for (int64_t e = 0; e < n; ++e) {
         const float *row = K + (int64_t)source[e] * SVMX_REPLAY;
-        for (int r = 0; r < SVMX_REPLAY; ++r)
-            sum[r] += coef[e] * row[r];
+        SVMX_UNROLL
+        for (int v = 0; v < SVMX_REPLAY / SVMX_WIDTH; ++v)
+            sum[v] += coef[e] * SVMX_WIDENED(row + v * SVMX_WIDTH);
     }
-    for (int r = 0; r < SVMX_REPLAY; ++r)
-        scores[r] = sum[r];
+    for (int v = 0; v < SVMX_REPLAY / SVMX_WIDTH; ++v)
+        SVMX_STORE(scores + v * SVMX_WIDTH, sum[v]);
 }
 
 /* Maxima are found block by block, SVMX_SPAN positions each, and the last place of one by looking into its block again.
