@@ -14,7 +14,13 @@ void SVMX_LOOP(gather)(int64_t n, const float *SVMX_RESTRICT row, const int32_t 
 
 void SVMX_LOOP(axpy_row)(int64_t n, double a, const float *SVMX_RESTRICT K, double *SVMX_RESTRICT V)
 {
-    for (int64_t k = 0; k < n; ++k)
+    int64_t k = 0;
+    for (; k + 4 * SVMX_WIDTH <= n; k += 4 * SVMX_WIDTH) {
+        SVMX_UNROLL
+        for (int v = 0; v < 4 * SVMX_WIDTH; v += SVMX_WIDTH)
+            SVMX_STORE(V + k + v, SVMX_DOUBLES(V + k + v) + a * SVMX_WIDENED(K + k + v));
+    }
+    for (; k < n; ++k)
         V[k] += a * K[k];
 }
 
