@@ -395,18 +395,36 @@ SVMX_INLINE uint32_t svmx_promising(const svmx_pairing *pair, int64_t first, flo
 }
 
 /* The same: 0 if it is not further apart than the best, and of no less curvature. Then its gain is no larger, since rounding
- * changes no order: of many equal rows, as in w7a, one is compared. Not inline: seldom needed, and it costs registers. */
-static uint32_t svmx_surpassing(const svmx_pairing *pair, int64_t first, const svmx_best_pair *best)
+ * changes no order: of many equal rows, as in w7a, one is compared. If ``unit``, kernel values say which curvature is
+ * larger. Not inline: seldom needed, and it costs registers. */
+static uint32_t svmx_surpassing(const svmx_pairing *pair, int64_t first, const svmx_best_pair *best, int unit)
 {
     const svmx_doubles apart = (svmx_doubles){0} + best->apart, curvature = (svmx_doubles){0} + best->curvature;
-    uint32_t no_more = 0;
-    SVMX_UNROLL
-    for (int k = 0; k < SVMX_STRETCH_OF; k += SVMX_WIDTH) {
-        const int64_t at = first + k;
-        const svmx_doubles own = pair->Vmax - (SVMX_DOUBLES(pair->V + at) + SVMX_WIDENED(pair->low + at));
-        no_more |= (SVMX_NOT_MORE(own, apart) & SVMX_NOT_MORE(curvature, svmx_exact_curvatures(pair, at))) << k;
+    uint32_t no_further = 0, no_flatter = 0, inside = UINT32_MAX;
+    if (best->k < 0)
+        return UINT32_MAX;
+    if (unit) {
+        const float own = pair->K[best->k];
+        const svmx_floats K = (svmx_floats){0} + (own > 0x1p-54f ? own : 0x1p-54f); /* 2 - 2 K is 2 up to there */
+        SVMX_UNROLL
+        for (int k = 0; k < SVMX_STRETCH_OF; k += SVMX_WIDTH)
+            no_further |= SVMX_NOT_MORE(pair->Vmax - SVMX_DOUBLES(pair->V + first + k), apart) << k;
+        inside = 0;
+        SVMX_UNROLL
+        for (int k = 0; k < SVMX_STRETCH_OF; k += SVMX_FLOAT_WIDTH) {
+            inside |= SVMX_NOT_LESS((svmx_floats){0}, SVMX_FLOATS(pair->low + first + k)) << k;
+            no_flatter |= SVMX_NOT_LESS(K, SVMX_FLOATS(pair->K + first + k)) << k;
+        }
+    } else {
+        SVMX_UNROLL
+        for (int k = 0; k < SVMX_STRETCH_OF; k += SVMX_WIDTH) {
+            const int64_t at = first + k;
+            const svmx_doubles own = pair->Vmax - (SVMX_DOUBLES(pair->V + at) + SVMX_WIDENED(pair->low + at));
+            no_further |= SVMX_NOT_MORE(own, apart) << k;
+            no_flatter |= SVMX_NOT_MORE(curvature, svmx_exact_curvatures(pair, at)) << k;
+        }
     }
-    return ~no_more;
+    return inside & ~(no_further & no_flatter);
 }
 
 /* Makes k the best, and returns 1, if its gain is larger. */
@@ -428,18 +446,18 @@ SVMX_INLINE int svmx_compare(const svmx_pairing *pair, int64_t k, svmx_best_pair
 SVMX_INLINE void svmx_compare_stretch(const svmx_pairing *pair, int64_t first, float bar, const int unit,
                                       svmx_best_pair *best)
 {
-    uint32_t hits = best->ties ? svmx_surpassing(pair, first, best) : UINT32_MAX;
+    uint32_t hits = best->ties ? svmx_surpassing(pair, first, best, unit) : UINT32_MAX;
     if (hits)
         hits &= svmx_promising(pair, first, bar, unit);
     if (!best->ties && (hits & (hits - 1))) {
-        hits &= svmx_surpassing(pair, first, best);
+        hits &= svmx_surpassing(pair, first, best, unit);
         best->ties = best->k >= 0 && !hits;
     }
     while (hits) {
         const int k = svmx_last_bit(hits);
         hits &= ~(UINT32_C(1) << k);
         if (svmx_compare(pair, first + k, best) && hits)
-            hits &= svmx_surpassing(pair, first, best);
+            hits &= svmx_surpassing(pair, first, best, unit);
     }
 }
 #else
