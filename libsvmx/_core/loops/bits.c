@@ -43,7 +43,8 @@ SVMX_INLINE void svmx_twice(const int n_planes, uint64_t (*masks)[SVMX_WORDS], i
     }
 }
 
-/* In registers; the tables of two registers are looked up by a permutation. */
+/* In registers; entries of a table are looked up by permutations, those of 16 targets that are not all among the first 64 one
+ * by one. */
 SVMX_INLINE void svmx_bit_block(const int n_planes, int64_t n, const int32_t *feature, const uint64_t *columns,
                                 int64_t stride, const int32_t *offset, int32_t base, const float *table, int n_table,
                                 float *out)
@@ -75,16 +76,25 @@ SVMX_INLINE void svmx_bit_block(const int n_planes, int64_t n, const int32_t *fe
     for (int p = 0; p < n_planes; ++p)
         _mm512_storeu_si512(masks[p], plane[p]);
     const __m512i first = _mm512_set1_epi32(base);
-    const __m512 low = _mm512_loadu_ps(table), high = _mm512_loadu_ps(table + 16);
+    __m512 quarter[4]; /* of the first 64 entries */
+    for (int q = 0; q < 4; ++q)
+        quarter[q] = _mm512_loadu_ps(table + 16 * q);
     for (int w = 0; w < SVMX_WORDS; ++w) {
         __m512i twice[4]; /* 2 count of 64 targets, 16 to a register */
         svmx_twice(n_planes, masks, w, twice);
         for (int g = 0; g < 4; ++g) {
             const __m512i from = _mm512_add_epi32(first, _mm512_loadu_si512(offset + 64 * w + 16 * g));
             const __m512i at = _mm512_sub_epi32(from, twice[g]);
-            const __m512 value = n_table > 32 ? _mm512_i32gather_ps(at, table, 4)
-                                               : _mm512_permutex2var_ps(low, /* beyond the table all is as its end */
-                                                                        _mm512_min_epi32(at, _mm512_set1_epi32(31)), high);
+            __m512 value;
+            if (n_table <= 32) { /* beyond the table all is as its end */
+                value = _mm512_permutex2var_ps(quarter[0], _mm512_min_epi32(at, _mm512_set1_epi32(31)), quarter[1]);
+            } else if (!_mm512_cmpgt_epu32_mask(at, _mm512_set1_epi32(63))) {
+                const __m512 upper = _mm512_permutex2var_ps(quarter[2], at, quarter[3]);
+                value = _mm512_permutex2var_ps(quarter[0], at, quarter[1]);
+                value = _mm512_mask_mov_ps(value, _mm512_test_epi32_mask(at, _mm512_set1_epi32(32)), upper);
+            } else {
+                value = _mm512_i32gather_ps(at, table, 4);
+            }
             _mm512_storeu_ps(out + 64 * w + 16 * g, value);
         }
     }
