@@ -2,7 +2,7 @@
 
     CsrMatrix (matrix)              all data of the package; `regular` if all rows have the same features. Open first
     interchange                     the same for NumPy, SciPy and scikit-learn: rows by any index, dense, sparse
-                                    from arrays of NumPy and SciPy in two passes; checks of every value
+    entries                         from arrays of NumPy and SciPy in two passes; checks of every value
     buffers, arrays                 typed memoryviews in place of NumPy, and loops over them
     allocation                      C arrays that grow
     Cholesky (cholesky)             a triangular factor whose rows are added and removed

@@ -15,6 +15,34 @@ cdef inline double given_value(const GivenRow *row, int64_t serial) noexcept nog
             else <double>row.in_float[(serial - 1) * row.step])
 
 
+cdef class RowsOnDemand:
+    cdef Py_ssize_t n
+    cdef svmx_piece *row_at         # see ``kept_row``
+    cdef readonly bint keeps_all    # every requested row is kept
+    cdef bint in_float              # all rows are
+    cdef const double[::1] on_diagonal      # K(i, i)
+    cdef int begin(self) except -1
+    cdef demand(self, const int32_t *rows, int count, const void **at, bint keep)
+    cdef int demand_one(self, int32_t row) noexcept nogil
+
+    cdef inline const void *kept_row(self, Py_ssize_t i) noexcept nogil:
+        """Values of row i, on demand, if they are kept, else NULL; see ``row_of_values``.
+
+        Safe in any thread: ``demand`` publishes the pointer after the values (acquire and release, see pieces.h).
+        """
+        return svmx_piece_there(&self.row_at[i])
+
+    cdef inline GivenRow row_of_values(self, const void *values) noexcept nogil:
+        """A row on demand by its values."""
+        cdef GivenRow row
+        row.in_double, row.in_float, row.step = NULL, NULL, 1
+        if self.in_float:
+            row.in_float = <const float *>values
+        else:
+            row.in_double = <const double *>values
+        return row
+
+
 cdef class CsrMatrix:
     cdef readonly Py_ssize_t n_rows
     cdef readonly Py_ssize_t n_columns
@@ -37,29 +65,12 @@ cdef class CsrMatrix:
     cdef const float[:, :] _float_table     # or in float
     cdef GivenRow first_row         # of the table
     cdef Py_ssize_t row_step        # from a row to the next, in values
-    # of rows on demand:
-    cdef readonly object source     # a RowSource, else None
-    cdef svmx_piece *row_at         # see ``kept_row``
-    cdef list held                  # memory of the kept rows
-    cdef Py_ssize_t n_kept
-    cdef Py_ssize_t most_kept
-    cdef readonly bint keeps_all    # every requested row is kept
-    cdef bint rows_in_float         # all that were requested are in float
-    cdef const double[::1] nothing  # replaces rows whose computation failed
-    cdef const double[::1] diagonal # K(i, i)
-    cdef const int32_t[::1] known   # columns that rows are completed by, as K(i, j) = K(j, i)
-    cdef const int32_t[::1] unknown # the other ones, if there are known ones
-    cdef object unknown_columns     # ``unknown`` for the source; None: all columns
-    cdef list compared              # the first rows
-    cdef Py_ssize_t n_divided       # kept rows when columns were last divided
+    cdef readonly RowsOnDemand source       # None if there are no rows on demand
     cdef int64_t n_nonzeros, n_used     # nonzero values, and features with any; -1: not counted yet
 
     cdef int hold(self, values) except -1
     cdef int hold_table(self, values) except -1
-    cdef int hold_source(self, source) except -1
-    cdef demand(self, const int32_t *rows, int count, const void **at, bint keep)
-    cdef int divide_columns(self) except -1
-    cdef int demand_one(self, int32_t row) noexcept nogil
+    cdef int hold_source(self, RowsOnDemand source) except -1
 
     cdef inline const int32_t *features(self, Py_ssize_t i) noexcept nogil:
         """Features of row i, whose entries begin at ptr[i]."""
@@ -80,30 +91,13 @@ cdef class CsrMatrix:
         row = self.given_row(k // self._indices.shape[0])
         return given_value(&row, serial)
 
-    cdef inline const void *kept_row(self, Py_ssize_t i) noexcept nogil:
-        """Values of row i, on demand, if they are kept, else NULL; see ``row_of_values``.
-
-        Safe in any thread: ``demand`` publishes the pointer after the values (acquire and release, see pieces.h).
-        """
-        return svmx_piece_there(&self.row_at[i])
-
-    cdef inline GivenRow row_of_values(self, const void *values) noexcept nogil:
-        """A row on demand by its values."""
-        cdef GivenRow row
-        row.in_double, row.in_float, row.step = NULL, NULL, 1
-        if self.rows_in_float:
-            row.in_float = <const float *>values
-        else:
-            row.in_double = <const double *>values
-        return row
-
     cdef inline GivenRow given_row(self, Py_ssize_t i) noexcept nogil:
         """Kernel values of row i, of the form 0:serial 1:K(row, 1) 2:K(row, 2) …; keeps a row on demand."""
         cdef GivenRow row = self.first_row
-        if self.row_at != NULL:
-            if self.kept_row(i) == NULL:
-                self.demand_one(<int32_t>i)
-            row = self.row_of_values(self.kept_row(i))
+        if self.source is not None:
+            if self.source.kept_row(i) == NULL:
+                self.source.demand_one(<int32_t>i)
+            row = self.source.row_of_values(self.source.kept_row(i))
         elif not self.is_table:
             row.in_double, row.step = self.value + self.ptr[i] + 1, 1
         elif row.in_double != NULL:
@@ -115,8 +109,8 @@ cdef class CsrMatrix:
     cdef inline double with_itself(self, Py_ssize_t i) noexcept nogil:
         """K(i, i)"""
         cdef GivenRow row
-        if self.row_at != NULL:
-            return self.diagonal[i]
+        if self.source is not None:
+            return self.source.on_diagonal[i]
         row = self.given_row(i)
         return given_value(&row, self.serial_of(i))
 

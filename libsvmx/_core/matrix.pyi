@@ -5,12 +5,8 @@ import numpy as np
 
 from libsvmx._typing import Buffer, FloatArray
 
-class RowSource:
-    left_bytes: float | None
-    divisible: bool
-    def diagonal(self) -> Buffer: ...
-    def rows(self, numbers: list[int], columns: Buffer | None = None) -> Buffer: ...
-    def fail(self, error: BaseException) -> None: ...
+class RowsOnDemand:
+    keeps_all: bool
 
 class CsrMatrix:
     n_rows: int
@@ -21,14 +17,12 @@ class CsrMatrix:
     regular: bool
     is_table: bool
     source: Any
-    keeps_all: bool
-    def keep_up_to(self, n_bytes: float, in_float: bool = False) -> None: ...
     values: Buffer
     def __init__(
         self,
         indptr: Buffer,
         indices: Buffer,
-        values: Buffer | RowSource,
+        values: Buffer | RowsOnDemand,
         copy: bool = True,
         n_columns: int = 0,
         first_index: int = 1,
@@ -68,12 +62,6 @@ def compacted(a: CsrMatrix, b: CsrMatrix | None = None) -> tuple[CsrMatrix, CsrM
 
 CHANGED: str
 
-def count_entries(table: Any, counts: Buffer) -> int: ...
-def write_entries(table: Any, indptr: Buffer, indices: Buffer, value: Buffer) -> None: ...
-def count_stored(indptr: Buffer, indices: Any, data: Any, columns: int, counts: Buffer) -> int: ...
-def write_stored(
-    indptr: Buffer, indices: Any, data: Any, kept_indptr: Buffer, kept_indices: Buffer, values: Buffer
-) -> None: ...
 def first_not_finite(matrix: CsrMatrix, rows: Buffer) -> int: ...
 def first_negative(matrix: CsrMatrix, rows: Buffer) -> tuple[int, int, float] | None: ...
 def precomputed_row_length(matrix: CsrMatrix, row: int) -> int: ...

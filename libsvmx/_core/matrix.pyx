@@ -7,46 +7,36 @@ LIBSVM's files: features count from 1; index 0 holds the serial number of a prec
 from cython cimport critical_section
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free, qsort
+from libc.stdlib cimport qsort
 from libc.string cimport memcpy
-
-from libsvmx._core.pieces cimport svmx_piece, svmx_piece_there, svmx_publish_piece
 
 from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import zeros
 
 
-class RowSource:
-    """Computes rows of a kernel matrix in Python on demand, under ``lock``; each once, unless the matrix did not keep
-    it (``keep_up_to``).
+CHANGED = "X was changed while it was read"
 
-    ``diagonal()``: all K(i, i), float64, shape (n,). ``rows(numbers, columns=None)``: the rows of a list over the
-    ``columns`` (int32, ascending; the same object in many calls), or over all, float64, C order, never changed afterwards.
-    ``fail(error)`` receives exceptions of ``rows``, in any thread: rows are zeros from then on, and the source must end
-    the work.
 
-    ``left_bytes``: memory left for a solve beside the kept rows, None until that is decided (``share_of_source``).
-    ``divisible``: whether rows may be asked for over some columns.
-    """
+cdef class RowsOnDemand:
+    """Rows of a table of kernel values, each of which is computed when it is first needed."""
 
-    left_bytes, divisible = None, True
-
-    def diagonal(self):
+    cdef int begin(self) except -1:
+        """Set ``n`` and ``on_diagonal``; no row is computed."""
         raise NotImplementedError
 
-    def rows(self, numbers, columns=None):
+    cdef demand(self, const int32_t *rows, int count, const void **at, bint keep):
+        """Compute the missing rows together; OUT ``at``: pointer to each row, shape (count,).
+
+        Rows that are not kept live as long as the returned object. ``keep``: keep all, beyond any limit.
+        """
         raise NotImplementedError
 
-    def fail(self, error):
-        raise NotImplementedError
-
-
-# Kernels on demand are symmetric: of new rows only values in columns whose own rows are not kept are asked for. From
-# a KNOWN_FROM-th of all rows on; these columns, whose rows are copied for the kernel, are chosen again when KEPT_AGAIN
-# times as many rows are kept as the last time. Only if all rows are kept: else a row that is asked for again would take
-# K(j, i) where it had K(i, j), which may differ by rounding.
-cdef Py_ssize_t KNOWN_FROM = 8
-cdef double KEPT_AGAIN = 1.25
+    cdef int demand_one(self, int32_t row) noexcept nogil:
+        """Compute a row, and keep it."""
+        cdef const void *at
+        with gil:
+            self.demand(&row, 1, &at, True)
+        return 0
 
 
 cdef class CsrMatrix:
@@ -65,7 +55,7 @@ cdef class CsrMatrix:
     values : buffer of float64 or float32, shape (nnz,)
         float32 only without an index 0. Or a table of finite kernel values, shape (n_rows, columns), of either type and
         any strides, read as ``regular`` rows 0:serial 1:K(row, 1) 2:K(row, 2) …, where row i has serial number i + 1.
-        Or a RowSource, which computes rows of such a table, of a symmetric kernel, on demand.
+        Or a RowSource (_kernels/rows_on_demand), which computes rows of such a table, of a symmetric kernel.
     copy : bool
         False only for buffers that never change: they are checked once.
     n_columns : int
@@ -143,7 +133,7 @@ cdef class CsrMatrix:
 
     cdef int hold(self, values) except -1:
         """Keep the values, and check their type."""
-        if isinstance(values, RowSource):
+        if isinstance(values, RowsOnDemand):
             return self.hold_source(values)
         if memoryview(values).ndim == 2:
             return self.hold_table(values)
@@ -182,114 +172,14 @@ cdef class CsrMatrix:
         self.nnz = n * (columns + 1)
         return 0
 
-    cdef int hold_source(self, source) except -1:
+    cdef int hold_source(self, RowsOnDemand source) except -1:
         """``hold`` for rows on demand."""
-        self.is_table, self.source, self.held = True, source, []
-        self.diagonal = source.diagonal()
-        n = self.diagonal.shape[0]
+        self.is_table, self.source = True, source
+        source.begin()
+        n = source.n
         if not self.regular or self._indptr.shape[0] != n + 1 or self._indices.shape[0] != n + 1:
             raise ValueError("a kernel matrix has a row and a column for each of its rows")
-        self.nothing = zeros("d", n)
-        self.row_at = <svmx_piece *>calloc(max(n, 1), sizeof(svmx_piece))
-        if self.row_at == NULL:
-            raise MemoryError("rows of a kernel matrix")
-        self.most_kept, self.keeps_all = n, True
-        self.known, self.unknown = zeros("i", 0), zeros("i", 0)
-        self.unknown_columns, self.compared = None, []
         self.nnz = n * (n + 1)
-        return 0
-
-    def __dealloc__(self):
-        free(self.row_at)
-
-    def keep_up_to(self, double n_bytes, bint in_float=False):
-        """Keep the first rows on demand, up to ``n_bytes``; others are computed each time that they are needed.
-
-        ``in_float``: rounds all rows. Only before the first one.
-        """
-        self.rows_in_float = in_float
-        self.most_kept = <Py_ssize_t>min(n_bytes / ((4.0 if in_float else 8.0) * max(self.n_rows, 1)), <double>self.n_rows)
-        self.keeps_all = self.most_kept == self.n_rows
-
-    cdef demand(self, const int32_t *rows, int count, const void **at, bint keep):
-        """Compute the missing rows together; OUT ``at``: pointer to each row, shape (count,).
-
-        Rows that are not kept live as long as the returned object. ``keep``: keep all, beyond any limit.
-        """
-        cdef const double[:, ::1] block
-        cdef double[::1] doubles
-        cdef float[::1] floats
-        cdef const char *first
-        cdef Py_ssize_t k, size, n = self.n_rows
-        cdef bint kept
-        lent, missing = [], []
-        try:
-            with self.source.lock:
-                missing = [k for k in range(count) if self.kept_row(rows[k]) == NULL]
-                if missing:
-                    if self.keeps_all and self.source.divisible and \
-                            self.n_kept >= max(n // KNOWN_FROM, <Py_ssize_t>(KEPT_AGAIN * self.n_divided)):
-                        self.divide_columns()
-                    numbers = [rows[k] for k in missing]
-                    values = self.source.rows(numbers, self.unknown_columns)
-                    block = values
-                    if block.shape[0] != len(missing) or block.shape[1] != n - self.known.shape[0]:
-                        raise ValueError(f"{len(missing)} rows of {n - self.known.shape[0]} kernel values were asked for")
-                    size = n * (sizeof(float) if self.rows_in_float else sizeof(double))
-                    if self.rows_in_float:
-                        values = empty("f", len(missing) * n)
-                        floats = values
-                        _complete(self, block, numbers, &floats[0])
-                        first = <const char *>&floats[0]
-                    elif self.known.shape[0]:
-                        values = empty("d", len(missing) * n)
-                        doubles = values
-                        _complete(self, block, numbers, &doubles[0])
-                        first = <const char *>&doubles[0]
-                    else:
-                        first = <const char *>&block[0, 0]
-                    kept = keep or self.n_kept + len(missing) <= self.most_kept
-                    (self.held if kept else lent).append(values)
-                    self.compared = self.compared or numbers
-                    for k in missing:
-                        at[k] = first
-                        first += size
-                        if kept:
-                            self.n_kept += 1
-                            svmx_publish_piece(&self.row_at[rows[k]], <const float *>at[k])
-        except BaseException as error:
-            for k in range(count):
-                if self.kept_row(rows[k]) == NULL:
-                    svmx_publish_piece(&self.row_at[rows[k]], <const float *>&self.nothing[0])
-            try:
-                self.source.fail(error)
-            except BaseException as again:  # such as a second Ctrl-C
-                self.source.fail(again)
-        for k in range(count):
-            if self.kept_row(rows[k]) != NULL:
-                at[k] = self.kept_row(rows[k])
-        return lent
-
-    cdef int divide_columns(self) except -1:
-        """Choose the columns that are asked for: those whose rows are not kept, and those of the first rows."""
-        cdef Py_ssize_t i, n_known = 0, n = self.n_rows
-        cdef int32_t[::1] known = zeros("i", n), unknown = zeros("i", n)
-        asked = set(self.compared)
-        for i in range(n):
-            if self.kept_row(i) != NULL and i not in asked:
-                known[n_known] = <int32_t>i
-                n_known += 1
-            else:
-                unknown[i - n_known] = <int32_t>i
-        self.known, self.unknown = known[:n_known], unknown[:n - n_known]
-        self.unknown_columns, self.n_divided = memoryview(self.unknown), self.n_kept
-        return 0
-
-    cdef int demand_one(self, int32_t row) noexcept nogil:
-        """Compute a row, and keep it."""
-        cdef const void *at
-        with gil:
-            self.demand(&row, 1, &at, True)
         return 0
 
     @property
@@ -648,194 +538,6 @@ cdef CsrMatrix _renumbered(CsrMatrix matrix, features):
     return CsrMatrix(matrix.indptr, indices_, matrix.values, copy=False)
 
 
-# ---- From arrays to the buffers of a CsrMatrix -----------------------------------------------------
-#
-# In two passes: entries are counted, then written. Another thread may change an array meanwhile, so the second pass
-# checks all bounds, and raises ValueError.
-
-ctypedef fused real:
-    float
-    double
-
-ctypedef fused stored:
-    float
-    double
-
-ctypedef fused whole:
-    int32_t
-    int64_t
-
-CHANGED = "X was changed while it was read"
-
-
-cdef int _complete(CsrMatrix matrix, const double[:, ::1] block, list numbers, real *out) except -1:
-    """Rows whose unknown columns are in ``block``; K(i, j) of a known column j is read from row j. OUT ``out``."""
-    cdef Py_ssize_t k, q, m = block.shape[0], n = matrix.n_rows, n_known = matrix.known.shape[0]
-    cdef const int32_t *known = &matrix.known[0] if n_known else NULL
-    cdef const int32_t *unknown = &matrix.unknown[0] if n_known else NULL
-    cdef int32_t[::1] row = zeros("i", m)
-    cdef const void *values
-    for k in range(m):
-        row[k] = numbers[k]
-    with nogil:
-        for k in range(m):
-            if n_known == 0:
-                for q in range(n):
-                    out[k * n + q] = <real>block[k, q]
-            else:
-                for q in range(n - n_known):
-                    out[k * n + unknown[q]] = <real>block[k, q]
-        for q in range(n_known):
-            values = matrix.kept_row(known[q])
-            if matrix.rows_in_float:
-                for k in range(m):
-                    out[k * n + known[q]] = <real>(<const float *>values)[row[k]]
-            else:
-                for k in range(m):
-                    out[k * n + known[q]] = <real>(<const double *>values)[row[k]]
-    return 0
-
-
-def count_entries(const real[:, :] table, counts):
-    """Number of nonzero values of each row, into ``counts`` (OUT, int64, shape (rows,)).
-
-    Rows must be contiguous. Returns row * columns + column of the first value that is not finite, or -1.
-    """
-    cdef int64_t[::1] count = counts
-    cdef Py_ssize_t i, j, n = table.shape[0], columns = table.shape[1]
-    cdef int64_t entries, wrong
-    cdef const real *row
-    if count.shape[0] != n or (columns > 1 and table.strides[1] != sizeof(real)):
-        raise ValueError("rows of values side by side are needed, and a count for each")
-    if columns == 0:
-        return -1
-    with nogil:
-        for i in range(n):
-            row = &table[i, 0]
-            entries, wrong = 0, 0
-            for j in range(columns):
-                entries += row[j] != 0
-                wrong += row[j] - row[j] != 0
-            count[i] = entries
-            if wrong:
-                break
-        else:
-            i = -1
-    if i < 0:
-        return -1
-    for j in range(columns):
-        if row[j] - row[j] != 0:
-            return i * columns + j
-    raise ValueError(CHANGED)
-
-
-def write_entries(const real[:, :] table, indptr, indices, stored[::1] value):
-    """Write index (column + 1) and value of each nonzero value, at ``indptr`` (IN, int64, shape (rows + 1,)).
-
-    Values in float are for a table in float.
-    """
-    cdef const int64_t[::1] ptr = indptr
-    cdef int32_t[::1] index = indices
-    cdef Py_ssize_t i, j, n = table.shape[0], columns = table.shape[1]
-    cdef int64_t at, end, room = min(index.shape[0], value.shape[0])
-    cdef bint fits = ptr.shape[0] == n + 1
-    cdef const real *row
-    if columns == 0 or n == 0:
-        return
-    if columns > 1 and table.strides[1] != sizeof(real):
-        raise ValueError("rows of values side by side are needed")
-    with nogil:
-        for i in range(n):
-            if not fits:
-                break
-            at, end, row = ptr[i], ptr[i + 1], &table[i, 0]
-            fits = 0 <= at <= end <= room
-            if not fits:
-                break
-            if end - at == columns:
-                for j in range(columns):
-                    index[at + j] = <int32_t>(j + 1)
-                    value[at + j] = <stored>row[j]
-                continue
-            for j in range(columns):
-                if row[j] != 0:
-                    if at == end:
-                        fits = False
-                        break
-                    index[at] = <int32_t>(j + 1)
-                    value[at] = <stored>row[j]
-                    at += 1
-            fits = fits and at == end
-    if not fits:
-        raise ValueError(CHANGED)
-
-
-def count_stored(indptr, const whole[::1] indices, const real[::1] data, int64_t columns, counts):
-    """Number of nonzero stored values of each row, into ``counts`` (OUT, int64, shape (rows,)).
-
-    Parameters
-    ----------
-    indptr : buffer of int64, shape (rows + 1,)      ascending, up to at most the length of ``indices`` and ``data``
-
-    Returns
-    -------
-    int      position of the first entry whose value is not finite or whose index is not below ``columns``, or -1
-    """
-    cdef const int64_t[::1] ptr = indptr
-    cdef int64_t[::1] count = counts
-    cdef Py_ssize_t i, n = count.shape[0]
-    cdef int64_t k, entries, room = min(indices.shape[0], data.shape[0]), bad = -1
-    if ptr.shape[0] != n + 1:
-        raise ValueError("there is no count for each row")
-    with nogil:
-        for i in range(n):
-            entries = 0
-            if not 0 <= ptr[i] <= ptr[i + 1] <= room:
-                bad = -2
-                break
-            for k in range(ptr[i], ptr[i + 1]):
-                if not 0 <= indices[k] < columns or data[k] - data[k] != 0:
-                    bad = k
-                    break
-                entries += data[k] != 0
-            if bad >= 0:
-                break
-            count[i] = entries
-    if bad == -2:
-        raise ValueError("indptr does not ascend, or leads beyond the entries")
-    return bad
-
-
-def write_stored(indptr, const whole[::1] indices, const real[::1] data, kept_indptr, kept_indices, values):
-    """Write index (column + 1) and value of each nonzero stored value, at ``kept_indptr``; see ``count_stored``."""
-    cdef const int64_t[::1] ptr = indptr, kept_ptr = kept_indptr
-    cdef int32_t[::1] index = kept_indices
-    cdef double[::1] value = values
-    cdef Py_ssize_t i, n = kept_ptr.shape[0] - 1
-    cdef int64_t k, at, end, room = min(indices.shape[0], data.shape[0])
-    cdef int64_t kept_room = min(index.shape[0], value.shape[0])
-    cdef bint fits = ptr.shape[0] == n + 1
-    with nogil:
-        for i in range(n):
-            if not fits:
-                break
-            at, end = kept_ptr[i], kept_ptr[i + 1]
-            fits = 0 <= ptr[i] <= ptr[i + 1] <= room and 0 <= at <= end <= kept_room
-            if not fits:
-                break
-            for k in range(ptr[i], ptr[i + 1]):
-                if data[k] != 0:
-                    if at == end:
-                        fits = False
-                        break
-                    index[at] = <int32_t>(indices[k] + 1)
-                    value[at] = data[k]
-                    at += 1
-            fits = fits and at == end
-    if not fits:
-        raise ValueError(CHANGED)
-
-
 # ---- Checks of values ------------------------------------------------------------------------------
 
 # Pairs compared by first_asymmetry.
@@ -906,7 +608,7 @@ def first_asymmetry(CsrMatrix matrix, rows):
     cdef Py_ssize_t n = chosen.shape[0], i, j, step = max(1, n * n // SYMMETRY_PAIRS), at = 0
     cdef GivenRow row_i, row_j
     cdef double a, b
-    if matrix.row_at != NULL:  # do not compute rows just for a check
+    if matrix.source is not None:  # do not compute rows just for a check
         return None
     if n and step > 1 and step % n == 0:
         step += 1  # vary the column

@@ -9,6 +9,8 @@ Products                        dot products of one row with many, chosen by den
   <- PanelProducts, InPlaceProducts, IntegerProducts, PostingProducts, ColumnProducts, GivenValues
 RbfPanels                       RBF values from PanelProducts in one pass (_core/loops/rbf.c)
 
+RowSource (rows_on_demand)      rows of a kernel in Python, computed when a CsrMatrix is asked for them
+
 KernelRows                      rows of a solver, with its positions, active part and swaps
   <- GramRows (sharedrows)      of parts of SharedRows, for many solves
   <- RowStore (rowstore)        holds Targets, Symmetry: the cache of rows, grown if that pays, by counts

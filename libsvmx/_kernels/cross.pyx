@@ -198,9 +198,9 @@ cdef class CrossKernel:
         cdef double x
         cdef const int32_t *feature
         self.rows, self.n = rows, n
-        if self.given and self.tests.row_at != NULL and not self.tests.keeps_all:
+        if self.given and self.tests.source is not None and not self.tests.source.keeps_all:
             with gil:
-                self.lent = self.tests.demand(rows, <int>n, self.asked_at, False)
+                self.lent = self.tests.source.demand(rows, <int>n, self.asked_at, False)
         if self.given:
             return 0
         self.clear_slots()
@@ -241,7 +241,7 @@ cdef class CrossKernel:
         """out[(v - begin) * 32 + r] = K(row r of the panel, vector v); lanes without a row are undefined."""
         cdef Py_ssize_t v, r
         cdef GivenRow given
-        if self.given and self.tests.keeps_all:  # the kernel is symmetric, and the vectors' rows are computed
+        if self.given and self.tests.source is not None and self.tests.source.keeps_all:  # the kernel is symmetric, and the vectors' rows are computed
             for v in range(begin, end):
                 given = self.tests.given_row(self.vectors.serial_of(v) - 1)
                 for r in range(self.n):
@@ -249,8 +249,8 @@ cdef class CrossKernel:
             return 0
         if self.given:
             for r in range(self.n):
-                given = (self.tests.given_row(self.rows[r]) if self.tests.row_at == NULL
-                         else self.tests.row_of_values(self.asked_at[r]))
+                given = (self.tests.given_row(self.rows[r]) if self.tests.source is None
+                         else self.tests.source.row_of_values(self.asked_at[r]))
                 for v in range(begin, end):
                     # the caller has checked the serial numbers
                     out[(v - begin) * SVMX_TESTS + r] = given_value(&given, self.vectors.serial_of(v))

@@ -435,18 +435,18 @@ cdef class DotTargets(Targets):
         if like is not None:
             self.kernel, self.n, self.products, self.squares = kernel, like.n, like.products, like.squares
             self.panels = like.panels
-            if kernel.matrix.row_at != NULL:  # with its own rows
+            if kernel.matrix.source is not None:  # with its own rows
                 self.products = GivenValues(kernel.matrix, like.products.rows)
         else:
             self.lay_out(kernel, members, transposed, few, doubles)
-        self.tile, self.on_demand = self.products.tile, kernel.matrix.row_at != NULL
+        self.tile, self.on_demand = self.products.tile, kernel.matrix.source is not None
         # a row of the matrix counts as kept if it will be: the row store stores only the others
-        self.blocks, self.kept = self.products.blocks or self.on_demand, self.on_demand and kernel.matrix.keeps_all
+        self.blocks, self.kept = self.products.blocks or self.on_demand, self.on_demand and kernel.matrix.source.keeps_all
         self.value_ns = self.again_ns = VALUE_NS + self.products.value_ns
         self.block_ns = VALUE_NS + self.products.block_ns if self.products.blocks else self.value_ns
         if self.on_demand:
             self.value_ns, self.block_ns = PYTHON_NS, PYTHON_BLOCK_NS
-            self.again_ns = GATHER_NS if kernel.matrix.keeps_all else PYTHON_NS
+            self.again_ns = GATHER_NS if kernel.matrix.source.keeps_all else PYTHON_NS
         self.layout_ns = TARGET_NS
         if not isinstance(self.products, InPlaceProducts):
             self.layout_ns += NONZERO_NS * self.products.mean_nonzeros()
@@ -457,7 +457,7 @@ cdef class DotTargets(Targets):
         return DotTargets(self.kernel, None, False, self)
 
     cdef bint has(self, int32_t i) noexcept nogil:
-        return self.kept and self.kernel.matrix.kept_row(self.kernel.rows[i]) != NULL
+        return self.kept and self.kernel.matrix.source.kept_row(self.kernel.rows[i]) != NULL
 
     cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out,
                            ThreadPool pool) noexcept nogil:

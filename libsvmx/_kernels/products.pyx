@@ -509,7 +509,7 @@ cdef class GivenValues(Products):
 
     def __cinit__(self, CsrMatrix matrix, rows, bint transposed=False):
         cdef Py_ssize_t i
-        self.transposed = transposed and matrix.row_at == NULL  # kernels on demand are symmetric
+        self.transposed = transposed and matrix.source is None  # kernels on demand are symmetric
         self.blocks, self.value_ns = False, OF_GIVEN
         self.serial = zeros("i", self.n)
         for i in range(self.n):
@@ -524,7 +524,7 @@ cdef class GivenValues(Products):
         else:
             return 0
         with gil:
-            self.lent = self.matrix.demand(rows, count, self.asked_at, False)
+            self.lent = self.matrix.source.demand(rows, count, self.asked_at, False)
         for k in range(count):
             self.asked[k] = rows[k]
         self.n_asked = count
@@ -532,7 +532,7 @@ cdef class GivenValues(Products):
 
     cdef const void *found(self, int32_t row) noexcept nogil:
         """Values of a row on demand, if computed, else NULL."""
-        cdef const void *kept = self.matrix.kept_row(row)
+        cdef const void *kept = self.matrix.source.kept_row(row)
         cdef int k
         for k in range(self.n_asked if kept == NULL else 0):
             if self.asked[k] == row:
@@ -544,9 +544,9 @@ cdef class GivenValues(Products):
         cdef int32_t asked = <int32_t>row
         cdef int64_t serial = self.matrix.serial_of(row)
         cdef Py_ssize_t j
-        if self.matrix.row_at != NULL:
+        if self.matrix.source is not None:
             self.demand(&asked, 1)
-            given = self.matrix.row_of_values(self.found(asked))
+            given = self.matrix.source.row_of_values(self.found(asked))
         else:
             given = self.matrix.given_row(row)
         if self.transposed:

@@ -295,7 +295,7 @@ def share_of_source(matrix: CsrMatrix, param: Parameter) -> float:
         room = max(cache, free) if in_float else cache
         needed = (4.0 if in_float else 8.0) * matrix.n_rows**2
         share = needed if needed <= policy.memory_share * room else room / 2
-        matrix.keep_up_to(share, in_float)
-        source.left_bytes = min(room - share, cache) if matrix.keeps_all else room - share
+        source.keep_up_to(share, in_float)
+        source.left_bytes = min(room - share, cache) if source.keeps_all else room - share
     left: float = source.left_bytes
     return left

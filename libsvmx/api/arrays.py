@@ -14,8 +14,9 @@ import numpy as np
 
 from libsvmx._core.arrays import empty, ramp
 from libsvmx._core.buffers import zeros
+from libsvmx._core.entries import count_entries, count_stored, write_entries, write_stored
 from libsvmx._core.interchange import in_shape
-from libsvmx._core.matrix import CsrMatrix, count_entries, count_stored, write_entries, write_stored
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
 from libsvmx._train import prediction

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._core.matrix import CsrMatrix, RowSource
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
+from libsvmx._kernels.rows_on_demand import RowSource
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.binary_problem import NO_STATE, errors_of_a_path

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import libsvmx
 from libsvmx import DataError
-from libsvmx._core.matrix import count_entries, count_stored, write_entries, write_stored
+from libsvmx._core.entries import count_entries, count_stored, write_entries, write_stored
 from libsvmx.api.arrays import (
     VALUES_OF_BLOCK,
     as_matrix,
