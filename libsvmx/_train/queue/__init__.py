@@ -8,9 +8,10 @@
         ──may start from──>  Star, Chain (star_and_chain.py)    the optimum over all rows, or of the previous fold;
                                                   inner folds from that of their pair, or the previous one
     SolveQueue (solve_queue.pyx)  runs the threads; reports the solves in LIBSVM's order
-        ──inherits──>  TaskList   rows, parameters and results of all solves (tasks.pyx)
-        ──makes──>  Worker        of one thread: Smo over GramRows, decision values of held-out rows
-            ──asks──>  QueueStarts    warm starts by any seeder (tasks.pyx)
+        ──inherits──>  TaskList   rows and parameters of all solves (tasks.pyx)
+        ──makes──>  Worker        of one thread: Smo over GramRows (worker.pyx)
+            ──asks──>  QueueStarts    warm starts by any seeder, and whether they pay (starts.pyx)
+            ──ends with──>  QueueDecisions    decision values of held-out rows, sigmoids, folds (decisions.pyx)
 
 Start reading at solve_queue.pyx. ``KernelProvider.queue`` decides whether a queue is used.
 """

@@ -11,7 +11,7 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds
 from libsvmx._train.assembly import tell_of_classes
 from libsvmx._train.queue.pairs_at_once import NO_CLASSES, QueuedPairs
-from libsvmx._train.queue.tasks import PairNumbers
+from libsvmx._train.queue.starts import PairNumbers
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

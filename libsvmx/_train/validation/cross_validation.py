@@ -24,7 +24,7 @@ from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.parameter import class_costs
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
-from libsvmx._train.queue.tasks import changes_most
+from libsvmx._train.queue.starts import changes_most
 from libsvmx._train.side_by_side import HandedOn
 from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
 from libsvmx._train.validation.fold_report import FoldReport, fold_report

@@ -29,7 +29,7 @@ from libsvmx._solvers.seeding.seeders import start_of
 from libsvmx._solvers.smo.smo import score_rounding
 from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values
 from libsvmx._train.limits import control_of
-from libsvmx._train.queue.tasks import changes_most, most_steps_by_r, tolerance_by_r, values_of_steps, work_of_start
+from libsvmx._train.queue.starts import changes_most, most_steps_by_r, tolerance_by_r, values_of_steps, work_of_start
 from libsvmx._train.solve_dual import recover, solve
 from libsvmx._train.validation.scheme import AUTO
 from libsvmx.enums import KernelType, SolveStatus, SvmType

@@ -1,0 +1,267 @@
+"""The solves of a queue, by one thread."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from libsvmx._core.allocation cimport reserve
+from libsvmx._core.clock cimport svmx_nanoseconds
+from libsvmx._core.process cimport ThreadPool
+from libsvmx._core.tickets cimport svmx_next_ticket, svmx_tickets, svmx_tickets_over
+from libsvmx._kernels.sharedrows cimport GramRows
+from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, width_of_rho
+from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.smo.smo cimport Optimum, Smo, rounding_may_hide
+from libsvmx._train.formulation cimport recover, write_dual
+from libsvmx._train.queue.decisions cimport QueueDecisions
+from libsvmx._train.queue.starts cimport QueueStarts, most_steps_by_r, tolerance_by_r
+from libsvmx._train.queue.tasks cimport Parent, Task, TaskList, has_start
+
+from libsvmx._core.buffers import zeros
+from libsvmx._solvers.smo.solver import checked
+from libsvmx.enums import SolveStatus
+
+
+# Elements worked on between two checks for a stop: a fraction of a millisecond, over several solves.
+cdef int64_t ASK_WORK = 100000
+
+cdef extern from "pythread.h" nogil:
+    unsigned long PyThread_get_thread_ident()
+
+
+cdef class QueueControl(Control):
+    """The Control of a worker: marks are kept with the task, and all workers stop together."""
+
+    def __cinit__(self, *args, **more):
+        self.poll_work = ASK_WORK
+
+    cdef int mark(self, int kind) except -1 nogil:
+        cdef Task *task = self.task
+        reserve(<void **>&task.marks, &task.room, task.n_marks + 1, 1, b"marks of progress")
+        task.marks[task.n_marks] = <char>kind
+        task.n_marks += 1
+        return 0
+
+    cdef int poll(self) except -1 nogil:
+        """Check for a stop; at the start of a solve only ``tickets``, which suffices for a short one."""
+        if self.work == 0 and PyThread_get_thread_ident() == self.owner:
+            with gil:
+                PyErr_CheckSignals()
+                self.should_stop()
+        if svmx_tickets_over(self.tickets):
+            self.expired = True
+        return 0
+
+
+cdef class Worker:
+    """Worker(todo, should_stop, max_iter): solves tasks of ``todo``, a TaskList, in one thread."""
+
+    def __init__(self, TaskList todo, should_stop, max_iter):
+        cdef Py_ssize_t l = max(1, todo.most_rows), m = 2 * l if todo.doubled else l
+        param = todo.param
+        self.todo, self.last_task = todo, -1
+        self.control = QueueControl(param.eps, param.shrinking, max_iter, should_stop=should_stop)
+        self.kernel_rows = GramRows(todo.kernel_values.of_thread(), l, m, ThreadPool(1))
+        self.smo = Smo.for_many(m, 2, self.control, self.kernel_rows)
+        cdef double[::1] of_rows = zeros("d", 3 * l), of_variables = zeros("d", 6 * m)  # fewer buffers: 1 us each
+        self.targets, self.weights, self.coefficients = of_rows[:l], of_rows[l:2 * l], of_rows[2 * l:]
+        self.linear, self.lower = of_variables[:m], of_variables[m:2 * m]
+        self.upper, self.start = of_variables[2 * m:3 * m], of_variables[3 * m:4 * m]
+        self.beta, self.scores = of_variables[4 * m:5 * m], of_variables[5 * m:]
+        self.group, self.row = zeros("b", m), zeros("i", m)
+        self.starts = QueueStarts(todo, self.kernel_rows, self.control, l) if todo.has_starts else None
+        self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
+        self.decisions = QueueDecisions(todo, self.kernel_rows, self.control, self.starts)
+
+    cdef void share(self, svmx_tickets *tickets) noexcept:
+        """Set the source of task numbers, shared with the other workers."""
+        self.tickets = self.control.tickets = self.decisions.tickets = tickets
+
+    cdef int work(self) except -1 nogil:
+        cdef const int64_t *unit = &self.todo.unit[0]
+        cdef int64_t t, n_units = self.todo.unit.shape[0] - 1, u = svmx_next_ticket(self.tickets)
+        cdef Task *task
+        while u < n_units:
+            for t in range(unit[u], unit[u + 1]):
+                task = &self.todo.tasks[self.todo.order[t]]
+                if has_start(task) and svmx_tickets_over(self.tickets):
+                    return 0  # its parent may be unfinished
+                self.solve(task)
+            u = svmx_next_ticket(self.tickets)
+        return 0
+
+    cdef int solve(self, Task *task) except -1 nogil:
+        cdef double began = svmx_nanoseconds()
+        cdef const int32_t *rows = self.todo.rows + task.first
+        cdef Optimum optimum
+        cdef Parent parent
+        cdef int64_t most
+        cdef bint stands, seeded = has_start(task)
+        cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
+        self.control.task, self.control.eps = task, self.todo.eps
+        task.from_nothing = seeded and not self.starts.pays(task)
+        if seeded and not task.from_nothing and task.out >= 0 and self.take_over(task, coefficients):
+            return 0
+        if task.growth > 0 and self.last_task == task.parent and self.kernel_rows.n_swaps == 0:
+            self.kernel_rows.rows_computed = self.kernel_rows.rows_found = 0  # same rows, in place
+        else:
+            self.kernel_rows.begin(rows, task.n, self.todo.doubled)
+        self.last_task = self.todo.number_of(task)
+        stands = self.pose(task, rows)
+        if stands:
+            parent = self.todo.parent_of(task)
+            self.control.worked(task.n)
+            memcpy(&self.beta[0], &self.start[0], task.n_variables * sizeof(double))
+            memcpy(&self.scores[0], &self.starts.V[0], task.n_variables * sizeof(double))
+            task.converged, task.begun, task.reach = True, True, 1.0
+            optimum.rho, optimum.objective, optimum.r = parent.task.found.rho, parent.task.found.objective, parent.task.r
+            if task.turned:
+                optimum.rho = -optimum.rho
+            task.gap = parent.task.gap
+        else:
+            self.lay_out(task, rows)
+            if seeded:
+                task.seeding_seconds = 1e-9 * (svmx_nanoseconds() - began)
+            if self.todo.tries:
+                self.try_out(task)
+            else:
+                task.converged = self.smo.optimize()
+            most = most_steps_by_r(self.smo.iterations, self.dual.size, self.control.max_iter)
+            while task.converged and self.todo.stops_by_r(task) and self.has_finer_end():
+                task.converged = self.smo.go_on(most)
+            self.smo.write(&optimum, &self.beta[0], &self.scores[0])
+            task.iterations, task.reach = self.smo.iterations, 1.0 if seeded else self.smo.reach
+            task.begun = task.converged or task.iterations > 0
+            task.rows_computed = self.kernel_rows.rows_computed
+            task.values_computed = task.rows_computed * self.dual.size
+            task.gap = self.gap()
+            task.rounding = self.smo.stalled
+            if task.of_earlier and task.pilot >= 0:
+                self.starts.note_pilot(task)
+            if task.converged and self.may_hide_gap(rows):
+                self.check_gap(task, rows)
+            if task.weights != NULL or task.Cp != task.Cn:  # with equal bounds, rho does not depend on rounding
+                task.width = width_of_rho(&self.dual, &self.beta[0], &self.scores[0])
+        if task.keeps:
+            memcpy(&self.todo.kept_beta[task.optimum], &self.beta[0], task.n_variables * sizeof(double))
+            memcpy(&self.todo.kept_scores[task.optimum], &self.scores[0], task.n_variables * sizeof(double))
+        task.found.rho, task.found.objective = optimum.rho, optimum.objective
+        task.r = optimum.r
+        recover(&task.of, task.n, &self.weights[0] if task.weights != NULL else NULL, &self.dual, &self.beta[0], optimum.r,
+                coefficients, &task.found)
+        if stands and self.todo.divides:  # the parent's are already divided by r
+            task.found.rho, task.found.objective = optimum.rho, optimum.objective
+        task.seconds = 1e-9 * (svmx_nanoseconds() - began)
+        if task.converged or not svmx_tickets_over(self.tickets):
+            self.decisions.finish(task, coefficients)
+        return 0
+
+    cdef bint take_over(self, Task *task, double *coefficients) except -1 nogil:
+        """Finish a task whose optimum is the parent's, if so."""
+        cdef double began = svmx_nanoseconds()
+        cdef double *beta = &self.todo.kept_beta[task.optimum] if task.keeps else NULL
+        cdef double *scores = &self.todo.kept_scores[task.optimum] if task.keeps else NULL
+        if not self.starts.takes_over(task, coefficients, beta, scores):
+            return False
+        self.control.worked(task.n)
+        task.seconds = 1e-9 * (svmx_nanoseconds() - began)
+        self.decisions.finish(task, coefficients)
+        return True
+
+    cdef int try_out(self, Task *task) except -1 nogil:
+        """The steps of ``todo.trial``, which is asked only from its first check on."""
+        if self.control.max_iter == 0:
+            task.converged = self.smo.advance_to(self.todo.unchecked[task.n])
+        if not task.converged:
+            with gil:
+                task.converged, task.too_slow = self.todo.trial.run(self.smo, task.n, self.control)
+        if not task.converged:
+            self.smo.bring_back()
+        return 0
+
+    cdef bint has_finer_end(self) noexcept nogil:
+        """Whether the solve has to go on, since its r is less than 1, to the tolerance that ``control`` then has."""
+        cdef double eps = tolerance_by_r(self.todo.eps, self.smo.r(), self.smo.rounding())
+        if eps >= self.control.eps:
+            return False
+        self.control.eps = eps
+        return True
+
+    cdef double gap(self) noexcept nogil:
+        """The KKT gap of the current solve."""
+        cdef Certificate sides[2]
+        cdef Py_ssize_t v
+        begin(&sides[0])
+        begin(&sides[1])
+        for v in range(self.dual.size):
+            add_variable(&sides[self.group[v]], v, self.scores[v], self.beta[v] < self.upper[v],
+                         self.beta[v] > self.lower[v], False)
+        return max(gap_of(&sides[0]), gap_of(&sides[1]))
+
+    cdef bint may_hide_gap(self, const int32_t *rows) noexcept nogil:
+        """Whether the error of kernel values in float may exceed the tolerance."""
+        cdef double squares = 0.0, largest = 0.0
+        cdef Py_ssize_t v
+        for v in range(self.dual.size):
+            squares += self.beta[v] * self.beta[v]
+            largest = max(largest, fabs(self.todo.kernel_values.diagonal[rows[self.row[v]]]))
+        return rounding_may_hide(largest, squares, self.control.eps)
+
+    cdef int check_gap(self, Task *task, const int32_t *rows) except -1 with gil:
+        """Recompute the gap with kernel values in double."""
+        cdef Py_ssize_t m = self.dual.size
+        members = zeros("i", task.n)
+        cdef int32_t[::1] member = members
+        memcpy(&member[0], rows, task.n * sizeof(int32_t))
+        problem = DualProblem(self.linear[:m], self.lower[:m], self.upper[:m], self.group[:m], self.row[:m], self.start[:m])
+        solution = DualSolution(beta=self.beta[:m], scores=self.scores[:m], rho=0.0, objective=0.0, iterations=task.iterations,
+                                status=SolveStatus.CONVERGED, gap=task.gap)
+        solution = checked(solution, problem, self.todo.kernel_values.kernel.part(members), self.control)
+        task.gap, task.rounding = solution.gap, solution.status == SolveStatus.ROUNDING
+        return 0
+
+    cdef bint pose(self, Task *task, const int32_t *rows) noexcept nogil:
+        """Set the dual problem and its start; whether the parent's optimum is that of the task, too."""
+        cdef const double *own = self.todo.targets + task.targets
+        cdef Py_ssize_t i, l = task.n
+        for i in range(l):
+            self.targets[i] = own[i] if task.n_positive < 0 else 1.0 if i < task.n_positive else -1.0
+            if task.weights != NULL:
+                self.weights[i] = task.weights[rows[i]]
+        self.dual.size = task.n_variables
+        self.write_dual(task)
+        return has_start(task) and not task.from_nothing and task.growth == 0 and self.starts.begin(task, &self.dual)
+
+    cdef void write_dual(self, const Task *task) noexcept nogil:
+        """Write the dual problem with LIBSVM's start."""
+        write_dual(&task.of, task.n, &self.targets[0], task.Cp, task.Cn, &self.weights[0] if task.weights != NULL else NULL,
+                   &self.dual)
+
+    cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil:
+        """Set ``smo`` to the dual problem, with a warm start if the task has one."""
+        cdef Py_ssize_t v
+        cdef int groups = 1, y
+        cdef bint negative, seeded = False
+        if task.growth > 0:
+            seeded = True
+            self.starts.begin_larger(task, &self.dual, &self.scores[0])
+        elif has_start(task) and not task.from_nothing:
+            seeded = self.starts.make(task, &self.dual, &self.scores[0])
+            if not seeded:
+                task.from_nothing, self.control.eps = True, self.todo.eps
+                self.write_dual(task)
+        for v in range(self.dual.size):
+            if self.group[v]:
+                groups = 2
+        self.smo.begin(self.dual.size, task.n, groups)
+        for v in range(self.dual.size):
+            negative = self.group[v] if groups == 2 else self.lower[v] < 0
+            y = -1 if negative else 1
+            self.smo.put(v, <int32_t>v, self.linear[v], y * self.start[v] + 0.0,
+                         y * (self.lower[v] if negative else self.upper[v]) + 0.0, y,
+                         self.todo.kernel_values.diagonal[rows[self.row[v]]])
+        if seeded:
+            memcpy(&self.smo.V[0], &self.scores[0], self.dual.size * sizeof(double))
+            self.smo.scores_known = True
+        return 0
