@@ -1,13 +1,19 @@
 """SVCCV and SVRCV give the results of GridSearchCV with scikit-learn's estimators over the same folds."""
 
+import threading
+import time
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from scipy import sparse
 from support.data import dense_rows
+from support.machine import machine_with
 from support.optional import optional
 
 import libsvmx
 import libsvmx._train.policy as policies
+from libsvmx._core.process import HAS_THREADS
 from libsvmx._train.policy import KernelPolicy
 
 svm = optional("sklearn.svm")
@@ -211,6 +217,26 @@ def test_threads_change_nothing(gammas, policy, monkeypatch):
     )
     for found in several:
         np.testing.assert_array_equal(one["mean_test_score"], found["mean_test_score"])
+
+
+@pytest.mark.skipif(not HAS_THREADS, reason="built without threads")
+@pytest.mark.parametrize("kind", ["SVCCV", "SVRCV"])
+def test_two_threads_are_in_folds_at_once(kind, monkeypatch):
+    """Each fold reads the clock when it begins; the first one waits there until another thread is there, too."""
+    monkeypatch.setattr(policies, "USUAL", KernelPolicy(queue=False, work_for_threads=0.0))
+    meeting, have_met = threading.Barrier(2, timeout=60), threading.Event()  # seconds: waited only by folds in turn
+
+    def clock():
+        if not have_met.is_set():
+            with suppress(threading.BrokenBarrierError):
+                meeting.wait()
+                have_met.set()
+        return time.perf_counter()
+
+    search = getattr(libsvmx, kind)(Cs=COSTS, gammas=GAMMAS[:1], cv=3, n_jobs=2, refit=False)
+    with machine_with(perf_counter=clock):
+        search.fit(*HEART)
+    assert have_met.is_set()
 
 
 def test_refit():
