@@ -5,6 +5,7 @@
 #ifndef SVMX_SLAB_H
 #define SVMX_SLAB_H
 
+#include <stddef.h>
 #include <stdlib.h>
 #ifdef __linux__
 #include <sys/mman.h>
@@ -86,4 +87,13 @@ static void svmx_give_slab(void *slab, size_t bytes)
 }
 
 #endif
+
+/* Gives back those of n slabs that were taken, and frees the list of them. */
+static void svmx_give_slabs(float **slabs, ptrdiff_t n, size_t bytes)
+{
+    for (ptrdiff_t s = 0; slabs != NULL && s < n; ++s)
+        svmx_give_slab(slabs[s], bytes);
+    free(slabs);
+}
+
 #endif

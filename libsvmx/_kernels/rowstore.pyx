@@ -22,7 +22,7 @@ from libc.string cimport memcpy, memmove, memset
 from libsvmx._core.allocation cimport reserve
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
-from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
+from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slabs, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.kernel_matrix cimport DotTargets, Kernel, Targets
 
@@ -313,11 +313,7 @@ cdef class RowStore(KernelRows):
         self.forget()
 
     def __dealloc__(self):
-        cdef Py_ssize_t s
-        if self.slabs != NULL:
-            for s in range(self.n_slabs):
-                svmx_give_slab(self.slabs[s], self.slab_bytes)
-            free(self.slabs)
+        svmx_give_slabs(self.slabs, self.n_slabs, self.slab_bytes)
 
     # ---- rows ------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from libsvmx._core.pieces cimport (
     svmx_claim_piece, svmx_give_lock, svmx_lock_begin, svmx_lock_end, svmx_piece, svmx_piece_there, svmx_publish_piece,
     svmx_take_lock)
 from libsvmx._core.process cimport ThreadPool, Token
-from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
+from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_give_slabs, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_gather
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
@@ -208,11 +208,7 @@ cdef class SharedRows:
         return longest
 
     def __dealloc__(self):
-        cdef Py_ssize_t s
-        if self.slabs != NULL:
-            for s in range(self.n_slabs):
-                svmx_give_slab(self.slabs[s], self.slab_bytes)
-        free(self.slabs)
+        svmx_give_slabs(self.slabs, self.n_slabs, self.slab_bytes)
         free(self.spare)
         free(self.piece)
         free(self.target)
