@@ -137,7 +137,64 @@ class RefittingParameters(SolverParameters):
     callback: Any = parameter(default=None, allowed=CALLBACK)
 
 
-class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, RefittingParameters):
+class Trains:
+    """Mixin of all that train on rows with a kernel."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A callable kernel, which may
+            be a ``libsvmx.Kernel``, is called with rows of X and with X; in predictions with test rows and support
+            vectors.
+        y : array of shape (n_samples,)
+            Class labels of any type, or targets; of several outputs shape (n_samples, n_outputs).
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows: 2 counts a row twice; rows of weight 0 or less are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Invalid data or parameters.
+        """
+        return self._trained(X, y, sample_weight)
+
+    def _trained(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """``fit`` with validated parameters."""
+        raise NotImplementedError
+
+
+class Predicts:
+    """Mixin of all that predict a class or a target for each row; a search by its best model."""
+
+    def predict(self, X: Any) -> Any:
+        """Predict the classes or targets of rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` shape (n_samples, number of training rows).
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Elements of ``classes_`` if there are classes; of several targets shape (n_samples, n_outputs).
+        """
+        return at_once(self)._predictions(X)
+
+    def _predictions(self, X: Any) -> Any:
+        """``predict`` on a snapshot that no other thread changes."""
+        raise NotImplementedError
+
+
+class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, Trains, Predicts, RefittingParameters):
     """An estimator trained by one dual problem, or one for each pair of classes."""
 
     _svm_type: ClassVar[SvmType]
@@ -164,30 +221,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, RefittingPar
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in vars(self)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Train.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A callable kernel, which may
-            be a ``libsvmx.Kernel``, is called with rows of X and with X; in predictions with test rows and support
-            vectors.
-        y : array of shape (n_samples,)
-            Class labels of any type, or targets.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows: 2 counts a row twice; rows of weight 0 or less are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            Invalid data or parameters.
-        """
+    def _trained(self, X: Any, y: Any, sample_weight: Any) -> Any:
         return self._fit(X, y, sample_weight, keep=self.keep_rows, exact=self.refine)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, keep: bool, exact: bool) -> Any:
@@ -232,22 +266,7 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, RefittingPar
             self.row_ids_ = self._kept.ids
         self._fitted = fitted
 
-    def predict(self, X: Any) -> Any:
-        """Predict the targets of rows.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` shape (n_samples, number of training rows).
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        return at_once(self)._predictions(X)
-
     def _predictions(self, X: Any) -> Any:
-        """``predict`` on a snapshot that no other thread changes."""
         tests = self._tests(X)
         return self._fitted.predictions(tests, self._threads)
 

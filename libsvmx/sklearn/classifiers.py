@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
 
 
-def gives_probabilities(estimator: BaseClassifier) -> bool:
+NO_PROBABILITIES = "predict_proba is not available when fitted with probability=False, nor when the fit was ended early"
+
+
+def gives_probabilities(estimator: LabelParameters) -> bool:
     """Raise AttributeError, which hides the method, if not fitted with ``probability``."""
     if not estimator.probability:
         raise AttributeError("predict_proba is not available when probability=False")
@@ -51,6 +54,29 @@ class LabelParameters:
     class_weight: Any = parameter(default=None, allowed=[StrOptions({"balanced"}), dict, None])
     random_state: Any = parameter(default=None, allowed=["random_state"])
 
+    @available_if(gives_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities by Platt's method; needs ``probability``.
+
+        They come from a cross-validation over the training rows: the most probable class may differ from that of
+        ``predict``, and with few rows they mean little. Those of each class against the rest are normalised.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64, shape (n_samples, n_classes)
+            Columns in the order of ``classes_``. Of several labels each is the probability of a label, and rows do not
+            sum to 1.
+        """
+        return at_once(self)._probabilities(X)
+
+    def _probabilities(self, X: Any) -> Any:
+        """``predict_proba`` on a snapshot that no other thread changes."""
+        raise NotImplementedError
+
 
 @with_parameters
 class PairwiseVoting(LabelParameters):
@@ -58,10 +84,6 @@ class PairwiseVoting(LabelParameters):
 
     decision_function_shape: str = parameter(default="ovr", allowed=[StrOptions({"ovr", "ovo"})])
     break_ties: bool = parameter(default=False, allowed=["boolean"])
-
-    if TYPE_CHECKING:  # of the estimator
-
-        def predict_proba(self, X: Any) -> Any: ...
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
@@ -135,21 +157,6 @@ class BaseClassifier(ClassifierMixin, BaseSVM, PairwiseVoting):
         shaped: FloatArray = np.asarray(one_against_rest(values.reshape(-1).data, len(values), k)).reshape(-1, k)
         return shaped
 
-    def predict(self, X: Any) -> Any:
-        """Predict the classes of rows.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` shape (n_samples, number of training rows).
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            Elements of ``classes_``.
-        """
-        return at_once(self)._predictions(X)
-
     def _predictions(self, X: Any) -> Any:
         if "_fitted" not in self.__dict__:
             check_is_fitted(self)
@@ -161,29 +168,11 @@ class BaseClassifier(ClassifierMixin, BaseSVM, PairwiseVoting):
             codes = super()._predictions(X)
         return self.classes_.take(codes.astype(np.intp))
 
-    @available_if(gives_probabilities)
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities by Platt's method; needs ``probability``.
-
-        They come from a cross-validation over the training rows: the most probable class may differ from that of
-        ``predict``, and with few rows they mean little.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of float64, shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        now = at_once(self)
-        tests = now._tests(X)
-        if not now._fitted.model.has_probability:
-            raise NotFittedError(
-                "predict_proba is not available when fitted with probability=False, nor when the fit was ended early"
-            )
-        return now._fitted.probabilities(tests, now._threads)
+    def _probabilities(self, X: Any) -> Any:
+        tests = self._tests(X)
+        if not self._fitted.model.has_probability:
+            raise NotFittedError(NO_PROBABILITIES)
+        return self._fitted.probabilities(tests, self._threads)
 
     @property
     def probA_(self) -> FloatArray:

@@ -16,7 +16,6 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,8 +24,8 @@ from libsvmx._core.machine import machine
 from libsvmx._train.parameter import is_several
 from libsvmx.api.kernels import KernelRows
 from libsvmx.api.own_kernel import is_called
-from libsvmx.sklearn.base import KernelParameters, TakesKernel
-from libsvmx.sklearn.classifiers import SVC, PairwiseVoting, gives_probabilities
+from libsvmx.sklearn.base import KernelParameters, Predicts, TakesKernel
+from libsvmx.sklearn.classifiers import SVC, PairwiseVoting
 from libsvmx.sklearn.input_checks import test_data, training_data
 from libsvmx.sklearn.parameters import NOT_NEGATIVE, THREADS, parameter, with_parameters
 from libsvmx.sklearn.regressors import SVR
@@ -48,7 +47,7 @@ WEIGHTS_SCORES = hasattr(GridSearchCV, "_check_scorers_accept_sample_weight")
 
 
 @with_parameters
-class BaseSearch(CallbackSupportMixin, TakesKernel):
+class BaseSearch(CallbackSupportMixin, Predicts, TakesKernel):
     """Base class of the searches. Their parameters are those of ``_kind``, and those of the search."""
 
     _kind: ClassVar[Any]
@@ -210,17 +209,7 @@ class BaseSearch(CallbackSupportMixin, TakesKernel):
         called = callable(now.kernel) and best._is_called
         return best, X if called else test_data(now, X, given=now.kernel == "precomputed")
 
-    def predict(self, X: Any) -> Any:
-        """Predict the targets of rows by the best model.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
+    def _predictions(self, X: Any) -> Any:
         best, X = self._best(X)
         return best.predict(X)
 
@@ -389,18 +378,7 @@ class SVCCV(ClassifierSearch, KernelSearch, PairwiseVoting):
 
     _kind = SVC
 
-    @available_if(gives_probabilities)
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities by the best model, as in ``SVC``; needs ``probability``.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of float64, shape (n_samples, n_classes)
-        """
+    def _probabilities(self, X: Any) -> Any:
         best, X = self._best(X)
         return best.predict_proba(X)
 

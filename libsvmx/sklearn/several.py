@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted
 
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx.exceptions import warn_caller
-from libsvmx.sklearn.base import BaseSVM, SolverParameters
-from libsvmx.sklearn.classifiers import SVC, LabelParameters, NuSVC, gives_probabilities
+from libsvmx.sklearn.base import BaseSVM, Predicts, SolverParameters, Trains
+from libsvmx.sklearn.classifiers import NO_PROBABILITIES, SVC, LabelParameters, NuSVC
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.parameters import CALLBACK, COST, NOT_NEGATIVE, SHARE, parameter, with_parameters
 from libsvmx.sklearn.pickling import Pickled
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 
-class Several(CallbackSupportMixin, Pickled, SolverParameters):
+class Several(CallbackSupportMixin, Pickled, Trains, Predicts, SolverParameters):
     """Base class of OneVsRestSVC and MultiOutputSVR. Their parameters are those of ``estimators_``."""
 
     estimators_: list[Any]
@@ -48,27 +47,7 @@ class Several(CallbackSupportMixin, Pickled, SolverParameters):
     def __sklearn_is_fitted__(self) -> bool:
         return "estimators_" in vars(self)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Train.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            As in ``SVC`` and ``SVR``.
-        y : array of shape (n_samples,) or (n_samples, n_outputs)
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows: 2 counts a row twice; rows of weight 0 or less are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            Invalid data or parameters.
-        """
+    def _trained(self, X: Any, y: Any, sample_weight: Any) -> Any:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         fitted_apart(self, lambda made: made._be_fitted(X, y, sample_weight), X, y, sample_weight)
@@ -239,29 +218,14 @@ class OneVsRestSVC(ClassifierMixin, Several, LabelParameters):
             return now.classes_[marks[:, 0]]
         return csr_array(marks) if now._sparse else marks
 
-    @available_if(gives_probabilities)
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities: Platt's for each class against the rest, normalised; needs ``probability``.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of float64, shape (n_samples, n_classes), columns as ``classes_``. Of several labels each column is the
-        probability of a label, and rows do not sum to 1.
-        """
-        now = at_once(self)
-        check_is_fitted(now)
-        if any(isinstance(one, BaseSVM) and not one._fitted.model.has_probability for one in now.estimators_):
-            raise NotFittedError(
-                "predict_proba is not available when fitted with probability=False, nor when the fit was ended early"
-            )
-        columns = now._columns(X, lambda fitted, tests, threads: fitted.probabilities(tests, threads)[:, 1], 0.5)
-        for j, one in enumerate(now.estimators_):
+    def _probabilities(self, X: Any) -> Any:
+        check_is_fitted(self)
+        if any(isinstance(one, BaseSVM) and not one._fitted.model.has_probability for one in self.estimators_):
+            raise NotFittedError(NO_PROBABILITIES)
+        columns = self._columns(X, lambda fitted, tests, threads: fitted.probabilities(tests, threads)[:, 1], 0.5)
+        for j, one in enumerate(self.estimators_):
             columns[:, j] += 0.5 * isinstance(one, ConstantLabel)
-        if now.multilabel_:
+        if self.multilabel_:
             return columns
         if columns.shape[1] == 1:
             return np.column_stack([1 - columns, columns])
@@ -325,18 +289,7 @@ class MultiOutputSVR(RegressorMixin, Several):
         fit_together(self, self.estimators_, X, columns, sample_weight)
         self.n_iter_ = np.array([one.n_iter_ for one in self.estimators_])
 
-    def predict(self, X: Any) -> Any:
-        """Predict the targets of rows.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of float64, of the shape of ``y``
-        """
-        now = at_once(self)
-        check_is_fitted(now)
-        columns = predicted_together(now.estimators_, X, FittedModel.predictions)
-        return columns.ravel() if now._is_column else columns
+    def _predictions(self, X: Any) -> Any:
+        check_is_fitted(self)
+        columns = predicted_together(self.estimators_, X, FittedModel.predictions)
+        return columns.ravel() if self._is_column else columns
