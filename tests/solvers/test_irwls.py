@@ -8,7 +8,7 @@ from support.selection import quick_first
 from libsvmx._core.stopping import NOBODY
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition import irwls
-from libsvmx._solvers.decomposition.irwls import JOINING, Face, damping_of, feasible, joining, within_face
+from libsvmx._solvers.decomposition.irwls import JOINING, Face, damping_of, face_optimum, feasible, joining
 from libsvmx._solvers.decomposition.solver import IRWLS
 from libsvmx.enums import SolveStatus, SvmType
 
@@ -85,7 +85,7 @@ def test_within_its_face_a_round_leads_on_however_singular_the_kernel(seed):
     beta = lower + rng.random(12) * (upper - lower)
     beta[:4] = np.where(rng.random(4) < 0.5, lower[:4], upper[:4])
     found = beta.copy()
-    within_face(Matrix(K), K, V, found, lower, upper, np.arange(12))
+    face_optimum(Matrix(K), K, V, found, lower, upper, np.arange(12), within=True)
     direction = found - beta
     assert ((lower <= found) & (found <= upper)).all()
     assert found.sum() == pytest.approx(beta.sum(), abs=1e-12)
@@ -98,7 +98,8 @@ def test_within_its_face_a_round_leads_on_however_singular_the_kernel(seed):
 
 def test_a_face_without_two_free_variables_stays():
     beta = np.array([0.0, 0.5, 1.0])
-    assert within_face(Matrix(np.eye(3)), np.eye(3), np.ones(3), beta, np.zeros(3), np.ones(3), np.arange(3)) == 0.0
+    K, box = np.eye(3), (np.zeros(3), np.ones(3))
+    assert face_optimum(Matrix(K), K, np.ones(3), beta, *box, np.arange(3), within=True) == 0.0
     np.testing.assert_array_equal(beta, [0.0, 0.5, 1.0])
 
 

@@ -26,11 +26,12 @@ gap (a cycle), the next begins with many (counted in ``Subproblem.fallbacks``), 
 
 At very large C the optimum depends on eigenvalues of K that rounding to float hides. Then K is in double, and rounds
 have no pair steps (``in_double``): variables at a bound with the wrong sign join S1 a few at a time, and a round
-without progress moves within its face instead, from bound to bound (``within_face``).
+without progress moves within its face instead, from bound to bound.
 """
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -166,12 +167,12 @@ def least_squares(subproblem: Subproblem) -> tuple[bool, float]:
     """
     K, V, beta, lower, upper, group = (np.asarray(view) for view in subproblem.views())
     K, flops = K[:, : subproblem.size], 0.0
-    for way in (face_optimum, within_face) if subproblem.in_double else (face_optimum,):
+    for within in (False, True) if subproblem.in_double else (False,):
         found = beta.copy()
         for g in range(subproblem.groups):
             members = np.flatnonzero((group == g) & (upper > lower))
             if len(members) > 1:
-                flops += way(subproblem, K, V, found, lower, upper, members)
+                flops += face_optimum(subproblem, K, V, found, lower, upper, members, within)
         direction = found - beta
         slope = float(V @ direction)
         if slope > 0:
@@ -194,17 +195,23 @@ def face_optimum(
     lower: FloatArray,
     upper: FloatArray,
     members: Places,
+    within: bool = False,
 ) -> float:
     """Move ``beta`` (INOUT) of one group, ``members``, to the solution of Table 1, step 1, clipped and solved again
-    until feasible; ``V``: the scores at the beta given. Returns the flops."""
+    until feasible; ``V``: the scores at the beta given. Returns the flops.
+
+    ``within``: by steps to the first bound on the way to the solution over the free variables; what reaches its bound
+    is held there for the next step. This always lowers the objective, while a clipped solution that lies far outside
+    (K_S1 singular) may not.
+    """
     own_lower, own_upper, now = lower[members], upper[members], beta[members]
     S1 = members[(now > own_lower) & (now < own_upper)]
-    if subproblem.in_double:
+    if subproblem.in_double and not within:
         S1 = np.sort(np.append(S1, joining(S1, members, V, now, own_lower, own_upper)))
     total, flops, right = float(now.sum()), 0.0, V.copy()
     damping = damping_of(V[S1], own_upper - own_lower)
-    face = None
-    for _ in range(MAX_FACES):
+    face, at = None, beta[S1]
+    for _ in repeat(None) if within else range(MAX_FACES):
         if face is None:
             if len(S1) < 2:
                 break
@@ -213,67 +220,39 @@ def face_optimum(
         x = face.solution()
         if x is None:
             break
-        clipped = np.clip(x, lower[S1], upper[S1])
-        out = np.flatnonzero(clipped != x)
+        if within:
+            to, out = first_bound(at, x, lower[S1], upper[S1], face.held)
+        else:
+            to = np.clip(x, lower[S1], upper[S1])
+            out = np.flatnonzero(to != x)
+        if within or not len(out):
+            at = to
         if not len(out):
-            beta[S1] = clipped
             break
         if face.is_worth_holding(len(out)):
-            face.hold(out, clipped[out])
+            face.hold(out, to[out])
             continue
-        stays = put_aside(subproblem, K, right, beta, S1, clipped, face.held, out)
-        S1, flops, face = S1[stays], flops + face.flops, None
-    flops += face.flops if face else 0.0
-    beta[members] = feasible(beta[members], total, own_lower, own_upper)
-    return flops
-
-
-def within_face(
-    subproblem: Subproblem,
-    K: FloatArray,
-    V: FloatArray,
-    beta: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    members: Places,
-) -> float:
-    """As ``face_optimum``, but with steps to the first bound on the way to the solution over the free variables; what
-    reaches its bound is held there for the next step.
-
-    This always lowers the objective, while a clipped solution that lies far outside (K_S1 singular) may not.
-    """
-    own_lower, own_upper, now = lower[members], upper[members], beta[members]
-    S1 = members[(now > own_lower) & (now < own_upper)]
-    total, flops, right = float(now.sum()), 0.0, V.copy()
-    damping = damping_of(V[S1], own_upper - own_lower)
-    face, at = None, beta[S1]
-    while len(S1) > 1:
-        if face is None:
-            rest = float(beta[members].sum() - beta[S1].sum())
-            face = Face(subproblem, right, beta, S1, total - rest, damping)
-        x = face.solution()
-        if x is None:
-            break
-        way = x - at
-        bound = np.where(way > 0, upper[S1], lower[S1])
-        with np.errstate(divide="ignore", invalid="ignore"):  # of what does not move
-            share = np.abs(bound - at) / np.abs(way)
-        share[face.held] = np.inf
-        step = min(1.0, float(share.min()))
-        reached = share <= step
-        at = np.where(reached, bound, at + step * way)
-        if step == 1.0:
-            break
-        out = np.flatnonzero(reached)
-        if face.is_worth_holding(len(out)):
-            face.hold(out, at[out])
-            continue
-        stays = put_aside(subproblem, K, right, beta, S1, at, face.held, out)
+        stays = put_aside(subproblem, K, right, beta, S1, to, face.held, out)
         S1, at, flops, face = S1[stays], at[stays], flops + face.flops, None
     flops += face.flops if face else 0.0
     beta[S1] = at
     beta[members] = feasible(beta[members], total, own_lower, own_upper)
     return flops
+
+
+def first_bound(
+    at: FloatArray, x: FloatArray, lower: FloatArray, upper: FloatArray, held: Places
+) -> tuple[FloatArray, Places]:
+    """The point at the first bound on the way from ``at`` to x, and what reaches it there; x, and nothing, if none is
+    before it."""
+    way = x - at
+    bound = np.where(way > 0, upper, lower)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of what does not move
+        share = np.abs(bound - at) / np.abs(way)
+    share[held] = np.inf
+    step = min(1.0, float(share.min()))
+    reached = share <= step
+    return np.where(reached, bound, at + step * way), np.flatnonzero(reached & (step < 1.0))
 
 
 def put_aside(
