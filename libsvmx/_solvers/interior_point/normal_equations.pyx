@@ -11,11 +11,9 @@ from M, the matrix of all rows, dw is refined by conjugate gradients on M, preco
 
 from libc.float cimport DBL_MIN
 from libc.math cimport fabs
-from libc.string cimport memcpy
 
 import numpy as np
 
-from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._core.vectors cimport svmx_axpy, svmx_dot
 
 from libsvmx._core.dense import cholesky, solve_cholesky
@@ -91,9 +89,6 @@ TOLERANCE = 0.2
 MAX_GRADIENTS = 8
 # Tries to factorize a matrix.
 MAX_SHIFTS = 6
-# Order up to which the factor is computed here: a call of LAPACK takes longer.
-cdef enum:
-    SMALL = 64
 
 
 cdef class NormalEquations:
@@ -106,7 +101,7 @@ cdef class NormalEquations:
 
     Attributes
     ----------
-    factor : Cholesky, or ndarray of shape (n, n)      of M_(Q); LAPACK's upper triangle for n > SMALL
+    factor : ndarray of shape (n, n)      of M_(Q), in the upper triangle
     rows : int              |Q|
     gradients : int         conjugate gradient steps so far
     poor : bool             a solve reached MAX_GRADIENTS
@@ -145,17 +140,12 @@ cdef class NormalEquations:
                 matrix[j, j] += 1.0 + shift
                 if matrix[j, j] > largest:
                     largest = matrix[j, j]
-            self.factor = factor_of(matrix) if n <= SMALL else self.factor_by_lapack(outer)
-            if self.factor is not None:
+            self.factor, info = cholesky(outer.T, 0, self.blocks.asking, overwrite=True)  # in the order of columns
+            if info == 0:
                 return True
             # indefinite by rounding
             shift = max(100 * shift, 1e-15 * largest)
         return False
-
-    cdef factor_by_lapack(self, outer):
-        """The factor, in place; None if there is none."""
-        factor, info = cholesky(outer.T, 0, self.blocks.asking, overwrite=True)  # in the order of columns
-        return np.asarray(factor) if info == 0 else None
 
     def solve(self, right):
         """(dw, drho) for a RightHandSide."""
@@ -177,14 +167,7 @@ cdef class NormalEquations:
 
     def solved(self, side):
         """M_(Q)^-1 side."""
-        if not isinstance(self.factor, Cholesky):
-            return solve_cholesky(self.factor, side, 0, self.blocks.asking)
-        cdef Cholesky factor = self.factor
-        x = side.copy()
-        cdef double[::1] at = x
-        factor.forward(&at[0])
-        factor.backward(&at[0])
-        return x
+        return solve_cholesky(self.factor, side, 0, self.blocks.asking)
 
     def refined(self, side, dw):
         """dw refined towards M dw = side by conjugate gradients."""
@@ -215,21 +198,6 @@ cdef class NormalEquations:
     def is_too_rough(self, residual):
         """Whether a direction with this residual of M's equations should have been refined."""
         return self.preconditioned(residual)[1] > TOLERANCE**2 * self.size
-
-
-cdef Cholesky factor_of(const double[:, ::1] matrix):
-    """The factor of a small matrix, from its lower triangle; None if there is none."""
-    cdef Py_ssize_t n = matrix.shape[0], j
-    cdef Cholesky factor = Cholesky(n)
-    cdef double row[SMALL]
-    cdef double pivot
-    for j in range(n):
-        memcpy(row, &matrix[j, 0], j * sizeof(double))
-        pivot = factor.border(row, matrix[j, j])
-        if not pivot > 0:
-            return None
-        factor.append(row, pivot)
-    return factor
 
 
 cdef double dot(const double[::1] x, const double[::1] y):
