@@ -51,15 +51,6 @@ cdef class RowSource(RowsOnDemand):
     def __dealloc__(self):
         free(self.row_at)
 
-    def diagonal(self):
-        raise NotImplementedError
-
-    def rows(self, numbers, columns=None):
-        raise NotImplementedError
-
-    def fail(self, error):
-        raise NotImplementedError
-
     def keep_up_to(self, double n_bytes, bint in_float=False):
         """Keep the first rows on demand, up to ``n_bytes``; others are computed each time that they are needed.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -48,7 +48,7 @@ from libsvmx.sklearn.parameters import (
 )
 from libsvmx.sklearn.pickling import Pickled
 from libsvmx.sklearn.rows import matrix_of, vectors_of, weights_of
-from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart
+from libsvmx.sklearn.tasks import Trains
 from libsvmx.sklearn.together import fit_together
 from libsvmx.sklearn.training import (
     TrainingData,
@@ -137,40 +137,6 @@ class RefittingParameters(SolverParameters):
     callback: Any = parameter(default=None, allowed=CALLBACK)
 
 
-class Trains:
-    """Mixin of all that train on rows with a kernel."""
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Train.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A callable kernel, which may
-            be a ``libsvmx.Kernel``, is called with rows of X and with X; in predictions with test rows and support
-            vectors.
-        y : array of shape (n_samples,)
-            Class labels of any type, or targets; of several outputs shape (n_samples, n_outputs).
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows: 2 counts a row twice; rows of weight 0 or less are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            Invalid data or parameters.
-        """
-        return self._trained(X, y, sample_weight)
-
-    def _trained(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """``fit`` with validated parameters."""
-        raise NotImplementedError
-
-
 class Predicts:
     """Mixin of all that predict a class or a target for each row; a search by its best model."""
 
@@ -194,7 +160,7 @@ class Predicts:
         raise NotImplementedError
 
 
-class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, Trains, Predicts, RefittingParameters):
+class BaseSVM(Trains, Updating, LibsvmFiles, Pickled, Predicts, RefittingParameters):
     """An estimator trained by one dual problem, or one for each pair of classes."""
 
     _svm_type: ClassVar[SvmType]
@@ -221,16 +187,11 @@ class BaseSVM(CallbackSupportMixin, Updating, LibsvmFiles, Pickled, Trains, Pred
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in vars(self)
 
-    def _trained(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        return self._fit(X, y, sample_weight, keep=self.keep_rows, exact=self.refine)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, *, keep: bool, exact: bool) -> Any:
-        """Train, ``keep`` the rows, refine to the ``exact`` optimum. An error leaves the estimator unchanged."""
-        fitted_apart(self, lambda made: made._be_fitted(X, y, sample_weight, keep, exact), X, y, sample_weight)
-        return self
+    def _trained(self, X: Any, y: Any, sample_weight: Any, **how: bool) -> Any:
+        return super()._trained(X, y, sample_weight, **(how or {"keep": self.keep_rows, "exact": self.refine}))
 
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any, keep: bool, exact: bool) -> None:
-        """``_fit`` on a copy that no other thread uses."""
+        """``keep`` the rows; refine to the ``exact`` optimum."""
         self.__dict__.pop("_fitted", None)
         try:
             fit_together(self, [self], X, [("", y)], sample_weight, keep, exact)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model._base import LinearClassifierMixin, LinearModel, SparseCoefMixin
 from sklearn.svm import _classes
@@ -35,7 +35,7 @@ from libsvmx.exceptions import DataError, ParameterError, warn_caller
 from libsvmx.sklearn.input_checks import training_data
 from libsvmx.sklearn.parameters import NOT_NEGATIVE, POSITIVE, SECONDS, THREADS, parameter, with_parameters
 from libsvmx.sklearn.rows import weights_of
-from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart, told_of_each
+from libsvmx.sklearn.tasks import Trains, told_of_each
 
 if TYPE_CHECKING:
     from libsvmx._solvers.linear.solver import LinearSolution
@@ -151,7 +151,7 @@ class LinearParameters(MethodParameters, BaseEstimator):
     max_time: float | None = parameter(default=None, allowed=SECONDS)
 
 
-class BaseLinear(CallbackSupportMixin, LinearParameters):
+class BaseLinear(Trains, LinearParameters):
     """Base class of LinearSVC and LinearSVR."""
 
     coef_: Any
@@ -164,33 +164,7 @@ class BaseLinear(CallbackSupportMixin, LinearParameters):
         tags.input_tags.sparse = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Train.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            float64 and float32 arrays in C order, and CSR matrices of float64, are not copied.
-        y : array of shape (n_samples,)
-            Class labels of any type, or targets.
-        sample_weight : array of shape (n_samples,), default=None
-            Weights of the rows: 2 counts a row twice; rows of weight 0 or less are left out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            Invalid data or parameters.
-        """
-        fitted_apart(self, lambda made: made._be_fitted(X, y, sample_weight), X, y, sample_weight)
-        return self
-
     def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """``fit`` on a copy that no other thread uses."""
         X, y = training_data(self, X, y, float32=True)
         weights, counting = weights_of(sample_weight, X)
         chosen = np.arange(X.shape[0]) if counting is None else counting.astype(np.int64)

@@ -15,14 +15,14 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx.exceptions import warn_caller
-from libsvmx.sklearn.base import BaseSVM, Predicts, SolverParameters, Trains
+from libsvmx.sklearn.base import BaseSVM, Predicts, SolverParameters
 from libsvmx.sklearn.classifiers import NO_PROBABILITIES, SVC, LabelParameters, NuSVC
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.parameters import CALLBACK, COST, NOT_NEGATIVE, SHARE, parameter, with_parameters
 from libsvmx.sklearn.pickling import Pickled
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.rows import weights_of
-from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart
+from libsvmx.sklearn.tasks import Trains
 from libsvmx.sklearn.together import fit_together, predicted_together
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 
-class Several(CallbackSupportMixin, Pickled, Trains, Predicts, SolverParameters):
+class Several(Trains, Pickled, Predicts, SolverParameters):
     """Base class of OneVsRestSVC and MultiOutputSVR. Their parameters are those of ``estimators_``."""
 
     estimators_: list[Any]
@@ -47,15 +47,10 @@ class Several(CallbackSupportMixin, Pickled, Trains, Predicts, SolverParameters)
     def __sklearn_is_fitted__(self) -> bool:
         return "estimators_" in vars(self)
 
-    def _trained(self, X: Any, y: Any, sample_weight: Any) -> Any:
+    def _trained(self, X: Any, y: Any, sample_weight: Any, **how: bool) -> Any:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        fitted_apart(self, lambda made: made._be_fitted(X, y, sample_weight), X, y, sample_weight)
-        return self
-
-    def _be_fitted(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """``fit`` on a copy that no other thread uses."""
-        raise NotImplementedError
+        return super()._trained(X, y, sample_weight)
 
     def _one(self, kind: type[BaseSVM]) -> Any:
         """An unfitted estimator of ``kind``, with all parameters that it shares with this one."""

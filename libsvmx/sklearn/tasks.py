@@ -1,6 +1,6 @@
 """A fit as a tree of tasks for scikit-learn's callbacks (``set_callbacks``, from version 1.9).
 
-fit                 fitted_apart
+fit                 Trains.fit, by fitted_apart
   solve             observed: a task for each dual problem; told_of_each: one for each function
   search, refit     told_of_each: a task for each training, fold or gamma; refit_task
 """
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from sklearn.base import _fit_context
 
 from libsvmx._core.copy_and_swap import built_apart
 from libsvmx.sklearn.progress import Watching
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx.sklearn.progress import Progress
 
-__all__ = ["CallbackSupportMixin", "fitted_apart", "observed", "refit_task", "told_of_each"]
+__all__ = ["CallbackSupportMixin", "Trains", "fitted_apart", "observed", "refit_task", "told_of_each"]
 
 
 def fitted_apart(
@@ -48,6 +50,46 @@ def fitted_apart(
         context.call_on_fit_task_end(estimator=made, reconstruction_attributes={}, **given)
 
     built_apart(estimator, with_callbacks(build))
+
+
+class Trains(CallbackSupportMixin):
+    """Mixin of all that train one model, or several on the same rows."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A callable kernel, which may
+            be a ``libsvmx.Kernel``, is called with rows of X and with X; in predictions with test rows and support
+            vectors. ``LinearSVC`` and ``LinearSVR`` do not copy float64 and float32 arrays in C order, nor CSR matrices
+            of float64.
+        y : array of shape (n_samples,)
+            Class labels of any type, or targets; of several outputs shape (n_samples, n_outputs).
+        sample_weight : array of shape (n_samples,), default=None
+            Weights of the rows: 2 counts a row twice; rows of weight 0 or less are left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Invalid data or parameters.
+        """
+        return self._trained(X, y, sample_weight)
+
+    def _trained(self, X: Any, y: Any, sample_weight: Any, **how: bool) -> Any:
+        """``fit`` with validated parameters; ``how``: for ``_be_fitted``. An error leaves the estimator unchanged."""
+        fitted_apart(self, lambda made: made._be_fitted(X, y, sample_weight, **how), X, y, sample_weight)
+        return self
+
+    def _be_fitted(self, *given: Any, **how: Any) -> None:
+        """``fit`` on a copy that no other thread uses."""
+        raise NotImplementedError
 
 
 def _subtask(estimator: Any, name: str, total: int) -> Any:

@@ -217,7 +217,7 @@ class Updating:
     def _join(self, X: Any, y: Any, sample_weight: Any) -> Any:
         check_follows(self, "partial_fit")
         if "_fitted" not in self.__dict__:
-            return self._fit(X, y, sample_weight, keep=True, exact=True)
+            return self._trained(X, y, sample_weight, keep=True, exact=True)
 
         def joined(now: Any, kept: KeptRows) -> None:
             first = kept.next_id
