@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from support.machine import machine_with
+from support.memory import traced_peak
 
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
@@ -326,6 +327,14 @@ def test_a_large_prediction_is_made_by_several_calls():
     assert len(calls) > 1
     assert (max(calls) <= 2**20, sum(calls)) == (True, 6000 * model.n_sv)
     np.testing.assert_allclose(found[:9], model.decision_function(rows[:9]), rtol=1e-9, atol=1e-9)
+
+
+def test_a_prediction_holds_the_kernel_values_of_some_rows_at_a_time():
+    labels = np.random.default_rng(5).normal(size=1000)
+    rows = np.random.default_rng(6).normal(size=(20000, 4))
+    model = libsvmx.train(rows[:1000], labels > 0, kernel=lambda A, B: A @ B.T, probability=True, C=0.01)
+    for predict in (model.predict, model.decision_function, model.predict_proba):
+        assert traced_peak(predict, rows) < 0.25 * 8 * len(rows) * model.n_sv
 
 
 def test_a_training_asks_for_few_rows_and_a_prediction_for_support_vectors():

@@ -14,6 +14,7 @@ from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeAlias
 
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.decision import Functions
@@ -21,16 +22,33 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import Buffer
 
+    Tests: TypeAlias = "CsrMatrix | RowBlocks"
+
 
 class _OthersFailed(Exception):
     """Raised in a thread whose result is no longer needed."""
+
+
+class RowBlocks:
+    """Test rows that are computed while they are predicted, in row blocks.
+
+    Attributes
+    ----------
+    n_rows : int      of all row blocks
+    """
+
+    n_rows: int
+
+    def blocks(self) -> Iterator[CsrMatrix]:
+        """The row blocks in order, each computed when it is asked for."""
+        raise NotImplementedError
 
 
 class Predictor:
     """Predictor(model, threads=1, ask=None): a model's decision functions, prepared for many calls.
 
     Results do not depend on the number of threads, 0 as in ``thread_count``. ``ask`` is called between pieces of work,
-    and may raise to stop.
+    and may raise to stop. ``rows`` of ``RowBlocks`` are all of them, in order.
     """
 
     def __init__(self, model: Model, threads: int = 1, ask: Callable[[], object] | None = None) -> None:
@@ -42,12 +60,12 @@ class Predictor:
         self.exact: list[Functions] = []
         self.signs: list[Functions] = []
 
-    def values(self, tests: CsrMatrix, rows: Buffer) -> Buffer:
+    def values(self, tests: Tests, rows: Buffer) -> Buffer:
         """Decision values, float64, shape (n_rows * n_functions,), row by row. Raises DataError for rows that a
         precomputed model cannot use."""
         return self._evaluate(self._exact_values, tests, rows)
 
-    def labels(self, tests: CsrMatrix, rows: Buffer) -> Buffer:
+    def labels(self, tests: Tests, rows: Buffer) -> Buffer:
         """Predictions, float64, shape (n_rows,): label, target, or +1 / -1 of one-class.
 
         If only signs matter, decision values are computed in a faster way, and LIBSVM's only for rows too close to 0.
@@ -60,14 +78,32 @@ class Predictor:
     def _evaluate(
         self,
         part: Callable[[int, CsrMatrix, Buffer, Buffer, Callable[[], None]], None],
-        tests: CsrMatrix,
+        tests: Tests,
         rows: Buffer,
     ) -> Buffer:
+        width, begin = len(self.model.offsets), 0
+        values = zeros("d", len(rows) * width)
+        if not isinstance(tests, RowBlocks):
+            self._evaluate_rows(part, tests, rows, values)
+            return values
+        for block in tests.blocks():
+            end = begin + block.n_rows
+            self._evaluate_rows(part, block, rows[: block.n_rows], values[begin * width : end * width])
+            begin = end
+            del block  # before the next one is computed
+        return values
+
+    def _evaluate_rows(
+        self,
+        part: Callable[[int, CsrMatrix, Buffer, Buffer, Callable[[], None]], None],
+        tests: CsrMatrix,
+        rows: Buffer,
+        values: Buffer,
+    ) -> None:
         if self.model.param.kernel_type == KernelType.PRECOMPUTED:
             check_precomputed_tests(self.model, tests, rows)
         check_signs(tests, rows, self.model.param.kernel_type)
         n, width = len(rows), len(self.model.offsets)
-        values = zeros("d", n * width)
         pays = n * self.work_per_row >= self.model.param.policy.prediction_work_for_threads
         n_parts = thread_count(self.threads) if pays else 1
         while len(self.exact) < n_parts:
@@ -92,7 +128,6 @@ class Predictor:
                 raise
 
         for_each(run, range(n_parts), n_parts)
-        return values
 
     def _exact_values(self, i: int, tests: CsrMatrix, rows: Buffer, values: Buffer, ask: Callable[[], None]) -> None:
         self.exact[i].evaluate(tests, rows, values, ask)
@@ -128,21 +163,21 @@ def functions_for_signs(model: Model) -> Functions | None:
 
 
 def decision_values(
-    model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[], object] | None = None, threads: int = 1
+    model: Model, tests: Tests, rows: Buffer, ask: Callable[[], object] | None = None, threads: int = 1
 ) -> Buffer:
     """Decision values, float64, shape (n_rows * n_functions,), row by row; see ``Predictor.values``."""
     with predictor_of(model, ask, threads) as predictor:
         return predictor.values(tests, rows)
 
 
-def predict(model: Model, tests: CsrMatrix, rows: Buffer) -> tuple[Buffer, Buffer]:
+def predict(model: Model, tests: Tests, rows: Buffer) -> tuple[Buffer, Buffer]:
     """Predictions, float64, shape (n,): label, target, or +1 / -1 of one-class; and the decision values."""
     values = decision_values(model, tests, rows)
     return labels_of(model.param, model.class_labels or (), values, len(rows)), values
 
 
 def predict_labels(
-    model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[], object] | None = None, threads: int = 1
+    model: Model, tests: Tests, rows: Buffer, ask: Callable[[], object] | None = None, threads: int = 1
 ) -> Buffer:
     """Predictions only, many times faster; see ``Predictor.labels``."""
     with predictor_of(model, ask, threads) as predictor:
@@ -176,7 +211,7 @@ def labels_of(param: Parameter, labels: Sequence[int], values: Buffer, n: int) -
 
 
 def predict_probability(
-    model: Model, tests: CsrMatrix, rows: Buffer, predictor: Predictor | None = None
+    model: Model, tests: Tests, rows: Buffer, predictor: Predictor | None = None
 ) -> tuple[Buffer, Buffer, int]:
     """Predictions with probabilities.
 

@@ -30,6 +30,7 @@ from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from libsvmx._train.prediction import Tests
     from libsvmx._typing import Buffer, FloatArray, Ids
 
 MAX_INDEX = 2**31 - 1
@@ -563,11 +564,11 @@ def tests_of(model: Model, X: Any) -> CsrMatrix:
     return rows_as(X, model.param, model.columns, model.vectors.first_index)
 
 
-def to_predict(model: Model, X: Any) -> tuple[Model, CsrMatrix]:
-    """Model and test rows for prediction; with the caller's own kernel, as precomputed values. Raises DataError."""
+def to_predict(model: Model, X: Any) -> tuple[Model, Tests]:
+    """Model and test rows for prediction; with the caller's own kernel, as kernel values. Raises DataError."""
     if model.own_kernel is None:
         return model, tests_of(model, X)
-    found: tuple[Model, CsrMatrix] = model.own_kernel.to_predict(model, X)
+    found: tuple[Model, Tests] = model.own_kernel.to_predict(model, X)
     return found
 
 
@@ -680,7 +681,7 @@ def decision_values(model: Model | Fitted, X: Any, *, threads: int = 0) -> Float
     return values_of_tests(*to_predict(model_of(model), X), most)
 
 
-def values_of_tests(model: Model, tests: CsrMatrix, threads: int) -> FloatArray:
+def values_of_tests(model: Model, tests: Tests, threads: int) -> FloatArray:
     """``decision_values`` for converted rows; with the caller's own kernel, its values with all training rows."""
     values = prediction.decision_values(model, tests, ramp(tests.n_rows), threads=threads)
     return np.asarray(values).reshape(tests.n_rows, len(model.offsets))

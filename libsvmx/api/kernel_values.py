@@ -151,15 +151,16 @@ def all_rows(A: Any, B: Any) -> Any:
     )
 
 
-def values_of(kernel: Callable[[Any, Any], Any], A: Any, B: Any) -> FloatArray:
-    """Kernel values of all pairs of rows, a copy in C order; without pairs the kernel is not called.
+def values_of(kernel: Callable[[Any, Any], Any], A: Any, B: Any, copy: bool = True) -> FloatArray:
+    """Kernel values of all pairs of rows in C order, a copy unless they are read at once; without pairs the kernel is
+    not called.
 
     Raises DataError.
     """
     shape = n_rows_of(A), n_rows_of(B)
     if not all(shape):
         return np.empty(shape)
-    values = plain_array(kernel(A, B))
+    values = plain_array(kernel(A, B), copy)
     if values.shape != shape:
         raise DataError(
             f"the kernel was called with {shape[0]} and {shape[1]} rows and must return an array of shape {shape}, "
@@ -206,10 +207,10 @@ def check_same(found: FloatArray, known: FloatArray, diagonal: FloatArray, i: Id
         )
 
 
-def plain_array(K: Any) -> FloatArray:
-    """Values returned by a kernel: a copy in float64, in C order. Raises DataError."""
-    dense = in_shape(K).toarray() if hasattr(K, "tocsr") else K
-    return np.array(real_array(dense, "the kernel"), dtype=np.float64, order="C")
+def plain_array(K: Any, copy: bool = True) -> FloatArray:
+    """Values returned by a kernel in float64, in C order; ``copy``: not the kernel's array. Raises DataError."""
+    values = real_array(in_shape(K).toarray() if hasattr(K, "tocsr") else K, "the kernel")
+    return (np.array if copy else np.asarray)(values, dtype=np.float64, order="C")
 
 
 def check_finite(values: FloatArray) -> None:

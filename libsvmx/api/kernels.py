@@ -1,6 +1,7 @@
 """The caller's own kernels: training computes kernel rows on demand, prediction only values with support vectors.
 
     KernelRows    a kernel, and training rows or a model's support vectors
+    CalledTests   test rows, whose values with them are computed as they are predicted
     StateRows     the same for a state, whose rows have ids
     CalledRows    kernel rows on demand: the RowSource behind a CsrMatrix
 
@@ -19,6 +20,7 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._kernels.rows_on_demand import RowSource
 from libsvmx._train.limits import ask, limited
+from libsvmx._train.prediction import RowBlocks
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.binary_problem import NO_STATE, errors_of_a_path
 from libsvmx.api.arrays import kernel_table
@@ -106,23 +108,39 @@ class KernelRows:
 
     def values(self, X: Any) -> FloatArray:
         """Values of other rows with these, shape (n_rows(X), n). Raises DataError."""
-        rows = prepared(self.kernel, X)
-        m, step = n_rows_of(rows), max(1, VALUES_OF_CALL // max(self.n, 1))
-        if m <= step:
-            return values_of(self.kernel.cross, rows, self.rows)
-        values = np.empty((m, self.n))
-        for begin in range(0, m, step):
-            some = chosen_rows(rows, range(begin, min(begin + step, m)))
-            values[begin : begin + step] = values_of(self.kernel.cross, some, self.rows)
+        tests, begin = CalledTests(self, X), 0
+        values = np.empty((tests.n_rows, self.n))
+        for some in tests.values():
+            values[begin : begin + len(some)] = some
+            begin += len(some)
         return values
 
-    def to_predict(self, model: Model, X: Any) -> tuple[Model, CsrMatrix]:
+    def to_predict(self, model: Model, X: Any) -> tuple[Model, CalledTests]:
         """For prediction, a model whose support vectors these are, and rows X, as kernel values. Raises DataError."""
-        return of_columns(model), kernel_table(self.values(X))
+        return of_columns(model), CalledTests(self, X)
 
     def in_model(self, model: Model) -> Model:
         """The model of a training on these rows, with a copy of its support vectors."""
         return replace(model, own_kernel=self.chosen(np.asarray(model.vectors.values).astype(np.intp) - 1))
+
+
+class CalledTests(RowBlocks):
+    """CalledTests(known, X): values of test rows X with the rows of a KernelRows, computed as they are predicted."""
+
+    def __init__(self, known: KernelRows, X: Any) -> None:
+        self.known, self.rows = known, prepared(known.kernel, X)
+        self.n_rows = n_rows_of(self.rows)
+
+    def blocks(self) -> Iterator[CsrMatrix]:
+        return map(kernel_table, self.values())
+
+    def values(self) -> Iterator[FloatArray]:
+        """Values of some rows after the others, shape (number of these, known.n). Raises DataError."""
+        known, n = self.known, self.n_rows
+        step = max(1, VALUES_OF_CALL // max(known.n, 1))
+        for begin in range(0, n, step):
+            some = self.rows if n <= step else chosen_rows(self.rows, range(begin, min(begin + step, n)))
+            yield values_of(known.kernel.cross, some, known.rows, copy=False)
 
 
 class StateRows:

@@ -27,7 +27,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.warm_start import KnownOptima, WarmStart
 from libsvmx.api.arrays import scaled
 from libsvmx.api.kernel_values import NamedRows
-from libsvmx.api.kernels import KernelRows
+from libsvmx.api.kernels import CalledTests, KernelRows
 from libsvmx.api.own_kernel import Named, as_kernel
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import warn_caller
@@ -68,9 +68,9 @@ except ImportError:
 
 
 if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
+    from libsvmx._train.prediction import Tests
     from libsvmx._typing import FloatArray, IntArray
 
 KERNELS = {name: kind for kind, name in KERNEL_NAMES.items()}
@@ -389,7 +389,7 @@ class BaseSVM(Trains, Updating, LibsvmFiles, Pickled, Predicts, RefittingParamet
             )
         return X, y
 
-    def _tests(self, X: Any) -> CsrMatrix:
+    def _tests(self, X: Any) -> Tests:
         """Validated test rows. Raises NotFittedError, ValueError."""
         if "_fitted" not in self.__dict__:
             check_is_fitted(self)
@@ -397,9 +397,8 @@ class BaseSVM(Trains, Updating, LibsvmFiles, Pickled, Predicts, RefittingParamet
         if fitted.takes_values != self._is_kernel or (fitted.vectors is not None) != self._is_called:
             raise ValueError(f"the model was fitted with another kind of kernel than {self.kernel!r}: fit again")
         if self._is_called:
-            X = KernelRows(as_kernel(self.kernel), fitted.vectors).values(X)
-        else:
-            X = test_data(self, X, given=self.kernel == "precomputed")
+            return CalledTests(KernelRows(as_kernel(self.kernel), fitted.vectors), X)
+        X = test_data(self, X, given=self.kernel == "precomputed")
         return scaled(matrix_of(X, self._is_kernel, borrow=self._is_kernel), X, fitted.model.param)
 
     def _targets(self, y: Any, some_left_out: bool) -> tuple[FloatArray, IntArray | None]:

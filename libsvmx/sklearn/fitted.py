@@ -20,7 +20,7 @@ from libsvmx.enums import KernelType, SolveStatus
 from libsvmx.sklearn.class_order import pairs_sorted
 
 if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._train.prediction import Tests
     from libsvmx._typing import Buffer, FloatArray
 
 
@@ -98,19 +98,19 @@ class FittedModel:
     def is_linear(self) -> bool:
         return self.model.param.kernel_type == KernelType.LINEAR
 
-    def values(self, tests: CsrMatrix, threads: int) -> FloatArray:
+    def values(self, tests: Tests, threads: int) -> FloatArray:
         """Decision values, shape (n, n_functions), for pairs of sorted classes."""
         values = self._values(tests, threads)
         table: FloatArray = np.asarray(values).reshape(tests.n_rows, -1)
         return table if self.order is None else table[:, self.order[0]] * self.order[1]
 
-    def predictions(self, tests: CsrMatrix, threads: int) -> FloatArray:
+    def predictions(self, tests: Tests, threads: int) -> FloatArray:
         """Class code, target, or one-class's +1 / -1, shape (n,)."""
         with predictor_of(self.predicting, threads=threads) as predictor:
             labels: FloatArray = np.asarray(predictor.labels(tests, ramp(tests.n_rows)))
         return labels
 
-    def probabilities(self, tests: CsrMatrix, threads: int) -> FloatArray:
+    def probabilities(self, tests: Tests, threads: int) -> FloatArray:
         """Probabilities of the sorted classes, shape (n, n_classes)."""
         model, n = self.model, tests.n_rows
         values = self._values(tests, threads)
@@ -118,7 +118,7 @@ class FittedModel:
         table: FloatArray = np.asarray(estimates).reshape(n, model.nr_class)
         return table if self.order is None else table.take(np.argsort(model.class_labels or ()), axis=1)
 
-    def _values(self, tests: CsrMatrix, threads: int) -> Buffer:
+    def _values(self, tests: Tests, threads: int) -> Buffer:
         """Decision values for the pairs in the order of the model, row by row."""
         with predictor_of(self.predicting, threads=threads) as predictor:
             return predictor.values(tests, ramp(tests.n_rows))

@@ -28,7 +28,7 @@ from libsvmx.sklearn.together import fit_together, predicted_together
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._train.prediction import Tests
     from libsvmx._typing import FloatArray
 
 
@@ -161,7 +161,7 @@ class OneVsRestSVC(ClassifierMixin, Several, LabelParameters):
         self.estimators_ = [constants.get(j) or fitted[j] for j in range(len(names))]
         self.n_iter_ = np.array([int(fitted[j].n_iter_[0]) if j in fitted else 0 for j in range(len(names))])
 
-    def _columns(self, X: Any, of: Callable[[FittedModel, CsrMatrix, int], FloatArray], scale: float) -> FloatArray:
+    def _columns(self, X: Any, of: Callable[[FittedModel, Tests, int], FloatArray], scale: float) -> FloatArray:
         """A column ``of(fitted, rows, threads)`` for each label; -1 or 1, times ``scale``, for constant labels."""
         check_is_fitted(self)
         trained = [j for j, one in enumerate(self.estimators_) if not isinstance(one, ConstantLabel)]

@@ -23,10 +23,10 @@ from libsvmx.sklearn.training import TrainingData, check_exact, train_without_st
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.prediction import Tests
     from libsvmx._typing import FloatArray
     from libsvmx.sklearn.base import BaseSVM
     from libsvmx.sklearn.fitted import FittedModel
@@ -140,7 +140,7 @@ def models_of(
 
 
 def predicted_together(
-    ones: Sequence[BaseSVM], X: Any, predicted: Callable[[FittedModel, CsrMatrix, int], FloatArray]
+    ones: Sequence[BaseSVM], X: Any, predicted: Callable[[FittedModel, Tests, int], FloatArray]
 ) -> FloatArray:
     """Predictions, one column per estimator; rows are validated once."""
     tests, columns = None, []

@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from support.memory import traced_peak
 from support.optional import optional
 
 import libsvmx
@@ -313,6 +314,14 @@ def test_threads_change_nothing():
         asked = [a for a, b in kernel.calls if b > GROUP]
         assert sum(asked) <= 600
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("kind", ["SVC", "NuSVR", "OneClassSVM"])
+def test_a_prediction_holds_the_kernel_values_of_some_rows_at_a_time(kind):
+    rows = np.random.default_rng(6).normal(size=(20000, 4))
+    made = getattr(libsvmx, kind)(kernel=lambda A, B: A @ B.T).fit(rows[:1000], rows[:1000, 0] * rows[:1000, 1] > 0)
+    for predict in (made.predict, getattr(made, "decision_function", made.predict)):
+        assert traced_peak(predict, rows) < 0.25 * 8 * len(rows) * len(made.support_)
 
 
 def test_pickles_of_all_training_rows_are_read():
