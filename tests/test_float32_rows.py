@@ -162,10 +162,10 @@ def test_a_training_takes_half_as_much_again_at_most():
         assert peak < (1.5 if "kernel_type" in setting else 0.5) * X.nbytes, setting
 
 
-@pytest.mark.parametrize("share", [0.1, 0.8, 1.0])
+@pytest.mark.parametrize("share", [0.1, 0.8, 0.97, 1.0])
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian"])
 def test_vectors_stay_in_float(kernel, share):
-    """A model takes four bytes per value, and four more for the index of each if there are zeros."""
+    """A model takes four bytes per value, and four more for the index of each if there are many zeros."""
     X, y = rows_and_targets(310, 3500, 2, share)
     X[3, -1] = 1.0  # not zero
     rows = csr_matrix(X) if share < 0.5 else X
@@ -177,7 +177,7 @@ def test_vectors_stay_in_float(kernel, share):
         size = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert size < (1.1 if share == 1 else 2.2 * share) * X[model.sv_indices - 1].nbytes
+    assert size < (1.1 if share > 0.9 else 2.2 * share) * X[model.sv_indices - 1].nbytes
     for tests in (wide[:1], wide[:40]):
         assert np.array_equal(libsvmx.decision_values(model, tests), libsvmx.decision_values(expected, tests))
 
@@ -191,7 +191,7 @@ def test_rows_in_float_behave_as_others():
     assert np.array_equal(rows.tocsr().toarray(), X)
     none = CsrMatrix(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), regular=True)
     assert len(none.values) == none.nnz == 0
-    assert rows.row(2) == [(j + 1, float(v)) for j, v in enumerate(X[2])]
+    assert rows.row(2) == [(j + 1, float(v)) for j, v in enumerate(X[2]) if v]
     for key in (3, slice(1, 7, 2), [5, 0, 5]):
         assert rows[key] == sparse[key]
     model = libsvmx.train(rows, y)

@@ -9,6 +9,8 @@ from cython cimport freelist
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
+from libsvmx._core.slab cimport svmx_drop_slabs, svmx_give_slab, svmx_give_slabs, svmx_take_slab
+
 cdef extern from *:
     """
     #if defined(__GLIBC__)
@@ -74,13 +76,29 @@ def unwritten_bytes(Py_ssize_t n):
     return content, PyMemoryView_FromMemory(PyBytes_AS_STRING(content), n, PyBUF_WRITE)
 
 
+cdef void *take_slab(size_t bytes) noexcept nogil:
+    """Uninitialised memory for ``give_slab``, or NULL."""
+    return svmx_take_slab(bytes)
+
+
+cdef void give_slab(void *slab, size_t bytes) noexcept nogil:
+    """Free a slab, or keep it for the next ``take_slab``."""
+    svmx_give_slab(slab, bytes)
+
+
+cdef void give_slabs(float **slabs, Py_ssize_t n, size_t bytes) noexcept nogil:
+    """``give_slab`` for n slabs, of which NULL is none, and free their list."""
+    svmx_give_slabs(slabs, n, bytes)
+
+
 def give_back(Py_ssize_t n_values):
-    """Return free memory to the system after work on ``n_values`` values.
+    """Return free memory to the system after work on ``n_values`` values, with the slabs that are kept.
 
     After an array of up to 32 MB was freed, glibc takes others of that size from its heaps, and keeps them.
     """
     if n_values >= WORTH_GIVING_BACK:
         with nogil:
+            svmx_drop_slabs()
             svmx_trim()
 
 

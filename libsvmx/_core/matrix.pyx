@@ -15,6 +15,8 @@ from libsvmx._core.buffers import zeros
 
 
 CHANGED = "X was changed while it was read"
+# Copies of rows of an array keep zeros if no more than one of so many values is 0.
+cdef int64_t FEW_ZEROS = 16
 
 
 cdef class RowsOnDemand:
@@ -278,12 +280,12 @@ cdef class CsrMatrix:
         """A copy of ``rows`` (int32), in this order, with all columns.
 
         Values keep their type; those of a table become double. A regular matrix loses its zeros, unless they are kernel
-        values; without zeros it stays regular.
+        values; with few zeros it stays regular, and keeps them, as the indices of the others take more memory.
         """
         cdef const int32_t[::1] chosen = rows
         cdef Py_ssize_t i, n = chosen.shape[0], first
         cdef int64_t begin, end, k, at, whole = 0
-        cdef bint sparing = self.regular and self.first_index != 0 and self.n_nonzeros != self.nnz, alike
+        cdef bint sparing = self.regular and self.first_index != 0 and self.n_nonzeros != self.nnz, alike, dense = True
         cdef int32_t[::1] index
         cdef double[::1] doubles
         cdef float[::1] floats
@@ -300,6 +302,10 @@ cdef class CsrMatrix:
             whole += end - begin
             for k in range(begin, end if sparing else begin):
                 ptr[i + 1] -= self.at(k) == 0.0
+        if ptr[n] < whole and whole - ptr[n] <= whole // FEW_ZEROS:
+            dense = sparing = False
+            for i in range(n):
+                ptr[i + 1] = ptr[i] + self.ptr[chosen[i] + 1] - self.ptr[chosen[i]]
         alike = self.regular and n > 0 and ptr[n] == whole
         indices = self._indices if alike else empty("i", ptr[n])
         values = empty("d" if self.in_float == NULL else "f", ptr[n])
@@ -342,7 +348,7 @@ cdef class CsrMatrix:
             if at != ptr[i]:
                 raise ValueError(CHANGED)
         return of_checked_rows(indptr, indices, values, self.n_columns, self.first_index, alike,
-                               alike and self.first_index != 0)
+                               dense and alike and self.first_index != 0)
 
     def followed_by(self, CsrMatrix other):
         """A copy of the rows, then those of ``other``, whose columns may be more; values are double."""
@@ -375,11 +381,13 @@ cdef class CsrMatrix:
         return of_checked_rows(indptr, indices, values, columns, first, alike, alike and dense)
 
     def row(self, Py_ssize_t i):
-        """Row i as a list of (index, value) pairs."""
+        """Row i as a list of (index, value) pairs; without the zeros of an array."""
         if not 0 <= i < self.n_rows:
             raise IndexError(f"row {i} of {self.n_rows}")
         cdef const int32_t *feature = self.features(i)
-        return [(feature[k - self.ptr[i]], self.at(k)) for k in range(self.ptr[i], self.ptr[i + 1])]
+        cdef bint sparing = self.regular and self.first_index != 0
+        return [(feature[k - self.ptr[i]], self.at(k)) for k in range(self.ptr[i], self.ptr[i + 1])
+                if not sparing or self.at(k) != 0.0]
 
     def __reduce__(self):
         parts = bytes(self.indptr), bytes(self.indices), bytes(self.values)

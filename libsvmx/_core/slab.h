@@ -1,6 +1,7 @@
 /* Large blocks of memory whose first touch is cheap: the only header that allocates.
  *
- * Who calls: _kernels/rowstore.pyx and _kernels/sharedrows.pyx. They own what they take until they give it back.
+ * Who calls: _core/arrays.pyx, for _kernels/rowstore.pyx and _kernels/sharedrows.pyx. They own what they take until they
+ * give it back.
  */
 #ifndef SVMX_SLAB_H
 #define SVMX_SLAB_H
@@ -50,7 +51,7 @@ static size_t svmx_slab_of(size_t bytes)
 #define SVMX_KEPT_SLABS 4
 static _Atomic uintptr_t svmx_kept[SVMX_KEPT_SLABS];
 
-static void *svmx_take_slab(size_t bytes)
+static inline void *svmx_take_slab(size_t bytes)
 {
     bytes = svmx_slab_of(bytes);
     if (bytes == SVMX_SLAB)
@@ -62,7 +63,7 @@ static void *svmx_take_slab(size_t bytes)
     return svmx_allocate(bytes);
 }
 
-static void svmx_give_slab(void *slab, size_t bytes)
+static inline void svmx_give_slab(void *slab, size_t bytes)
 {
     if (slab != NULL && svmx_slab_of(bytes) == SVMX_SLAB)
         for (int k = 0; k < SVMX_KEPT_SLABS; ++k) {
@@ -73,23 +74,31 @@ static void svmx_give_slab(void *slab, size_t bytes)
     free(slab);
 }
 
+static inline void svmx_drop_slabs(void)
+{
+    for (int k = 0; k < SVMX_KEPT_SLABS; ++k)
+        free((void *)atomic_exchange(&svmx_kept[k], (uintptr_t)0));
+}
+
 #else
 
-static void *svmx_take_slab(size_t bytes)
+static inline void *svmx_take_slab(size_t bytes)
 {
     return svmx_allocate(svmx_slab_of(bytes));
 }
 
-static void svmx_give_slab(void *slab, size_t bytes)
+static inline void svmx_give_slab(void *slab, size_t bytes)
 {
     (void)bytes;
     free(slab);
 }
 
+static inline void svmx_drop_slabs(void) {}
+
 #endif
 
 /* Gives back those of n slabs that were taken, and frees the list of them. */
-static void svmx_give_slabs(float **slabs, ptrdiff_t n, size_t bytes)
+static inline void svmx_give_slabs(float **slabs, ptrdiff_t n, size_t bytes)
 {
     for (ptrdiff_t s = 0; slabs != NULL && s < n; ++s)
         svmx_give_slab(slabs[s], bytes);

@@ -20,9 +20,10 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove, memset
 
 from libsvmx._core.allocation cimport reserve
+from libsvmx._core.arrays cimport give_slabs, take_slab
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
-from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slabs, svmx_take_slab
+from libsvmx._core.slab cimport SVMX_SLAB
 from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.kernel_matrix cimport DotTargets, Kernel, Targets
 
@@ -313,7 +314,7 @@ cdef class RowStore(KernelRows):
         self.forget()
 
     def __dealloc__(self):
-        svmx_give_slabs(self.slabs, self.n_slabs, self.slab_bytes)
+        give_slabs(self.slabs, self.n_slabs, self.slab_bytes)
 
     # ---- rows ------------------------------------------------------------------------------
 
@@ -673,7 +674,7 @@ cdef class RowStore(KernelRows):
         """A new slot; -1 if out of memory."""
         cdef Py_ssize_t slab = self.used // self.per_slab
         if self.slabs[slab] == NULL:
-            self.slabs[slab] = <float *>svmx_take_slab(self.slab_bytes)
+            self.slabs[slab] = <float *>take_slab(self.slab_bytes)
         if self.slabs[slab] == NULL:
             return -1
         self.used += 1

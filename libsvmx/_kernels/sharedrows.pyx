@@ -21,12 +21,13 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from libsvmx._core.allocation cimport reallocate
+from libsvmx._core.arrays cimport give_slab, give_slabs, take_slab
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.pieces cimport (
     svmx_claim_piece, svmx_give_lock, svmx_lock_begin, svmx_lock_end, svmx_piece, svmx_piece_there, svmx_publish_piece,
     svmx_take_lock)
 from libsvmx._core.process cimport ThreadPool, Token
-from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_give_slabs, svmx_take_slab
+from libsvmx._core.slab cimport SVMX_SLAB
 from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_gather
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
@@ -54,12 +55,12 @@ cdef class Slab:
 
     def __cinit__(self, Py_ssize_t n, what):
         self.bytes = max(n, 1) * sizeof(float)
-        self.values = <float *>svmx_take_slab(self.bytes)
+        self.values = <float *>take_slab(self.bytes)
         if self.values == NULL:
             raise MemoryError(what)
 
     def __dealloc__(self):
-        svmx_give_slab(self.values, self.bytes)
+        give_slab(self.values, self.bytes)
 
 
 cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, asking) except -1:
@@ -208,7 +209,7 @@ cdef class SharedRows:
         return longest
 
     def __dealloc__(self):
-        svmx_give_slabs(self.slabs, self.n_slabs, self.slab_bytes)
+        give_slabs(self.slabs, self.n_slabs, self.slab_bytes)
         free(self.spare)
         free(self.piece)
         free(self.target)
@@ -363,7 +364,7 @@ cdef class SharedRows:
             self.filling += 1
             self.filled = 0
         if self.filling < self.n_slabs and self.slabs[self.filling] == NULL:
-            self.slabs[self.filling] = <float *>svmx_take_slab(self.slab_bytes)
+            self.slabs[self.filling] = <float *>take_slab(self.slab_bytes)
             if self.slabs[self.filling] == NULL:
                 self.filling = self.n_slabs  # a smaller store is slower, not wrong
             else:

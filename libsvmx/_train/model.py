@@ -176,7 +176,11 @@ class Model(KeepsPredictors):
         if self.param.gammas:
             factors = feature_factors(self.param)[columns]
             values = np.divide(values, factors, out=np.zeros(len(values)), where=factors > 0)
-        return csr_array((values, columns, _ndarray(v.indptr)), shape=(v.n_rows, width))
+        rows = csr_array((values, columns, _ndarray(v.indptr)), shape=(v.n_rows, width))
+        if v.regular and v.first_index and not values.all():  # zeros of an array
+            rows = rows.copy()
+            rows.eliminate_zeros()
+        return rows
 
     @property
     def w(self) -> FloatArray:

@@ -192,6 +192,8 @@ def vectors_text(bytes head, CsrMatrix vectors, coef, bint precomputed, int digi
         else:
             feature = vectors.features(i) - vectors.ptr[i]
             for e in range(vectors.ptr[i], vectors.ptr[i + 1]):
+                if vectors.regular and vectors.at(e) == 0.0:  # of an array
+                    continue
                 text.integer(feature[e])
                 text.put(c":")
                 text.general(vectors.at(e), digits)

@@ -122,6 +122,17 @@ def test_scores_whatever_the_options(solver, task, kernel, options, mechanism):
     assert [found.score, *found.scores][: len(expected)] == expected
 
 
+@pytest.mark.parametrize("seeder", ["auto", "sir", "mir", "ato", "near", "path"])
+@pytest.mark.parametrize("gamma", [0.5, 1.0])
+def test_scores_of_seeded_nu_svc_whose_kernel_is_narrow(gamma, seeder):
+    """Permuted labels are separable then: coefficients, which are in 1 / r, are small, and r is not about 0."""
+    case = Case("smo", "nu-SVC", "rbf", gamma=gamma, nu=0.3)
+    largest = [np.abs(libsvmx.train(case.X(), y, **case.options).coef).max() for y in permuted(case, 3, 3)]
+    assert max(largest) < 10
+    found = outcome(case, 3, 3, seeder=seeder)
+    assert [found.score, *found.scores] == expected_scores(case, 3, 3, seeder=seeder)
+
+
 @each("permutation_test", strength=1, solver=["smo", "chunked"], kernel=["linear", "rbf", "precomputed"])
 def test_no_number_of_threads_changes_a_score(solver, task, kernel, mechanism):
     case = Case(solver, task, kernel, **mechanism)
