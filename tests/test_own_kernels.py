@@ -615,6 +615,16 @@ def test_a_kernel_that_is_not_symmetric_is_refused():
 
     with pytest.raises(DataError, match=r"the kernel contradicts itself.*symmetric = False"):
         libsvmx.train(WORDS, Y, kernel=Tilted())
+    with pytest.raises(DataError, match=r"the kernel contradicts itself.*symmetric = False"):
+        libsvmx.train(WORDS * 3, np.tile(Y, 3), kernel=Tilted(), keep_state=True)
+
+
+def test_a_state_asks_for_one_of_both_values_of_two_rows():
+    kernel, words, labels = Shared(), WORDS * 4, np.tile(Y, 4)
+    state = libsvmx.train(words, labels, kernel=kernel, keep_state=True)
+    assert kernel.values < 0.8 * len(words) ** 2  # some rows are asked for whole, and compared with others
+    given = libsvmx.train(plain(words, words), labels, keep_state=True, **GIVEN)
+    assert np.array_equal(state.decision_values(NEW), given.decision_values(plain(NEW, words)))
 
 
 def test_a_kernel_may_call_libsvmx():

@@ -348,7 +348,11 @@ def with_all_values(problem: Problem, known: KernelRows | None, observer: Observ
         for begin in range(0, n, ROWS_OF_ALL):
             ask(observer)
             end = min(begin + ROWS_OF_ALL, n)
-            if source is not None:
+            if source is not None and source.divisible and begin:  # K(a, b) for K(b, a), beside the first rows
+                asked = np.r_[:ROWS_OF_ALL, begin:n].astype(np.int32)
+                values[begin:end, :begin] = values[:begin, begin:end].T
+                values[begin:end, asked] = source.rows(list(range(begin, end)), asked.data)
+            elif source is not None:
                 values[begin:end] = source.rows(list(range(begin, end)))
             make_symmetric(values[:end, :end], begin, diagonal)
     return Problem(kernel_table(values), problem.targets, sample_weight=problem.sample_weight)
