@@ -594,10 +594,14 @@ cdef class GramRows(KernelRows):
 
     cdef const float *row_of(self, int32_t i) except NULL nogil:
         cdef float *values
-        if self.synced[i] < 0:
+        if self.synced[i] == -1:
             self.slot_of[i] = self.n_slots
             self.n_slots += 1
             self.rows_computed += 1
+        if self.n_runs == 1 and self.n_swaps == 0 and self.size == self.n_rows:  # in place
+            self.synced[i] = -2
+            self.rows_found += 1
+            return self.values.at(self.member[i]) + self.member[0]
         values = self.slots + self.slot_of[i] * self.stride
         if self.synced[i] < 0 and self.n_runs * MIN_RUN <= self.n_rows and self.n_swaps * SWAP_NS <= self.size * GATHER_NS:
             self.copy(self.values.at(self.member[i]), values)

@@ -6,6 +6,7 @@ from support import data
 from support.against_libsvm import parameter
 from support.judge import kernel_values
 from support.oracle import Oracle
+from support.policies import KernelPolicy
 
 import libsvmx
 from libsvmx import Observer
@@ -117,3 +118,33 @@ def test_decision_values_of_nu_svc_are_as_accurate_where_a_row_changes_nothing(s
     exact = libsvmx.cross_validate(X, y, 180, eps=1e-9, **options).decision_values
     found = libsvmx.leave_one_out(X, y, seeder=seeder, eps=1e-3, **options).decision_values
     assert np.nanmax(np.abs(found - exact)) < 4e-3
+
+
+# ---- in a queue --------------------------------------------------------------------------------------
+
+FORMULATIONS = {
+    "C-SVC": ("heart_scale", {"C": 4, "gamma": 0.08, "weights": {1: 0.7}}),
+    "pairs": ("glass.scale", {"C": 32, "gamma": 0.3}),
+    "nu-SVC": ("heart_scale", {"svm_type": 1, "nu": 0.4, "gamma": 0.1}),
+    "one-class": ("heart_scale", {"svm_type": 2, "nu": 0.3, "gamma": 0.1}),
+    "epsilon-SVR": ("mpg", {"svm_type": 3, "C": 8, "p": 0.2}),
+    "nu-SVR": ("mpg", {"svm_type": 4, "C": 8, "nu": 0.4}),
+    "quantile": ("mpg", {"svm_type": libsvmx.SvmType.QUANTILE_SVR, "C": 8, "tau": 0.3}),
+}
+
+
+@pytest.mark.parametrize("seeder", ["auto", "near", "sir", "mir", "ato"])
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_a_queue_finds_the_values_of_single_solves(name, seeder):
+    file, options = FORMULATIONS[name]
+    X, y = libsvmx.read_problem(data.DATA / file)
+    X, y, eps = np.asarray(X.toarray())[::4], np.asarray(y)[::4], 1e-5
+    if file == "mpg":
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+    queued, single = (
+        libsvmx.leave_one_out(X, y, seeder=seeder, eps=eps, policy=KernelPolicy(queue=queue), **options)
+        for queue in (True, False)
+    )
+    np.testing.assert_allclose(queued.decision_values, single.decision_values, rtol=0, atol=20 * eps)
+    assert np.array_equal(queued.retrained, single.retrained)
+    assert queued.full.iterations == single.full.iterations

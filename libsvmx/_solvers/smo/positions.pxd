@@ -33,6 +33,7 @@ cdef class Positions:
     cdef void clear(self, Py_ssize_t m, int groups) noexcept nogil
     cdef void put(self, Py_ssize_t p, int32_t v, double linear, double alpha, double C, int8_t y, double diagonal) noexcept nogil
     cdef void update_status(self, Py_ssize_t p) noexcept nogil
+    cdef void close(self, Py_ssize_t p) noexcept nogil
     cdef bint is_free(self, Py_ssize_t p) noexcept nogil
     cdef void exchange(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
 

@@ -97,6 +97,12 @@ cdef class Positions:
             self.up[g, p] = 0 if g == own and in_up else -HUGE_VAL
             self.low[g, p] = 0 if g == own and in_low else HUGE_VAL
 
+    cdef void close(self, Py_ssize_t p) noexcept nogil:
+        """Let no step move position p, which has an empty box; its score follows the others."""
+        cdef int g
+        for g in range(self.groups):
+            self.up[g, p], self.low[g, p] = -HUGE_VAL, HUGE_VAL
+
     cdef bint is_free(self, Py_ssize_t p) noexcept nogil:
         return self.alpha[p] > 0 and self.alpha[p] < self.C[p]
 

@@ -460,8 +460,8 @@ cdef class Smo(PositionsWithRows):
         cdef int64_t n_free = 0
         cdef Py_ssize_t p
         for p in range(self.size):
-            if self.groups == 2 and (self.y[p] > 0) != (g == 0):
-                continue
+            if (self.groups == 2 and (self.y[p] > 0) != (g == 0)) or (self.up[g, p] != 0 and self.low[g, p] != 0):
+                continue  # of the other group, or closed
             # -y V may be -0 where LIBSVM's G is +0; adding 0 fixes the sign
             value = -self.y[p] * self.V[p] + 0.0
             if self.groups == 1:

@@ -1,7 +1,7 @@
 """Hundreds of small solves over the same rows, by all threads, without a Python object per solve.
 
     folds_at_once.py              the folds of cross-validations
-    models_at_once.py             trainings over the same rows
+    models_at_once.py             trainings over the same rows; leave-one-out: _train/validation/queued_rows.py
         ──by──>  in_batches       as large as memory allows (batches.py)
         ──puts into the queue──>  QueuedPairs     one against one, with the inner folds of probability estimates;
                                                   of one training: solved_pairs (pairs_at_once.py)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Star:
-    """Star(queue, problem, members, costs_of, observer): solves the dual problems over all rows.
+    """Star(queue, problem, members, costs_of, observer, decides=False): solves the dual problems over all rows.
 
     Parameters
     ----------
@@ -32,6 +32,7 @@ class Star:
     members : buffer of int32         row of ``queue.kernel_values`` of each row of the problem
     costs_of : function               C of each class of a list
     observer : Observer               receives the reports
+    decides : bool                    computes the decision values of all rows, too, ``queue.fold_values(0)``
 
     Attributes
     ----------
@@ -49,15 +50,19 @@ class Star:
         members: Buffer,
         costs_of: Callable[[list[int]], list[float]],
         observer: Observer,
+        decides: bool = False,
     ) -> None:
         self.queue, self.solves = queue, PairNumbers()
         queue.keep_optima()
-        pairs = None
+        pairs, rows, start = None, members, [0, len(members)]
         if queue.param.svm_type.is_classification:
             labels, start, order = folds.group_classes(problem.targets)
             pairs = QueuedPairs(queue, members, (labels, start, order), costs_of(labels), None, self)
+            rows = pairs.rows
         else:
             self.note(NO_CLASSES, [queue.add(members, -1, 0.0, 0.0, targets=problem.targets)])
+        if decides:
+            queue.add_fold(rows, start, range(queue.n_tasks), members)
         queue.run()
         if queue.stopped is not None:
             raise Stopped(queue.stopped)

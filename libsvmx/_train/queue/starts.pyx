@@ -150,7 +150,7 @@ cdef class QueueStarts:
                 self.at.groups = 2
         for v in range(m):
             i = v if v < n else v - n
-            q = place[i]
+            q = <int32_t>i if task.closed >= 0 else place[i]
             self.entering[v] = q < 0
             if q < 0:
                 self.at.n_entering += 1
@@ -159,12 +159,15 @@ cdef class QueueStarts:
                 k = q if v < n else former.n + q
                 dual.beta[v], self.V[v] = sign * beta[k] + 0.0, sign * parent.V[k]
         for k in range(task.n_left):
+            q = <int32_t>task.closed if task.closed >= 0 else place[n + k]
             for i in range(former.n_variables // former.n):
-                v = place[n + k] + i * former.n
+                v = q + i * former.n
                 if beta[v] != 0:
-                    self.left_column[self.at.n_left] = self.kernel_rows.values.place_of(parent.rows[place[n + k]])
+                    self.left_column[self.at.n_left] = self.kernel_rows.values.place_of(parent.rows[q])
                     self.left_beta[self.at.n_left] = sign * beta[v]
                     self.at.n_left += 1
+                if task.closed >= 0:
+                    dual.beta[v] = 0.0
         self.inherit(task, former)
         return self.stands(task, &parent)
 
@@ -179,6 +182,8 @@ cdef class QueueStarts:
         cdef const Task *former = parent.task
         cdef const int32_t *left = self.todo.rows + task.places + task.n
         cdef Py_ssize_t k
+        if task.closed >= 0:  # those of unused rows are not added
+            return False
         if former.gap >= (tolerance_by_r(self.todo.eps, former.r) if self.todo.divides else self.todo.eps):
             return False
         if is_as_parent(task):
@@ -251,6 +256,8 @@ cdef class QueueStarts:
     cdef bint pays(self, Task *task) noexcept nogil:
         """Whether to make a start."""
         cdef double work = work_of_start(task.n, task.n_left + task.n_new)
+        if not isfinite(self.todo.parent_of(task).task.r):  # of nu-SVC, whose decision values are then 0
+            return False
         if is_as_parent(task) or not self.todo.parent_of(task).task.converged:
             return True
         if task.of_earlier:

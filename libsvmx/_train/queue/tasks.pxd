@@ -22,6 +22,7 @@ cdef struct Task:
     float excess[2]             # their work, with that of the start, beyond that of a cold start
     float path_excess[2]        # the same where the start followed a path
     double growth               # > 0: the parent's problem with C times growth; 0: over other rows
+    Py_ssize_t closed           # of leave-one-out: the row left out of the parent's, by a closed box; -1: none
     bint turned                 # the parent has the two classes in reverse order
     Py_ssize_t places           # index into ``rows``: places of its rows in the parent, -1: new; then of rows that left
     Py_ssize_t n_left           # rows of the parent not in this task
@@ -185,6 +186,7 @@ cdef class TaskList:
     cdef Py_ssize_t number_of(self, const Task *task) noexcept nogil
     cdef int append(self, Py_ssize_t n_rows) except -1
     cdef int add_targets(self, Task *task, targets) except -1
+    cdef int append_targets(self, const double *targets, Py_ssize_t n) except -1
     cdef int add_drawn(self, const int32_t[::1] rows, const int64_t *of_i, const int64_t *of_j, double Cp, double Cn, rand,
                        Py_ssize_t parent, bint chained) except -1
     cdef int reserve_tasks(self, Py_ssize_t n_tasks) except -1

@@ -69,7 +69,7 @@ cdef class TaskList:
         reserve(<void **>&self.tasks, &self.room_for_tasks, self.n_tasks + 1, sizeof(Task), b"a queue of solves")
         memset(&self.tasks[self.n_tasks], 0, sizeof(Task))
         task = &self.tasks[self.n_tasks]
-        task.sigmoid = task.fold = task.parent = task.pilot = -1
+        task.sigmoid = task.fold = task.parent = task.pilot = task.closed = -1
         task.of, task.weights = self.of, self.weights
         self.n_tasks += 1
         return task
@@ -202,6 +202,33 @@ cdef class TaskList:
             former.keeps = self.has_starts = self.has_larger = True
             self.n_values += task.n_held
 
+    def add_left_out(self, Py_ssize_t parent, places):
+        """Add a solve for each of ``places``, int32: the problem of solve ``parent`` of the queue of ``start_from``
+        without this one of its rows, from its optimum. Returns the number of the first; see ``left_out_values``."""
+        cdef const int32_t[::1] left = places
+        cdef const Task *former = self.earlier.task(parent)
+        cdef Task *task
+        cdef Py_ssize_t k, first = self.n_tasks, targets = self.n_targets
+        if self.earlier.kept_beta is None or not former.keeps:
+            raise ValueError(f"the optimum of solve {parent} was not kept")
+        self.append(former.n)
+        memcpy(self.rows + self.n_rows, self.earlier.rows + former.first, former.n * sizeof(int32_t))
+        if former.n_positive < 0:
+            self.append_targets(self.earlier.targets + former.targets, former.n)
+        for k in range(left.shape[0]):
+            if not 0 <= left[k] < former.n:
+                raise IndexError(f"row {left[k]} of {former.n}")
+            task = self.new_task()
+            task.first, task.n, task.n_positive, task.targets = self.n_rows, former.n, former.n_positive, targets
+            task.n_variables, task.Cp, task.Cn, task.of, task.weights = (
+                former.n_variables, former.Cp, former.Cn, former.of, former.weights)
+            task.parent, task.of_earlier, task.closed, task.n_left = parent, True, left[k], 1
+            task.out, task.values = -1, self.n_values + k
+        self.n_rows += former.n
+        self.n_values += left.shape[0]
+        self.most_rows, self.has_starts = max(self.most_rows, former.n), True
+        return first
+
     def add_pairs(self, rows, start, costs, Py_ssize_t first, Py_ssize_t last, parents=None, bint chained=False, rand=None,
                   str scheme=""):
         """Add the solves of pairs ``first`` to ``last`` - 1 of (0, 1), (0, 2), …, keeping their coefficients; returns their
@@ -284,12 +311,14 @@ cdef class TaskList:
         cdef const double[::1] given = targets
         if given.shape[0] != task.n:
             raise ValueError(f"{given.shape[0]} targets for {task.n} rows")
-        reserve(<void **>&self.targets, &self.room_for_targets, self.n_targets + task.n, sizeof(double),
-                b"targets of a queue of solves")
         task.targets = self.n_targets
-        if task.n:
-            memcpy(self.targets + self.n_targets, &given[0], task.n * sizeof(double))
-        self.n_targets += task.n
+        return self.append_targets(&given[0], task.n) if task.n else 0
+
+    cdef int append_targets(self, const double *targets, Py_ssize_t n) except -1:
+        reserve(<void **>&self.targets, &self.room_for_targets, self.n_targets + n, sizeof(double),
+                b"targets of a queue of solves")
+        memcpy(self.targets + self.n_targets, targets, n * sizeof(double))
+        self.n_targets += n
         return 0
 
     cdef int link(self, Py_ssize_t number, Py_ssize_t parent, TaskList earlier) except -1:

@@ -152,6 +152,9 @@ cdef class Worker:
                 coefficients, &task.found)
         if stands and self.todo.divides:  # the parent's are already divided by r
             task.found.rho, task.found.objective = optimum.rho, optimum.objective
+        if task.closed >= 0:
+            self.todo.value[task.values] = (self.linear[task.closed] - self.scores[task.closed]) * (
+                1 / optimum.r if self.todo.divides else 1.0) - task.found.rho
         task.seconds = 1e-9 * (svmx_nanoseconds() - began)
         if task.converged or not svmx_tickets_over(self.tickets):
             self.decisions.finish(task, coefficients)
@@ -227,16 +230,18 @@ cdef class Worker:
         cdef Py_ssize_t i, l = task.n
         for i in range(l):
             self.targets[i] = own[i] if task.n_positive < 0 else 1.0 if i < task.n_positive else -1.0
-            if task.weights != NULL:
-                self.weights[i] = task.weights[rows[i]]
+            if task.weights != NULL or task.closed >= 0:
+                self.weights[i] = task.weights[rows[i]] if task.weights != NULL else 1.0
+        if task.closed >= 0:
+            self.weights[task.closed] = 0.0
         self.dual.size = task.n_variables
         self.write_dual(task)
         return has_start(task) and not task.from_nothing and task.growth == 0 and self.starts.begin(task, &self.dual)
 
     cdef void write_dual(self, const Task *task) noexcept nogil:
         """Write the dual problem with LIBSVM's start."""
-        write_dual(&task.of, task.n, &self.targets[0], task.Cp, task.Cn, &self.weights[0] if task.weights != NULL else NULL,
-                   &self.dual)
+        cdef bint weighted = task.weights != NULL or task.closed >= 0
+        write_dual(&task.of, task.n, &self.targets[0], task.Cp, task.Cn, &self.weights[0] if weighted else NULL, &self.dual)
 
     cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil:
         """Set ``smo`` to the dual problem, with a warm start if the task has one."""
@@ -261,6 +266,8 @@ cdef class Worker:
             self.smo.put(v, <int32_t>v, self.linear[v], y * self.start[v] + 0.0,
                          y * (self.lower[v] if negative else self.upper[v]) + 0.0, y,
                          self.todo.kernel_values.diagonal[rows[self.row[v]]])
+            if self.row[v] == task.closed:
+                self.smo.close(v)
         if seeded:
             memcpy(&self.smo.V[0], &self.scores[0], self.dual.size * sizeof(double))
             self.smo.scores_known = True

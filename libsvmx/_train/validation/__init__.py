@@ -3,6 +3,7 @@
     scheme            Seeding, the options: a seeder or none, auto, path; chain or star
     cross_validation  the loop over LIBSVM's folds        leave_one_out   the loop over rows
     problem_folds     ProblemFolds, the folds of all pairs of classes, or of one dual; holds DualFolds
+    queued_rows       QueuedRows, leave-one-out of problems with few rows, in a queue
     dual_folds        DualFolds, the folds of one dual: their warm starts, and the exact path
     seeded_inner_folds    the folds of probability estimates, from the optimum over all their rows
     fold_report       FoldReport and its sums

@@ -4,11 +4,13 @@
   formulations the sums depend on the number of rows).
 * A misclassified row stays misclassified: as its alpha goes to 0, its margin y f only falls, since the optimal value is
   convex in alpha. The rest is solved again only if its decision value is requested.
-* For every other row the rest is solved again, from the optimum over all rows with the row's coefficient redistributed.
+* For every other row the rest is solved again, from the optimum over all rows with the row's coefficient redistributed:
+  in a queue (queued_rows.py), or, where there are many rows, by ProblemFolds.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass
 from itertools import chain, repeat
 from math import nan
@@ -16,27 +18,28 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import inverse, ramp, take_int32
 from libsvmx._core.buffers import filled, not_done, zeros
-from libsvmx._core.records import NamedTuple, replace
+from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
-from libsvmx._train.drawn_folds import Fold, draw_folds
-from libsvmx._train.limits import ask, limited
-from libsvmx._train.training import predict_fold, shared_kernels, tell_offset, train_all_but
+from libsvmx._train.drawn_folds import Folds, draw_folds
+from libsvmx._train.limits import limited
+from libsvmx._train.queue.folds_at_once import queue_of_folds
+from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
 from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport
-from libsvmx._train.validation.problem_folds import ProblemFolds, by_pairs
+from libsvmx._train.validation.problem_folds import MOST_ROWS, PairsOfClasses, ProblemFolds, by_pairs
+from libsvmx._train.validation.queued_rows import QueuedRows
 from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx._train.zero_weights import counting_part
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from libsvmx._train.folds import Rand
-    from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -46,9 +49,6 @@ if TYPE_CHECKING:
 # Two optima to eps differ in decision values by a few eps. With ``exact``, a row whose value is below this many eps, or
 # below the width of the interval of possible rho (all coefficients at bounds), is predicted by LIBSVM's own training.
 DOUBT = 20.0
-# Rows per piece of work of a thread at most; fewer if there are few rows, so that threads end at about the same time.
-MOST_ROWS = 16
-BATCHES_PER_THREAD = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,30 +119,40 @@ def leave_one_out(
     rows, own_order = (part.rows, part.split(order)[0]) if part else (ramp(n), order)
     check_count(rows)
 
-    def libsvms(row: int, observer: Observer, threads: int = 1) -> float:
-        own = param if threads == 1 else replace(param, threads=1)
-        return libsvms_prediction(problem, own, order, place[row], rand, observer, kernels)
+    def libsvms(doubtful: list[int]) -> dict[int, float]:
+        """Predictions of rows by LIBSVM's own training on all others. Raises Stopped."""
+        chosen = [Folds(problem, order, [place[row], place[row] + 1], rand) for row in doubtful]
+        predictions = each_trained(chosen, param, observer, kernels, predict_fold) if doubtful else ()
+        return {row: float(one[0]) for row, one in zip(doubtful, predictions, strict=True)}
 
     found: Rows | None = None
     try:
-        problem_folds = ProblemFolds(*part[:2] if part else (problem, param), observer, kernels)
-        found = Rows(problem_folds, param, own_order, problem_folds.train_full())
-        threads = kernels.at_once_of(len(rows), thread_count(param.threads))
-
-        def without(own: ProblemFolds, at: int, observer: Observer) -> LeftOut:
-            assert found is not None
-            one = found.without(own, at, seeding, with_values, observer)
-            doubtful = exact and is_doubtful(one.values, own.rho_widths(), param.eps)
-            return one._replace(predicted=libsvms(rows[at], observer, threads)) if doubtful else one
-
-        for one in each_left_out(without, problem_folds, len(rows), threads, observer):
-            found.add(one)
-            observer.counted("row", found.done, len(rows))
-        problem_folds.begin(observer)
+        queue = None if part or seeder == "path" else queue_of_folds(problem, param, n, observer, kernels)
+        source: ProblemFolds | QueuedRows
+        if queue is None:
+            source = ProblemFolds(*part[:2] if part else (problem, param), observer, kernels)
+            threads = kernels.at_once_of(len(rows), thread_count(param.threads))
+            at_once = MOST_ROWS * threads if exact else len(rows)
+        else:
+            queue.decide_by_floats()
+            queue.seed_by(seeder)
+            source = QueuedRows(queue, problem, param, kernels.members(problem), observer)
+            threads, at_once = 1, max(1, param.policy.rows_in_queue // n)
+        found = Rows(source, param, own_order, source.train_full())
+        for first in range(0, len(rows), at_once):
+            some = range(first, min(first + at_once, len(rows)))
+            for row in found.left_out(some, seeding, threads, with_values, observer):
+                if not exact:
+                    found.counted(row + 1, observer)
+            if exact:
+                decided = libsvms([rows[row] for row in some if found.is_doubtful(row)])
+                found.decided.update({row: decided[rows[row]] for row in some if rows[row] in decided})
+                for row in some:
+                    found.counted(row + 1, observer)
         whole = of_whole(found, part, problem)
-        for row in part.split(ramp(n))[2] if part and exact else ():
-            if found.is_doubtful_for_any(whole, row):
-                whole.predicted[row] = libsvms(row, observer)
+        others = part.split(ramp(n))[2] if part and exact else ()
+        for row, predicted in libsvms([row for row in others if found.is_doubtful_for_any(whole, row)]).items():
+            whole.predicted[row] = predicted
     except Stopped as stop:
         done = f"leave-one-out has no result; {found.done if found else 0} of {len(rows)} rows are done"
         raise StoppedEarly(stop.status, done, found and of_whole(found, part, problem)) from None
@@ -154,7 +164,8 @@ def of_whole(found: Rows, part: CountingPart | None, problem: Problem) -> LeftOn
     own = found.result()
     if part is None:
         return own
-    model = found.problem_folds.model_of(found.order, full=True)
+    assert isinstance(found.source, ProblemFolds)
+    model = found.source.model_of(found.order, full=True)
     order = folds.group_classes(problem.targets)[0] if own.labels else []
     _, counting, others = part.split(ramp(len(problem)))
     out = problem.take(others)
@@ -184,108 +195,106 @@ def check_count(rows: Buffer) -> None:
         raise DataError("leave-one-out needs at least 2 rows whose weight is not 0")
 
 
-class LeftOut(NamedTuple):
-    """A row left out: its prediction, its decision values, and the report if the rest was solved again."""
-
-    predicted: float
-    values: Buffer
-    known_wrong: bool
-    report: FoldReport | None
-
-
-def each_left_out(
-    without: Callable[[ProblemFolds, int, Observer], LeftOut],
-    problem_folds: ProblemFolds,
-    n: int,
-    threads: int,
-    observer: Observer,
-) -> Iterator[LeftOut]:
-    """``without(folds, row, observer)`` for rows 0, 1, … n - 1, in batches per thread. Raises Stopped."""
-    size = max(1, min(MOST_ROWS, n // (BATCHES_PER_THREAD * threads))) if threads > 1 else 1
-
-    def batch(own: ProblemFolds, b: int, observer: Observer) -> tuple[list[LeftOut], Stopped | None]:
-        done: list[LeftOut] = []
-        try:
-            for row in range(b * size, min(n, (b + 1) * size)):
-                ask(observer)
-                done.append(without(own, row, observer))
-        except Stopped as stop:
-            return done, stop
-        return done, None
-
-    for done, stop in problem_folds.each(batch, (n + size - 1) // size, threads, observer):
-        yield from done
-        if stop is not None:
-            raise stop
-
-
 class Rows:
-    """Rows(problem_folds, param, order, full): collects folds of one row each, all of weight > 0.
+    """Rows(source, param, order, full): collects folds of one row each, all of weight > 0.
 
     Attributes
     ----------
-    done : int      number of leading rows with a prediction
+    done : int                     number of leading rows with a prediction
+    decided : dict of float        predictions by LIBSVM's own training, of doubtful rows
     """
 
-    def __init__(self, problem_folds: ProblemFolds, param: Parameter, order: Buffer, full: FoldReport) -> None:
-        self.problem_folds, self.param, self.order, self.full = problem_folds, param, order, full
-        self.classes = ClassOrder(problem_folds, order) if problem_folds.labels else None
-        self.values = problem_folds.full_values()
+    def __init__(self, source: ProblemFolds | QueuedRows, param: Parameter, order: Buffer, full: FoldReport) -> None:
+        self.source, self.param, self.order, self.full = source, param, order, full
+        self.values, self.widths = source.full_values(), source.rho_widths()
         self.width = len(self.values) // len(order)
-        self.predicted = not_done(len(order))
         self.retrained: list[int] = []
         self.reports: list[FoldReport] = []
-        self.known_wrong = self.done = 0
+        self.known_wrong: list[int] = []
+        self.widths_of: dict[int, list[float]] = {}  # of rows solved again
+        self.decided: dict[int, float] = {}
+        self.done = 0
 
     def own(self, row: int) -> Buffer:
         """Decision values of a row."""
         return self.values[row * self.width : (row + 1) * self.width]
 
-    def without(
-        self, folds: ProblemFolds, row: int, seeding: Seeding, with_values: bool, observer: Observer
-    ) -> LeftOut:
-        """Leave out a row, with the ProblemFolds of the thread. Raises Stopped."""
-        folds.begin(observer)
-        own, stands = filled("d", self.own(row)), optimum_may_stand(self.param)
-        ranking = self.classes.without(row) if self.classes else []
-        wrong = len(ranking) == 2 and not with_values and (own[0] > 0) != (folds.class_of[row] == 0)
-        known_wrong, report = False, None
-        if stands and wrong:
-            known_wrong = not folds.is_unused(row)
-        elif not (stands and folds.is_unused(row)):
-            report, changed = folds.leave_out(row, seeding)
-            for at, value in changed.items():
-                own[at] = value
-        return LeftOut(folds.prediction(row, own, ranking), own, known_wrong, report)
+    def is_known_wrong(self, row: int) -> bool:
+        """Whether a row is wrong in the training over all rows, and so without it."""
+        two = len(self.source.labels) == 2 and not self.source.is_alone(row)
+        return two and (self.values[row] > 0) != (self.source.class_of[row] == 0)
+
+    def left_out(
+        self, rows: range, seeding: Seeding, threads: int, with_values: bool, observer: Observer
+    ) -> Iterator[int]:
+        """Leave out each of ``rows``, and yield its number once its decision values are known. Raises Stopped."""
+        source, again, wrong = self.source, list(rows), set[int]()
+        if optimum_may_stand(self.param):
+            again = [row for row in rows if not source.is_unused(row)]
+            if not with_values:
+                wrong = {row for row in again if self.is_known_wrong(row)}
+                again = [row for row in again if row not in wrong]
+        solved = zip(again, source.each_left_out(again, seeding, threads, observer), strict=True)
+        row = rows.start
+        for at, one in chain(solved, [(rows.stop, None)]):
+            for other in range(row, at):  # rows that need no solve
+                if other in wrong:
+                    self.known_wrong.append(other)
+                yield other
+            row = at + 1
+            if one is not None:
+                for pair, value in one.changed.items():
+                    self.values[at * self.width + pair] = value
+                self.retrained.append(at)
+                self.reports.append(one.report)
+                self.widths_of[at] = one.widths
+                yield at
+
+    def counted(self, done: int, observer: Observer) -> None:
+        """Count the rows that are done."""
+        self.done = done
+        observer.counted("row", done, len(self.order))
+
+    def is_doubtful(self, row: int) -> bool:
+        """Whether two optima to eps might disagree on the prediction of a row."""
+        return is_doubtful(self.own(row), self.widths_of.get(row, self.widths), self.param.eps)
 
     def is_doubtful_for_any(self, whole: LeftOneOut, row: int) -> bool:
         """``is_doubtful`` for a row of weight 0."""
         width = len(whole.values) // len(whole.predicted)
         own = filled("d", (v for v in whole.values[row * width : (row + 1) * width] if v == v))
-        widest = max(self.problem_folds.rho_widths(), default=0.0)
+        widest = max(self.widths, default=0.0)
         return is_doubtful(own, [widest] * len(own), self.param.eps)
 
-    def add(self, one: LeftOut) -> None:
-        """Add the next row."""
-        row = self.done
-        self.own(row)[:] = one.values
-        self.predicted[row] = one.predicted
-        self.known_wrong += one.known_wrong
-        if one.report is not None:
-            self.retrained.append(row)
-            self.reports.append(one.report)
-        self.done += 1
+    def predictions(self) -> Buffer:
+        """Of the rows that are done; nan for the others."""
+        source, n, predicted = self.source, self.done, not_done(len(self.order))
+        values = self.values[: n * self.width]
+        if not source.labels:
+            predicted[:n] = prediction.labels_of(self.param, (), values, n)
+            return predicted
+        classes = ClassOrder(source, self.order)
+        labels = [source.labels[c] for c in classes.usual]
+        predicted[:n] = prediction.labels_of(self.param, labels, by_pairs(values, n, source.labels, labels), n)
+        for row in classes.leading():
+            if row < n:  # without it equal votes may go to another class, or its class has no row
+                predicted[row] = source.prediction(row, self.own(row), classes.without(row))
+        for row, label in self.decided.items():
+            if row < n:
+                predicted[row] = label
+        return predicted
 
     def result(self) -> LeftOneOut:
         """The result; unfinished rows are nan."""
         n_done, n = self.done * self.width, len(self.values)
+        n_again = bisect(self.retrained, self.done - 1)
         return LeftOneOut(
-            predicted=self.predicted,
+            predicted=self.predictions(),
             values=filled("d", chain(self.values[:n_done], repeat(nan, n - n_done))) if n_done < n else self.values,
-            labels=tuple(self.problem_folds.labels),
-            retrained=filled("i", self.retrained),
-            known_wrong=self.known_wrong,
-            folds=tuple(self.reports),
+            labels=tuple(self.source.labels),
+            retrained=filled("i", self.retrained[:n_again]),
+            known_wrong=bisect(self.known_wrong, self.done - 1),
+            folds=tuple(self.reports[:n_again]),
             full=self.full,
         )
 
@@ -307,33 +316,21 @@ def is_doubtful(values: Buffer, rho_widths: list[float], eps: float) -> bool:
     return any(not abs(value) > max(DOUBT * eps, width) for value, width in zip(values, rho_widths, strict=True))
 
 
-def libsvms_prediction(
-    problem: Problem,
-    param: Parameter,
-    order: Buffer,
-    at: int,
-    rand: Rand,
-    observer: Observer,
-    kernels: KernelProvider,
-) -> float:
-    """Prediction of row order[at] by LIBSVM's own training on all others. Raises Stopped."""
-    fold = Fold(order, at, at + 1)
-    model = train_all_but(problem, param, fold, rand, observer, kernels)
-    ask(observer)
-    return float(predict_fold(model, problem.take(fold.held_out), observer)[0])
-
-
 class ClassOrder:
-    """ClassOrder(problem_folds, order): LIBSVM's order of classes, by first appearance in ``order`` without a row."""
+    """ClassOrder(pairs, order): LIBSVM's order of classes, by first appearance in ``order`` without a row."""
 
-    def __init__(self, problem_folds: ProblemFolds, order: Buffer) -> None:
+    def __init__(self, pairs: PairsOfClasses, order: Buffer) -> None:
         self.first: dict[int, list[int]] = {}  # the first two places of each class
         for place, row in enumerate(order):
-            seen = self.first.setdefault(problem_folds.class_of[row], [])
+            seen = self.first.setdefault(pairs.class_of[row], [])
             if len(seen) < 2:
                 seen.append(place)
-        self.order, self.class_of = order, problem_folds.class_of
+        self.order, self.class_of = order, pairs.class_of
         self.usual = sorted(self.first, key=lambda c: self.first[c][0])
+
+    def leading(self) -> list[int]:
+        """The first row of each class."""
+        return [self.order[places[0]] for places in self.first.values()]
 
     def without(self, row: int) -> list[int]:
         """The order without ``row``."""

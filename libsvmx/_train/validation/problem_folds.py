@@ -6,11 +6,12 @@ from copy import copy
 from functools import partial
 from itertools import combinations, pairwise
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
+from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, prediction
 from libsvmx._train.assembly import assemble_classifier, assemble_single, joined_betas
 from libsvmx._train.limits import ask
@@ -37,9 +38,80 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 SINGLE = (0, 0)
+# Rows of leave-one-out per piece of work of a thread at most; fewer if there are few rows, so that threads end at about
+# the same time.
+MOST_ROWS = 16
+BATCHES_PER_THREAD = 16
 
 
-class ProblemFolds:
+class LeftOut(NamedTuple):
+    """A row without which the rest was solved again: its report, the row's changed decision values, by index of the
+    pair, and for each pair the width of the interval of possible rho, the larger of this solve's and that over all
+    rows."""
+
+    report: FoldReport
+    changed: dict[int, float]
+    widths: list[float]
+
+
+class PairsOfClasses:
+    """PairsOfClasses(problem, param): the classes of a problem, its pairs, and where a row is in them.
+
+    Attributes
+    ----------
+    labels : list of int           classes; empty for one-class and regression
+    pairs : list of (int, int)     (0, 1), (0, 2), …; for one-class and regression ``SINGLE``
+    class_of : buffer of int32     class of each row, in classification
+    size : list of int             number of rows of each class
+    """
+
+    def __init__(self, problem: Problem, param: Parameter) -> None:
+        self.problem, self.param = problem, param
+        self.labels: list[int] = []
+        self.pairs = [SINGLE]
+        if param.svm_type.is_classification:
+            self.labels, self.start, self.order = folds.group_classes(problem.targets)
+            self.class_of, self.place = folds.places_in_classes(self.start, self.order)
+            self.size = [end - begin for begin, end in pairwise(self.start)]
+            self.pairs = list(combinations(range(len(self.labels)), 2))
+            self.duals_of_class: list[list[tuple[int, int]]] = [[] for _ in self.size]  # pair, and its first row there
+            for at, (i, j) in enumerate(self.pairs):
+                self.duals_of_class[i].append((at, 0))
+                self.duals_of_class[j].append((at, self.size[i]))
+
+    def rows_of(self, rows: Buffer, pair: tuple[int, int]) -> Buffer:
+        """Those of ``rows`` that are in a dual, as rows of the dual, in the same order."""
+        if pair == SINGLE:
+            return rows
+        i, j = pair
+        return folds.rows_of_pair(rows, self.class_of, self.place, i, j, self.size[i])
+
+    def duals_of(self, row: int) -> list[tuple[int, int]]:
+        """The duals of a row: index of the pair, and the row in the dual."""
+        if not self.labels:
+            return [(0, row)]
+        place = self.place[row]
+        return [(at, first + place) for at, first in self.duals_of_class[self.class_of[row]]]
+
+    def is_alone(self, row: int) -> bool:
+        """Whether its class has no other row."""
+        return bool(self.labels) and self.size[self.class_of[row]] == 1
+
+    def prediction(self, row: int, values: Buffer, order: list[int]) -> float:
+        """Prediction of a row from its decision values; ``order``: the classes, the first of which wins equal votes."""
+        if not self.labels:
+            return float(prediction.labels_of(self.param, (), values, 1)[0])
+        place = {c: at for at, c in enumerate(order)}
+        votes = [0] * len(self.labels)
+        for value, (i, j) in zip(values, self.pairs, strict=True):
+            if value == value:  # else no other row of its class
+                first, second = (i, j) if place[i] < place[j] else (j, i)
+                votes[first if (value if first == i else -value) > 0 else second] += 1
+        present = [c for c in order if self.size[c] > (c == self.class_of[row])]
+        return self.labels[max(present, key=lambda c: votes[c])]
+
+
+class ProblemFolds(PairsOfClasses):
     """ProblemFolds(problem, param, observer, kernels=None): the folds of a problem, all rows of weight > 0.
 
     Methods that solve or predict raise Stopped if the call must stop.
@@ -50,18 +122,15 @@ class ProblemFolds:
 
     Attributes
     ----------
-    labels : list of int           classes; empty for one-class and regression
-    duals : dict of DualFolds      by pair of classes, (0, 1), (0, 2), …; for one-class and regression by ``SINGLE``
-    class_of : buffer of int32     class of each row, in classification
+    duals : dict of DualFolds      by pair
     """
 
     def __init__(
         self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider | None = None
     ) -> None:
+        super().__init__(problem, param)
         provider = kernels or shared_kernels(problem, param)
-        self.problem, self.param = problem, param
         self.ask = partial(ask, observer)
-        self.labels: list[int] = []
         self.duals: dict[tuple[int, int], DualFolds] = {}
         self.solved_pairs: list[tuple[int, int]] = []  # with rows of both classes in the last fold
 
@@ -71,12 +140,9 @@ class ProblemFolds:
         if not param.svm_type.is_classification:
             self.duals[SINGLE] = dual_of(problem)
             return
-        self.labels, start, order = folds.group_classes(problem.targets)
-        self.class_of, self.place = folds.places_in_classes(start, order)
-        self.size = [end - begin for begin, end in pairwise(start)]
         costs = class_costs(self.labels, param, observer)
-        for i, j in combinations(range(len(self.labels)), 2):
-            self.duals[i, j] = dual_of(pair_problem(problem, order, start, i, j), costs[i], costs[j])
+        for i, j in self.pairs:
+            self.duals[i, j] = dual_of(pair_problem(problem, self.order, self.start, i, j), costs[i], costs[j])
 
     def each(
         self, solve: Callable[[Self, int, Observer], Result], n: int, threads: int, observer: Observer
@@ -127,13 +193,6 @@ class ProblemFolds:
         return joined(
             [self.duals[pair].solve(self.rows_of(held_out, pair), seeding, warm, pair) for pair in self.solved_pairs]
         )
-
-    def rows_of(self, rows: Buffer, pair: tuple[int, int]) -> Buffer:
-        """Those of ``rows`` that are in a dual, as rows of the dual, in the same order."""
-        if pair == SINGLE:
-            return rows
-        i, j = pair
-        return folds.rows_of_pair(rows, self.class_of, self.place, i, j, self.size[i])
 
     # ---- predicting ----------------------------------------------------------------------------
 
@@ -190,11 +249,6 @@ class ProblemFolds:
 
     # ---- leaving out one row -------------------------------------------------------------------
 
-    def duals_of(self, row: int) -> list[tuple[int, tuple[int, int]]]:
-        """The duals of a row, each with its index."""
-        own = self.class_of[row] if self.labels else SINGLE[0]
-        return [(at, pair) for at, pair in enumerate(self.duals) if own in pair]
-
     def rho_widths(self) -> list[float]:
         """For each dual, the width of the interval of possible rho: the larger of the last fold's and the full
         one's."""
@@ -202,34 +256,43 @@ class ProblemFolds:
 
     def is_unused(self, row: int) -> bool:
         """Whether the row has no coefficient in the training over all rows."""
-        one = filled("i", [row])
-        return all(self.duals[pair].is_unused(self.rows_of(one, pair)[0]) for _, pair in self.duals_of(row))
+        return all(self.duals[self.pairs[at]].is_unused(place) for at, place in self.duals_of(row))
 
-    def leave_out(self, row: int, seeding: Seeding) -> tuple[FoldReport, dict[int, float]]:
-        """Solve the fold without one row; also returns the row's changed decision values, by index; nan if its class
-        has no other row."""
+    def each_left_out(
+        self, rows: Sequence[int], seeding: Seeding, threads: int, observer: Observer
+    ) -> Iterator[LeftOut]:
+        """Solve the folds without one of ``rows`` each, in order. Raises Stopped."""
+        n = len(rows)
+        size = max(1, min(MOST_ROWS, n // (BATCHES_PER_THREAD * threads))) if threads > 1 else 1
+
+        def batch(own: Self, b: int, observer: Observer) -> tuple[list[LeftOut], Stopped | None]:
+            done: list[LeftOut] = []
+            try:
+                for row in rows[b * size : (b + 1) * size]:
+                    own.begin(observer)
+                    own.ask()
+                    done.append(own.leave_out(row, seeding))
+            except Stopped as stop:
+                return done, stop
+            return done, None
+
+        for done, stop in self.each(batch, (n + size - 1) // size, threads, observer):
+            yield from done
+            if stop is not None:
+                raise stop
+
+    def leave_out(self, row: int, seeding: Seeding) -> LeftOut:
+        """Solve the fold without one row."""
         solved, changed = [], {}
-        for at, pair in self.duals_of(row):
-            dual, left_out = self.duals[pair], self.rows_of(filled("i", [row]), pair)
-            if self.labels and self.size[self.class_of[row]] == 1:
+        for at, place in self.duals_of(row):
+            dual = self.duals[self.pairs[at]]
+            if self.is_alone(row):
                 changed[at] = nan
-            elif not optimum_may_stand(self.param) or not dual.is_unused(left_out[0]):
+            elif not optimum_may_stand(self.param) or not dual.is_unused(place):
+                left_out = filled("i", [place])
                 solved.append(dual.solve(left_out, seeding))
                 changed[at] = dual.decided(left_out)[0]
-        return joined(solved), changed
-
-    def prediction(self, row: int, values: Buffer, order: list[int]) -> float:
-        """Prediction of a row from its decision values; ``order``: the classes, the first of which wins equal votes."""
-        if not self.labels:
-            return float(prediction.labels_of(self.param, (), values, 1)[0])
-        place = {c: at for at, c in enumerate(order)}
-        votes = [0] * len(self.labels)
-        for value, (i, j) in zip(values, self.duals, strict=True):
-            if value == value:  # else no other row of its class
-                first, second = (i, j) if place[i] < place[j] else (j, i)
-                votes[first if (value if first == i else -value) > 0 else second] += 1
-        present = [c for c in order if self.size[c] > (c == self.class_of[row])]
-        return self.labels[max(present, key=lambda c: votes[c])]
+        return LeftOut(joined(solved), changed, self.rho_widths())
 
 
 def joined(solved: Sequence[SolvedFold]) -> FoldReport:
