@@ -29,7 +29,13 @@ from libsvmx._train.queue.folds_at_once import queue_of_folds
 from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
 from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport
-from libsvmx._train.validation.problem_folds import MOST_ROWS, PairsOfClasses, ProblemFolds, by_pairs
+from libsvmx._train.validation.problem_folds import (
+    BATCHES_PER_THREAD,
+    MOST_ROWS,
+    PairsOfClasses,
+    ProblemFolds,
+    by_pairs,
+)
 from libsvmx._train.validation.queued_rows import QueuedRows
 from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx._train.zero_weights import counting_part
@@ -132,7 +138,7 @@ def leave_one_out(
         if queue is None:
             source = ProblemFolds(*part[:2] if part else (problem, param), observer, kernels)
             threads = kernels.at_once_of(len(rows), thread_count(param.threads))
-            at_once = MOST_ROWS * threads if exact else len(rows)
+            at_once = BATCHES_PER_THREAD * MOST_ROWS * threads if exact else len(rows)
         else:
             queue.decide_by_floats()
             queue.seed_by(seeder)
