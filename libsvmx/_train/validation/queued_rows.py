@@ -37,8 +37,7 @@ class QueuedRows(PairsOfClasses):
     ) -> None:
         super().__init__(problem, param)
         costs_of = partial(class_costs, param=param, observer=observer)
-        self.star = Star(queue.another(), problem, members, costs_of, observer, decides=True)
-        self.queue = queue
+        self.star = Star(queue, problem, members, costs_of, observer, decides=True)
         reports = [self.star.queue.summed(t, t + 1) for t in range(len(self.pairs))]
         self.widths = [max(0.0, -report.gap) for report in reports]
         self.betas = [self.star.queue.coefficients(t) for t in range(len(self.pairs))]
@@ -64,7 +63,7 @@ class QueuedRows(PairsOfClasses):
         self, rows: Sequence[int], seeding: Seeding, threads: int, observer: Observer
     ) -> Iterator[LeftOut]:
         """Solve the folds without one of ``rows`` each, in order."""
-        queue, stands = self.queue.another(), optimum_may_stand(self.param)
+        queue, stands = self.star.queue.another(), optimum_may_stand(self.param)
         places: list[list[int]] = [[] for _ in self.pairs]  # rows to leave out of each dual
         wanted: list[list[tuple[int, int]]] = []  # of each of ``rows``: pairs, and its index in ``places``
         for row in rows:
