@@ -3,7 +3,7 @@
 The seeders are in _solvers/seeding. Variables are those of the task's rows, S and T; R has beta and kernel rows only.
 """
 
-from libc.math cimport HUGE_VAL
+from libc.math cimport HUGE_VAL, isfinite
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._kernels.sharedrows cimport GramRows
