@@ -4,7 +4,28 @@ from libsvmx._core.enumerations import IntEnum, StrEnum
 
 
 class SvmType(IntEnum):
-    """Formulation; the value is LIBSVM's number for ``-s``. QUANTILE_SVR is libsvmx's own."""
+    """Formulation; the value is LIBSVM's number for ``-s``. QUANTILE_SVR is libsvmx's own.
+
+    Attributes
+    ----------
+    is_classification, is_regression : bool
+    has_cost : bool
+        Whether C counts.
+    has_nu : bool
+        Whether nu counts; where it does, a sum of coefficients depends on the number of rows.
+    """
+
+    is_classification: bool
+    is_regression: bool
+    has_cost: bool
+    has_nu: bool
+
+    def __new__(cls, value: int) -> "SvmType":
+        kind = int.__new__(cls, value)
+        kind._value_ = value
+        kind.is_classification, kind.is_regression = value in (0, 1), value in (3, 4, 5)
+        kind.has_cost, kind.has_nu = value not in (1, 2), value in (1, 2, 4)
+        return kind
 
     C_SVC = 0
     NU_SVC = 1
@@ -17,24 +38,6 @@ class SvmType(IntEnum):
     def option(self) -> str:
         """What ``-s`` calls it: LIBSVM's number, or a name where LIBSVM has none."""
         return "quantile" if self == SvmType.QUANTILE_SVR else str(self.value)
-
-    @property
-    def is_classification(self) -> bool:
-        return self in (SvmType.C_SVC, SvmType.NU_SVC)
-
-    @property
-    def is_regression(self) -> bool:
-        return self in (SvmType.EPSILON_SVR, SvmType.NU_SVR, SvmType.QUANTILE_SVR)
-
-    @property
-    def has_cost(self) -> bool:
-        """Whether C counts."""
-        return self not in (SvmType.NU_SVC, SvmType.ONE_CLASS)
-
-    @property
-    def has_nu(self) -> bool:
-        """Whether nu counts; where it does, a sum of coefficients depends on the number of rows."""
-        return self in (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR)
 
     @property
     def groups(self) -> int:

@@ -32,15 +32,11 @@ SIZE_OF = {"d": 8, "q": 8, "Q": 8, "i": 4, "f": 4, "h": 2, "H": 2, "b": 1}
 
 @freelist(32)
 cdef class Memory:
-    """Memory of a buffer. A bytearray with a cast view takes three times as long; a small training makes sixty."""
-
-    cdef str kind
-    cdef void *items
-    cdef Py_ssize_t n
-    cdef Py_ssize_t size            # of an item
+    """Memory of a buffer. A bytearray with a cast view takes three times as long; a small training makes fifty."""
 
     def __cinit__(self, str kind, Py_ssize_t n, bint zeroed):
-        self.kind, self.n, self.size = kind, n, SIZE_OF[kind]
+        self.kind, self.n, self.size, self.ndim = kind, n, SIZE_OF[kind], 1
+        self.shape[0], self.strides[0] = n, self.size
         if n < 0:
             raise ValueError(f"a buffer of {n} items")
         if zeroed:
@@ -55,19 +51,46 @@ cdef class Memory:
 
     def __getbuffer__(self, Py_buffer *view, int flags):
         view.obj, view.buf, view.len, view.readonly = self, self.items, self.n * self.size, False
-        view.itemsize, view.format, view.ndim = self.size, <char *>PyUnicode_AsUTF8(self.kind), 1
-        view.shape, view.strides, view.suboffsets, view.internal = &self.n, &self.size, NULL, NULL
+        view.itemsize, view.format, view.ndim = self.size, <char *>PyUnicode_AsUTF8(self.kind), self.ndim
+        view.shape, view.strides, view.suboffsets, view.internal = self.shape, self.strides, NULL, NULL
+
+
+cdef Memory memory(str kind, Py_ssize_t n, bint zeroed=True):
+    return Memory.__new__(Memory, kind, n, zeroed)
+
+
+cdef Memory memory_table(str kind, Py_ssize_t rows, Py_ssize_t columns):
+    cdef Memory made = memory(kind, rows * columns)
+    made.ndim, made.shape[0], made.shape[1] = 2, rows, columns
+    made.strides[0], made.strides[1] = columns * made.size, made.size
+    return made
 
 
 def zeros(str kind, Py_ssize_t n):
     """Writable memoryview of ``n`` zeros; ``kind`` is a struct code: 'd' float64, 'i' int32, 'q' int64, 'f' float32,
     'b' int8, 'h' int16, 'H' uint16, 'Q' uint64."""
-    return PyMemoryView_FromObject(Memory.__new__(Memory, kind, n, True))
+    return PyMemoryView_FromObject(memory(kind, n, True))
+
+
+def table(str kind, Py_ssize_t rows, Py_ssize_t columns):
+    """Writable memoryview of zeros of shape (rows, columns), both positive."""
+    return PyMemoryView_FromObject(memory_table(kind, rows, columns))
 
 
 def empty(str kind, Py_ssize_t n):
     """As ``zeros``, but of any content: whoever fills it, touches it first."""
-    return PyMemoryView_FromObject(Memory.__new__(Memory, kind, n, False))
+    return PyMemoryView_FromObject(memory(kind, n, False))
+
+
+def doubles(values):
+    """Writable memoryview of float64 holding the numbers of a list or tuple; errors as of ``array.array``."""
+    cdef Py_ssize_t i = 0
+    cdef Memory out = memory("d", len(values))
+    for value in values:
+        if i < out.n:  # a value's own conversion may change the list
+            (<double *>out.items)[i] = value
+            i += 1
+    return PyMemoryView_FromObject(out)
 
 
 def unwritten_bytes(Py_ssize_t n):
@@ -104,34 +127,34 @@ def give_back(Py_ssize_t n_values):
 
 def ramp(Py_ssize_t n):
     """0, 1, …, n-1: buffer of int32."""
-    out_ = zeros("i", n)
-    cdef int32_t[::1] out = out_
+    cdef Memory made = memory("i", n, False)
+    cdef int32_t *out = <int32_t *>made.items
     cdef Py_ssize_t i
     for i in range(n):
         out[i] = <int32_t>i
-    return out_
+    return PyMemoryView_FromObject(made)
 
 
 def take_int32(values, positions):
     """values[positions], buffers of int32."""
     cdef const int32_t[::1] v = values, p = positions
     cdef Py_ssize_t i
-    out_ = zeros("i", p.shape[0])
-    cdef int32_t[::1] out = out_
+    cdef Memory made = memory("i", p.shape[0], False)
+    cdef int32_t *out = <int32_t *>made.items
     for i in range(p.shape[0]):
         out[i] = v[p[i]]
-    return out_
+    return PyMemoryView_FromObject(made)
 
 
 def inverse(positions, Py_ssize_t n):
     """k at positions[k], 0 where there is none: buffer of int32, shape (n,). All positions are below n."""
     cdef const int32_t[::1] p = positions
     cdef Py_ssize_t k
-    out_ = zeros("i", n)
-    cdef int32_t[::1] out = out_
+    cdef Memory made = memory("i", n)
+    cdef int32_t[::1] out = made
     for k in range(p.shape[0]):
         out[p[k]] = <int32_t>k
-    return out_
+    return PyMemoryView_FromObject(made)
 
 
 def take_float64(values, positions):
@@ -139,48 +162,35 @@ def take_float64(values, positions):
     cdef const double[::1] v = values
     cdef const int32_t[::1] p = positions
     cdef Py_ssize_t i
-    out_ = zeros("d", p.shape[0])
-    cdef double[::1] out = out_
+    cdef Memory made = memory("d", p.shape[0], False)
+    cdef double *out = <double *>made.items
     for i in range(p.shape[0]):
         out[i] = v[p[i]]
-    return out_
+    return PyMemoryView_FromObject(made)
 
 
 def nonzero(values):
     """Positions of the values that are not 0 (nor nan): buffer of int32."""
     cdef const double[::1] v = values
     cdef Py_ssize_t i, n = 0
-    out_ = zeros("i", v.shape[0])
-    cdef int32_t[::1] out = out_
+    cdef Memory made = memory("i", v.shape[0], False)
+    cdef int32_t *out = <int32_t *>made.items
     for i in range(v.shape[0]):
         if fabs(v[i]) > 0:
             out[n] = <int32_t>i
             n += 1
-    return out_[:n]
-
-
-def marked(flags):
-    """Positions of the bytes that are not 0 (flags: bytes-like): buffer of int32."""
-    cdef const unsigned char[::1] flag = flags
-    cdef Py_ssize_t i, n = 0
-    out_ = zeros("i", flag.shape[0])
-    cdef int32_t[::1] out = out_
-    for i in range(flag.shape[0]):
-        if flag[i]:
-            out[n] = <int32_t>i
-            n += 1
-    return out_[:n]
+    return PyMemoryView_FromObject(made)[:n]
 
 
 def counted_from_one(rows):
     """rows + 1: buffers of int32."""
     cdef const int32_t[::1] row = rows
     cdef Py_ssize_t i
-    out_ = zeros("i", row.shape[0])
-    cdef int32_t[::1] out = out_
+    cdef Memory made = memory("i", row.shape[0], False)
+    cdef int32_t *out = <int32_t *>made.items
     for i in range(row.shape[0]):
         out[i] = row[i] + 1
-    return out_
+    return PyMemoryView_FromObject(made)
 
 
 def add_up_scores(predictions, targets, sums_):

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 zeros: Callable[[str, int], Buffer] = arrays.zeros
-
-
-def table(kind: str, rows: int, columns: int) -> Buffer:
-    """Writable memoryview of zeros of shape (rows, columns), both positive."""
-    return zeros(kind, rows * columns).cast("B").cast(kind, [rows, columns])
+table: Callable[[str, int, int], Buffer] = arrays.table
 
 
 def not_done(n: int) -> Buffer:
@@ -32,6 +28,8 @@ def not_done(n: int) -> Buffer:
 
 def filled(kind: str, values: Iterable[float]) -> Buffer:
     """Writable memoryview holding ``values``."""
+    if kind == "d" and type(values) in (list, tuple):
+        return arrays.doubles(values)
     try:
         return memoryview(array(kind, values))
     except OverflowError as error:

@@ -397,16 +397,19 @@ cdef class CsrMatrix:
         return f"<CsrMatrix of {self.n_rows} rows, {self.nnz} entries, largest index {self.max_index}>"
 
 
+OF_NO_ROWS = zeros("q", 1), zeros("i", 0), zeros("d", 0)
+
+
 cdef CsrMatrix of_checked_rows(indptr, indices, values, Py_ssize_t n_columns, int first_index, bint regular, bint dense):
     """A matrix of rows of others, which have been checked. ``dense``: no value is 0."""
-    cdef CsrMatrix made = CsrMatrix(zeros("q", 1), zeros("i", 0), zeros("d", 0), copy=False)
+    cdef CsrMatrix made = CsrMatrix(*OF_NO_ROWS, copy=False)
     cdef Py_ssize_t i
     made.regular, made.first_index, made.n_columns = regular, first_index, n_columns
     made._indptr, made._indices, made.indptr = indptr, indices, memoryview(indptr).toreadonly()
     made.hold(values)
     made.n_rows, made.ptr = made._indptr.shape[0] - 1, &made._indptr[0]
     made.feature = &made._indices[0] if made._indices.shape[0] else NULL
-    for i in range(made.n_rows):
+    for i in range(min(made.n_rows, 1) if regular else made.n_rows):
         if made.ptr[i] < made.ptr[i + 1]:
             made.max_index = max(made.max_index, made.features(i)[made.ptr[i + 1] - made.ptr[i] - 1])
     if dense:

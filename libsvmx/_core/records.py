@@ -156,24 +156,26 @@ else:
     def _init(cls, known, frozen):
         """``__init__`` with the fields as arguments; compiled after PLAIN_CALLS calls, or at a wrong one."""
         positional = [name for name, one in known.items() if not one.kw_only]
-        required = {name for name, one in known.items() if one.required}
+        usual = {name: one.default for name, one in known.items() if one.default is not MISSING}
+        made = {name: one.default_factory for name, one in known.items() if one.default_factory is not MISSING}
         put, finish, left = object.__setattr__ if frozen else setattr, hasattr(cls, "__post_init__"), [PLAIN_CALLS]
 
         def __init__(self, *args, **given):
-            values = dict(zip(positional, args, strict=False))
-            fits = len(args) <= len(positional) and values.keys().isdisjoint(given)
-            values.update(given)
+            first = dict(zip(positional, args, strict=False))
+            values = {**usual, **first, **given}
+            for name, make in made.items():
+                if name not in values:
+                    values[name] = make()
             left[0] -= 1
-            if left[0] < 0 or not (fits and required <= values.keys() <= known.keys()):
+            fits = len(first) == len(args) and first.keys().isdisjoint(given)
+            if left[0] < 0 or not fits or values.keys() != known.keys():
                 compiled = _compiled_init(cls, known, frozen)
                 for owner in type(self).__mro__:
                     if owner.__dict__.get("__init__") is __init__:
                         owner.__init__ = compiled
                 return compiled(self, *args, **given)
-            for name, one in known.items():
-                if name not in values:
-                    values[name] = one.default if one.default_factory is MISSING else one.default_factory()
-                put(self, name, values[name])
+            for name, value in values.items():
+                put(self, name, value)
             if finish:
                 self.__post_init__()
 

@@ -8,6 +8,7 @@ from libc.float cimport DBL_MAX as DOUBLE_MAX, FLT_MAX as FLOAT_MAX
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
 
+from libsvmx._core.arrays cimport memory
 from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, SVMX_TABLE, svmx_bit_row
 from libsvmx._core.dot_products cimport SVMX_PANEL, SVMX_SOURCES
 from libsvmx._core.kernel_functions cimport (
@@ -124,9 +125,10 @@ cdef class Kernel:
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
         cdef bint of_tangent = self.kind == KernelType.SIGMOID
+        cdef double of_0 = svmx_kernel_with_itself(&self.formula, 0.0) if self.of_distance else 0.0
         cdef double most_square = sqrt(DOUBLE_MAX) / 2 if self.of_quotient else DOUBLE_MAX / 4
         if not known:
-            self.squares, self.diagonal = zeros("d", self.n), zeros("d", self.n)
+            self.squares, self.diagonal = memory("d", self.n), zeros("d", self.n)
         cdef double[::1] diagonal = self.diagonal
         for i in range(begin, self.n):
             if self.given:
@@ -140,7 +142,7 @@ cdef class Kernel:
                 integers = integers and fabs(x) <= MAX_16_BITS and x == <double><int16_t>x
             self.squares[i] = square
             most, total = max(most, square), total + square
-            diagonal[i] = svmx_kernel_with_itself(&self.formula, square)
+            diagonal[i] = of_0 if self.of_distance else svmx_kernel_with_itself(&self.formula, square)
         for i in range(begin, self.n):
             # |<x, z>| <= max |x|^2 bounds all values, except for a polynomial kernel with coef0 < 0. FLT_MAX / 2, since
             # 2 K_ij is formed; DBL_MAX / 4 for the sum in RBF, and its root for products of two. tanh of infinity is 1.
@@ -450,8 +452,11 @@ cdef class DotTargets(Targets):
         self.layout_ns = TARGET_NS
         if not isinstance(self.products, InPlaceProducts):
             self.layout_ns += NONZERO_NS * self.products.mean_nonzeros()
-        self.sources = zeros("d", self.products.width * SVMX_SOURCES) if self.products.blocks else NO_DOUBLES
-        self.scratch = zeros("d", self.n) if self.tile > TILE else NO_DOUBLES
+        self.sources, self.scratch = NO_DOUBLES, NO_DOUBLES
+        if self.products.blocks:
+            self.sources = memory("d", self.products.width * SVMX_SOURCES)
+        if self.tile > TILE:
+            self.scratch = memory("d", self.n)
 
     cdef Targets of_thread(self):
         return DotTargets(self.kernel, None, False, self)
@@ -479,7 +484,7 @@ cdef class DotTargets(Targets):
         cdef Py_ssize_t k
         self.kernel, self.n = kernel, chosen.shape[0]
         # both padded to the last panel
-        padded_, self.squares = zeros("i", self.n + SVMX_PANEL), zeros("d", self.n + SVMX_PANEL)
+        padded_, self.squares = zeros("i", self.n + SVMX_PANEL), memory("d", self.n + SVMX_PANEL)
         rows_ = padded_[:self.n]
         cdef int32_t[::1] rows = rows_
         cdef int product = kernel.formula.function.product

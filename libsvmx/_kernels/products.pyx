@@ -10,6 +10,7 @@ computes the kernel value in the same pass. Other products than dot products hav
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memset
 
+from libsvmx._core.arrays cimport memory
 from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport svmx_column_words
 from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_source, svmx_integer_block,
@@ -308,11 +309,11 @@ cdef class PanelProducts(Products):
             self.blocks = False
             self.value_ns = (OF_PANEL_MINIMUM if product == SVMX_MINIMA else OF_PANEL_HARMONIC) * self.mean_nonzeros()
         if matrix.in_float != NULL and size >= FLOATS_FROM and not any_row:
-            self.in_float = zeros("f", size)
+            self.in_float = memory("f", size)
             self.panels.in_float = &self.in_float[0]
             lay_panels(self, self.in_float)
         elif size:
-            self.in_double = zeros("d", size)
+            self.in_double = memory("d", size)
             self.panels.in_double = &self.in_double[0]
             lay_panels(self, self.in_double)
 

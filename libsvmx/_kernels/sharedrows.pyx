@@ -21,7 +21,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from libsvmx._core.allocation cimport reallocate
-from libsvmx._core.arrays cimport give_slab, give_slabs, take_slab
+from libsvmx._core.arrays cimport give_slab, give_slabs, memory, take_slab
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.pieces cimport (
     svmx_claim_piece, svmx_give_lock, svmx_lock_begin, svmx_lock_end, svmx_piece, svmx_piece_there, svmx_publish_piece,
@@ -158,7 +158,7 @@ cdef class SharedRows:
     def __cinit__(self, Kernel kernel, double budget_bytes=0.0, starts=None, bint across=True, Targets targets=None,
                   Token token=None, SharedRows source=None):
         cdef Py_ssize_t n_pieces, longest
-        cdef double needed
+        cdef double needed = 0.0
         if kernel.given and token is None:
             raise ValueError("a given kernel is not shared")
         self.token, self.source = token, source
@@ -174,14 +174,15 @@ cdef class SharedRows:
         if self.piece == NULL or self.target == NULL or not self.locks:
             raise MemoryError("shared kernel rows")
         self.held_bytes = n_pieces * sizeof(float *)
+        budget_bytes = max(0.0, budget_bytes - self.held_bytes)
         if source is None:
             longest = self.take_segments(targets)
-            needed = all_bytes(self.starts, across) - self.held_bytes
+            if budget_bytes > 0:
+                needed = all_bytes(self.starts, across) - self.held_bytes
         else:
             self.segment_of, self.segments[0] = source.segment_of, -1
             longest = 4 * padded(n_pieces)
             needed = bytes_of_pair(self.starts)
-        budget_bytes = max(0.0, budget_bytes - self.held_bytes)
         self.slab_bytes = max(longest, <Py_ssize_t>min(needed, budget_bytes, <double>SVMX_SLAB))
         self.n_slabs = <Py_ssize_t>min(budget_bytes / max(self.slab_bytes, 1), <double>n_pieces)  # each holds a piece
         if needed <= self.slab_bytes:
@@ -197,7 +198,7 @@ cdef class SharedRows:
         """Set the segment of each row, and the targets of each segment; returns the bytes of the longest piece."""
         cdef Py_ssize_t s, i, longest = 0
         everyone = ramp(self.n) if targets is None else None
-        self.segment_of, self.for_threads = zeros("i", self.n), True
+        self.segment_of, self.for_threads = memory("i", self.n), True
         for s in range(self.k):
             self.targets.append(targets or self.kernel.targets(everyone[self.starts[s]:self.starts[s + 1]]))
             self.blocks |= (<Targets>self.targets[s]).blocks
@@ -255,7 +256,10 @@ cdef class SharedRows:
     @property
     def own_bytes(self):
         """Memory of ``keep_own``."""
-        return sum(4 * (end - begin) ** 2 for begin, end in pairwise(self.starts))
+        cdef Py_ssize_t s, total = 0
+        for s in range(self.k):
+            total += 4 * (self.starts[s + 1] - self.starts[s]) ** 2
+        return total
 
     # ---- whole rows, for one thread --------------------------------------------------------------
     #
@@ -567,10 +571,10 @@ cdef class GramRows(KernelRows):
 
     def __cinit__(self, SharedRows values, Py_ssize_t most_rows, Py_ssize_t most_positions, ThreadPool pool):
         self.values, self.kernel, self.pool, self.whole = values, values.kernel, pool, True
-        cdef int32_t[::1] of_rows = zeros("i", 3 * most_rows), of_positions = zeros("i", 2 * most_positions)
+        cdef int32_t[::1] of_rows = memory("i", 3 * most_rows), of_positions = memory("i", 2 * most_positions)
         self.index, self.place = of_positions[:most_positions], of_positions[most_positions:]
         self.member, self.slot_of, self.run = of_rows[:most_rows], of_rows[most_rows:2 * most_rows], of_rows[2 * most_rows:]
-        self.synced = zeros("q", most_rows)
+        self.synced = memory("q", most_rows)
         self.slab = Slab(most_rows * padded(most_positions), "kernel rows")
         self.slots = self.slab.values
 

@@ -212,7 +212,8 @@ class Solver:
 
     def queued_up_to(self, kernel_type: KernelType, n_rows: int, n_features: int) -> float:
         """Largest (bound of |beta|) x (kernel value) up to which this solver takes LIBSVM's steps only, so that many
-        problems of up to ``n_rows`` rows can be solved in a queue. ``n_features``: of a linear kernel."""
+        problems of up to ``n_rows`` rows can be solved in a queue. ``n_features``: of a linear kernel. Not asked of one
+        that ``follows_libsvm``."""
         return 0.0
 
     def trial(self, kernel: Kernel, n_rows: int) -> Trial | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
-from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
+from libsvmx._core.arrays import counted_from_one, nonzero, take_float64
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import NamedTuple, replace
-from libsvmx._train import folds
-from libsvmx._train.formulation import assemble_coefficients
+from libsvmx._train.formulation import support_vectors
 from libsvmx._train.model import Model, columns_of, vectors_of
 from libsvmx._train.observer import Remark
 from libsvmx._train.solve_report import SolveReports
@@ -78,23 +77,24 @@ def assemble_classifier(
     classes: tuple[list[int], list[int], Buffer],
     betas: Buffer,
     reports: Reports,
+    **sigmoids: Buffer,
 ) -> Model:
-    """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, ``betas`` as of Pairs."""
+    """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, ``betas`` as of Pairs,
+    ``sigmoids``: fields of a Model."""
     labels, start, order = classes
-    k, used = len(labels), used_rows(betas, start)
-    positions = marked(used)
-    rows = take_int32(order, positions)
+    rows, coef, sizes, numbers = support_vectors(betas, start, order)
     return Model(
         param,
-        k,
+        len(labels),
         vectors_of(problem, rows, param),
-        assemble_coefficients(betas, positions, start, k),
+        coef,
         reports.rhos if isinstance(reports, SolveReports) else filled("d", (report.rho for report in reports)),
         tuple(labels),
-        tuple(used.count(1, begin, end) for begin, end in pairwise(start)),
-        row_numbers=counted_from_one(rows),
+        sizes,
+        row_numbers=numbers,
         columns=columns_of(problem.matrix, param),
         reports=reports,
+        **sigmoids,
     )
 
 
@@ -109,20 +109,17 @@ def classifier_of(
     """The model of the solved pairs of ``classes`` (``folds.group_classes``)."""
     if pairs.not_begun and len(classes[0]) > 2:
         observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {len(pairs.reports)}")
+    found = pairs.sigmoids if len(pairs.reports) else []  # LIBSVM's model of a single class has them, too, with no pair
+    sigmoids: dict[str, Buffer] = {}
+    if param.probability and found is not None:
+        parts = enumerate(("sigmoid_a", "sigmoid_b"))
+        sigmoids = {name: filled("d", [sigmoid[part] for sigmoid in found]) for part, name in parts}
     if feature_map and feature_map.predicts:
-        model = feature_map.model(problem, classes, pairs.betas, pairs.reports)
+        model = replace(feature_map.model(problem, classes, pairs.betas, pairs.reports), **sigmoids)
     else:
-        model = assemble_classifier(problem, param, classes, pairs.betas, pairs.reports)
+        model = assemble_classifier(problem, param, classes, pairs.betas, pairs.reports, **sigmoids)
     observer.total_sv(model.n_sv)
-    if not param.probability:
-        return model
-    sigmoids = (
-        pairs.sigmoids if len(pairs.reports) else []
-    )  # LIBSVM's model has them for a single class, too, with no pair
-    if sigmoids is None:
-        return without_probability(model, observer)
-    a, b = (filled("d", (sigmoid[part] for sigmoid in sigmoids)) for part in (0, 1))
-    return replace(model, sigmoid_a=a, sigmoid_b=b)
+    return without_probability(model, observer) if param.probability and not sigmoids else model
 
 
 def without_probability(model: Model, observer: Observer) -> Model:
@@ -137,17 +134,9 @@ def joined_betas(betas: Sequence[Buffer]) -> Buffer:
 
 
 def each_beta(betas: Buffer, start: list[int]) -> Iterator[Buffer]:
-    """The coefficients of each pair; arguments as of ``used_rows``."""
+    """The coefficients of each pair; arguments as of ``support_vectors``."""
     at = 0
     for i, j in combinations(range(len(start) - 1), 2):
         n = start[i + 1] - start[i] + start[j + 1] - start[j]
         yield betas[at : at + n]
         at += n
-
-
-def used_rows(betas: Buffer, start: list[int]) -> bytearray:
-    """1 for each row with a coefficient in any pair, else 0; rows by class, ``start`` as of ``folds.group_classes``,
-    ``betas`` as in Pairs."""
-    used = bytearray(start[-1])
-    folds.mark_used(used, betas, start)
-    return used

@@ -82,15 +82,16 @@ def check_pairs(
 
     ``n_fresh``: number of rows that may be of classes of other pairs; None: all.
     """
-    most = len(problem) if n_fresh is None else n_fresh + classes_of(n_known)
-    if not param.svm_type.is_classification or min(most, len(problem)) <= FEW_CLASSES:
+    n = len(problem)
+    most = n if n_fresh is None else n_fresh + classes_of(n_known)
+    if not param.svm_type.is_classification or min(most, n) <= FEW_CLASSES:
         return
     k = len(set(problem.targets))
     if k <= FEW_CLASSES:
         return
     from libsvmx._core import memory  # imported only for many classes
 
-    n_pairs, few = k * (k - 1) // 2, k * 2 > len(problem)
+    n_pairs, few = k * (k - 1) // 2, k * 2 > n
     advice = "; targets of a regression? they are for epsilon-SVR and nu-SVR" if few else "; fewer classes need less"
     memory.require(bytes_of_pair * max(0, n_pairs - n_known), f"a model of {n_pairs} pairs of {k} classes", advice)
 

@@ -1,8 +1,11 @@
 """Rows by class, and folds, in LIBSVM's order; folds are drawn with glibc's rand()."""
 
-from libc.math cimport NAN, fabs, floor
+from libc.math cimport NAN, floor
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
+from libsvmx._core.arrays cimport memory
+
+from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import filled, zeros
 from libsvmx.exceptions import DataError
 
@@ -79,8 +82,7 @@ def group_classes(targets):
     cdef int32_t c, last = -1, other = -1
     cdef double last_label = 0, other_label = 0
     number = {}
-    class_of_ = zeros("i", n)
-    cdef int32_t[::1] class_of = class_of_
+    cdef int32_t[::1] class_of = memory("i", n, False)
     for i in range(n):
         if last < 0 or y[i] != last_label:  # the last two classes need no look-up
             last, last_label, other, other_label = other, other_label, last, last_label
@@ -93,22 +95,20 @@ def group_classes(targets):
         labels = [1, -1]
         for i in range(n):
             class_of[i] = 1 - class_of[i]
-    start_ = zeros("q", len(labels) + 1)
-    cdef int64_t[::1] start = start_
+    cdef Py_ssize_t k = len(labels)
+    cdef int64_t[::1] start = memory("q", 2 * k + 1)
+    cdef int64_t[::1] cursor = start[k + 1:]
     for i in range(n):
         start[class_of[i] + 1] += 1
-    for c in range(<int32_t>len(labels)):
-        start[c + 1] += start[c]
-    cursor_ = zeros("q", len(labels))
-    cdef int64_t[::1] cursor = cursor_
-    for c in range(<int32_t>len(labels)):
+    for c in range(<int32_t>k):
         cursor[c] = start[c]
-    order_ = zeros("i", n)
+        start[c + 1] += start[c]
+    order_ = empty("i", n)
     cdef int32_t[::1] order = order_
     for i in range(n):
         order[cursor[class_of[i]]] = <int32_t>i
         cursor[class_of[i]] += 1
-    return labels, list(start_), order_
+    return labels, [start[c] for c in range(k + 1)], order_
 
 
 cdef void shuffle(int32_t[::1] items, Py_ssize_t begin, Py_ssize_t end, Rand rand) noexcept:
@@ -170,28 +170,6 @@ def all_but(order, Py_ssize_t begin, Py_ssize_t end):
     for i in range(end, n):
         rest[i - (end - begin)] = source[i]
     return rest_
-
-
-def mark_used(used, betas, start):
-    """Set ``used`` to 1 for rows with a coefficient other than 0 and nan in any pair of classes.
-
-    Parameters
-    ----------
-    used : bytearray, shape (n,)      IN/OUT, rows grouped by class
-    betas : buffer of float64         coefficients of the rows of each pair (0, 1), (0, 2), …, concatenated
-    start : list of int               first row of each class, and the end
-    """
-    cdef unsigned char[::1] out = used
-    cdef const double[::1] beta = betas
-    cdef const int64_t[::1] begin = filled("q", start)
-    cdef Py_ssize_t i, j, c, row, at = 0, k = begin.shape[0] - 1
-    for i in range(k):
-        for j in range(i + 1, k):
-            for c in (i, j):
-                for row in range(begin[c], begin[c + 1]):
-                    if fabs(beta[at]) > 0:
-                        out[row] = 1
-                    at += 1
 
 
 def places_in_classes(start, order):

@@ -10,10 +10,14 @@ A row of weight w counts as w rows, by a bound of C w in C-SVC and regression, o
 sum of the weights replaces the number of rows. Sums are computed as in LIBSVM's tool "weights for data instances".
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.memoryview cimport PyMemoryView_FromObject
 from libc.math cimport fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from libsvmx._core.arrays import unwritten_bytes
+from libsvmx._core.arrays cimport memory
+
+from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import zeros
 from libsvmx._problem.dual cimport Dual, DualProblem, DualSolution
 
@@ -270,36 +274,62 @@ def decision_values(DualProblem problem, scores, rows, double scale, double rho)
     return values_
 
 
-def assemble_coefficients(betas, positions, start, Py_ssize_t k):
-    """LIBSVM's sv_coef, float64, shape ((k-1) * n_sv,): pair (i, j) fills row j-1 for class i and row i for class j.
+def support_vectors(betas, start, order):
+    """The support vectors of a classifier: rows with a coefficient other than 0 and nan in any pair of classes.
 
     Parameters
     ----------
     betas : buffer of float64               coefficients of the pairs (0, 1), (0, 2), …: rows of i, then rows of j
-    positions : buffer of int32             indices of the support vectors in the rows grouped by class, ascending
-    start : list of int                     first row of each class, and the end
-    k : int                                 number of classes
+    start : list of int, shape (k + 1,)     first row of each class, and the end
+    order : buffer of int32                 row numbers, grouped by class
+
+    Returns
+    -------
+    rows : buffer of int32, shape (n_sv,)                 their numbers, grouped by class
+    coef : buffer of float64, shape ((k-1) * n_sv,)       LIBSVM's sv_coef: pair (i, j) fills row j-1 for class i and row
+        i for class j
+    sizes : list of int, shape (k,)                       how many are of each class
+    numbers : buffer of int32, shape (n_sv,)              ``rows`` counted from 1
     """
-    cdef const int32_t[::1] position = positions
     cdef const double[::1] beta = betas
-    cdef Py_ssize_t n_sv = position.shape[0], column, c, i, j, at = 0, own
-    content, coef_ = unwritten_bytes(8 * max(k - 1, 0) * n_sv)  # bytes: a model takes them without a copy
-    first_ = zeros("q", k + 1)      # first column of each class
-    begin_ = zeros("q", k + 1)
-    cdef double[::1] coef = coef_.cast("d")
-    cdef int64_t[::1] first = first_, begin = begin_
-    column = 0
+    cdef const int32_t[::1] row = order
+    cdef Py_ssize_t k = len(start) - 1, n_sv = 0, at = 0, own, c, i, j, q
+    cdef int64_t[::1] begin = memory("q", 2 * k + 2)
+    cdef int64_t[::1] first = begin[k + 1:]     # column of the first support vector of each class
     for c in range(k + 1):
         begin[c] = start[c]
-        while column < n_sv and position[column] < begin[c]:
-            column += 1
-        first[c] = column
+    cdef int32_t[::1] position = memory("i", begin[k])     # 1 for a support vector; then those of the support vectors
+    for i in range(k):
+        for j in range(i + 1, k):
+            for c in (i, j):
+                for q in range(begin[c], begin[c + 1]):
+                    position[q] |= fabs(beta[at]) > 0
+                    at += 1
+    for c in range(k):
+        first[c] = n_sv
+        for q in range(begin[c], begin[c + 1]):
+            if position[q]:
+                position[n_sv] = <int32_t>q
+                n_sv += 1
+    first[k] = n_sv
+    rows_ = empty("i", n_sv)
+    cdef int32_t[::1] rows = rows_
+    # bytes: a model takes them without a copy
+    numbers = PyBytes_FromStringAndSize(NULL, n_sv * sizeof(int32_t))
+    coef_ = PyBytes_FromStringAndSize(NULL, max(k - 1, 0) * n_sv * sizeof(double))
+    cdef int32_t *number = <int32_t *>PyBytes_AS_STRING(numbers)
+    cdef double *coef = <double *>PyBytes_AS_STRING(coef_)
+    for q in range(n_sv):
+        rows[q] = row[position[q]]
+        number[q] = rows[q] + 1
+    at = 0
     for i in range(k):
         for j in range(i + 1, k):
             own = at + begin[i + 1] - begin[i]  # begin of class j
-            for column in range(first[i], first[i + 1]):
-                coef[(j - 1) * n_sv + column] = beta[at + position[column] - begin[i]]
-            for column in range(first[j], first[j + 1]):
-                coef[i * n_sv + column] = beta[own + position[column] - begin[j]]
+            for q in range(first[i], first[i + 1]):
+                coef[(j - 1) * n_sv + q] = beta[at + position[q] - begin[i]]
+            for q in range(first[j], first[j + 1]):
+                coef[i * n_sv + q] = beta[own + position[q] - begin[j]]
             at = own + begin[j + 1] - begin[j]
-    return memoryview(content).cast("d")
+    sizes = [first[c + 1] - first[c] for c in range(k)]
+    return rows_, PyMemoryView_FromObject(coef_).cast("d"), sizes, PyMemoryView_FromObject(numbers).cast("i")

@@ -140,15 +140,15 @@ class KernelProvider:
         ``trial``: pairs of C-SVC that SMO may not end well are queued, too, and tried by ``queue.trial``.
         """
         problem, policy, tried = self.request[0], self.policy, None
-        n_bytes, room = 4.0 * len(problem) ** 2, policy.memory_share * self.budget_bytes
-        few = n_solves < policy.min_solves or len(problem) > policy.rows_per_solve * n_solves
+        n = len(problem)
+        n_bytes, room = 4.0 * n**2, policy.memory_share * self.budget_bytes
+        few = n_solves < policy.min_solves or n > policy.rows_per_solve * n_solves
         slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # bytes of one thread: kernel rows of its solve
         if not policy.queue or param.kernel_type == KernelType.PRECOMPUTED or param.is_hard_margin:
             return None
-        linear = param.kernel_type == KernelType.LINEAR and not param.solver.follows_libsvm
-        n_features = count_nonzeros(problem.features)[1] if linear else 0
-        most = param.solver.queued_up_to(param.kernel_type, self.most_rows(), n_features)
-        if most < inf:
+        if not param.solver.follows_libsvm:
+            n_features = count_nonzeros(problem.features)[1] if param.kernel_type == KernelType.LINEAR else 0
+            most = param.solver.queued_up_to(param.kernel_type, self.most_rows(), n_features)
             largest = max((self.whole or self.make_whole()).diagonal, default=0.0) if most else inf
             weight = 1.0 if problem.sample_weight is None else max(problem.sample_weight, default=0.0)
             if largest * max(param.costs, default=1.0) * weight > most:
@@ -163,12 +163,12 @@ class KernelProvider:
             kernel_values = self.values_of_all(param, observer)
         if kernel_values is None:
             return None
-        from libsvmx._train.queue.solve_queue import SolveQueue
+        import libsvmx._train.queue.solve_queue as solve_queue  # as in ``train_classifier``
 
         rows, weights = self.rows, problem.sample_weight if weighted else None
         if weights is not None:
             weights = take_float64(weights, take_int32(inverse(problem.rows, problem.matrix.n_rows), rows))
-        table = 8.0 * len(problem) ** 2 if predicted_often else 0.0
+        table = 8.0 * n**2 if predicted_often else 0.0
         room = policy.memory_share * self.budget_bytes  # what the kernel values have left
         tabulated = table > 0 and kernel_values is self.gram and table + slots <= room
         most_workers = int(min((self.budget_bytes - tabulated * table) // slots, MOST_WORKERS))
@@ -176,7 +176,7 @@ class KernelProvider:
         def matrix_of() -> CsrMatrix:  # a copy of all the data
             return problem.matrix.take(rows)
 
-        queue = SolveQueue(kernel_values, matrix_of, weights, param, observer, most_workers)
+        queue = solve_queue.SolveQueue(kernel_values, matrix_of, weights, param, observer, most_workers)
         if tabulated:
             queue.tabulate()
         if tried:
@@ -193,16 +193,16 @@ class KernelProvider:
 
     def values_of_all(self, param: Parameter, observer: Observer) -> SharedRows:
         """All kernel values."""
-        from libsvmx._core.stopping import Leeway
-        from libsvmx._kernels.sharedrows import SharedRows
+        import libsvmx._core.stopping as stopping  # as in ``train_classifier``
+        import libsvmx._kernels.sharedrows as sharedrows
 
         with self.lock:
             if self.gram is None:
                 whole = self.whole or self.make_whole()
                 n_bytes = 4.0 * whole.n**2
                 pool = ThreadPool(1 if n_bytes <= self.policy.small_bytes else thread_count(param.threads))
-                gram = SharedRows(whole)
-                gram.keep_own(pool, Leeway(control_of(param, observer)))
+                gram = sharedrows.SharedRows(whole)
+                gram.keep_own(pool, stopping.Leeway(observer.limits or control_of(param, observer)))
                 self.gram = gram
                 self.budget_bytes -= n_bytes
         return self.gram

@@ -300,49 +300,45 @@ class Model(KeepsPredictors):
         for name, kind in (("param", Parameter), ("vectors", CsrMatrix), ("nr_class", int)):
             if not isinstance(getattr(self, name), kind):
                 raise TypeError(f"{name} of a model must be a {kind.__name__}, not {getattr(self, name)!r}")
-        for name, code in BUFFERS.items():
-            value = getattr(self, name)
-            if value is None and name in ("coef", "offsets"):
-                raise ValueError(f"a model needs {name}")
-            if value is not None:
-                object.__setattr__(self, name, _own(name, value, code))
-        if self.param.kernel_type == KernelType.PRECOMPUTED and not serials_only_in(self.vectors):
-            raise ValueError("vectors of a precomputed kernel must be 0:serial, with serial numbers of 1 and more")
-        if self.own_kernel is not None and not self._fits(self.own_kernel):
-            raise TypeError(f"own_kernel of a model must be that of a model like it, not {self.own_kernel!r}")
-        for name in ("class_labels", "class_sv"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, tuple(map(index, value)))
-        if self.columns is not None:
-            object.__setattr__(self, "columns", index(self.columns))
-            if self.columns < self._needed_columns():
-                raise ValueError(f"columns of a model must be at least {self._needed_columns()}, not {self.columns}")
         if not isinstance(self.reports, SolveReports):
             object.__setattr__(self, "reports", tuple(self.reports))
             if not all(isinstance(report, SolveReport) for report in self.reports):
                 raise TypeError(f"reports of a model must be SolveReports, not {self.reports!r}")
-        k, functions = self.nr_class, self.nr_class * (self.nr_class - 1) // 2
-        lengths = {
-            "coef": (k - 1) * self.n_sv,
-            "offsets": functions,
-            "class_labels": k,
-            "class_sv": k,
-            "sigmoid_a": functions,
-            "sigmoid_b": functions,
-            "marks": N_MARKS,
-            "row_numbers": self.n_sv,
-            "reports": functions,
-        }
-        for name, length in lengths.items():
+        k, n_sv, functions = self.nr_class, self.vectors.n_rows, self.nr_class * (self.nr_class - 1) // 2
+        for name, own, length in (
+            ("coef", _own, (k - 1) * n_sv),
+            ("offsets", _own, functions),
+            ("class_labels", _numbers, k),
+            ("class_sv", _numbers, k),
+            ("sigmoid_a", _own, functions),
+            ("sigmoid_b", _own, functions),
+            ("marks", _own, N_MARKS),
+            ("row_numbers", _own, n_sv),
+        ):
             value = getattr(self, name)
-            if value is not None and len(value) != length and (name != "reports" or value):
-                raise ValueError(f"{name} of a model has length {len(value)}, {length} would fit")
+            if value is not None:
+                held = own(name, value)
+                if held is not value:
+                    object.__setattr__(self, name, held)
+                if len(held) != length:
+                    raise ValueError(f"{name} of a model has length {len(held)}, {length} would fit")
+            elif name in ("coef", "offsets"):
+                raise ValueError(f"a model needs {name}")
+        if len(self.reports) not in (0, functions):
+            raise ValueError(f"reports of a model has length {len(self.reports)}, {functions} would fit")
+        if self.param.kernel_type == KernelType.PRECOMPUTED and not serials_only_in(self.vectors):
+            raise ValueError("vectors of a precomputed kernel must be 0:serial, with serial numbers of 1 and more")
+        if self.own_kernel is not None and not self._fits(self.own_kernel):
+            raise TypeError(f"own_kernel of a model must be that of a model like it, not {self.own_kernel!r}")
+        if self.columns is not None:
+            object.__setattr__(self, "columns", index(self.columns))
+            if self.columns < self._needed_columns():
+                raise ValueError(f"columns of a model must be at least {self._needed_columns()}, not {self.columns}")
         if self.param.svm_type.is_classification:
             if self.class_labels is None or self.class_sv is None:
                 raise ValueError("a classification model needs class_labels and class_sv")
-            if min(self.class_sv) < 0 or sum(self.class_sv) != self.n_sv:
-                raise ValueError(f"class_sv of a model must be >= 0 and add up to {self.n_sv}")
+            if min(self.class_sv) < 0 or sum(self.class_sv) != n_sv:
+                raise ValueError(f"class_sv of a model must be >= 0 and add up to {n_sv}")
         elif k != 2 or self.class_sv is not None:
             raise ValueError("a model that does not classify has nr_class 2 and no class_sv")
 
@@ -435,14 +431,19 @@ def serials_only_in(vectors: CsrMatrix) -> bool:
     )
 
 
-def _own(name: str, value: Any, kind: Any) -> Any:
+def _own(name: str, value: Any) -> Any:
     """An immutable copy of a buffer; the buffer itself if it is immutable already."""
-    view = memoryview(value)
+    kind: Any = BUFFERS[name]
+    view = value if type(value) is memoryview else memoryview(value)
     if view.format != kind or view.ndim != 1:
         raise TypeError(f"{name} of a model must be a flat buffer of format {kind!r}, not {view.format!r}")
-    if isinstance(value, memoryview) and isinstance(value.obj, bytes):
+    if view is value and type(value.obj) is bytes:
         return value
     return memoryview(bytes(view)).cast(kind)
+
+
+def _numbers(name: str, value: Any) -> tuple[int, ...]:
+    return tuple(map(index, value))
 
 
 def _restore(version: int, state: dict[str, Any]) -> Model:

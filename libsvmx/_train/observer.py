@@ -111,5 +111,4 @@ class Forwarding(Observer):
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
-        for name in self.passed_on:
-            setattr(self, name, getattr(observer, name))
+        self.__dict__.update({name: getattr(observer, name) for name in self.passed_on})

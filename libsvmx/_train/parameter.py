@@ -175,13 +175,14 @@ class Parameter:
     @property
     def is_hard_margin(self) -> bool:
         """Whether C, or that of a class, is infinite or nearly so: the dual may be unbounded."""
-        return any(cost >= NO_BOUND for cost in self.costs)
+        return max(self.costs, default=0.0) >= NO_BOUND
 
     @property
     def costs(self) -> tuple[float, ...]:
         """C, and that of each weighted class; () for a formulation without C."""
-        factors = [weight for _, weight in self.weights] if self.svm_type == SvmType.C_SVC else []
-        return tuple(self.C * factor for factor in (1.0, *factors)) if self.svm_type.has_cost else ()
+        if self.weights and self.svm_type == SvmType.C_SVC:
+            return (self.C, *(self.C * weight for _, weight in self.weights))
+        return (self.C,) if self.svm_type.has_cost else ()
 
     @property
     def cache_bytes(self) -> float:

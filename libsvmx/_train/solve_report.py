@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from libsvmx._core.buffers import filled
 from libsvmx._core.records import field, record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
@@ -73,6 +72,7 @@ NUMBERS = (
     *("iterations", "objective", "rho", "n_sv", "n_bsv", "value", "rows_computed", "values_computed"),
     *("gap", "reach", "seconds", "has_value"),
 )
+RHO = NUMBERS.index("rho")
 WHOLE = frozenset({"iterations", "n_sv", "n_bsv", "rows_computed", "values_computed"})
 
 
@@ -103,7 +103,7 @@ class SolveReports:
     @property
     def rhos(self) -> Buffer:
         """Buffer of float64, shape (n,)."""
-        return filled("d", self.numbers[NUMBERS.index("rho") :: len(NUMBERS)])
+        return memoryview(bytes(self.numbers[RHO :: len(NUMBERS)])).cast("d")
 
     def __len__(self) -> int:
         return len(self.numbers) // len(NUMBERS)

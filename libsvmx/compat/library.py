@@ -10,6 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.process import Token
 
 # The solvers are loaded here, as LIBSVM's interface loads its library, not at the first training.
 from libsvmx._kernels import sharedrows as sharedrows
@@ -67,9 +68,10 @@ def cross_validate(problem: svm_problem, param: Parameter, n_folds: int, print_f
 
 
 def _observer(print_func: Any) -> Observer:
-    return (
-        Remarks(_warn) if print_func in (print_null, ctypes_print_null) else TrainingReport(_writer(print_func), _warn)
-    )
+    silent = print_func in (print_null, ctypes_print_null)
+    found = Remarks(_warn) if silent else TrainingReport(_writer(print_func), _warn)
+    found.limits = Token()  # of this call alone, so no other observer is made for it
+    return found
 
 
 def _writer(print_func: Any) -> Callable[[str], None]:

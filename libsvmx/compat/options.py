@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import CFUNCTYPE, c_char_p
 from enum import IntEnum
@@ -124,7 +123,6 @@ class svm_parameter(Handle):
     }
     _integers = frozenset({"svm_type", "kernel_type", "degree", "shrinking", "probability", "nr_weight", "nr_fold"})
     _floats = frozenset({"gamma", "coef0", "cache_size", "eps", "C", "nu", "p"})
-    _counting, _real = tuple(sorted(_integers - {"nr_fold"})), tuple(sorted(_floats))
 
     svm_type: int
     kernel_type: int
@@ -153,6 +151,7 @@ class svm_parameter(Handle):
             value = operator.index(value)
         elif name in self._floats:
             value = float(value)
+        self._attributes.pop("_checked", None)
         super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -211,10 +210,8 @@ class svm_parameter(Handle):
     def to_parameter(self) -> Parameter:
         """A checked Parameter with the same values. ValueError for invalid ones."""
         held, n = self._attributes, self.nr_weight
-        integers = (*map(held.get, self._counting), *map(int, self.weight_label[:n]))
-        floats = array("d", [*map(held.get, self._real), *map(float, self.weight[:n])])
-        given = integers, floats.tobytes()  # copies; 0.0 is not -0.0
-        if held.get("_given") != given:
+        given = list(self.weight_label[:n]), list(self.weight[:n])  # they may be changed in place
+        if "_checked" not in held or held["_given"] != given:
             held["_checked"], held["_given"] = self._as_parameter(), given
         checked: Parameter = held["_checked"]
         return checked

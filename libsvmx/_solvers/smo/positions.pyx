@@ -19,6 +19,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from libsvmx._core.allocation cimport reallocate
+from libsvmx._core.arrays cimport memory, memory_table
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport (
@@ -64,11 +65,11 @@ cdef class Positions:
 
     cdef int hold(self, Py_ssize_t m, int groups) except -1:
         """Allocate for at most m variables."""
-        cdef double[::1] all_of_them = zeros("d", 5 * m)
-        cdef float[:, ::1] statuses = table("f", 2 * groups, m)
+        cdef double[::1] all_of_them = memory("d", 5 * m)
+        cdef float[:, ::1] statuses = memory_table("f", 2 * groups, m)
         self.V, self.alpha, self.C = all_of_them[:m], all_of_them[m:2 * m], all_of_them[2 * m:3 * m]
         self.QD, self.linear = all_of_them[3 * m:4 * m], all_of_them[4 * m:]
-        self.y, self.variable = zeros("b", m), zeros("i", m)
+        self.y, self.variable = memory("b", m), memory("i", m)
         self.up, self.low = statuses[:groups], statuses[groups:]
         return 0
 
@@ -193,7 +194,7 @@ cdef class Scans:
     """
 
     def __cinit__(self, Py_ssize_t n, ThreadPool pool):
-        self.pool, self.tops = pool, zeros("f", n // SVMX_SPAN + 1)
+        self.pool, self.tops = pool, memory("f", n // SVMX_SPAN + 1)
         self.parts = <Part *>calloc(pool.n, sizeof(Part))
         if self.parts == NULL:
             raise MemoryError("threads of a solve")
@@ -642,8 +643,13 @@ cdef class GBar:
 
     def __cinit__(self, Py_ssize_t n, Py_ssize_t positions):
         self.updates = DeferredUpdates()
-        self.scores, self.seen, self.sources = zeros("d", n), zeros("q", n), bytearray(max(n, 1))
-        self.every, self.late, self.sums = ramp(positions), zeros("i", positions), zeros("d", positions)
+        cdef double[::1] of_rows = memory("d", n + positions)
+        cdef int32_t[::1] of_positions = memory("i", 2 * positions)
+        cdef Py_ssize_t p
+        self.scores, self.sums, self.seen, self.sources = of_rows[:n], of_rows[n:], memory("q", n), bytearray(max(n, 1))
+        self.every, self.late = of_positions[:positions], of_positions[positions:]
+        for p in range(positions):
+            self.every[p] = <int32_t>p
         self.begin(n)
 
     cdef void begin(self, Py_ssize_t n) noexcept nogil:

@@ -18,6 +18,7 @@ calculate_rho, update_status (update_alpha_status; writes the tables ``up`` and 
 from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
+from libsvmx._core.arrays cimport memory
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row, svmx_max_violator, svmx_pairing
 from libsvmx._kernels.kernel_matrix cimport Kernel
@@ -79,7 +80,7 @@ cdef class Smo(PositionsWithRows):
     cdef int make_room(self, Py_ssize_t m, int groups) except -1:
         """Allocate for at most m variables."""
         self.hold(m, groups)
-        self.shrunk = zeros("i", m)
+        self.shrunk = memory("i", m)
         self.missed = DeferredUpdates()
         return 0
 

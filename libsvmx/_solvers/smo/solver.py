@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
-
 from libsvmx._core.records import record
 from libsvmx._solvers.solver import NO_BOUND, Solver
 from libsvmx._typing import TYPE_CHECKING
@@ -15,7 +13,6 @@ if TYPE_CHECKING:
     from libsvmx._kernels.kernel_matrix import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
-    from libsvmx.enums import KernelType
 
 
 def checked(solution: DualSolution, dual: DualProblem, kernel: Kernel, control: Control) -> DualSolution:
@@ -41,9 +38,6 @@ class SMO(Solver):
     summary: ClassVar[str] = "LIBSVM's path and its model files"
     follows_libsvm: ClassVar[bool] = True
     takes_infinite_cost: ClassVar[bool] = True
-
-    def queued_up_to(self, kernel_type: KernelType, n_rows: int, n_features: int) -> float:
-        return inf
 
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int

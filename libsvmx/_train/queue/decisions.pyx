@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
+from libsvmx._core.arrays cimport memory
 from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_axpy_row, svmx_gather
 from libsvmx._core.test_panels cimport SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_weighted_sum
 from libsvmx._core.tickets cimport svmx_counted_down, svmx_next_ticket, svmx_tickets_over
@@ -27,13 +28,13 @@ cdef class QueueDecisions:
         cdef Py_ssize_t l = max(1, todo.most_rows), n_held = todo.most_held
         param = todo.param
         self.todo, self.kernel_rows, self.control, self.starts = todo, kernel_rows, control, starts
-        cdef double[::1] values = zeros("d", n_held + 2 * todo.most_labels)  # fewer buffers: 1 us each
-        self.column, self.total, self.labels = zeros("i", n_held), values[:n_held], values[n_held:]
+        cdef double[::1] values = memory("d", n_held + 2 * todo.most_labels)
+        self.column, self.total, self.labels = memory("i", n_held), values[:n_held], values[n_held:]
         if todo.has_larger:
             self.gathered, self.is_gathered = empty("f", l * max(1, n_held)), zeros("b", l)
         self.row_elements = 1
         if todo.predicts:
-            self.panel = zeros("d", (1 + max(1, todo.most_functions)) * SVMX_TESTS + 2 * SVMX_LINE)
+            self.panel = memory("d", (1 + max(1, todo.most_functions)) * SVMX_TESTS + 2 * SVMX_LINE)
         if todo.crosses():
             self.row_elements = todo.matrix.nnz // max(1, todo.kernel_values.n) + 1
             self.cross = CrossKernel(todo.matrix, param.kernel_type, param.degree, param.gamma, param.coef0)

@@ -8,8 +8,9 @@ from libsvmx._core.arrays import take_float64, take_int32
 from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, probability
-from libsvmx._train.assembly import solves_of, tell_of_classes, used_rows
+from libsvmx._train.assembly import solves_of, tell_of_classes
 from libsvmx._train.decision import most_probable
+from libsvmx._train.formulation import support_vectors
 from libsvmx._train.observer import Remark, hears
 from libsvmx._train.prediction import labels_of
 from libsvmx._train.queue.batches import in_batches, queue_of
@@ -139,7 +140,7 @@ class QueuedFold:
         tell_of_classes(self.labels, self.start, self.param, observer)
         found = self.pairs.collect(observer, for_model=False)
         if hears(observer, "total_sv"):
-            observer.total_sv(sum(used_rows(found.betas, self.start)))
+            observer.total_sv(len(support_vectors(found.betas, self.start, self.pairs.rows)[0]))
         if found.sigmoids is None:
             self.predicted = labels_of(self.param, self.labels, self.values, n)
             return self

@@ -173,7 +173,7 @@ cdef class SolveQueue(TaskList):
         cdef Py_ssize_t t
         cdef Task *task
         cdef int highest = 0
-        self.level = zeros("b", self.n_tasks)
+        self.level = memory("b", self.n_tasks)
         for t in range(self.n_tasks):
             task = &self.tasks[t]
             if task.parent >= 0 and not task.of_earlier:
@@ -188,14 +188,15 @@ cdef class SolveQueue(TaskList):
         cdef Py_ssize_t t, n = 0
         for t in range(self.n_tasks):
             n += self.level[t] == level
-        order_ = zeros("q", n)
-        cdef int64_t[::1] order = order_
+        order_, unit_ = memory("q", n), memory("q", n + 1)
+        cdef int64_t[::1] order = order_, unit = unit_
         n = 0
         for t in range(self.n_tasks):
             if self.level[t] == level:
                 order[n] = t
                 n += 1
-        return order_, filled("q", range(n + 1))
+                unit[n] = n
+        return order_, unit_
 
     cdef chains_in_units(self):
         """A unit for each chain, longest first, and for each other solve."""

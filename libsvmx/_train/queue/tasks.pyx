@@ -5,6 +5,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from libsvmx._core.allocation cimport reallocate, reserve
+from libsvmx._core.arrays cimport memory
 from libsvmx._core.tickets cimport svmx_begin_countdown
 from libsvmx._kernels.sharedrows cimport SharedRows
 from libsvmx._solvers.seeding.seeders cimport ATO, AVG, NEAR, kind_of
@@ -488,7 +489,7 @@ cdef class TaskList:
             if self.keeps_all or self.tasks[t].keeps:
                 self.tasks[t].keeps, self.tasks[t].optimum = True, room
                 room += self.tasks[t].n_variables
-        self.coefficient, self.value = zeros("d", self.n_out), zeros("d", self.n_values)
+        self.coefficient, self.value = memory("d", self.n_out), memory("d", self.n_values)
         if self.tries:
             self.unchecked = zeros("q", self.most_rows + 1)
             for t in range(self.n_tasks):

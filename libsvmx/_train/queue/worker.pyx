@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from libsvmx._core.allocation cimport reserve
+from libsvmx._core.arrays cimport memory
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.tickets cimport svmx_next_ticket, svmx_tickets, svmx_tickets_over
@@ -64,12 +65,13 @@ cdef class Worker:
         self.control = QueueControl(param.eps, param.shrinking, max_iter, should_stop=should_stop)
         self.kernel_rows = GramRows(todo.kernel_values.of_thread(), l, m, ThreadPool(1))
         self.smo = Smo.for_many(m, 2, self.control, self.kernel_rows)
-        cdef double[::1] of_rows = zeros("d", 3 * l), of_variables = zeros("d", 6 * m)  # fewer buffers: 1 us each
-        self.targets, self.weights, self.coefficients = of_rows[:l], of_rows[l:2 * l], of_rows[2 * l:]
-        self.linear, self.lower = of_variables[:m], of_variables[m:2 * m]
-        self.upper, self.start = of_variables[2 * m:3 * m], of_variables[3 * m:4 * m]
-        self.beta, self.scores = of_variables[4 * m:5 * m], of_variables[5 * m:]
-        self.group, self.row = zeros("b", m), zeros("i", m)
+        # one buffer for all: each takes as long as twenty steps
+        cdef double[::1] doubles = memory("d", 3 * l + 6 * m)
+        self.targets, self.weights, self.coefficients = doubles[:l], doubles[l:2 * l], doubles[2 * l:3 * l]
+        doubles = doubles[3 * l:]
+        self.linear, self.lower, self.upper = doubles[:m], doubles[m:2 * m], doubles[2 * m:3 * m]
+        self.start, self.beta, self.scores = doubles[3 * m:4 * m], doubles[4 * m:5 * m], doubles[5 * m:]
+        self.group, self.row = memory("b", m), memory("i", m)
         self.starts = QueueStarts(todo, self.kernel_rows, self.control, l) if todo.has_starts else None
         self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
         self.decisions = QueueDecisions(todo, self.kernel_rows, self.control, self.starts)
