@@ -23,6 +23,7 @@ from libc.stdint cimport int8_t, int64_t
 from libc.stdlib cimport free
 
 from libsvmx._core.allocation cimport reallocate
+from libsvmx._core.arrays cimport memory
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.tickets cimport (
     svmx_begin_tickets, svmx_end_tickets, svmx_renew_tickets, svmx_tear_tickets, svmx_tickets)
