@@ -113,7 +113,8 @@ def grid_search(
         As in ``train``.
     log2c, log2g : (begin, end, step) or None
         Exponents of C and gamma; None keeps C or gamma of ``param``. Your own kernels have no gamma, and that of a
-        ``Kernel.named`` is only searched if log2g is given; where each feature has its own, this is a factor of all.
+        ``Kernel.named`` is only searched if log2g is given; where each feature has its own, this is a factor of all
+        (several arrays of gammas: ``SVCCV``).
     n_folds : int
         Number of folds, 5 by default; ``cv`` is a synonym.
     sample_weight
