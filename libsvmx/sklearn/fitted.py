@@ -101,7 +101,7 @@ class FittedModel:
     def values(self, tests: Tests, threads: int) -> FloatArray:
         """Decision values, shape (n, n_functions), for pairs of sorted classes."""
         values = self._values(tests, threads)
-        table: FloatArray = np.asarray(values).reshape(tests.n_rows, -1)
+        table: FloatArray = np.asarray(values).reshape(tests.n_rows, len(self.model.offsets))
         return table if self.order is None else table[:, self.order[0]] * self.order[1]
 
     def predictions(self, tests: Tests, threads: int) -> FloatArray:

@@ -324,6 +324,11 @@ def test_a_prediction_holds_the_kernel_values_of_some_rows_at_a_time(kind):
         assert traced_peak(predict, rows) < 0.25 * 8 * len(rows) * len(made.support_)
 
 
+def test_no_rows_have_no_predictions():
+    made = libsvmx.SVC(kernel=rbf).fit(X, np.arange(N) % 3)
+    assert (made.predict(X[:0]).shape, made.decision_function(X[:0]).shape) == ((0,), (0, 3))
+
+
 def test_pickles_of_all_training_rows_are_read():
     """Pickles of earlier versions."""
     made = libsvmx.SVC(kernel=rbf, C=0.1).fit(X, Y)
