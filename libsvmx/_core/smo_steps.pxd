@@ -4,6 +4,7 @@ cimport libsvmx._core.dispatch  # for svmx_loops
 
 cdef extern from "loops.h" nogil:
     enum: SVMX_SPAN
+    enum: SVMX_PER_TOP
     enum: SVMX_REPLAY
     double SVMX_TAU
 

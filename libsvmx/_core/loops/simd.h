@@ -141,7 +141,7 @@ typedef float svmx_half_floats __attribute__((vector_size(SVMX_BYTES / 2), align
 
 /* A register of floats, and what maxima and their places are found with, for targets that have it. SVMX_MAX is a > b ? a : b;
  * SVMX_EQUAL and SVMX_NOT_MORE of doubles and SVMX_NOT_LESS of floats have a bit for each lane, and of what is not a number
- * only the last is true; SVMX_NARROWED is two vectors of doubles as floats. SVMX_LARGER is SVMX_MAX(v, top) where the float
+ * only the last is true; SVMX_NARROWED is two vectors of doubles as floats. SVMX_MAX_INSIDE is SVMX_MAX(v, top) where the float
  * at ``up`` is 0, and top where it is -inf; SVMX_POSITIVE is a > 0 ? a : 0 where the float at ``low`` is 0, and 0 where it is
  * inf: with AVX-512 by masks, which cost less than a sum. SVMX_TOP and SVMX_TOP_FLOAT are the largest lane. */
 #if defined(__GNUC__) && defined(__AVX__)
@@ -162,7 +162,7 @@ typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES), aligned(4), ma
                                      _mm512_cvtpd_ps((__m512d)(b)), 1))
 #define SVMX_ZEROS_256(p) _mm256_testn_epi32_mask(_mm256_loadu_si256((const void *)(p)), _mm256_loadu_si256((const void *)(p)))
 #define SVMX_ZEROS(p) _mm512_testn_epi32_mask(_mm512_loadu_si512(p), _mm512_loadu_si512(p))
-#define SVMX_LARGER(v, up, top)                                                                                           \
+#define SVMX_MAX_INSIDE(v, up, top)                                                                                           \
     ((svmx_doubles)_mm512_mask_max_pd((__m512d)(top), SVMX_ZEROS_256(up), (__m512d)(v), (__m512d)(top)))
 #define SVMX_POSITIVE(a, low) ((svmx_floats)_mm512_maskz_max_ps(SVMX_ZEROS(low), (__m512)(a), _mm512_setzero_ps()))
 #define SVMX_TOP(x) _mm512_reduce_max_pd((__m512d)(x))
@@ -179,16 +179,21 @@ typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES), aligned(4), ma
     ((uint32_t)_mm256_movemask_ps(_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_NLT_UQ)))
 #define SVMX_NARROWED(a, b) \
     ((svmx_floats)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)(b)), _mm256_cvtpd_ps((__m256d)(a))))
-#define SVMX_LARGER(v, up, top) SVMX_MAX((v) + SVMX_WIDENED(up), top)
+#ifdef __AVX2__ /* -inf, widened as an integer, makes v not a number */
+#define SVMX_MAX_INSIDE(v, up, top)                                                                                       \
+    SVMX_MAX((svmx_doubles)_mm256_or_si256((__m256i)(v), _mm256_cvtepi32_epi64(_mm_loadu_si128((const __m128i *)(up)))), top)
+#else
+#define SVMX_MAX_INSIDE(v, up, top) SVMX_MAX((v) + SVMX_WIDENED(up), top)
+#endif
 #define SVMX_POSITIVE(a, low) SVMX_MAX_FLOATS((a) - SVMX_FLOATS(low), (svmx_floats){0})
-#define SVMX_TOP(x) svmx_top((__m256d)(x))
-#define SVMX_TOP_FLOAT(x) svmx_top_float((__m256)(x))
-SVMX_INLINE double svmx_top(__m256d x)
+#define SVMX_TOP(x) svmx_top_of_doubles((__m256d)(x))
+#define SVMX_TOP_FLOAT(x) svmx_top_of_floats((__m256)(x))
+SVMX_INLINE double svmx_top_of_doubles(__m256d x)
 {
     const __m128d two = _mm_max_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
     return _mm_cvtsd_f64(_mm_max_sd(two, _mm_unpackhi_pd(two, two)));
 }
-SVMX_INLINE float svmx_top_float(__m256 x)
+SVMX_INLINE float svmx_top_of_floats(__m256 x)
 {
     const __m128 four = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
     const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));

@@ -83,7 +83,7 @@ void SVMX_LOOP(replay)(int64_t n, const int32_t *source, const double *coef, con
         SVMX_STORE(scores + v * SVMX_WIDTH, sum[v]);
 }
 
-/* Maxima are found block by block, SVMX_SPAN positions each, and the last place of one by looking into its block again.
+/* Maxima are found block by block, SVMX_SPAN positions each or a strip, and the last place of one by looking there again.
  * Comparisons may come in any order, which changes no maximum. With SVMX_SCANS vectors are explicit:
  * GCC 12's code for the loops has half the speed, and less for few positions. */
 
@@ -119,7 +119,7 @@ SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *S
                     v = v - (SVMX_WIDENED(Ki + at) * dbeta_i + SVMX_WIDENED(Kj + at) * dbeta_j);
                     SVMX_STORE(V + at, v);
                 }
-                tops[h] = SVMX_LARGER(v, up + at, tops[h]);
+                tops[h] = SVMX_MAX_INSIDE(v, up + at, tops[h]);
             }
         }
         return SVMX_TOP(SVMX_MAX(tops[0], tops[1]));
@@ -183,7 +183,7 @@ SVMX_INLINE int64_t svmx_move_top(int64_t n, double *V, const float *Ki, const f
             end = n - k < SVMX_SPAN ? n : k + SVMX_SPAN;
         }
     }
-    *maximum = best;
+    *maximum = best + 0.0; /* no -0 */
     for (; end - first >= SVMX_STRETCH_OF; end -= SVMX_STRETCH_OF) {
         const int place = svmx_place(V + end - SVMX_STRETCH_OF, up + end - SVMX_STRETCH_OF, best);
         if (place >= 0)
@@ -257,9 +257,24 @@ typedef struct {
 #define SVMX_FLAT 1e-14f
 #define SVMX_STEEP 3e38f
 
+/* The largest of something: of each lane, where vectors are explicit, as lanes are slow to compare. So strips may be short, and
+ * little has to be looked at again. */
+#ifdef SVMX_SCANS
+typedef svmx_floats svmx_top;
+#define SVMX_LARGER SVMX_MAX_FLOATS
+#define SVMX_STRIP 64
+#else
+typedef float svmx_top;
+#define SVMX_LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define SVMX_STRIP SVMX_SPAN
+#endif
+/* ``tops`` has one for each strip of SVMX_STRIP positions: that of position k. */
+#define SVMX_TOP_AT(tops, k) ((svmx_top *)(tops) + (k) / SVMX_STRIP)
+
 typedef struct {
-    float gap;                /* largest Vmax - V in I_low, or 0 */
-    float flattest, steepest; /* least and largest curvature, unless ``unit`` */
+    svmx_top gain;
+    svmx_top gap;                /* largest Vmax - V in I_low, or 0 */
+    svmx_top flattest, steepest; /* least and largest curvature, unless ``unit`` */
 } svmx_extremes;
 
 /* The float gain of gap = Vmax - V and its curvature. If ``unit``, half the curvatures are taken, which doubles all gains. */
@@ -307,31 +322,38 @@ SVMX_INLINE svmx_floats svmx_vector_curvatures(const svmx_pairing *pair, int64_t
         return SVMX_MAX_FLOATS(1.0f - SVMX_FLOATS(pair->K + k), (svmx_floats){0} + (float)(SVMX_TAU / 2));
     return SVMX_NARROWED(svmx_exact_curvatures(pair, k), svmx_exact_curvatures(pair, k + SVMX_WIDTH));
 }
+
+SVMX_INLINE int svmx_reach(svmx_floats gains, float bar)
+{
+    return SVMX_NOT_LESS(gains, (svmx_floats){0} + bar) != 0;
+}
+#else
+#define SVMX_TOP_FLOAT(x) (x)
+
+SVMX_INLINE int svmx_reach(float gain, float bar)
+{
+    return !(gain < bar);
+}
 #endif
 
 /* The largest float gain of n positions from ``first`` on, a multiple of SVMX_TAIL. */
-SVMX_INLINE float svmx_float_gains(const svmx_pairing *pair, int64_t first, int64_t n, const int unit,
-                                   svmx_extremes *extremes)
+SVMX_INLINE svmx_top svmx_float_gains(const svmx_pairing *pair, int64_t first, int64_t n, const int unit,
+                                      svmx_extremes *extremes)
 {
     const svmx_pairing own = *pair;
 #ifdef SVMX_SCANS
-    svmx_floats top = {0}, far = (svmx_floats){0} + extremes->gap;
-    svmx_floats flattest = (svmx_floats){0} + extremes->flattest, steepest = (svmx_floats){0} + extremes->steepest;
+    svmx_floats top = {0};
     for (int64_t k = first; k < first + n; k += SVMX_FLOAT_WIDTH) {
         const svmx_floats gaps = svmx_vector_gaps(&own, k), curvatures = svmx_vector_curvatures(&own, k, unit);
-        far = SVMX_MAX_FLOATS(gaps, far);
+        extremes->gap = SVMX_MAX_FLOATS(gaps, extremes->gap);
         top = SVMX_MAX_FLOATS(gaps * gaps / curvatures, top);
         if (!unit) {
-            flattest = SVMX_MIN_FLOATS(curvatures, flattest);
-            steepest = SVMX_MAX_FLOATS(curvatures, steepest);
+            extremes->flattest = SVMX_MIN_FLOATS(curvatures, extremes->flattest);
+            extremes->steepest = SVMX_MAX_FLOATS(curvatures, extremes->steepest);
         }
     }
-    extremes->gap = SVMX_TOP_FLOAT(far);
-    if (!unit) {
-        extremes->steepest = SVMX_TOP_FLOAT(steepest);
-        extremes->flattest = -SVMX_TOP_FLOAT(-flattest);
-    }
-    return SVMX_TOP_FLOAT(top);
+    extremes->gain = SVMX_MAX_FLOATS(top, extremes->gain);
+    return top;
 #else
     SVMX_APART(float, top, 0.0f);
     SVMX_APART(float, far, extremes->gap);
@@ -350,31 +372,33 @@ SVMX_INLINE float svmx_float_gains(const svmx_pairing *pair, int64_t first, int6
     extremes->gap = SVMX_LARGEST(float, far);
     extremes->flattest = SVMX_LEAST(float, flattest);
     extremes->steepest = SVMX_LARGEST(float, steepest);
-    return SVMX_LARGEST(float, top);
+    const float gain = SVMX_LARGEST(float, top);
+    extremes->gain = SVMX_LARGER(gain, extremes->gain);
+    return gain;
 #endif
 }
 
-/* Largest float gains, one for each block of SVMX_SPAN positions, into ``tops``. Returns the least that a block must have
- * for its best pair to be maybe the best of all, and in *gap as svmx_partner. */
+/* Largest float gains, one for each strip, into ``tops``. Returns the least that a strip must have for its best pair to be
+ * maybe the best of all, and in *gap as svmx_partner. */
 SVMX_INLINE float svmx_survey(const svmx_pairing *pair, int64_t n, const int unit, double eps, float *SVMX_RESTRICT tops,
                               double *gap)
 {
-    svmx_extremes extremes = {0.0f, 1.0f, 0.0f};
-    float best = 0.0f;
-    for (int64_t k = 0; k < n; k += SVMX_SPAN, ++tops) {
-        if (n - k >= SVMX_SPAN) {
-            *tops = svmx_float_gains(pair, k, SVMX_SPAN, unit, &extremes);
-        } else {
-            const float top = svmx_float_gains(pair, k, (n - k) & -SVMX_TAIL, unit, &extremes);
-            const float last = svmx_float_gains(pair, n - SVMX_TAIL, SVMX_TAIL, unit, &extremes); /* some of them twice */
-            *tops = last > top ? last : top;
-        }
-        best = *tops > best ? *tops : best;
+    const svmx_top none = {0};
+    svmx_extremes extremes = {none, none, none + 1.0f, none};
+    int64_t k = 0;
+    for (; k + SVMX_STRIP <= n; k += SVMX_STRIP)
+        *SVMX_TOP_AT(tops, k) = svmx_float_gains(pair, k, SVMX_STRIP, unit, &extremes);
+    if (k < n) { /* the last ones, some of them twice */
+        const svmx_top top = svmx_float_gains(pair, k, (n - k) & -SVMX_TAIL, unit, &extremes);
+        const svmx_top last = svmx_float_gains(pair, n - SVMX_TAIL, SVMX_TAIL, unit, &extremes);
+        *SVMX_TOP_AT(tops, k) = SVMX_LARGER(last, top);
     }
-    *gap = extremes.gap; /* rounding is monotonic: this is the largest of them, rounded */
+    const float best = SVMX_TOP_FLOAT(extremes.gain);
+    *gap = SVMX_TOP_FLOAT(extremes.gap); /* rounding is monotonic: this is the largest of them, rounded */
     if (*gap <= eps * (1 + SVMX_SLACK) + SVMX_TINY || *gap > SVMX_HUGE)
         *gap = svmx_exact_gap(pair, n);
-    if (best < SVMX_TINY || best > SVMX_HUGE || extremes.flattest < SVMX_FLAT || extremes.steepest > SVMX_STEEP)
+    if (best < SVMX_TINY || best > SVMX_HUGE
+        || (!unit && (-SVMX_TOP_FLOAT(-extremes.flattest) < SVMX_FLAT || SVMX_TOP_FLOAT(extremes.steepest) > SVMX_STEEP)))
         return 0.0f;
     return best * (float)(1 - 2 * SVMX_SLACK);
 }
@@ -480,7 +504,7 @@ SVMX_INLINE void svmx_compare_stretch(const svmx_pairing *pair, int64_t first, f
 #endif
 
 /* Last k of the largest pair gain over I_low, -1 if there is no partner. *largest: that gain; *gap: max over I_low of
- * V_i - V_k, rounded to float if it is surely more than eps. tops: scratch, one for each SVMX_SPAN positions. */
+ * V_i - V_k, rounded to float if it is surely more than eps. tops: scratch, see SVMX_PER_TOP. */
 int64_t SVMX_LOOP(partner)(const svmx_pairing *pair, int64_t n, double eps, float *tops, double *largest,
                            double *gap)
 {
@@ -495,8 +519,8 @@ int64_t SVMX_LOOP(partner)(const svmx_pairing *pair, int64_t n, double eps, floa
     }
     const float bar = pair->unit ? svmx_survey(pair, n, 1, eps, tops, gap) : svmx_survey(pair, n, 0, eps, tops, gap);
     for (int64_t end = n, start; end > 0; end = start) {
-        start = (end - 1) / SVMX_SPAN * SVMX_SPAN;
-        if (tops[start / SVMX_SPAN] < bar)
+        start = (end - 1) / SVMX_STRIP * SVMX_STRIP;
+        if (!svmx_reach(*SVMX_TOP_AT(tops, start), bar))
             continue;
         for (int64_t rest = end; rest > start; rest -= SVMX_STRETCH_OF) {
             /* the last one of a short block begins before the block */

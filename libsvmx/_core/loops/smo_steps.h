@@ -18,6 +18,8 @@
 #define SVMX_REPLAY 16
 /* Maxima are found block by block, and the last place of one by looking into its block again. */
 #define SVMX_SPAN 256
+/* svmx_partner's scratch has a float for so many positions, and for another SVMX_SPAN positions. */
+#define SVMX_PER_TOP 4
 
 /* What pairing i with the positions depends on: V, low (0 inside I_low, +inf outside), QD and K_i. ``unit``: QD is 1
  * throughout, as in RBF. */

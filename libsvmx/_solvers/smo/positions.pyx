@@ -23,8 +23,8 @@ from libsvmx._core.arrays cimport memory, memory_table
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport (
-    SVMX_REPLAY, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_pairing, svmx_partner,
-    svmx_replay, svmx_update_max_violator)
+    SVMX_PER_TOP, SVMX_REPLAY, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_pairing,
+    svmx_partner, svmx_replay, svmx_update_max_violator)
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport KernelRows
 from libsvmx._problem.dual cimport DualProblem
@@ -194,7 +194,7 @@ cdef class Scans:
     """
 
     def __cinit__(self, Py_ssize_t n, ThreadPool pool):
-        self.pool, self.tops = pool, memory("f", n // SVMX_SPAN + 1)
+        self.pool, self.tops = pool, memory("f", (n + SVMX_SPAN) // SVMX_PER_TOP)
         self.parts = <Part *>calloc(pool.n, sizeof(Part))
         if self.parts == NULL:
             raise MemoryError("threads of a solve")
@@ -258,7 +258,7 @@ cdef class Scans:
         pair.QD += begin
         pair.low += begin
         pair.K += begin
-        part.found = svmx_partner(&pair, self.begin(number + 1) - begin, self.eps, &self.tops[0] + begin // SVMX_SPAN,
+        part.found = svmx_partner(&pair, self.begin(number + 1) - begin, self.eps, &self.tops[0] + begin // SVMX_PER_TOP,
                                   &part.largest, &part.gap)
         part.found += begin if part.found >= 0 else 0
 
