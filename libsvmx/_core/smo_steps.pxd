@@ -10,6 +10,8 @@ cdef extern from "loops.h" nogil:
 
     void svmx_gather "svmx_loops.gather"(int64_t n, const float *row, const int32_t *index, float *out) noexcept
     void svmx_axpy_row "svmx_loops.axpy_row"(int64_t n, double a, const float *K, double *V) noexcept
+    void svmx_axpy_rows "svmx_loops.axpy_rows"(
+            int64_t n, int64_t count, const double *a, const float **K, int64_t first, double *V) noexcept
     int64_t svmx_max_violator "svmx_loops.max_violator"(int64_t n, double *V, const float *up, double *maximum) noexcept
     int64_t svmx_update_max_violator "svmx_loops.update_max_violator"(
             int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i, double dbeta_j, const float *up,

@@ -254,6 +254,15 @@ TRY(axpy_row)
     add_doubles(D[0], n + 1);
 }
 
+TRY(axpy_rows)
+{
+    const float *rows[3] = {F[0], F[1] + 1, F[2]};
+    UNUSED;
+    for (int count = 0; count <= 3; ++count)
+        t->axpy_rows(n, count, D[1], rows, 1, D[0]);
+    add_doubles(D[0], n + 1);
+}
+
 TRY(axpy_at)
 {
     UNUSED;

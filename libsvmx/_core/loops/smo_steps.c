@@ -24,6 +24,22 @@ void SVMX_LOOP(axpy_row)(int64_t n, double a, const float *SVMX_RESTRICT K, doub
         V[k] += a * K[k];
 }
 
+/* V[k] += a[e] * K[e][first + k] for e in [0, count), in the order of e: two rows at a time, since to read and write V takes
+ * longer than to add. */
+void SVMX_LOOP(axpy_rows)(int64_t n, int64_t count, const double *a, const float *const *K, int64_t first,
+                          double *SVMX_RESTRICT V)
+{
+    int64_t e = 0;
+    for (; e + 2 <= count; e += 2) {
+        const double b = a[e], c = a[e + 1];
+        const float *SVMX_RESTRICT L = K[e] + first, *SVMX_RESTRICT M = K[e + 1] + first;
+        for (int64_t k = 0; k < n; ++k)
+            V[k] = V[k] + b * L[k] + c * M[k];
+    }
+    if (e < count)
+        SVMX_LOOP(axpy_row)(n, a[e], K[e] + first, V);
+}
+
 /* scores[k] += a * K[at[k]]. */
 void SVMX_LOOP(axpy_at)(int64_t n, double a, const float *SVMX_RESTRICT K, const int32_t *SVMX_RESTRICT at,
                         double *SVMX_RESTRICT scores)

@@ -33,6 +33,7 @@ typedef struct {
 #define SVMX_SMO_LOOPS(LOOP)                                                                                              \
     LOOP(void, gather, (int64_t n, const float *row, const int32_t *index, float *out))                                   \
     LOOP(void, axpy_row, (int64_t n, double a, const float *K, double *V))                                                \
+    LOOP(void, axpy_rows, (int64_t n, int64_t count, const double *a, const float *const *K, int64_t first, double *V))   \
     LOOP(void, axpy_at, (int64_t n, double a, const float *K, const int32_t *at, double *scores))                         \
     LOOP(void, interleave, (int64_t n, int64_t stride, const float *rows, float *out))                                    \
     LOOP(void, replay, (int64_t n, const int32_t *source, const double *coef, const float *K, double *scores))            \

@@ -23,8 +23,8 @@ from libsvmx._core.arrays cimport memory, memory_table
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport (
-    SVMX_PER_TOP, SVMX_REPLAY, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_pairing,
-    svmx_partner, svmx_replay, svmx_update_max_violator)
+    SVMX_PER_TOP, SVMX_REPLAY, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_row, svmx_axpy_rows, svmx_interleave,
+    svmx_pairing, svmx_partner, svmx_replay, svmx_update_max_violator)
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport KernelRows
 from libsvmx._problem.dual cimport DualProblem
@@ -418,15 +418,12 @@ cdef class DeferredUpdates:
 
     cdef int apply_rows(self, int64_t first, int64_t end, ThreadPool pool, const int32_t *positions, Py_ssize_t n,
                         double *scores, Control control) except -1 nogil:
-        """Make updates [first, end) by the whole rows in ``row``, POSITIONS positions at a time per thread."""
+        """Make updates [first, end) by the whole rows in ``row``, POSITIONS ascending positions at a time per thread."""
         cdef StretchJob job
         cdef Py_ssize_t k, parts = pool.parts(ADD_NS * n * (end - first))
         job.row, job.coef, job.n_updates = self.row + first, self.coef + first, end - first
         job.positions, job.scores, job.n = positions, scores, n
-        job.in_order = True
-        for k in range(n):
-            job.in_order &= positions[k] == positions[0] + k
-        job.at = 0
+        job.in_order, job.at = positions[n - 1] - positions[0] == n - 1, 0
         while job.at < n:
             k = min(parts, (n - job.at + POSITIONS - 1) // POSITIONS)
             pool.run(_add_to_stretch, &job, k, ADD_NS * k * POSITIONS * job.n_updates)
@@ -564,11 +561,11 @@ cdef void _add_to_stretch(void *context, int64_t part) noexcept nogil:
     cdef StretchJob *job = <StretchJob *>context
     cdef Py_ssize_t begin = job.at + part * POSITIONS, n = min(POSITIONS, job.n - begin)
     cdef int64_t e
+    if job.in_order:
+        svmx_axpy_rows(n, job.n_updates, job.coef, job.row, job.positions[begin], job.scores + begin)
+        return
     for e in range(job.n_updates):
-        if job.in_order:
-            svmx_axpy_row(n, job.coef[e], job.row[e] + job.positions[begin], job.scores + begin)
-        else:
-            svmx_axpy_at(n, job.coef[e], job.row[e], job.positions + begin, job.scores + begin)
+        svmx_axpy_at(n, job.coef[e], job.row[e], job.positions + begin, job.scores + begin)
 
 
 cdef struct Replay:
