@@ -1,6 +1,9 @@
 /* The loops of SMO; see smo_steps.h. */
 #include "simd.h"
 
+/* Positions at a time, a multiple of a vector. */
+#define SVMX_TAIL 16
+
 /* ---- rows seen through an index --------------------------------------------------------- */
 
 void SVMX_LOOP(gather)(int64_t n, const float *SVMX_RESTRICT row, const int32_t *SVMX_RESTRICT index,
@@ -32,8 +35,14 @@ void SVMX_LOOP(axpy_rows)(int64_t n, int64_t count, const double *a, const float
     int64_t e = 0;
     for (; e + 2 <= count; e += 2) {
         const double b = a[e], c = a[e + 1];
-        const float *SVMX_RESTRICT L = K[e] + first, *SVMX_RESTRICT M = K[e + 1] + first;
-        for (int64_t k = 0; k < n; ++k)
+        const float *L = K[e] + first, *M = K[e + 1] + first;
+        int64_t k = 0;
+        for (; k + SVMX_TAIL <= n; k += SVMX_TAIL) {
+            SVMX_UNROLL
+            for (int64_t at = k; at < k + SVMX_TAIL; at += SVMX_WIDTH)
+                SVMX_STORE(V + at, SVMX_DOUBLES(V + at) + b * SVMX_WIDENED(L + at) + c * SVMX_WIDENED(M + at));
+        }
+        for (; k < n; ++k)
             V[k] = V[k] + b * L[k] + c * M[k];
     }
     if (e < count)
@@ -107,8 +116,6 @@ void SVMX_LOOP(replay)(int64_t n, const int32_t *source, const double *coef, con
 #define SVMX_FEW 64
 /* Positions compared together in the search for a place. */
 #define SVMX_STRETCH_OF 32
-/* Positions at a time in the rest of a block, a multiple of a vector. */
-#define SVMX_TAIL 16
 
 #ifdef SVMX_SCANS
 SVMX_INLINE int svmx_last_bit(uint32_t bits)
