@@ -26,6 +26,7 @@ cdef class DualSolution:
     cdef readonly int64_t values_computed
     cdef readonly int64_t subproblems
     cdef readonly int64_t fallbacks
+    cdef readonly double work
     cdef readonly double reach
     cdef readonly object status
     cdef readonly str chosen

@@ -50,6 +50,7 @@ class DualSolution:
     values_computed: int
     subproblems: int
     fallbacks: int
+    work: float
     reach: float
     status: SolveStatus
     chosen: str
@@ -67,6 +68,7 @@ class DualSolution:
         values_computed: int = 0,
         subproblems: int = 0,
         fallbacks: int = 0,
+        work: float = 0.0,
         reach: float = 1.0,
         status: SolveStatus,
         chosen: str = "",

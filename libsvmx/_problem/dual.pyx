@@ -89,6 +89,7 @@ cdef class DualSolution:
     r : float             (V1 - V0)/2 with two groups, else 0
     objective : float     1/2 beta'K beta - linear'beta
     iterations, rows_computed, values_computed : int      kernel rows, and all kernel values
+    work : float          of the steps of SMO, in values (_solvers/seeding/paying.pyx)
     reach : float         largest share of its bound to which SMO has moved a variable; 1: unknown
     subproblems, fallbacks : int      working sets solved, and those that IRWLS left to pair steps
     status : SolveStatus
@@ -98,18 +99,19 @@ cdef class DualSolution:
 
     def __init__(self, *, beta, scores, double rho, double r=0.0, double objective, int64_t iterations,
                  int64_t rows_computed=0, int64_t values_computed=0, int64_t subproblems=0, int64_t fallbacks=0,
-                 double reach=1.0, status, str chosen="", double gap=NAN):
+                 double work=0.0, double reach=1.0, status, str chosen="", double gap=NAN):
         self.beta, self.scores, self.rho, self.r, self.objective = beta, scores, rho, r, objective
         self.iterations, self.status, self.chosen, self.gap = iterations, status, chosen, gap
         self.rows_computed, self.values_computed = rows_computed, values_computed
-        self.subproblems, self.fallbacks, self.reach = subproblems, fallbacks, reach
+        self.subproblems, self.fallbacks, self.work, self.reach = subproblems, fallbacks, work, reach
 
     def changed(self, **fields):
         """A copy with other values of some fields."""
         kept = dict(
             beta=self.beta, scores=self.scores, rho=self.rho, r=self.r, objective=self.objective, iterations=self.iterations,
             rows_computed=self.rows_computed, values_computed=self.values_computed, subproblems=self.subproblems,
-            fallbacks=self.fallbacks, reach=self.reach, status=self.status, chosen=self.chosen, gap=self.gap)
+            fallbacks=self.fallbacks, work=self.work, reach=self.reach, status=self.status, chosen=self.chosen,
+            gap=self.gap)
         return DualSolution(**(kept | fields))
 
 

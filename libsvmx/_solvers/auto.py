@@ -434,5 +434,6 @@ def combined(first: DualSolution | None, second: DualSolution, name: str) -> Dua
         values_computed=max(first.values_computed, second.values_computed),  # a count of the kernel, over both
         subproblems=first.subproblems + second.subproblems,
         fallbacks=first.fallbacks + second.fallbacks,
+        work=first.work + second.work,
         chosen=f"{first.chosen}, {second.chosen or name}",
     )

@@ -12,11 +12,13 @@ cdef class Control(Token):
     cdef readonly double eps
     cdef readonly bint shrinking
     cdef readonly int64_t max_iter
+    cdef public bint by_r
     cdef object on_progress
     cdef object on_gap
     cdef double gap
     cdef bint tells
     cdef int mark(self, int kind) except -1 nogil
+    cdef Control handed_to(self, Control part)
 
 
 cdef class ThreadControl(Control):

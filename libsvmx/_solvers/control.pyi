@@ -8,6 +8,7 @@ class Control(Token):
     eps: float
     shrinking: bool
     max_iter: int
+    by_r: bool
     def __init__(
         self,
         eps: float,

@@ -28,6 +28,10 @@ cdef class Control(Token):
     time_limit : float       seconds from now on, 0: none
     on_progress : callable(str) or None      '.', '*' or 'few free'
     on_gap : callable(float) or None         called at each check with the last KKT gap
+
+    Attributes
+    ----------
+    by_r : bool              of nu-SVC, whose decision values are divided by r: go on to the tolerance eps r
     """
 
     def __init__(self, double eps, bint shrinking=True, int64_t max_iter=0, double time_limit=0.0, on_progress=None,
@@ -51,7 +55,11 @@ cdef class Control(Token):
 
     def part(self, double eps, int64_t max_iter, on_progress=None):
         """A Control for a solve within this one, which stops with it."""
-        return Control(eps, self.shrinking, max_iter, on_progress=on_progress, on_gap=self.on_gap, parent=self)
+        return self.handed_to(Control(eps, self.shrinking, max_iter, on_progress=on_progress, on_gap=self.on_gap, parent=self))
+
+    cdef Control handed_to(self, Control part):
+        part.by_r = self.by_r and part.eps == self.eps
+        return part
 
     def tell(self, mark):
         """Call ``on_progress``."""
@@ -93,7 +101,7 @@ cdef class ThreadControl(Control):
         return 0
 
     def part(self, double eps, int64_t max_iter, on_progress=None):
-        return ThreadControl(eps, self.shrinking, max_iter, on_progress=on_progress).of(self.parent)
+        return self.handed_to(ThreadControl(eps, self.shrinking, max_iter, on_progress=on_progress).of(self.parent))
 
     def read_out(self):
         cdef Py_ssize_t k

@@ -307,7 +307,7 @@ def test_ato_stops_where_its_work_ends(share, case):
         size = 1 + np.abs(case.K).max() * (np.abs(start).sum() + np.abs(change.beta).sum())
         assert pytest.approx(case.scores(start), abs=1e-13 * len(V) * size) == V
     if share == 0.0:
-        assert change.path_work < 0
+        assert change.path_values < 0
         assert np.asarray(proposed(change, "ato")) == pytest.approx(np.asarray(proposed(full, "sir")))
 
 

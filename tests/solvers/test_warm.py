@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from math import inf
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,11 +18,11 @@ from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.seeding.registry import SEEDERS
-from libsvmx._solvers.smo import warm
+from libsvmx._solvers.smo import smo, warm
 from libsvmx._train.folds import Rand, stratified_folds
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.validation.dual_folds import DualFolds
+from libsvmx._train.validation.dual_folds import PATH, DualFolds
 from libsvmx._train.validation.scheme import AUTO, SCHEMES, Seeding
 
 cases = st.builds(
@@ -145,6 +146,16 @@ def test_folds(kind, name):
         assert seeded > 0 or name == "none"
 
 
+@pytest.mark.parametrize("kind", FORMULATIONS)
+def test_work_is_counted_by_active_variables(kind):
+    """Two rows and two passes of selection for each active variable of a step, and a constant."""
+    case = Case(4, kind, 200, nu=0.3)
+    dual = case.dual
+    plain, shrinking = (smo.solve(dual, case.kernel, 1e8, Control(1e-6, shrinks)) for shrinks in (False, True))
+    assert plain.work == (1 + 2 * dual.groups) * (dual.size + 256) * plain.iterations
+    assert 0 < shrinking.work < (1 + 2 * dual.groups) * (dual.size + 256) * shrinking.iterations
+
+
 def test_a_fold_that_cannot_be_seeded_starts_cold():
     case = Case(3, FORMULATIONS[1], 20)
     folds = DualFolds(case.kernel, 1e8, case.param, filled("d", case.targets), *case.costs, Observer())
@@ -154,13 +165,13 @@ def test_a_fold_that_cannot_be_seeded_starts_cold():
     assert solved.seeder == "none"
 
 
-class Unlimited:
-    """A budget that allows every path."""
+class AlwaysByPath:
+    """What a chain has taken: paths are always expected to pay."""
 
-    def most(self, from_nothing, start_work):
-        return 1e18
+    def choose(self, cold, cheap, path):
+        return PATH
 
-    def note(self, tried, whole, start_work, solve_work):
+    def note(self, way, work):
         pass
 
 
@@ -169,9 +180,10 @@ def test_ato_among_rows_that_come_twice():
     matrix, targets = data.load("splice.xz")
     kernel = Kernel(matrix, filled("i", range(len(targets))), 2, 0, 1 / 60, 0.0)
     folds = DualFolds(kernel, 1e8, Parameter(), filled("d", targets), 1.0, 1.0, Observer())
-    folds.budget = Unlimited()
+    folds.account = AlwaysByPath()
     order, bounds = stratified_folds(filled("d", targets), 10, Rand(1))
     for begin, end in pairwise(bounds[:7]):
+        folds.work_from_nothing = inf  # the limit of a path
         solved = folds.solve(order[begin:end], Seeding("ato", "chain"))
         assert begin == 0 or solved.report.iterations < 100  # a cold start takes 1,000
 

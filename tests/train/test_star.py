@@ -47,7 +47,7 @@ def agree(star, plain, most=1e-4):
 def test_a_star_ends_at_the_optima_of_cold_starts(name, C):
     star, plain = (found(name, seeder, C=C) for seeder in ("auto", "none"))
     assert (star.seeder, star.scheme, star.full.seeder) == ("auto", "star", "none")
-    assert {fold.seeder for fold in star.folds} <= {"near", "ato"}
+    assert {fold.seeder for fold in star.folds} <= {"near", "ato", "none"}
     agree(star, plain, 1e-4 if C > 1 else 0.1)
     assert sum(fold.iterations for fold in star.folds) < sum(fold.iterations for fold in plain.folds)
 
@@ -58,7 +58,7 @@ def test_a_star_ends_at_the_optima_of_cold_starts(name, C):
 def test_a_path_where_cold_starts_take_many_steps(name, C, seeder):
     """With a path, little or nothing is left to the solver."""
     star, plain = (found(name, own, 20, C=C, eps=1e-3) for own in ("auto", "none"))
-    assert {fold.seeder for fold in star.folds} == {seeder}
+    assert {fold.seeder for fold in star.folds[2:]} == {seeder}  # the first two show which start takes less
     steps, cold_steps = (sum(fold.iterations for fold in cv.folds) for cv in (star, plain))
     if seeder == "ato":
         assert steps < 0.05 * cold_steps
@@ -195,8 +195,8 @@ def test_auto_in_other_formulations(name, options, n_folds):
     if options["svm_type"] == 4 or (options["svm_type"] == 2 and n_folds < 30):
         assert star.scheme == "chain"
         of_chain = {10: 5, 25: 13, 30: 10}[n_folds]
-        assert [f for f, fold in enumerate(star.folds) if fold.seeder == "none"] == list(range(0, n_folds, of_chain))
-        assert steps < (0.95 if options["svm_type"] == 4 else 0.8) * cold_steps
+        assert {f for f, fold in enumerate(star.folds) if fold.seeder == "none"} >= set(range(0, n_folds, of_chain))
+        assert steps < (0.96 if options["svm_type"] == 4 else 0.9) * cold_steps
     elif n_folds < {1: 30, 2: 0, 3: 20}[options["svm_type"]]:
         assert (star.scheme, star.full, steps) == ("", None, cold_steps)
     else:
@@ -321,6 +321,23 @@ def test_two_pilots_show_that_starts_of_a_star_do_not_pay(rows_in_queue):
         assert fold.seeder == "top" or fold.iterations == cold.iterations
 
 
+@pytest.mark.parametrize(("C", "pays"), [(50.0, False), (1000.0, True)])
+def test_pilots_show_whether_paths_pay(C, pays):
+    """Of many folds, two of the first four follow a path: along a noisy sine it has hundreds of lines, which costs
+    more than it saves beside another start; of heart at a large C it has few."""
+    rng = np.random.default_rng(7)
+    X = rng.uniform(-3, 3, (900, 1))
+    rows = data.load("heart_scale") if pays else (X, np.sin(2 * X[:, 0]) + rng.normal(0, 0.3, 900))
+    options = {"C": C} if pays else {"C": C, "svm_type": 3, "gamma": 1.0}
+    one, three = (libsvmx.cross_validate(*rows, 60, seeder="auto", threads=n, **options) for n in (1, 3))
+    names = [fold.seeder for fold in one.folds]
+    usual = "near" if pays else "avg"
+    assert names[:4] == [usual, "ato", usual, "ato"]
+    assert names.count("ato") > 40 if pays else set(names[4:]) == {usual}
+    for fold, same in zip(one.folds, three.folds, strict=True):
+        assert (fold.seeder, fold.iterations, fold.rho) == (same.seeder, same.iterations, same.rho)
+
+
 @pytest.mark.filterwarnings("ignore:the iteration limit was reached:libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])
 def test_steps_to_eps_r_are_limited_where_r_of_nu_svc_is_about_0(policy):
@@ -343,7 +360,7 @@ def test_steps_to_eps_r_are_limited_where_r_of_nu_svc_is_about_0(policy):
 def test_solves_with_probability_estimates_stop_at_eps_r_too(policy):
     options = {"svm_type": 1, "nu": 0.1, "gamma": 0.5, "probability": True, "policy": policy, "eps": 1e-3}
     plain, seeded = (found("heart_scale", seeder, 5, **options) for seeder in ("none", "near"))
-    assert max(fold.gap for fold in seeded.folds) < 1e-4 < min(fold.gap for fold in plain.folds)
+    assert max(fold.gap for fold in seeded.folds) < 2e-4 < min(fold.gap for fold in plain.folds)
 
 
 @pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])

@@ -311,7 +311,8 @@ cdef object ended(DualSolution best, DualSolution found, status, chosen):
         beta=best.beta, scores=best.scores, rho=best.rho, r=best.r, objective=best.objective,
         iterations=found.iterations + (0 if best is found else best.iterations),
         rows_computed=best.rows_computed, values_computed=max(best.values_computed, found.values_computed),
-        subproblems=found.subproblems, fallbacks=found.fallbacks, status=status, chosen=chosen)
+        subproblems=found.subproblems, fallbacks=found.fallbacks, work=found.work + (0 if best is found else best.work),
+        status=status, chosen=chosen)
 
 
 cdef class ChunkedSmo(WarmSmo):
@@ -466,6 +467,7 @@ cdef class ChunkedSmo(WarmSmo):
             if self.control.expired:
                 break
             self.subproblem.solve(max(0.5 * self.aim(), TIGHTNESS * gap), min(limit - self.iterations, steps))
+            self.stepped += n * (self.first_steps + self.subproblem.steps - self.iterations)
             self.iterations = self.first_steps + self.subproblem.steps
             going = self.absorb()
             self.control.mark(MARK_STEP)
@@ -497,7 +499,7 @@ cdef class ChunkedSmo(WarmSmo):
             return False
         finally:
             self.control.eps = eps
-            self.first_steps = self.iterations
+            self.first_steps = self.iterations - (0 if self.subproblem is None else self.subproblem.steps)
 
     cdef double gained(self) noexcept nogil:
         """Decrease of the objective by working sets."""

@@ -7,8 +7,8 @@
         ──asks──>  FoldStart, the optimum and the rows that leave (R), enter (T), stay (S);
                    AdjustAlpha, which makes any start feasible (fold_change);  SharedRows, kernel rows
         ──by──>  Replacement, the least squares of mir;  AtoPath, the path of ato (ato_path)
-    ato_path     the path of ato, followed by the engine of _solvers/path, and its limits;
-                 StartBudget: whether the starts of a chain pay
+    ato_path     the path of ato, followed by the engine of _solvers/path, and its limits
+    paying       how a fold is begun: cold, by a seeder in one step, or along a path; the one rule, by counted work
 
 Worker of a queue (_train/queue) and DualFolds (_train/validation/dual_folds.py) call FoldSeeder.make.
 

@@ -1,4 +1,3 @@
-cimport cython
 from libc.stdint cimport int8_t, int32_t
 
 from libsvmx._kernels.sharedrows cimport DoubleRows, SharedRows
@@ -8,28 +7,8 @@ from libsvmx._solvers.path.path_state cimport PathState
 from libsvmx._solvers.seeding.fold_change cimport FoldStart
 
 
-cpdef bint path_pays(double line_work, double from_nothing, double leaving) noexcept nogil
-cpdef double most_in_star(double from_nothing) noexcept nogil
-cdef double most_of_auto(double from_nothing, double m, double margin, double leaving) noexcept nogil
-
-
-cdef double COST_IN_A_STAR
-
-
-@cython.final
-cdef class StartBudget:
-    cdef bint by_path
-    cdef double to_beat             # work of a fold without such a start; negative: unknown
-    cdef double scale
-    cdef int wait, next_wait
-    cdef void start(self, double n_folds) noexcept nogil
-    cpdef double most(self, double from_nothing, double start_work=*) noexcept nogil
-    cdef double most_of_few(self, double from_nothing, double m, double margin, double moving) noexcept nogil
-    cpdef void note(self, bint tried, bint whole, double start_work, double solve_work) noexcept nogil
-
-
 cdef class AtoPath:
-    cdef readonly double work
+    cdef readonly double values, lines
     cdef readonly bint whole
     cdef PathState state             # of all variables; a row's tag is its variable
     cdef Motion motion

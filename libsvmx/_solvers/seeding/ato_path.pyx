@@ -15,8 +15,8 @@ Departs from the paper:
 
 * The level (the paper's -b) moves, as in Karasuyama & Takeuchi's (7). The paper keeps f on the margin as it is (9), so
   its matrix (10) has one row more than columns, and in general only a pseudo-inverse.
-* The paper's path has no limits. Here M, its kernel values and the work of a path are limited (below); the first seeded
-  fold, and later ones while paths do not pay, start as in SIR. If a path reaches a limit, the rest of R is removed in
+* The paper's path has no limits. Here M and its kernel values are limited (below), and the work of a path to that of a
+  cold start; folds where a path is not expected to pay (paying.pyx) start as in SIR, or cold. If a path reaches a limit, the rest of R is removed in
   one step, ignoring the bounds of M, and AdjustAlpha makes the start feasible.
 * Rows far from their level are updated only for the first line and at the end, unless M becomes empty. Those that
   crossed the level meanwhile, and those that the solver left violating within its tolerance, are corrected by further
@@ -43,8 +43,7 @@ with the solver's kernel values in float. As an optimum within eps is enough, it
 exchange is needed; FAR rows are always shrunk; long paths are given up; a chain keeps the factor of K_MM between folds.
 """
 
-cimport cython
-from libc.math cimport HUGE_VAL, fabs
+from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
 from libsvmx._kernels.sharedrows cimport DoubleRows, SharedRows
@@ -55,125 +54,6 @@ from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVI
 from libsvmx._solvers.seeding.fold_change cimport FoldChange, FoldStart, add_known, describe
 
 from libsvmx._core.buffers import zeros
-
-
-# ---- How much work a start is worth ----------------------------------------------------------------
-#
-# In a chain, a start must take less than a cold start; by ato, less than the cheap start of SIR, which the first seeded
-# fold has. After a start that did not, the next 1, 2, 4, … folds go without, so ATO takes little more than SIR if its
-# path is long. Work and costs are in values that SMO reads.
-
-# Work of a path at most, relative to a solve without it.
-cdef double PATH_SHARE = 0.8
-# Cost of a path's value: each line reads the factor twice. Measured on folds of 200 to 1,600 rows: a value takes 0.13
-# to 0.2 ns in SMO, 0.2 to 0.3 ns on a path.
-cdef double COST_OF_A_VALUE = 1.6
-# Constant work of a line, in values of a path: an estimate from its 1.5 us (below).
-cdef double WORK_OF_A_LINE = 3e3
-# Constant cost of a path. Measured on 4,500 folds of stars of 30 to 860 rows: SMO 0.25 ns a value; a path 1.0 ns a
-# value, 1.5 us a line, and 9 us.
-cdef double COST_BESIDES = 36e3
-# In a chain of fewer folds, one path that does not pay costs more of the whole, so the limit is lower.
-cdef double MANY_FOLDS = 40.0
-# There it is tried if its expected work is at most this share of a cold start; with few folds not at all. Both chosen
-# on 16 sets of 400 rows, with two choices of parameters each.
-cdef double SURE_SHARE = 0.4
-cdef double FEW_FOLDS = 8.0
-
-# Work of a path in a star, whose folds are independent, at most, relative to a cold start: an estimate; the pilots show
-# whether paths pay.
-cdef double STAR_SHARE = 1.2
-# There each path begins with its own factor and rows: cost of a value, and of a line. Measured as above, with 0.16 ns
-# for a value of SMO, its cost today.
-cdef double COST_IN_A_STAR = 6.0
-cdef double COST_OF_A_LINE = 9e3
-# There auto tries a path if its expected work is at most this share of a cold start: chosen on the same 16 sets.
-cdef double EXPECTED_SHARE = 0.9
-# Expected lines of such a path: per leaving row with a coefficient, and constant; and the share of all variables that
-# lines are followed for. Measured on folds of 30 to 1,600 rows, with a tenth and a hundredth of the rows held out.
-cdef double LINES_OF_A_ROW = 1.25
-cdef double LINES_BESIDES = 5.0
-cdef double NEAR_SHARE = 0.6
-# Cost of a value, a line and a path of the exact path in double. Measured on folds of 900 to 3,000 rows with margins of
-# 17 to 380: 0.2 to 0.5 ns a value, 15 us a line, 0.3 ms, of which a value of SMO takes 0.2.
-cdef double COST_IN_DOUBLE = 2.0
-cdef double LINE_IN_DOUBLE = 75e3
-cdef double BESIDES_IN_DOUBLE = 1.5e6
-# It is tried if its expected work is at most this share of a cold start: an estimate.
-cdef double SHARE_IN_DOUBLE = 0.6
-
-
-cpdef double most_in_star(double from_nothing) noexcept nogil:
-    """Limit of the work of a requested path in a star."""
-    return STAR_SHARE / COST_IN_A_STAR * from_nothing
-
-
-cpdef bint path_pays(double line_work, double from_nothing, double leaving) noexcept nogil:
-    """Whether an exact path in double from the optimum over all rows, whose factor is known, is expected to take less
-    work than a cold start. ``line_work``: margin (rows + margin); ``leaving``: leaving rows with a coefficient."""
-    cdef double lines = LINES_BESIDES + LINES_OF_A_ROW * leaving
-    cdef double expected = lines * (COST_IN_DOUBLE * line_work + LINE_IN_DOUBLE) + BESIDES_IN_DOUBLE
-    return expected <= SHARE_IN_DOUBLE * from_nothing
-
-
-cdef double expected_work(double m, double margin, double moving) noexcept nogil:
-    """Of a path that begins with its own factor. ``moving``: rows with a coefficient that leave, or enter."""
-    cdef double a_line = margin * (margin + NEAR_SHARE * m)
-    cdef double lines = LINES_BESIDES + LINES_OF_A_ROW * moving
-    return COST_IN_A_STAR * (margin ** 3 / 6 + lines * a_line) + COST_OF_A_LINE * lines + COST_BESIDES
-
-
-cdef double most_of_auto(double from_nothing, double m, double margin, double leaving) noexcept nogil:
-    """Limit of the work of a path that auto tries in a star; 0: no path.
-
-    ``from_nothing``: work of a cold start of m variables, HUGE_VAL if unknown. ``margin``: free variables. ``leaving``:
-    leaving rows with a coefficient.
-    """
-    if from_nothing == HUGE_VAL or expected_work(m, margin, leaving) > EXPECTED_SHARE * from_nothing:
-        return 0.0
-    return most_in_star(from_nothing)
-
-
-@cython.final
-cdef class StartBudget:
-    """StartBudget(by_path, n_folds): of a chain of about ``n_folds`` folds; ``by_path``: its starts are by ato. Work is
-    in values, as ``Control`` counts it."""
-
-    def __cinit__(self, bint by_path, double n_folds=MANY_FOLDS):
-        self.by_path = by_path
-        self.start(n_folds)
-
-    cdef void start(self, double n_folds) noexcept nogil:
-        """Start a new chain."""
-        self.to_beat, self.scale, self.wait, self.next_wait = -1.0, min(1.0, n_folds / MANY_FOLDS), 0, 1
-
-    cpdef double most(self, double from_nothing, double start_work=0.0) noexcept nogil:
-        """Limit of the work of the next fold's start; 0: no start. ``from_nothing``: work of a cold start;
-        ``start_work``: of a start that is no path."""
-        if self.wait > 0 or (self.by_path and (self.to_beat < 0 or self.scale * MANY_FOLDS < FEW_FOLDS)):
-            return 0.0
-        if not self.by_path:
-            return from_nothing if self.to_beat < 0 or start_work < self.to_beat else 0.0
-        return max(0.0, PATH_SHARE * self.scale * min(self.to_beat, from_nothing) - COST_BESIDES) / COST_OF_A_VALUE
-
-    cdef double most_of_few(self, double from_nothing, double m, double margin, double moving) noexcept nogil:
-        """``most`` of a path; arguments as of ``expected_work``."""
-        if self.scale < 1.0 and expected_work(m, margin, moving) > SURE_SHARE * from_nothing:
-            return 0.0
-        return self.most(from_nothing)
-
-    cpdef void note(self, bint tried, bint whole, double start_work, double solve_work) noexcept nogil:
-        """Note the work of a solved fold; ``tried``: its start has to pay; ``whole``: its path reached the end."""
-        cdef double work = solve_work
-        if tried:
-            work += COST_OF_A_VALUE * start_work + COST_BESIDES if self.by_path else start_work
-        if not tried:
-            self.to_beat = 0.5 * (work + self.to_beat) if self.by_path and self.to_beat >= 0 else work
-            self.wait = max(0, self.wait - 1)
-        elif whole and (work <= self.to_beat or self.to_beat < 0):
-            self.scale, self.next_wait = min(1.0, 2.0 * self.scale), 1
-        else:
-            self.wait, self.next_wait = self.next_wait, min(64, 2 * self.next_wait)
 
 
 # ---- The path of ATO -------------------------------------------------------------------------------
@@ -204,7 +84,7 @@ cdef class AtoPath:
 
     Attributes
     ----------
-    work : float            of the last path, in values
+    values, lines : float   of the last path, its work
     whole : bool            whether it reached its end, before ``mend``
     """
 
@@ -267,7 +147,7 @@ cdef class AtoPath:
                 break
             going = self.walk(self.state)
         self.finish(self.state, at, scores)
-        self.work = self.motion.work + WORK_OF_A_LINE * self.motion.breakpoints
+        self.values, self.lines = self.motion.work, <double>self.motion.breakpoints
         return True
 
     # ---- setup ---------------------------------------------------------------------------------

@@ -35,8 +35,7 @@ cdef class FoldChange:
     cdef readonly Py_ssize_t size
     cdef readonly tuple sums
     cdef readonly object lower, upper, group, row, beta, scores, former
-    cdef readonly double most_work, work, path_work
-    cdef readonly bint path_whole
+    cdef readonly double most_work, work, path_values, path_lines
     cdef Targets targets
     cdef FoldStart at
     cdef double[::1] start, left_beta

@@ -43,14 +43,14 @@ cdef class FoldChange:
     ----------
     size, lower, upper, group, row       those of the problem
     work : float                         of the least squares, in values
-    path_work, path_whole : float, bool  of a path: its work in values, -1: no path; whether it reached its end
+    path_values, path_lines : float      of a path: its work, -1: no path
     """
 
     def __init__(self, Kernel kernel, DualProblem problem, sums, beta, scores, DualProblem former, Control control=None,
                  Targets targets=None, double most_work=HUGE_VAL):
         cdef Py_ssize_t k, v, m = problem.size
         cdef const double[::1] known = beta
-        self.targets, self.most_work, self.path_work, self.path_whole = targets, most_work, -1.0, False
+        self.targets, self.most_work, self.path_values = targets, most_work, -1.0
         self.control = Control(0.0) if control is None else control
         self.kernel, self.sums, self.beta, self.scores, self.size = kernel, sums, beta, scores, m
         self.former, self.low_before, self.high_before = former, former.lower, former.upper

@@ -253,7 +253,7 @@ def start_of(FoldChange change, str name, bint proposed=False):
                 feasible = seeder.make(at, rows, change.control, kind, change.most_work, &scores[0])
     change.work = seeder.replacement.work
     if seeder.along_path:
-        change.path_work, change.path_whole = seeder.path.work, seeder.path.whole
+        change.path_values, change.path_lines = seeder.path.values, seeder.path.lines
     return (memoryview(change.start), scores_) if feasible else None
 
 

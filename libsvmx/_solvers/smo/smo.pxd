@@ -18,6 +18,7 @@ cdef class Smo(PositionsWithRows):
     cdef bint unshrunk_once
     cdef bint scores_known      # V belongs to the alpha given to put
     cdef int64_t iterations
+    cdef int64_t stepped        # sum of the active variables over all steps
     cdef int64_t countdown      # steps to the next shrinking
     cdef int64_t next_look      # number of iterations at which ``stalls`` looks again
     cdef double least_gap, last_gap     # since its last look, and up to it
@@ -41,7 +42,7 @@ cdef class Smo(PositionsWithRows):
     cdef void count_anew(self) noexcept nogil
     cdef bint stalls(self) noexcept nogil
     cdef double rounding(self) noexcept nogil
-    cdef int go_on(self, int64_t limit) except -1 nogil
+    cdef bint refined_by_r(self, double eps, bint converged) except -1 nogil
     cdef int bring_back(self) except -1 nogil
     cdef int64_t first_countdown(self) noexcept nogil
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
@@ -58,6 +59,7 @@ cdef class Smo(PositionsWithRows):
     cdef int add_deferred(self, int64_t n_free) except -1 nogil
     cdef double calculate_rho(self, int g) noexcept nogil
     cdef double r(self) noexcept nogil
+    cdef double work(self) noexcept nogil
     cdef void write(self, Optimum *found, double *beta, double *scores) noexcept nogil
     cdef object ended(self, bint converged)
     cdef object unfinished(self)
@@ -69,5 +71,6 @@ cdef inline int64_t libsvms_limit(Py_ssize_t m) noexcept nogil:
     return max(<int64_t>10000000, <int64_t>100 * m)
 
 
+cdef double tolerance_by_r(double eps, double r, double rounding=*) noexcept nogil
 cpdef double score_rounding(double largest, double squares) noexcept nogil
 cdef bint rounding_may_hide(double largest, double squares, double eps) noexcept nogil

@@ -28,6 +28,7 @@ from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.tickets cimport (
     svmx_begin_tickets, svmx_end_tickets, svmx_renew_tickets, svmx_tear_tickets, svmx_tickets)
 from libsvmx._problem.dual cimport DualSolution
+from libsvmx._solvers.seeding.paying cimport COLD, PATH
 from libsvmx._solvers.seeding.seeders cimport ATO, SIR, name_of
 from libsvmx._train.queue.tasks cimport Fold, Task, TaskList, has_start
 from libsvmx._train.queue.worker cimport Worker
@@ -88,7 +89,7 @@ cdef class SolveQueue(TaskList):
         """An empty queue over the same rows."""
         cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, self.kept_weights[0], self.param,
                                            self.limits, self.most_workers)
-        found.seeder, found.chooses, found.seeds, found.has_models = self.seeder, self.chooses, self.seeds, self.has_models
+        found.seeder, found.seeds, found.has_models = self.seeder, self.seeds, self.has_models
         found.matrix, found.by_floats, found.tabulates = self.matrix, self.by_floats, self.tabulates
         found.held_by_floats = self.held_by_floats
         found.table, found.has_table = self.table, self.has_table
@@ -339,8 +340,8 @@ cdef class SolveQueue(TaskList):
         cdef bint along_path = False, enters = False, starts = False
         for t in solves:
             task = self.task(t)
-            if has_start(task) and not task.from_nothing:
-                starts, along_path, enters = True, along_path or task.along_path, enters or task.n_new > 0
+            if has_start(task) and task.way != COLD:
+                starts, along_path, enters = True, along_path or task.way == PATH, enters or task.n_new > 0
         if not starts:
             return "none"
         if self.seeder != ATO or along_path:

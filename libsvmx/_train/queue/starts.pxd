@@ -3,16 +3,10 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.seeding.ato_path cimport StartBudget
 from libsvmx._solvers.seeding.fold_change cimport FoldStart
+from libsvmx._solvers.seeding.paying cimport Taken, Way
 from libsvmx._solvers.seeding.seeders cimport FoldSeeder
 from libsvmx._train.queue.tasks cimport Parent, Task, TaskList
-
-
-cpdef bint changes_most(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil
-cpdef double work_of_start(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil
-cpdef int64_t most_steps_by_r(int64_t iterations, Py_ssize_t n_variables, int64_t max_iter) noexcept nogil
-cpdef double tolerance_by_r(double eps, double r, double rounding=*) noexcept nogil
 
 
 cdef class PairNumbers:
@@ -28,8 +22,8 @@ cdef class QueueStarts:
     cdef Control control
     cdef FoldStart at
     cdef FoldSeeder seeder
-    cdef Py_ssize_t last_task       # last one known to ``budget`` and the path's factor; -1: none
-    cdef StartBudget budget
+    cdef Py_ssize_t last_task       # of a chain: the last one known to ``taken`` and the path's factor; -1: none
+    cdef Taken taken                # by the earlier tasks of a chain
     cdef double[::1] V              # of the task's variables at the parent's optimum
     cdef double drawn_out           # at a larger C: factor of the parent's beta
     cdef int8_t[::1] entering
@@ -41,9 +35,6 @@ cdef class QueueStarts:
     cdef bint takes_over(self, Task *task, double *coefficients, double *beta, double *scores) noexcept nogil
     cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef int add_new(self, const Task *task, const Dual *dual) except -1 nogil
-    cdef bint pays(self, Task *task) noexcept nogil
-    cdef bint pays_in_star(self, const Task *task, double work) noexcept nogil
-    cdef void note_pilot(self, const Task *task) noexcept nogil
     cdef void follow(self, const Task *task) noexcept nogil
+    cdef Way way_of(self, const Task *task, double *limit) noexcept nogil
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil
-    cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil

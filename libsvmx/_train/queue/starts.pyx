@@ -9,63 +9,14 @@ from libc.stdint cimport int32_t, int64_t
 from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Dual, grow
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.seeding.ato_path cimport COST_IN_A_STAR, StartBudget, most_in_star, most_of_auto
+from libsvmx._solvers.seeding.paying cimport (
+    CHEAP, COLD, KEPT_FACTOR, OWN_FACTOR, PATH, PathKind, Taken, Way, average, begin, choose, expected_cheap, expected_path,
+    most_values, note, work_of_path, work_of_start)
 from libsvmx._solvers.seeding.seeders cimport ATO, FoldSeeder
-from libsvmx._solvers.smo.smo cimport libsvms_limit
-from libsvmx._train.queue.tasks cimport Parent, Task, TaskList, has_start, is_as_parent, work_like, work_of_steps
+from libsvmx._solvers.smo.smo cimport tolerance_by_r
+from libsvmx._train.queue.tasks cimport Parent, Task, TaskList, is_as_parent, is_of_many
 
 from libsvmx._core.buffers import filled, zeros
-
-
-def values_of_steps(Py_ssize_t n_variables, double iterations):
-    """Work of SMO steps, in values."""
-    return work_of_steps(n_variables, iterations)
-
-
-# Lower limits of r as a factor of the tolerance, and of the tolerance.
-cdef double LEAST_R = 1e-3
-cdef double FINEST = 1e-7
-
-
-cpdef double tolerance_by_r(double eps, double r, double rounding=0.0) noexcept nogil:
-    """Tolerance of a nu-SVC solve of a seeded cross-validation, whose decision values are divided by r: ``eps`` r, but
-    not much finer than its steps can reach if r is tiny. ``rounding``: of its scores."""
-    return max(eps * min(1.0, max(r, LEAST_R)), min(eps, max(FINEST, rounding)))
-
-
-# Steps from eps to eps r at most, relative to those to eps, or to one of each variable if these are fewer. Measured in
-# chains, on 48 problems of 13 sets of 208 to 400 rows: up to 1 / r = 1,000 all solves took up to 23, but for some of one
-# set, 52; beyond, up to 400. With random labels, r about 0, 300 did not determine the decision values.
-cdef int64_t MOST_REFINING = 30
-
-
-cpdef int64_t most_steps_by_r(int64_t iterations, Py_ssize_t n_variables, int64_t max_iter) noexcept nogil:
-    """Limit of all steps of a solve to ``tolerance_by_r`` that has taken ``iterations`` to eps. ``max_iter``: of its
-    Control."""
-    cdef int64_t most = iterations + MOST_REFINING * max(iterations, <int64_t>n_variables)
-    return min(most, max_iter if max_iter != 0 else libsvms_limit(n_variables))
-
-
-# Measured on 11,500 folds of 30 to 860 rows.
-cdef double START_OF_A_ROW = 100.0
-cdef double START_OF_A_CHANGE = 2.0
-cdef double START_BESIDES = 8e3
-
-
-# Two pilots have to take this share more work than cold starts before the others of a star start cold: an estimate of how
-# much the numbers of steps of two folds differ.
-cdef double DOUBT = 0.5
-
-
-cpdef bint changes_most(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil:
-    """Whether so many of the rows of a chain's fold leave or enter, as with three folds, that its start does not pay:
-    about as many as it has, or more. With four folds it is two thirds."""
-    return 10 * n_changed >= 9 * n
-
-
-cpdef double work_of_start(Py_ssize_t n, Py_ssize_t n_changed) noexcept nogil:
-    """Work of a start, in values of SMO: per row, per row and row that leaves or enters, and a constant."""
-    return START_BESIDES + n * (START_OF_A_ROW + START_OF_A_CHANGE * n_changed)
 
 
 cdef class PairNumbers:
@@ -119,7 +70,7 @@ cdef class QueueStarts:
         self.V, self.entering = zeros("d", m), zeros("b", m)
         self.left_column, self.left_beta = zeros("i", 2 * n), zeros("d", 2 * n)
         self.sv_column, self.sv_beta = zeros("i", n), zeros("d", n)
-        self.seeder, self.budget = FoldSeeder(), StartBudget(todo.seeder == ATO)
+        self.seeder = FoldSeeder()
         self.seeder.reserve(m, n, todo.seeder)
         self.seeder.in_a_star = todo.in_a_star
 
@@ -172,10 +123,8 @@ cdef class QueueStarts:
         return self.stands(task, &parent)
 
     cdef void inherit(self, Task *task, const Task *former) noexcept nogil:
-        """Set ``work_from_nothing``."""
-        task.work_from_nothing = former.work_from_nothing
-        if not has_start(former) or former.from_nothing:
-            task.work_from_nothing = work_of_steps(former.n_variables, former.iterations)
+        """Set ``cold_work``."""
+        task.cold_work = former.cold_work if former.way != COLD else former.work / max(1, former.n)
 
     cdef bint stands(self, const Task *task, const Parent *parent) noexcept nogil:
         """Whether the parent's optimum is that of the task, too."""
@@ -218,7 +167,7 @@ cdef class QueueStarts:
         task.found.rho *= sign
         if task.n_left > 0:
             task.found.value *= former.n / <double>task.n  # of C-SVC: the mean of alpha / C
-        task.converged = task.begun = True
+        task.way, task.converged, task.begun = CHEAP, True, True
         return True
 
     cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
@@ -253,82 +202,63 @@ cdef class QueueStarts:
             self.control.asked(n_sv)
         return 0
 
-    cdef bint pays(self, Task *task) noexcept nogil:
-        """Whether to make a start."""
-        cdef double work = work_of_start(task.n, task.n_left + task.n_new)
-        if not isfinite(self.todo.parent_of(task).task.r):  # of nu-SVC, whose decision values are then 0
-            return False
-        if is_as_parent(task) or not self.todo.parent_of(task).task.converged:
-            return True
-        if task.of_earlier:
-            return self.pays_in_star(task, work)
-        if task.chained and changes_most(task.n, task.n_left + task.n_new):
-            return False
-        if not task.chained or task.growth > 0 or self.todo.seeder == ATO:
-            return True
-        self.follow(task)
-        return self.budget.most(HUGE_VAL, work) > 0
-
-    cdef bint pays_in_star(self, const Task *task, double work) noexcept nogil:
-        """``pays`` where the parent is over all rows; ``work``: of the start. The pilots have shown what is left."""
-        cdef const Task *former = self.todo.parent_of(task).task
-        if work >= work_like(former, task.n):
-            return False
-        return task.pilot >= 0 or former.excess[0] + former.excess[1] <= 0
-
-    cdef void note_pilot(self, const Task *task) noexcept nogil:
-        """Note the work of a solved pilot."""
-        cdef Task *former = &self.todo.earlier.tasks[task.parent]
-        cdef double cold = work_like(former, task.n)
-        cdef double excess = task.start_work + work_of_steps(task.n_variables, task.iterations) - cold
-        if task.along_path:
-            former.path_excess[task.pilot] = excess
-        elif not task.from_nothing:
-            former.excess[task.pilot] = excess - DOUBT * cold
-
     cdef void follow(self, const Task *task) noexcept nogil:
-        """Update ``budget`` with the previous task of a chain."""
-        cdef const Task *former = &self.todo.tasks[task.parent]
-        cdef bint by_path = self.todo.seeder == ATO, seeded = has_start(former) and not former.from_nothing
-        cdef double steps = work_of_steps(former.n_variables, former.iterations)
+        """Note in ``taken`` what the previous task of a chain has taken."""
+        cdef const Task *former = self.todo.parent_of(task).task
+        if not task.chained:
+            return
         if self.last_task != task.parent:
-            self.budget.start(self.todo.n_tasks / <double>self.todo.n_chains)
-            if by_path:
+            begin(&self.taken)
+            if self.todo.seeder == ATO:
                 self.seeder.path.forget()  # so that starts do not depend on this worker's other tasks
-        elif by_path:
-            self.budget.note(former.along_path, self.seeder.path.whole, self.seeder.path.work, steps)
-        if not by_path:
-            self.budget.note(seeded, True, former.start_work, steps)
+        if former.start_work + former.work > 0:
+            note(&self.taken, former.way, former.start_work + former.work)
         self.last_task = self.todo.number_of(task)
 
+    cdef Way way_of(self, const Task *task, double *limit) noexcept nogil:
+        """How a task is begun, after ``begin``; ``limit``: of a path's values, or the work of a cold start."""
+        cdef const Task *former = self.todo.parent_of(task).task
+        cdef Taken taken = self.taken
+        cdef Way way
+        cdef PathKind kind = KEPT_FACTOR if task.chained else OWN_FACTOR
+        cdef double cold = task.cold_work * task.n if task.cold_work > 0 else HUGE_VAL, path = HUGE_VAL
+        cdef double cheap = expected_cheap(cold, task.n, task.n_left + task.n_new, task.chained)
+        cdef Py_ssize_t v, n_free = 0
+        cdef int k
+        if self.todo.seeder == ATO:
+            for v in range(self.at.m):
+                n_free += self.at.lower[v] < self.at.beta[v] < self.at.upper[v]
+            path = expected_path(kind, self.at.m, n_free, self.at.n_left + self.at.n_entering)
+        if not task.chained:
+            begin(&taken)
+            taken.by[<int>CHEAP] = cheap
+            for k in range(4 if task.of_earlier and task.pilot < 0 else 0):
+                if former.pilot_work[k] > 0:
+                    average(&taken, former.pilot_way[k], former.pilot_work[k])
+        way = choose(&taken, cold, cheap, path)
+        if task.of_earlier and task.pilot >= 0 and path < cold and (is_of_many(task) or task.pilot == 1):
+            way = PATH if task.pilot % 2 else CHEAP
+        limit[0] = cold
+        if self.todo.seeder == ATO:
+            limit[0] = most_values(kind, cold) if way == PATH else 0.0
+        return CHEAP if way == COLD and not former.converged else way
+
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
-        """Feasible start of a task, after ``begin``: beta in ``dual``, V in ``scores``. False if infeasible."""
-        cdef double most_work = task.work_from_nothing if task.work_from_nothing > 0 else HUGE_VAL
+        """Start of a task, after ``begin``: beta in ``dual``, V in ``scores``. False if it is infeasible, or not expected
+        to pay."""
+        cdef double limit
         cdef bint feasible
+        cdef Way way = self.way_of(task, &limit)
+        if way == COLD or not isfinite(self.todo.parent_of(task).task.r):  # of nu-SVC, whose decision values are then 0
+            return False
         if task.n_new:
             self.add_new(task, dual)
-        if self.todo.seeder == ATO:
-            most_work = self.worth_a_path(task, dual, most_work)
-        feasible = self.seeder.make(&self.at, self.kernel_rows.values, self.control, self.todo.seeder, most_work, scores)
-        task.along_path = self.seeder.along_path
+        if not task.chained and self.todo.seeder == ATO:
+            self.seeder.path.forget()
+        feasible = self.seeder.make(&self.at, self.kernel_rows.values, self.control, self.todo.seeder, limit, scores)
+        task.way = PATH if self.seeder.along_path else CHEAP
         task.start_work = work_of_start(task.n, task.n_left + task.n_new) + self.seeder.replacement.work
-        if task.along_path:
-            task.start_work += COST_IN_A_STAR * self.seeder.path.work
+        if self.seeder.along_path:
+            task.start_work += work_of_path(KEPT_FACTOR if task.chained else OWN_FACTOR, self.seeder.path.values,
+                                            self.seeder.path.lines)
         return feasible
-
-    cdef double worth_a_path(self, const Task *task, const Dual *dual, double most_work) noexcept nogil:
-        """Limit of the work of a path, in values."""
-        cdef const Task *former
-        cdef Py_ssize_t v, n_free = 0
-        for v in range(dual.size):
-            n_free += dual.lower[v] < dual.beta[v] < dual.upper[v]
-        if task.chained:
-            self.follow(task)
-            return self.budget.most_of_few(most_work, dual.size, n_free, self.at.n_left + self.at.n_entering)
-        self.seeder.path.forget()
-        former = self.todo.parent_of(task).task
-        if task.of_earlier and task.pilot < 0 and former.path_excess[0] + former.path_excess[1] > 0:
-            return 0.0
-        if not self.todo.chooses:
-            return most_in_star(most_work)
-        return most_of_auto(most_work, dual.size, n_free, self.at.n_left)

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.tickets cimport svmx_countdown
 from libsvmx._kernels.sharedrows cimport SharedRows
+from libsvmx._solvers.seeding.paying cimport Way
 from libsvmx._solvers.seeding.seeders cimport SeederKind
 from libsvmx._train.formulation cimport Formulation, Recovered
 
@@ -16,19 +17,21 @@ cdef struct Task:
     Py_ssize_t parent           # task from whose optimum it starts; -1: cold start
     bint of_earlier             # parent is in ``earlier``
     bint chained                # in a chain: the parent is the previous task, except for the first
-    int pilot                   # in a star: whether it is the first or second to start there, by whose work the others
-                                # decide on a start; -1: neither
+    int pilot                   # in a star: number among the first to start there, by whose work the others decide on a
+                                # start; -1: none of them
     int n_pilots                # of the tasks that start from it
-    float excess[2]             # their work, with that of the start, beyond that of a cold start
-    float path_excess[2]        # the same where the start followed a path
+    Way pilot_way[4]            # how these were begun, and what they have taken; 0: nothing
+    float pilot_work[4]
     double growth               # > 0: the parent's problem with C times growth; 0: over other rows
     Py_ssize_t closed           # of leave-one-out: the row left out of the parent's, by a closed box; -1: none
     bint turned                 # the parent has the two classes in reverse order
     Py_ssize_t places           # index into ``rows``: places of its rows in the parent, -1: new; then of rows that left
     Py_ssize_t n_left           # rows of the parent not in this task
     Py_ssize_t n_new            # rows not in the parent
-    double start_work           # of its start, in values
-    double work_from_nothing    # work of the last cold start among its ancestors, in values
+    Way way                     # how it was begun; COLD in spite of a parent: a start is not expected to pay, or infeasible
+    double start_work           # of its start, in values (_solvers/seeding/paying.pyx)
+    double work                 # of its steps
+    double cold_work            # of a row of the last cold start among its ancestors
     bint keeps                  # whether its optimum is kept for others
     Py_ssize_t optimum          # index into ``kept_beta`` and ``kept_scores``
     double Cp
@@ -46,8 +49,6 @@ cdef struct Task:
     double reach
     double seconds
     double seeding_seconds      # for the start, included in ``seconds``
-    bint along_path             # whether the start followed ATO's path
-    bint from_nothing           # cold start in spite of a parent: a start does not pay, or is infeasible
     double r                    # see Optimum
     int64_t iterations
     int64_t rows_computed
@@ -61,25 +62,15 @@ cdef struct Task:
     Py_ssize_t room
 
 
-# Work of an SMO step in values: per variable two rows, and the selection of the next pair; and a constant, as that of
-# this number of variables.
-cdef enum:
-    VALUES_OF_A_STEP = 3
-    VARIABLES_OF_A_STEP = 256
-
-
-cdef inline double work_of_steps(Py_ssize_t n_variables, double iterations) noexcept nogil:
-    return VALUES_OF_A_STEP * <double>(n_variables + VARIABLES_OF_A_STEP) * iterations
-
-
-# Work of a cold start of n rows, by that of a solve over nearly the same.
-cdef inline double work_like(const Task *task, Py_ssize_t n) noexcept nogil:
-    return work_of_steps(task.n_variables, task.iterations) * n / max(1, task.n)
-
-
 # Whether it has the same rows as its parent: a pair of classes without rows in the fold.
 cdef inline bint is_as_parent(const Task *task) noexcept nogil:
     return task.growth == 0 and task.n_left == 0 and task.n_new == 0
+
+
+# Whether its star has many folds, so that these gain more by what four pilots show, two of which follow a path, than the
+# pilots lose.
+cdef inline bint is_of_many(const Task *task) noexcept nogil:
+    return 20 * task.n_left <= task.n
 
 
 cdef inline bint has_start(const Task *task) noexcept nogil:
@@ -142,7 +133,6 @@ cdef class TaskList:
     cdef bint seeds                 # there is a seeder; cold starts, too, are then to eps r in nu-SVC
     cdef bint has_models            # but for solves of models
     cdef SeederKind seeder
-    cdef bint chooses               # seeder is auto
     cdef SeederKind in_a_star       # see FoldSeeder
     cdef Py_ssize_t n_chains
     cdef int32_t[::1] position      # scratch of ``link``, by row; -1 between calls

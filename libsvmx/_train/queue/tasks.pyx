@@ -102,8 +102,8 @@ cdef class TaskList:
     def seed_by(self, str name, bint models=False):
         """Set the seeder; auto: ato where a path is expected to pay, else near in C-SVC, and avg otherwise. ``models``:
         only inner folds are seeded, of solves that are LIBSVM's."""
-        self.seeds, self.chooses, self.has_models = True, name == "auto", models
-        self.seeder = ATO if self.chooses else kind_of(name)
+        self.seeds, self.has_models = True, models
+        self.seeder = ATO if name == "auto" else kind_of(name)
 
     def keep_optima(self):
         """Keep the optima of all solves, for starts in this queue or a later one."""
@@ -364,7 +364,7 @@ cdef class TaskList:
                 task.n_left += 1
         self.n_rows += task.n_left
         if task.of_earlier and not is_as_parent(task):
-            if former.n_pilots < 2:
+            if former.n_pilots < (4 if is_of_many(task) else 2):
                 task.pilot, self.has_pilots = former.n_pilots, True
                 former.n_pilots += 1
         return 0

@@ -33,7 +33,6 @@ cdef class Worker:
     cdef int solve(self, Task *task) except -1 nogil
     cdef bint take_over(self, Task *task, double *coefficients) except -1 nogil
     cdef int try_out(self, Task *task) except -1 nogil
-    cdef bint has_finer_end(self) noexcept nogil
     cdef double gap(self) noexcept nogil
     cdef bint may_hide_gap(self, const int32_t *rows) noexcept nogil
     cdef int check_gap(self, Task *task, const int32_t *rows) except -1 with gil

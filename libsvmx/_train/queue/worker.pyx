@@ -13,10 +13,11 @@ from libsvmx._core.tickets cimport svmx_next_ticket, svmx_tickets, svmx_tickets_
 from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, width_of_rho
 from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.seeding.paying cimport CHEAP, COLD
 from libsvmx._solvers.smo.smo cimport Optimum, Smo, rounding_may_hide
 from libsvmx._train.formulation cimport recover, write_dual
 from libsvmx._train.queue.decisions cimport QueueDecisions
-from libsvmx._train.queue.starts cimport QueueStarts, most_steps_by_r, tolerance_by_r
+from libsvmx._train.queue.starts cimport QueueStarts
 from libsvmx._train.queue.tasks cimport Parent, Task, TaskList, has_start
 
 from libsvmx._core.buffers import zeros
@@ -98,12 +99,12 @@ cdef class Worker:
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef Optimum optimum
         cdef Parent parent
-        cdef int64_t most
         cdef bint stands, seeded = has_start(task)
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task, self.control.eps = task, self.todo.eps
-        task.from_nothing = seeded and not self.starts.pays(task)
-        if seeded and not task.from_nothing and task.out >= 0 and self.take_over(task, coefficients):
+        if seeded:
+            self.starts.follow(task)
+        if seeded and task.out >= 0 and self.take_over(task, coefficients):
             return 0
         if task.growth > 0 and self.last_task == task.parent and self.kernel_rows.n_swaps == 0:
             self.kernel_rows.rows_computed = self.kernel_rows.rows_found = 0  # same rows, in place
@@ -116,7 +117,7 @@ cdef class Worker:
             self.control.worked(task.n)
             memcpy(&self.beta[0], &self.start[0], task.n_variables * sizeof(double))
             memcpy(&self.scores[0], &self.starts.V[0], task.n_variables * sizeof(double))
-            task.converged, task.begun, task.reach = True, True, 1.0
+            task.way, task.converged, task.begun, task.reach = CHEAP, True, True, 1.0
             optimum.rho, optimum.objective, optimum.r = parent.task.found.rho, parent.task.found.objective, parent.task.r
             if task.turned:
                 optimum.rho = -optimum.rho
@@ -129,18 +130,19 @@ cdef class Worker:
                 self.try_out(task)
             else:
                 task.converged = self.smo.optimize()
-            most = most_steps_by_r(self.smo.iterations, self.dual.size, self.control.max_iter)
-            while task.converged and self.todo.stops_by_r(task) and self.has_finer_end():
-                task.converged = self.smo.go_on(most)
+            if self.todo.stops_by_r(task):
+                task.converged = self.smo.refined_by_r(self.todo.eps, task.converged)
             self.smo.write(&optimum, &self.beta[0], &self.scores[0])
             task.iterations, task.reach = self.smo.iterations, 1.0 if seeded else self.smo.reach
+            task.work = self.smo.work()
             task.begun = task.converged or task.iterations > 0
             task.rows_computed = self.kernel_rows.rows_computed
             task.values_computed = task.rows_computed * self.dual.size
             task.gap = self.gap()
             task.rounding = self.smo.stalled
             if task.of_earlier and task.pilot >= 0:
-                self.starts.note_pilot(task)
+                self.todo.earlier.tasks[task.parent].pilot_way[task.pilot] = task.way
+                self.todo.earlier.tasks[task.parent].pilot_work[task.pilot] = task.start_work + task.work
             if task.converged and self.may_hide_gap(rows):
                 self.check_gap(task, rows)
             if task.weights != NULL or task.Cp != task.Cn:  # with equal bounds, rho does not depend on rounding
@@ -184,14 +186,6 @@ cdef class Worker:
         if not task.converged:
             self.smo.bring_back()
         return 0
-
-    cdef bint has_finer_end(self) noexcept nogil:
-        """Whether the solve has to go on, since its r is less than 1, to the tolerance that ``control`` then has."""
-        cdef double eps = tolerance_by_r(self.todo.eps, self.smo.r(), self.smo.rounding())
-        if eps >= self.control.eps:
-            return False
-        self.control.eps = eps
-        return True
 
     cdef double gap(self) noexcept nogil:
         """The KKT gap of the current solve."""
@@ -238,7 +232,7 @@ cdef class Worker:
             self.weights[task.closed] = 0.0
         self.dual.size = task.n_variables
         self.write_dual(task)
-        return has_start(task) and not task.from_nothing and task.growth == 0 and self.starts.begin(task, &self.dual)
+        return has_start(task) and task.growth == 0 and self.starts.begin(task, &self.dual)
 
     cdef void write_dual(self, const Task *task) noexcept nogil:
         """Write the dual problem with LIBSVM's start."""
@@ -251,12 +245,12 @@ cdef class Worker:
         cdef int groups = 1, y
         cdef bint negative, seeded = False
         if task.growth > 0:
-            seeded = True
+            seeded, task.way = True, CHEAP
             self.starts.begin_larger(task, &self.dual, &self.scores[0])
-        elif has_start(task) and not task.from_nothing:
+        elif has_start(task):
             seeded = self.starts.make(task, &self.dual, &self.scores[0])
             if not seeded:
-                task.from_nothing, self.control.eps = True, self.todo.eps
+                task.way, task.start_work, self.control.eps = COLD, 0.0, self.todo.eps
                 self.write_dual(task)
         for v in range(self.dual.size):
             if self.group[v]:

@@ -24,7 +24,6 @@ from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.parameter import class_costs
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
-from libsvmx._train.queue.starts import changes_most
 from libsvmx._train.side_by_side import HandedOn
 from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
@@ -206,9 +205,7 @@ def chosen(
         return seeding.usual(n_folds, named_from=named_star_from(param)), queue
     if exact or apart or param.probability:
         return Seeding("none"), queue
-    least = len(problem) // 3
-    cold = n_folds == 3 and changes_most(len(problem) - least, 2 * least)
-    if cold and param.svm_type.is_regression and not linked and not seeding.scheme:
+    if n_folds == 3 and param.svm_type.is_regression and not linked and not seeding.scheme:
         return seeding, None  # all would start cold, and regressions over all rows take more steps than LIBSVM's
     return seeding.usual(n_folds, linked, star_from(param), named_star_from(param)), None
 

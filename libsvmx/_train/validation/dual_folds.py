@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 from math import inf
-from operator import lt, ne
+from operator import ne
 from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import ramp
@@ -23,16 +23,23 @@ from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
-from libsvmx._solvers.seeding.ato_path import StartBudget, most_in_star, path_pays
 from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
+from libsvmx._solvers.seeding.paying import (
+    PATHS,
+    WAYS,
+    Account,
+    expected_cheap,
+    expected_path,
+    most_values,
+    work_of_path,
+    work_of_start,
+)
 from libsvmx._solvers.seeding.seeders import start_of
-from libsvmx._solvers.smo.smo import score_rounding
 from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values
 from libsvmx._train.limits import control_of
-from libsvmx._train.queue.starts import changes_most, most_steps_by_r, tolerance_by_r, values_of_steps, work_of_start
 from libsvmx._train.solve_dual import recover, solve
 from libsvmx._train.validation.scheme import AUTO
-from libsvmx.enums import KernelType, SolveStatus, SvmType
+from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel_matrix import Kernel, Targets
@@ -49,6 +56,9 @@ if TYPE_CHECKING:
 # Cost of a kernel value of a solver's row, relative to one of a start's block: measured on a4a, german, abalone,
 # cpusmall.
 WORK_OF_A_VALUE = 4.0
+COLD, CHEAP, PATH = WAYS
+OWN_FACTOR, KEPT_FACTOR, IN_DOUBLE = PATHS
+
 # auto takes the path up to this work per line, if few rows leave: SMO would take some dozens of steps of n values.
 SHORT_LINE = 3e4
 FEW_LEAVING = 1
@@ -111,7 +121,7 @@ class DualFolds:
     problem : DualProblem             over all rows
     weights : buffer of float64       of the rows, 1 by default; ``weight``, their sum
     full, last : SolvedFold or None   the optimum over all rows, and the last fold; None if not solved yet
-    budget : StartBudget or None      of the current chain
+    account : Account                 of the current chain
     work_from_nothing : float         work of a cold start, in values; inf if none was made
     """
 
@@ -133,7 +143,7 @@ class DualFolds:
         self.problem = build_dual(param, targets, Cp, Cn, sample_weight)
         self.full: SolvedFold | None = None
         self.last: SolvedFold | None = None
-        self.budget: StartBudget | None = None
+        self.account = Account()
         self.work_from_nothing = inf
 
     def of_thread(self, at_once: int) -> DualFolds:
@@ -148,7 +158,7 @@ class DualFolds:
 
     def begin(self, observer: Observer) -> None:
         """See ``ProblemFolds.begin``."""
-        self.observer, self.last, self.budget = observer, None, None
+        self.observer, self.last, self.account = observer, None, Account()
 
     # ---- solving -------------------------------------------------------------------------------
 
@@ -165,18 +175,16 @@ class DualFolds:
         solution is LIBSVM's.
         """
         began, values = machine.perf_counter(), self.kernel.values_computed
-        control, dual = self._control(), self.problem
+        control, dual = self._control(by_r=not for_model), self.problem
         if warm:
             dual = warm.begin(number, dual, self.kernel, control)
         solution = solve(self.param, dual, self.kernel, self.budget_bytes, control)
         if control.stopped and not unfinished:
             raise Stopped(control.stopped)
-        if not for_model:
-            solution = self._to_its_r(dual, solution, unfinished)
         if warm:
             warm.keep(number, dual, solution)
         self.full = self._solved(dual, solution, "none", began, 0.0, values)
-        self.work_from_nothing = self._work_of(solution, dual.beta, 0)
+        self.work_from_nothing = self._work_of(solution, dual.beta)
         return self.full
 
     def solve(
@@ -193,7 +201,7 @@ class DualFolds:
         if known is not None and known.scale == 0.0:
             known = None  # r of nu-SVC is infinite: its coefficients and decision values are 0
         began, values = machine.perf_counter(), self.kernel.values_computed
-        control = self._control()
+        control = self._control(by_r=seeding.seeder != "none")
         weights, gone = zeros("d", len(self.targets)), 0.0
         weights[:] = self.weights
         for row in left_out:
@@ -210,48 +218,18 @@ class DualFolds:
                 start = self._from_optimum(fold, sums, len(left_out), seeding, known, control)
             start = start or self._from_nothing(fold, control)
             fold, seeder = fold.changed(beta=start.beta, scores=start.scores), start.seeder
-            if start.change and seeder == "ato" and start.change.path_work < 0:
+            if start.change and seeder == "ato" and start.change.path_values < 0:
                 seeder = AUTO[seeding.scheme]  # it has replaced a path that was not followed
             seeding_seconds, start_values = machine.perf_counter() - began, self.kernel.values_computed - values
             solution = solve(self.param, fold, self.kernel, self.budget_bytes, control)
             if control.stopped:
                 raise Stopped(control.stopped)
-            if seeding.seeder != "none":
-                solution = self._to_its_r(fold, solution)
             if seeding.scheme == "chain" and seeder != "C":
-                self._note(start, start_values, self._work_of(solution, start.beta, len(left_out)))
+                self._note(start, start_values, self._work_of(solution, start.beta))
         if warm:
             warm.keep(number, fold, solution)
         self.last = self._solved(fold, solution, seeder, began, seeding_seconds, values)
         return self.last
-
-    def _to_its_r(self, fold: DualProblem, solution: DualSolution, unfinished: bool = False) -> DualSolution:
-        """In nu-SVC, where decision values are divided by r: the solution to ``eps`` r, with which they are as accurate
-        as in other formulations, or to the limit of steps. Raises Stopped, if not ``unfinished``."""
-        reached, n_variables = self.param.eps, sum(map(lt, fold.lower, fold.upper))
-        most = most_steps_by_r(solution.iterations, n_variables, self.param.max_iter)
-        while self.param.svm_type == SvmType.NU_SVC and solution.status == SolveStatus.CONVERGED:
-            rounding = score_rounding(self.largest, sum(b * b for b in solution.beta))
-            eps = tolerance_by_r(self.param.eps, solution.r, rounding)
-            if eps >= reached:
-                break
-            if solution.iterations >= most:
-                return solution.changed(status=SolveStatus.ITERATION_LIMIT)
-            reached, control, before = eps, self._control(eps, most - solution.iterations), solution
-            fold = fold.changed(beta=before.beta, scores=before.scores)
-            solution = solve(self.param, fold, self.kernel, self.budget_bytes, control)
-            if control.stopped and not unfinished:
-                raise Stopped(control.stopped)
-            solution = solution.changed(
-                iterations=before.iterations + solution.iterations,
-                rows_computed=before.rows_computed + solution.rows_computed,
-            )
-        return solution
-
-    @cached_property
-    def largest(self) -> float:
-        """The largest K(i, i)."""
-        return max(map(abs, self.kernel.diagonal), default=0.0)
 
     def _solved(
         self,
@@ -282,17 +260,16 @@ class DualFolds:
             report=report,
         )
 
-    def _work_of(self, solution: DualSolution, start: Buffer, n_left_out: int) -> float:
+    def _work_of(self, solution: DualSolution, start: Buffer) -> float:
         """Work of a solve in values, as if the kernel row of each changed variable were computed once. (The actual
         number depends on measured times, on which starts must not depend.)"""
-        moved, n = sum(map(ne, solution.beta, start)), self.kernel.n
-        variables = self.problem.size * (n - n_left_out) // max(1, n)
-        return values_of_steps(variables, solution.iterations) + WORK_OF_A_VALUE * moved * n
+        return solution.work + WORK_OF_A_VALUE * sum(map(ne, solution.beta, start)) * self.kernel.n
 
-    def _control(self, eps: float | None = None, max_iter: int = 0) -> Control:
-        """``eps``, ``max_iter``: instead of the parameters'."""
-        param = self.param if eps is None else replace(self.param, eps=eps, max_iter=max_iter)
-        return control_of(param, self.observer)
+    def _control(self, by_r: bool = False) -> Control:
+        """``by_r``: where decision values are divided by r, the solution is as accurate as in other formulations."""
+        control = control_of(self.param, self.observer)
+        control.by_r = by_r and self.param.svm_type == SvmType.NU_SVC
+        return control
 
     # ---- starts --------------------------------------------------------------------------------
 
@@ -316,27 +293,25 @@ class DualFolds:
         known: SolvedFold,
         control: Control,
     ) -> Start | None:
-        """A start by a seeder from the known optimum; None if the fold is infeasible, or earlier starts of the chain
-        did not pay. The folds of a star are independent of each other."""
+        """A start by a seeder from the known optimum; None if there is none, or it is not expected to pay. The
+        folds of a star are independent of each other."""
         # path: after the path was lost
         seeder = AUTO[seeding.scheme] if seeding.seeder in ("auto", "path") else seeding.seeder
-        most_work = self.work_from_nothing
-        if seeding.scheme == "chain":
-            # the cold start of one class, its first rows, is far from any optimum
-            poor = self.param.svm_type == SvmType.ONE_CLASS
-            if not poor and changes_most(self.kernel.n - n_left_out, 2 * n_left_out):
-                return None
-            by_path = seeder == "ato"
-            if self.budget is None:
-                self.budget = StartBudget(by_path, len(self.targets) / max(1, n_left_out))
-                if not by_path:
-                    self.budget.note(False, True, 0.0, most_work)
-            changed = 2 * n_left_out * known.report.n_sv // self.kernel.n  # rows with a coefficient
-            most_work = self.budget.most(most_work, work_of_start(self.kernel.n, changed))
-            if most_work == 0 and not by_path:
-                return None
-        elif seeder == "ato":
-            most_work = most_in_star(most_work)
+        chained, cold = seeding.scheme == "chain", self.work_from_nothing
+        n, changed = self.kernel.n - n_left_out, n_left_out * (1 + chained)
+        # the cold start of one class, its first rows, is far from any optimum
+        poor = self.param.svm_type == SvmType.ONE_CLASS and chained
+        kind, path = KEPT_FACTOR if chained else OWN_FACTOR, inf
+        if seeder == "ato":
+            moving = changed * known.report.n_sv / self.kernel.n
+            path = expected_path(kind, fold.size, known.report.n_sv - known.report.n_bsv, moving)
+        account = self.account if chained else Account()
+        way = account.choose(cold, expected_cheap(cold, n, 0 if poor else changed, chained), path)
+        if way == COLD:
+            return None
+        most_work = cold
+        if seeder == "ato":
+            most_work = most_values(kind, cold) if way == PATH else 0.0
         change = FoldChange(
             self.kernel, fold, sums, known.beta, known.scores, known.dual, control, self.every_row, most_work
         )
@@ -349,15 +324,12 @@ class DualFolds:
         change = start.change
         if change is None:
             self.work_from_nothing = work
-        if self.budget is None:  # created by the first fold with a known optimum
-            return
-        if change is None:
-            self.budget.note(False, True, 0.0, work)
-        elif start.seeder == "ato":
-            self.budget.note(change.path_work >= 0, change.path_whole, change.path_work, work)
+            self.account.note(COLD, work)
+        elif change.path_values >= 0:
+            self.account.note(PATH, work_of_path(KEPT_FACTOR, change.path_values, change.path_lines) + work)
         else:
             start_work = work_of_start(self.kernel.n, start_values // self.kernel.n) + change.work
-            self.budget.note(True, True, start_work + start_values, work)
+            self.account.note(CHEAP, start_work + start_values + work)
 
     @cached_property
     def every_row(self) -> Targets:
@@ -371,20 +343,14 @@ class DualFolds:
             return False
         if seeding.seeder != "auto":
             return seeding.seeder == "path"
-        if n_left_out <= FEW_LEAVING and self.work_of_line <= SHORT_LINE:
+        if self.problem.groups == 2 or self.kernel.kind == KernelType.PRECOMPUTED:
+            return False
+        full, n, cold = self.full.report, self.kernel.n, self.work_from_nothing
+        margin, moving = full.n_sv - full.n_bsv, n_left_out * full.n_sv / max(1, n)
+        if n_left_out <= FEW_LEAVING and margin * (n + margin) <= SHORT_LINE:
             return True
-        leaving = n_left_out * self.full.report.n_sv / max(1, len(self.targets))
-        return path_pays(self.work_of_line, self.work_from_nothing, leaving)
-
-    @cached_property
-    def work_of_line(self) -> float:
-        """Approximate multiplications per line of the path; infinite if there is no path."""
-        full, problem = self.full, self.problem
-        assert full is not None
-        if problem.groups == 2 or self.kernel.kind == KernelType.PRECOMPUTED:
-            return inf
-        free = sum(low < b < high for b, low, high in zip(full.beta, problem.lower, problem.upper, strict=True))
-        return float(free * (self.kernel.n + free))
+        path = expected_path(IN_DOUBLE, n, margin, moving)
+        return Account().choose(cold, expected_cheap(cold, n - n_left_out, n_left_out, False), path) == PATH
 
     @cached_property
     def path(self) -> Path | None:

@@ -1,0 +1,30 @@
+# How a fold is begun.
+cdef enum Way:
+    COLD            # from alpha = 0, or as LIBSVM
+    CHEAP           # a seeder passes on what leaves, in one step
+    PATH            # it follows a path
+
+
+# The paths, by what a value of them costs.
+cdef enum PathKind:
+    OWN_FACTOR      # of a star: begins with its own factor
+    KEPT_FACTOR     # of a chain: keeps that of the fold before
+    IN_DOUBLE       # the exact one, from a factor that is there
+
+
+# What earlier solves have taken.
+cdef struct Taken:
+    double by[3]            # by Way, start and solve; negative: unknown
+    int wait[3]             # folds until a way that did not pay is tried again
+    int next_wait[3]
+
+
+cdef void begin(Taken *taken) noexcept nogil
+cdef void average(Taken *taken, int way, double work) noexcept nogil
+cdef void note(Taken *taken, int way, double work) noexcept nogil
+cdef Way choose(const Taken *taken, double cold, double cheap, double path) noexcept nogil
+cpdef double work_of_start(double n, double n_changed) noexcept nogil
+cpdef double expected_cheap(double cold, double n, double n_changed, bint chained) noexcept nogil
+cpdef double expected_path(int kind, double m, double margin, double moving) noexcept nogil
+cpdef double work_of_path(int kind, double values, double lines) noexcept nogil
+cpdef double most_values(int kind, double work) noexcept nogil
