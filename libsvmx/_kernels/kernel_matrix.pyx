@@ -160,14 +160,13 @@ cdef class Kernel:
         """``measure``, with the first rows being ``members`` of ``whole``."""
         cdef const int32_t[::1] chosen = members
         cdef Py_ssize_t i, known = chosen.shape[0]
-        cdef double[::1] diagonal, known_squares, known_diagonal
         self.binary, self.integers = whole.binary, whole.integers
-        self.squares, self.diagonal = take_float64(whole.squares, members), take_float64(whole.diagonal, members)
+        self.squares, self.diagonal = zeros("d", self.n), zeros("d", self.n)
+        cdef double[::1] squares = self.squares, diagonal = self.diagonal
+        cdef const double[::1] known_squares = whole.squares, known_diagonal = whole.diagonal
+        for i in range(known):
+            squares[i], diagonal[i] = known_squares[chosen[i]], known_diagonal[chosen[i]]
         if known < self.n:
-            known_squares, known_diagonal = self.squares, self.diagonal
-            self.squares, self.diagonal = zeros("d", self.n), zeros("d", self.n)
-            diagonal = self.diagonal
-            self.squares[:known], diagonal[:known] = known_squares, known_diagonal
             return self.measure(known)
         if self.binary:
             self.ones, self.table, self.n_table = whole.ones, whole.table, whole.n_table

@@ -60,6 +60,11 @@ class Problem:
         weights = None if self.sample_weight is None else take_float64(self.sample_weight, positions)
         return Problem(self.matrix, targets, take_int32(self.rows, positions), self.features, weights)
 
+    def copied(self, positions: Buffer) -> Problem:
+        """As ``take`` of a problem of all rows of its matrix, with a matrix of these rows only."""
+        weights = None if self.sample_weight is None else take_float64(self.sample_weight, positions)
+        return Problem(self.matrix.take(positions), take_float64(self.targets, positions), sample_weight=weights)
+
     def with_targets(self, targets: Buffer) -> Problem:
         """The same rows with other targets."""
         return Problem(self.matrix, targets, self.rows, self.features, self.sample_weight)

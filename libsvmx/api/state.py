@@ -6,9 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from libsvmx._core.arrays import ramp
+from libsvmx._core.arrays import ramp, zeros
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train.checks import check_signs
@@ -45,6 +43,8 @@ if TYPE_CHECKING:
     from libsvmx._typing import FilePath, FloatArray, Ids
     from libsvmx.api.arrays import Fitted
     from libsvmx.api.kernels import KernelRows
+
+NO_ROWS = CsrMatrix(zeros("q", 1), zeros("i", 0), zeros("d", 0), copy=False)
 
 
 class State(state.State):
@@ -295,9 +295,9 @@ class State(state.State):
         if add is not None and not (isinstance(add, tuple | list) and len(add) == 2):
             raise DataError("add must be a pair (X, y)")
         with early_stops_warned(observer) as told, self._lock:  # nobody else takes the next ids
-            matrix = self._joining(self._at_rest(), add[0]) if add is not None else as_matrix(np.zeros((0, 0)))
-            y = add[1] if add is not None else np.zeros(0)
-            targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
+            matrix = self._joining(self._at_rest(), add[0]) if add is not None else NO_ROWS
+            targets = targets_of(add[1], matrix.n_rows) if add is not None else zeros("d", 0)
+            row_weights = weights_of(sample_weight, matrix.n_rows)
             return self.change(matrix, targets, remove, told, row_weights)
 
     def _joining(self, version: Version, X: Any) -> CsrMatrix:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.data import dense_rows
-from support.exact import Twin, blobs, come_and_go, noisy_quadrants, shaped
+from support.exact import Twin, blobs, come_and_go, noisy_quadrants, shaped, unchanged
 from support.examples import examples
+from support.paths import Followed, follow_by
 
 import libsvmx
 from libsvmx import KernelType, SvmType
@@ -192,6 +193,57 @@ def test_a_state_of_a_large_cost_begins_by_auto(C):
     smo, auto = (libsvmx.train(X, y, C=C, gamma=1.0, solver=solver, keep_state=True) for solver in ("smo", "auto"))
     assert np.array_equal(smo.model.coef, auto.model.coef)
     assert smo.gap <= 1e-13 * C
+
+
+@pytest.mark.parametrize("options", [{"C": 3.0}, {"svm_type": SVR, "C": 3.0, "p": 0.3}], ids=["C-SVC", "SVR"])
+def test_a_row_without_effect(options):
+    """It joins, leaves, and returns if another pair of classes fails, with the bounds it had: it is needed later."""
+    X, y = blobs(3, 160, 3)
+    if "p" in options:
+        y = 2.0 * X[:, 0] - X[:, 1]
+    twin = Twin(X[:150], y[:150], gamma=0.2, **options)
+    values = np.asarray(twin.state.decision_values(X)).reshape(len(X), -1)
+    if "p" in options:
+        idle = np.flatnonzero(np.abs(values[:, 0] - y) < 0.2)
+    else:
+        used = {id for b in twin.state.binaries.values() for id in b.ids[np.asarray(b.coefficients) != 0].tolist()}
+        idle = np.setdiff1d(np.arange(150), list(used))
+    row = int(idle[idle < 150][0])
+
+    def optimum():
+        return [
+            (b.state.rho, sorted(zip(b.ids.tolist(), np.asarray(b.coefficients).tolist(), strict=True)))
+            for b in twin.state.binaries.values()
+        ]
+
+    before = optimum()
+    twin.update(X[row : row + 1], y[row : row + 1])
+    twin.check()
+    assert twin.state.report.breakpoints == 0
+    assert optimum() != before
+    twin.update(remove=[150])
+    assert twin.state.report.breakpoints == 0
+    assert optimum() == before
+    twin.check()
+
+    calls, last = [], 1 if "p" in options else 2  # of the pairs of its class
+
+    class Interrupted(Followed):
+        def rests(self, *arguments):
+            calls.append(self.path.rests(*arguments))
+            if len(calls) == last:
+                raise KeyboardInterrupt
+            return calls[-1]
+
+    follow_by(Interrupted, twin.state)
+    unchanged(twin.state, KeyboardInterrupt, lambda: twin.state.remove([row]))
+    assert calls == [True] * last
+    for binary in twin.state.binaries.values():
+        binary.path = binary.path.path
+    same = twin.ids[twin.y == y[row]] if "p" not in options else twin.ids
+    twin.update(remove=[id for id in same if id != row][: len(same) - 2])  # few are left: its beta grows
+    twin.check()
+    twin.check_against_fresh()
 
 
 @pytest.mark.parametrize("name", [("heart_scale",), ("a1a.xz", 400)])

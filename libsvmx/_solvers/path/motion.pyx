@@ -267,11 +267,13 @@ cdef class Motion:
         self.final_linear = None
         self.glimpse, self.many_values, self.far = GLIMPSE, MANY_VALUES, FAR
 
-    def begin(self, Control control):
-        """Reset the counts; ``control`` is asked whether to stop from now on."""
+    def begin(self, Control control, bint moves=True):
+        """Reset the counts; ``control`` is asked whether to stop from now on. The state is saved if it ``moves``."""
         self.control = self.state.control = control
         self.trace = None
         self.reset_counts(INFINITY)
+        if moves:
+            self.state.keep_lists()
 
     cdef void reset_counts(self, double most_work) noexcept nogil:
         """Reset the counts for a path of at most ``most_work``."""
@@ -314,16 +316,21 @@ cdef class Motion:
             self.wanted[g] = self.sum_residual[g] = self.dlevel[g] = 0.0
             if self.state.groups > 1:
                 self.rounded = max(self.rounded, LEFT_OF_SUM * ULP * fabs(self.state.total[g]))
+        if self.others_move:
+            clear(self.velocity)
+            clear(self.W)
+        if self.linear_moves:
+            clear(self.dlinear)
+        if self.bounds_move:
+            clear(self.dlower)
+            clear(self.dupper)
         self.directed = self.bounds_move = self.linear_moves = self.others_move = False
         self.state.active = self.state.n
         for v in range(self.state.per_row * self.state.n):
-            self.velocity[v] = self.dlinear[v] = self.dlower[v] = self.dupper[v] = 0.0
             self.mass += fabs(self.state.beta[v])
             largest = max(largest, fabs(self.state.linear[v]))
             if self.state.lower[v] < self.state.beta[v] < self.state.upper[v]:
                 self.typical = max(self.typical, fabs(self.state.beta[v]))
-        for v in range(self.state.n):
-            self.W[v] = 0.0
         self.scale = largest if largest > 0 else max(self.state.largest_level(), self.state.largest)
         self.sharpness = max(SHARP * self.scale, ULP * self.state.largest * self.mass)
         return 0
@@ -511,6 +518,10 @@ cdef class Motion:
     cdef double tolerance(self) noexcept nogil:
         """The gap that counts as 0."""
         return max(NO_GAP * self.scale, 16 * self.sharpness)
+
+
+cdef void clear(double[::1] values) noexcept nogil:
+    memset(&values[0], 0, values.shape[0] * sizeof(double))
 
 
 # ---- The next breakpoint ---------------------------------------------------------------------------

@@ -265,10 +265,10 @@ cdef class Path:
         cdef const double[::1] given = beta
         cdef Py_ssize_t v
         check_length(given.shape[0], s.per_row * s.n)
+        self.motion.begin(control)
         s.set_totals(totals)
         for v in range(s.per_row * s.n):
             s.beta[v] = min(max(given[v], s.lower[v]), s.upper[v])
-        self.motion.begin(control)
         clear_margin(s)
         recompute_F(self.motion, True)
 
@@ -293,7 +293,8 @@ cdef class Path:
         cdef Motion motion = self.motion
         cdef const int32_t[::1] leaving = gone
         cdef Py_ssize_t k, v, h, n_members = 0
-        cdef bint rests
+        if self.rests(n_fresh, gone, totals, control):
+            return
         self.begin(control)
         motion.most_work = most_work
         for k in range(leaving.shape[0]):
@@ -317,9 +318,7 @@ cdef class Path:
                 motion.start_moving(v, -s.beta[v])
             elif s.where[v] == JOINING:
                 motion.start_moving(v, s.upper[v] if s.upper[v] > 0 else s.lower[v])
-        rests = n_members == 0 and motion.speed_outside == 0.0 and has_sums(motion)
-        if not rests:
-            follow(motion)
+        follow(motion)
         motion.most_work = INFINITY
         for v in range(s.per_row * s.n):
             if s.where[v] == JOINING:
@@ -327,12 +326,32 @@ cdef class Path:
             elif s.where[v] == LEAVING:
                 motion.round_to(v, 0.0)
                 s.lower[v] = s.upper[v] = s.linear[v] = 0.0
-        if rests:  # V is that of the last path: recomputing it for the margin costs |M| n
-            motion.reset()
-            if s.drift <= motion.tolerance() and is_optimal(motion):
-                empty_margin_if_all_bound(motion, s)
-                return
         repair(motion)
+
+    def rests(self, Py_ssize_t n_fresh, gone, totals, Control control):
+        """``update`` if it moves no beta, in O(n) and without kernel rows; returns whether it was that."""
+        cdef PathState s = self.state
+        cdef const int32_t[::1] leaving = gone
+        cdef Py_ssize_t k, v, h, m = s.per_row * s.n
+        if s.inexact:
+            return False
+        for k in range(leaving.shape[0]):
+            for v in range(s.per_row * leaving[k], s.per_row * (leaving[k] + 1)):
+                if s.place[v] >= 0 or s.beta[v] != 0.0:
+                    return False
+        for v in range(m - s.per_row * n_fresh, m):
+            if violates_at_zero(s, v):
+                return False
+        self.motion.begin(control, False)
+        self.motion.reset()
+        s.set_totals(totals)
+        if s.drift > self.motion.tolerance() or not is_optimal(self.motion):
+            return False
+        for k in range(leaving.shape[0]):
+            for h in range(s.per_row):
+                s.leave_at_rest(s.per_row * leaving[k] + h)
+        centre_levels(self.motion, s)
+        return True
 
     def n_moving(self, Py_ssize_t n_fresh, gone):
         """Number of the last ``n_fresh`` rows, and of the rows ``gone`` (buffer of int32), that ``update`` would move
@@ -354,6 +373,7 @@ cdef class Path:
         cdef PathState s = self.state
         cdef const int32_t[::1] leaving = gone
         cdef Py_ssize_t k, h
+        s.keep_lists()
         clear_margin(s)
         for k in range(leaving.shape[0]):
             for h in range(s.per_row):
@@ -449,7 +469,7 @@ cdef class Path:
         else:
             self.move_with_bounds(ratio)
         follow(motion)
-        motion.bounds_move, motion.trace = False, None
+        motion.trace = None
         s.lower[:m], s.upper[:m] = final_lower, final_upper
         for v in range(m):
             if s.where[v] == AT_LOWER:

@@ -55,6 +55,8 @@ cdef class PathState:
     cdef int32_t[::1] moves             # scratch for pairs of rows: ``discard`` must not fail
     cdef list swapped                   # swaps since ``mark``
     cdef object before                  # saved by ``mark``
+    cdef object lists_before            # the arrays then, None if they have not changed but for ``left``
+    cdef list left                      # variables that have left at rest, as they were
     cdef Cholesky factor_before         # saved factor, None if it has not changed
     cdef double kkt_gap(self) noexcept nogil
     cdef Certificate certificate(self, int g) noexcept nogil
@@ -72,6 +74,8 @@ cdef class PathState:
     cdef int set_beta(self, Py_ssize_t v, double beta) except -1 nogil
     cdef int make_room(self, Py_ssize_t n) except -1
     cdef int meet(self, Kernel kernel, Control control) except -1
+    cdef int keep_lists(self) except -1
+    cdef int leave_at_rest(self, Py_ssize_t v) except -1
     cdef int keep_factor(self) except -1
     cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1 nogil
     cdef bint has_room_in_margin(self) noexcept nogil

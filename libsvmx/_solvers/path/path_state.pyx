@@ -373,6 +373,31 @@ cdef class PathState:
         kernel.values_computed += k * (kernel.n - self.n)
         return 0
 
+    def positions(self, tags):
+        """Positions of the rows with these tags (buffer of int64, ascending): buffer of int32, ascending."""
+        cdef const int64_t[::1] wanted = tags
+        cdef Py_ssize_t p, begin, end, middle, n_found = 0, n = wanted.shape[0]
+        cdef int64_t first, last
+        found_ = zeros("i", n)
+        cdef int32_t[::1] found = found_
+        if n == 0:
+            return found_
+        first, last = wanted[0], wanted[n - 1]
+        for p in range(self.n):
+            if not first <= self.tag[p] <= last:
+                continue
+            begin, end = 0, n
+            while begin + 1 < end:
+                middle = (begin + end) // 2
+                if wanted[middle] <= self.tag[p]:
+                    begin = middle
+                else:
+                    end = middle
+            if wanted[begin] == self.tag[p] and n_found < n:
+                found[n_found] = <int32_t>p
+                n_found += 1
+        return found_[:n_found]
+
     def discard(self):
         """Remove the LEAVING rows: the last rows take their places. Cannot fail."""
         cdef Py_ssize_t h, to, last, v, w, n_pairs = 0
@@ -438,13 +463,26 @@ cdef class PathState:
     # ---- rollback ------------------------------------------------------------------------------
 
     def mark(self):
-        """Save the state for ``rollback``."""
-        cdef Py_ssize_t m = self.per_row * self.n
-        lists = [copied(each, m) for each in self.lists()]
-        self.swapped = []
-        row_lists = [copied(each, self.n) for each in self.row_lists()]
-        self.before = (self.n, self.level, self.total, self.drift, self.inexact, self.largest, self.shift, row_lists,
-                       lists, copied(self.member, self.factor.size))
+        """Begin a change that ``rollback`` can undo. Arrays are saved before they change, as most of a change at rest
+        would be copying them: see ``keep_lists``, ``leave_at_rest`` and ``keep_factor``."""
+        self.swapped, self.left = [], []
+        self.before = self.n, self.level, self.total, self.drift, self.inexact, self.largest, self.shift
+
+    cdef int keep_lists(self) except -1:
+        """Save the arrays for ``rollback`` before they change."""
+        if self.before is not None and self.lists_before is None:
+            m = self.per_row * self.before[0]
+            self.lists_before = ([copied(each, self.before[0]) for each in self.row_lists()],
+                                 [copied(each, m) for each in self.lists()], copied(self.member, self.factor.size))
+        return 0
+
+    cdef int leave_at_rest(self, Py_ssize_t v) except -1:
+        """LEAVING, of a variable outside the margin with beta = 0, while nothing moves."""
+        if self.before is not None:
+            self.left.append((v, self.lower[v], self.upper[v], self.linear[v], self.where[v], self.side[v]))
+        self.lower[v] = self.upper[v] = self.linear[v] = 0.0
+        self.assign(v, LEAVING)
+        return 0
 
     cdef int keep_factor(self) except -1:
         """Save the factor for ``rollback`` before its first change, if any."""
@@ -458,7 +496,7 @@ cdef class PathState:
         cdef int32_t[::1] pairs
         if self.before is None:
             return
-        n, levels, totals, self.drift, self.inexact, self.largest, self.shift, row_lists, lists, member = self.before
+        n, levels, totals, self.drift, self.inexact, self.largest, self.shift = self.before
         if self.factor_before is not None:
             self.factor, self.factor_before = self.factor_before, None
         for k in range(2):
@@ -467,19 +505,23 @@ cdef class PathState:
             pairs = filled("i", self.swapped[len(self.swapped) - 1])
             self.rows.swap(&pairs[0], pairs.shape[0] // 2)
             self.swapped.pop()
-        for mine, kept in zip(self.row_lists(), row_lists):
-            mine[:n] = kept
-        for mine, kept in zip(self.lists(), lists):
-            mine[:len(kept)] = kept
+        if self.lists_before is not None:
+            row_lists, lists, member = self.lists_before
+            for mine, kept in zip(self.row_lists(), row_lists):
+                mine[:n] = kept
+            for mine, kept in zip(self.lists(), lists):
+                mine[:len(kept)] = kept
+            self.make_room_in_margin()
+            memoryview(self.member)[:len(member)] = member
+        for v, lower, upper, linear, where, side in self.left:
+            self.lower[v], self.upper[v], self.linear[v], self.where[v], self.side[v] = lower, upper, linear, where, side
         for k in range(self.rows.pins.shape[0]):
             self.rows.pins[k] = 0
         self.rows.cut(n)
         self.n = self.active = n
-        self.make_room_in_margin()
-        memoryview(self.member)[:len(member)] = member
         for k in range(self.factor.size):
             self.rows.pin(self.member[k] // self.per_row)
-        self.before = self.swapped = self.factor_before = None
+        self.forget()
 
     def lists(self):
         """The arrays by variable."""
@@ -492,7 +534,7 @@ cdef class PathState:
 
     def forget(self):
         """Drop what ``mark`` has saved."""
-        self.before = self.swapped = self.factor_before = None
+        self.before = self.lists_before = self.left = self.swapped = self.factor_before = None
 
     def release(self):
         """Release the kernel and its data until ``append``; kept kernel rows stay. No path may be followed before.

@@ -244,9 +244,7 @@ class State:
             rest, kept = both, None
             if len(gone):
                 kept = np.flatnonzero(stays).astype(np.int32)
-                rest = both.take(kept.data)
-                if table is None:
-                    rest = Problem(both.matrix.take(kept.data), rest.targets, sample_weight=rest.sample_weight)
+                rest = both.take(kept.data) if table is not None else both.copied(kept.data)
             check_feasible(rest, version.param, len(version.binaries), len(targets))
             try:  # the first line measures the joining rows, too
                 transaction = Transaction(version.param, both, ids, told, stays, len(targets), moving, version.kernel)
@@ -511,13 +509,16 @@ def whole_ids(ids: Iterable[int]) -> Ids:
 
 def rows_of_ids(known: Ids, wanted: Ids) -> Ids:
     """Positions of ids among those of the rows. Raises DataError for unknown and repeated ids."""
-    rows = np.searchsorted(known, wanted)
-    unknown = [i for i, row in zip(wanted, rows, strict=True) if row == len(known) or known[row] != i]
-    if unknown:
+    if not len(wanted):
+        return wanted
+    rows = known.searchsorted(wanted)
+    unknown = wanted[known.take(rows, mode="clip") != wanted]
+    if len(unknown):
         raise DataError(f"there is no row with id {unknown[0]}")
-    values, counts = np.unique(wanted, return_counts=True)
-    if (counts > 1).any():
-        raise DataError(f"the id {values[counts > 1][0]} is given twice")
+    in_order = np.sort(wanted)
+    twice = in_order[1:][in_order[1:] == in_order[:-1]]
+    if len(twice):
+        raise DataError(f"the id {twice[0]} is given twice")
     return rows
 
 
@@ -591,9 +592,10 @@ def targets_and_weights(a: Problem, b: Problem) -> tuple[Buffer, Buffer | None]:
 
 def stacked_rows(a: Problem, b: Problem) -> Problem:
     """The rows of a, then those of b."""
+    if not len(b):
+        return a
     targets, weights = targets_and_weights(a, b)
-    matrix = a.matrix.followed_by(b.matrix) if len(b) else a.matrix
-    return Problem(matrix, targets, sample_weight=weights)
+    return Problem(a.matrix.followed_by(b.matrix), targets, sample_weight=weights)
 
 
 def weights_of(problem: Problem) -> FloatArray:

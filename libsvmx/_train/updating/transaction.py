@@ -194,6 +194,7 @@ class Transaction:
         """
         after: dict[Pair, BinaryProblem] = {}
         leaving_rows = np.flatnonzero(~self.stays)
+        leaving_ids = self.ids[leaving_rows]
         remaining = self.ids[self.stays] if len(leaving_rows) else self.ids
         leaving = set(np.asarray(self.problem.targets)[leaving_rows].tolist())
         for listed in index.costs:
@@ -203,34 +204,27 @@ class Transaction:
                 self.touched.append(after[listed])
                 continue
             binary = after[pair] = binaries[pair]
-            fresh = remaining[index.members(listed, len(remaining) - self.n_fresh)]
+            fresh = remaining[index.members(listed, len(remaining) - self.n_fresh)] if self.n_fresh else self.ids[:0]
             some_leave = bool(leaving if pair is None else leaving.intersection(pair))
-            if not (some_leave or len(fresh)):
-                continue
-            rows = self.numbers(binary.ids)
-            gone = np.flatnonzero(~self.stays[rows] if some_leave else []).astype(np.int32)
+            gone = np.asarray(binary.state.positions((leaving_ids if some_leave else leaving_ids[:0]).data))
             if len(gone) or len(fresh):
                 binary = after[pair] = self.mark(binary)
-                rows = np.concatenate([rows, self.numbers(fresh)])
-                self.update_binary(binary, pair, index, rows, len(fresh), gone)
+                self.update_binary(binary, pair, index, fresh, gone)
         return after, report_of(self.touched, after, gap_before)
 
-    def update_binary(
-        self, binary: BinaryProblem, pair: Pair, index: PairIndex, rows: IntArray, n_fresh: int, gone: IntArray
-    ) -> None:
-        """Change one path to that of ``rows``, the last ``n_fresh`` of which join, without those at the positions
-        ``gone``."""
-        fresh = rows[len(rows) - n_fresh :]
-        weight = float(len(rows) - len(gone))
+    def update_binary(self, binary: BinaryProblem, pair: Pair, index: PairIndex, fresh: Ids, gone: IntArray) -> None:
+        """Change one path: rows with the ids ``fresh`` join, those at the positions ``gone`` leave."""
+        weight = float(binary.state.n - len(gone) + len(fresh))
         if self.problem.sample_weight is not None:
-            weight = self.problem.take(np.delete(rows, gone).data).weight
+            weight = self.rows_of(np.concatenate([np.delete(binary.ids, gone), fresh])).weight
         totals = coefficient_sums(self.param, weight)
-        kernel = self.kernel_of_rows(rows)
-        bounds = index.bounded(pair, self.problem.take(fresh.data))
         self.touched.append(binary)
         with errors_of_a_path(UNCHANGED), binary.timed():
             ask(self.observer)
-            self.change(binary, kernel, (self.ids[fresh].data, *bounds), gone.data, totals)
+            if len(fresh) or not binary.path.rests(0, gone.data, totals, self.control()):
+                bounds = index.bounded(pair, self.rows_of(fresh))
+                kernel = self.kernel_of(np.concatenate([binary.ids, fresh]))
+                self.change(binary, kernel, (fresh.data, *bounds), gone.data, totals)
         binary.check_scale()
 
     def change(
