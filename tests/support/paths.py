@@ -1,21 +1,14 @@
 """Replacements for a state's paths that get lost or are given up on purpose."""
 
-from libsvmx._solvers.path.path import PathLong, PathLost
+from libsvmx._solvers.path.path import PathLost
 from support.exact import Twin
 
 
 class Followed:
-    """Followed(path): forwards to the path; ``given_up`` records why updates ended early."""
+    """Followed(path): forwards to the path."""
 
     def __init__(self, path):
-        self.path, self.given_up = path, []
-
-    def update(self, *arguments):
-        try:
-            self.path.update(*arguments)
-        except (PathLong, PathLost) as error:
-            self.given_up.append(str(error))
-            raise
+        self.path = path
 
     def __getattr__(self, name):
         return getattr(self.path, name)
@@ -28,7 +21,7 @@ class Short(Followed):
     trained = 0
 
     def update(self, n_fresh, gone, totals, control, *work):
-        super().update(n_fresh, gone, totals, control, *(0.0 for _ in work))
+        self.path.update(n_fresh, gone, totals, control, *(0.0 for _ in work))
 
     def near(self, *arguments):
         self.path.near(*arguments)
@@ -39,7 +32,7 @@ class Lost(Followed):
     """Every path is lost at its end."""
 
     def update(self, *arguments):
-        super().update(*arguments)
+        self.path.update(*arguments)
         raise PathLost("lost")
 
     def rescale(self, *arguments):

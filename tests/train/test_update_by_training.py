@@ -106,17 +106,6 @@ def test_an_error_in_a_later_problem_takes_all_back():
     assert [(binary.iterations, bytes(binary.state.coefficients)) for binary in state.binaries.values()] == before
 
 
-def test_most_of_the_margin_leaves():
-    """No member is removed from the factor one by one if training makes a new one."""
-    X, y = blobs(2, 400)
-    twin = Along(Short, X[:300], y[:300], C=100.0, gamma=2.0)
-    (path,) = [binary.path for binary in twin.state.binaries.values()]
-    twin.update(X[300:], y[300:], range(150))
-    assert path.given_up == ["many rows leave the margin"]
-    assert twin.state.report.retrained == 1
-    twin.check()
-
-
 def overlapping(n):
     """Two classes with many rows at bounds, and few within."""
     rng = np.random.default_rng(1)
@@ -130,7 +119,7 @@ LONG_OR_NOT = [
     pytest.param(overlapping(3000), 2000, 0, {"C": 10.0, "gamma": 0.2}, 1, id="a larger one"),
     # with all 600 rows in the margin a training needs a factor of them, while a leaving row takes a rotation
     pytest.param(blobs(2, 603), 600, 15, {"C": 100.0, "gamma": 200.0}, 0, id="few leave a large margin"),
-    pytest.param(blobs(2, 605), 600, 40, {"C": 100.0, "gamma": 200.0}, 1, id="many leave it"),
+    pytest.param(blobs(2, 600), 600, 300, {"C": 100.0, "gamma": 200.0}, 1, id="many leave it"),
 ]
 
 
@@ -201,7 +190,7 @@ class Noted(Followed):
         return self.note("by_smo", arguments)
 
 
-@pytest.mark.parametrize("n, attempts", [(2000, ("near",)), (2700, ("update", "near"))])
+@pytest.mark.parametrize("n, attempts", [(2000, ("near",)), (2900, ("update", "near"))])
 def test_a_path_that_is_clearly_longer_is_not_begun(n, attempts):
     """Of fewer rows that join it is begun, and given up where it turns out to be longer."""
     X, y = overlapping(3000)

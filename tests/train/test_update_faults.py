@@ -206,7 +206,7 @@ class Failing(Followed):
             raise Failure
 
     def update(self, *arguments):
-        super().update(*arguments)
+        self.path.update(*arguments)
         self.failing()
 
     def rescale(self, *arguments):

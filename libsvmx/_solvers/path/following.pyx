@@ -537,9 +537,6 @@ cdef int empty_margin_if_all_bound(Motion motion, PathState s) except -1 nogil:
 
 # Shrink only if at most this share of the rows is left.
 cdef double MAX_ACTIVE_SHARE = 0.8
-# Repairs after which rows are no longer shrunk: wrong shrinking is their likely cause. Each has fewer rows to mend, so
-# the last one, over all rows, is short: after 1, it was four fifths of the work with 100 rows of 20,000.
-cdef int REPAIRS_TO_STOP_SHRINKING = 3
 
 
 cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
@@ -634,6 +631,7 @@ cdef int follow(Motion motion) except -1:
     cdef PathState s = motion.state
     cdef int end
     motion.mass += motion.speed_outside
+    motion.work_before, motion.speed_before = motion.work, motion.speed_outside
     with nogil:
         shrink_if_many(motion, s)
         end = go(motion, s)
@@ -646,8 +644,15 @@ cdef int follow(Motion motion) except -1:
 
 
 cdef bint is_long(Motion motion) noexcept nogil:
-    """Whether the path will take more than ``most_work``, extrapolated from its work so far."""
-    return motion.work > motion.glimpse * motion.most_work and motion.work > motion.eta * motion.most_work
+    """Whether the path, or the rest of it, will take more than ``most_work``, extrapolated from its work so far: of the
+    rest much more, while little of the path is known."""
+    cdef double work = motion.work, counted = motion.work, done = motion.eta, glimpse = motion.glimpse * motion.most_work
+    if motion.rest_counts:
+        work -= motion.work_before
+        if motion.speed_before > 0.0:  # rows that have joined the margin, or met a bound, have ended their motion
+            done = 1.0 - (1.0 - done) * min(motion.speed_outside / motion.speed_before, 1.0)
+        counted = work * (1.0 - done) * work / (work + 2.0 * glimpse)
+    return work > glimpse and counted > done * motion.most_work
 
 
 cdef int go(Motion motion, PathState s) except -1 nogil:

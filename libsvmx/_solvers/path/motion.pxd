@@ -43,6 +43,9 @@ cdef class Motion:
     cdef readonly int64_t repairs           # paths in the linear term
     cdef readonly double work               # as ``Control`` counts it
     cdef double most_work                   # limit of the work of the path, extrapolated
+    cdef bint rest_counts                   # of the rest only: another way would begin where the path is given up
+    cdef double work_before                 # ``work`` before the path: a repair follows another path
+    cdef double speed_before                # ``speed_outside`` at its begin
     cdef double glimpse                     # share of that after which its work is extrapolated
     cdef double many_values                 # K_:M, from which shrinking is tried
     cdef double far                         # distance of shrunk rows, in lengths of the path

@@ -245,7 +245,7 @@ cdef double LEFT_OF_SUM = 8.0
 # W is summed anew once its rounding error exceeds this many times that of what still moves.
 cdef double STALE = 64.0
 # Share of ``most_work`` after which the total work is extrapolated.
-cdef double GLIMPSE = 0.25
+cdef double GLIMPSE = 0.05
 # Values K_:M from which shrinking is tried, and the distance that counts as far, in lengths of the path.
 cdef double MANY_VALUES = 4e5
 cdef double FAR = 5.0
@@ -265,7 +265,7 @@ cdef class Motion:
         self.state = state
         self.velocity = self.dlinear = self.dlower = self.dupper = self.W = self.dF = self.start_beta = NO_DOUBLES
         self.final_linear = None
-        self.glimpse, self.many_values, self.far = GLIMPSE, MANY_VALUES, FAR
+        self.glimpse, self.many_values, self.far, self.rest_counts = GLIMPSE, MANY_VALUES, FAR, True
 
     def begin(self, Control control, bint moves=True):
         """Reset the counts; ``control`` is asked whether to stop from now on. The state is saved if it ``moves``."""

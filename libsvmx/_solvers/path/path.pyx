@@ -19,7 +19,8 @@ from libsvmx._core.vectors cimport svmx_axpy, svmx_dot
 from libsvmx._kernels.kernel_matrix cimport Kernel
 from libsvmx._problem.dual cimport Certificate, DualProblem, DualSolution, add_variable, begin, level_of
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.path.following cimport centre_levels, empty_margin_if_all_bound, follow, gather_margin
+from libsvmx._solvers.path.following cimport (
+    REPAIRS_TO_STOP_SHRINKING, centre_levels, empty_margin_if_all_bound, follow, gather_margin)
 from libsvmx._solvers.path.motion cimport Motion, Trace
 from libsvmx._solvers.path.path_state cimport (
     AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState, add_margin_rows, clear_margin, remove_from_margin,
@@ -90,7 +91,7 @@ cdef int refine(Motion motion, bint anew) except -1:
         if is_optimal(motion):
             return empty_margin_if_all_bound(motion, s)
         gap = s.kkt_gap()
-        if gap > 0.5 * gap_before and gap > motion.tolerance():
+        if gap > 0.5 * gap_before and gap > motion.tolerance() and motion.repairs >= REPAIRS_TO_STOP_SHRINKING:
             raise PathLost(f"a gap of {gap:g} remains")
         gap_before = gap
         refine_once(motion)
@@ -292,22 +293,16 @@ cdef class Path:
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef const int32_t[::1] leaving = gone
-        cdef Py_ssize_t k, v, h, n_members = 0
+        cdef Py_ssize_t k, v, h
         if self.rests(n_fresh, gone, totals, control):
             return
         self.begin(control)
         motion.most_work = most_work
         for k in range(leaving.shape[0]):
             for h in range(s.per_row):
-                n_members += s.place[s.per_row * leaving[k] + h] >= 0
-        if <double>n_members * s.factor.size * s.factor.size > most_work:
-            self.leave(gone)
-            raise PathLong("many rows leave the margin")
-        for k in range(leaving.shape[0]):
-            for h in range(s.per_row):
                 v = s.per_row * leaving[k] + h
                 if s.place[v] >= 0:
-                    motion.tick(s.factor.size * s.factor.size)
+                    control.asked(s.factor.size * s.factor.size)  # not of the path, whose work is extrapolated
                     remove_from_margin(s, v)
                 s.assign(v, LEAVING)
         self.set_joining(n_fresh)
@@ -319,7 +314,6 @@ cdef class Path:
             elif s.where[v] == JOINING:
                 motion.start_moving(v, s.upper[v] if s.upper[v] > 0 else s.lower[v])
         follow(motion)
-        motion.most_work = INFINITY
         for v in range(s.per_row * s.n):
             if s.where[v] == JOINING:
                 motion.fix_at_bound(v, s.upper[v] > 0)
@@ -355,18 +349,19 @@ cdef class Path:
 
     def n_moving(self, Py_ssize_t n_fresh, gone):
         """Number of the last ``n_fresh`` rows, and of the rows ``gone`` (buffer of int32), that ``update`` would move
-        from 0."""
+        from or to 0; and how many of them are in the margin."""
         cdef PathState s = self.state
         cdef const int32_t[::1] leaving = gone
-        cdef Py_ssize_t k, p, v, count = 0
+        cdef Py_ssize_t k, p, v, count = 0, n_members = 0
         cdef bint moves
         for k in range(leaving.shape[0] + n_fresh):
             p = leaving[k] if k < leaving.shape[0] else s.n - n_fresh + k - leaving.shape[0]
             moves = False
             for v in range(s.per_row * p, s.per_row * (p + 1)):
                 moves = moves or s.beta[v] != 0.0 or (k >= leaving.shape[0] and violates_at_zero(s, v))
+                n_members += s.place[v] >= 0
             count += moves
-        return count
+        return count, n_members
 
     def leave(self, gone):
         """Mark the rows ``gone`` (buffer of int32) as LEAVING, without a path, for ``dual`` and ``near``."""

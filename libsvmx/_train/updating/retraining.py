@@ -5,13 +5,15 @@
         -- warm.solve -->        near the optimum, by SMO with kernel rows in float
         -- Path.near -->         the optimum, in double
 
-A path costs |M| (n + |M|) per breakpoint, and has about one breakpoint for each row whose beta becomes 0 or nonzero. A
+A path costs |M| (n + |M|) per breakpoint, and has at least about one for each row whose beta becomes 0 or nonzero. A
 training needs the kernel rows of these and of the margin once, and one factor of the margin.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
@@ -30,31 +32,60 @@ if TYPE_CHECKING:
 
 # Gap at which SMO ends, unless -e is smaller: the remaining path has a few breakpoints.
 EPS = 1e-3
-# Cost of a training in units of path work (``Motion.work``): minimum; per kernel value of the margin and of the moving
+# Cost of a training, in units of about half a nanosecond: minimum; per kernel value of the margin and of the moving
 # rows; per product of the factor; per variable of an iteration of SMO, most being shrunk; per iteration. Measured on
-# a9a, w8a, elec2 and synthetic sets of 8 and 20 features, 1 to 1,000 of 5,000 and 20,000 rows; the last one on 600 to
-# 2,200 rows of two features at C from 1e3 to 1e5.
+# elec2 and synthetic sets of 2 to 54 features, 1 to 1,000 of 5,000 and 20,000 rows; the last one on 600 to 2,200 rows
+# of two features at C from 1e3 to 1e5.
 WORK_AT_LEAST = 1e7
 WORK_OF_VALUE = 20.0
-WORK_OF_PRODUCT = 0.1
+WORK_OF_PRODUCT = 0.06
 WORK_OF_VARIABLE = 0.25
 WORK_OF_ITERATION = 900.0
-# Work of a path for each row that moves from or to 0, as a share of n |M|: 0.24 to 1.1 measured with 1,000 rows more or
-# fewer of 5,000 and 20,000. A path that is longer than a training even by a low share is not begun.
-LEAST_PATH = 0.3
+# Cost of a breakpoint of a path in the same units: per row, for kernel rows; per active row, and per value of its row
+# in the margin; per element of the factor. ``Motion.work`` counts |M| (active + |M|) for it, as ``Control`` does.
+LINE_OF_ROW = 4.0
+LINE_OF_ACTIVE = 9.0
+LINE_OF_VALUE = 0.26
+LINE_OF_PAIR = 4.6
+WORK_OF_ROTATION = 0.4  # per element of the factor, of a row that leaves the margin
+# Share of the rows that are active where a path shrinks, and n |M| from which it does.
+ACTIVE_SHARE = 0.5
+MANY_VALUES = 4e5
+# Free rows for each row that leaves from which they take over its beta. Fewer reach their bounds, and the rest of beta
+# would be spread over all rows: of elec2, 4,900 iterations of SMO instead of 1,700.
+FREE_FOR_EACH = 4.0
 
 
 def work_of_training(state: PathState, n_moving: int, iterations: int) -> float:
-    """Expected cost of ``train_near`` in units of path work, with ``n_moving`` rows whose beta becomes 0 or nonzero and
-    as many ``iterations`` as the last training."""
+    """Expected cost of ``train_near``, with ``n_moving`` rows whose beta becomes 0 or nonzero and as many
+    ``iterations`` as the last training."""
     margin = state.margin_size
     work = WORK_AT_LEAST + WORK_OF_VALUE * (margin + n_moving) * state.n + WORK_OF_PRODUCT * margin**3
     return work + work_of_iteration(state) * iterations
 
 
-def least_work_of_path(state: PathState, n_moving: int) -> float:
-    """Low estimate of the work of the path along which ``n_moving`` rows move from or to 0."""
-    return LEAST_PATH * n_moving * state.margin_size * state.n
+def least_work_of_path(state: PathState, n_moving: int, n_members: int) -> float:
+    """Low estimate of the cost of the path along which ``n_moving`` rows move from or to 0: a breakpoint for each, 1.06
+    to 5 were measured; but for ``n_members`` that leave the margin, which may need none, a rotation of the factor."""
+    return (n_moving - n_members) * work_of_line(state) + n_members * WORK_OF_ROTATION * state.margin_size**2
+
+
+def most_path(state: PathState, work: float) -> float:
+    """``Motion.work`` of a path that costs as much as this ``work`` of a training."""
+    margin = max(state.margin_size, 1)
+    return work * margin * (n_active(state) + margin) / work_of_line(state)
+
+
+def work_of_line(state: PathState) -> float:
+    """Cost of a breakpoint."""
+    n, margin = state.n, state.margin_size
+    active = LINE_OF_ACTIVE + LINE_OF_VALUE * margin
+    return LINE_OF_ROW * n + active * n_active(state) + LINE_OF_PAIR * margin**2
+
+
+def n_active(state: PathState) -> float:
+    """Expected number of active rows on a path."""
+    return state.n * (ACTIVE_SHARE if state.margin_size * state.n > MANY_VALUES else 1.0)
 
 
 def most_iterations(state: PathState, work: float) -> int:
@@ -84,7 +115,10 @@ def train_near(
     Stopped, MemoryError, and what a signal handler raises, such as KeyboardInterrupt
     """
     dual = path.dual()
-    start = start_of(FoldChange(kernel, dual, totals, dual.beta, dual.scores, dual, control), "near")
+    lower, beta, upper = (np.asarray(each) for each in (dual.lower, dual.beta, dual.upper))
+    n_left, n_free = np.count_nonzero(beta[lower == upper]), np.count_nonzero((lower < beta) & (beta < upper))
+    seeder = "near" if n_free >= FREE_FOR_EACH * n_left else "top"
+    start = start_of(FoldChange(kernel, dual, totals, dual.beta, dual.scores, dual, control), seeder)
     if start is None:
         raise PathLost("no variable can make up for the sum")
     started, budget_bytes = dual.changed(beta=start[0], scores=start[1]), param.cache_bytes

@@ -20,7 +20,13 @@ from libsvmx._solvers.path.path import PathLong, PathLost
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.updating.binary_problem import errors_of_a_path, no_bounds, train_binary
-from libsvmx._train.updating.retraining import least_work_of_path, most_iterations, train_near, work_of_training
+from libsvmx._train.updating.retraining import (
+    least_work_of_path,
+    most_iterations,
+    most_path,
+    train_near,
+    work_of_training,
+)
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
@@ -239,12 +245,12 @@ class Transaction:
             state.append(kernel, *joining, self.control())
 
         state.append(kernel, *joining, self.control())
-        n_moving = path.n_moving(n_fresh, gone)
+        n_moving, n_members = path.n_moving(n_fresh, gone)
         work = work_of_training(state, n_moving, binary.iterations)
         max_iter, lost = most_iterations(state, work), False
         try:
-            if least_work_of_path(state, n_moving) <= work or state.inexact:
-                return path.update(n_fresh, gone, totals, self.control(), work)
+            if least_work_of_path(state, n_moving, n_members) <= work or state.inexact:
+                return path.update(n_fresh, gone, totals, self.control(), most_path(state, work))
             path.leave(gone)
         except PathLong:
             pass
