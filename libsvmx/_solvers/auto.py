@@ -5,7 +5,7 @@ together takes thousands per variable, which shows early: the gap grows, or fall
 
     crsvm                      linear kernel, few features: its time hardly depends on C
     path from a small C        few free variables
-    block pivoting             many free variables, and a gap that hardly falls
+    block pivoting             many free variables, and a kernel matrix far from singular
     irwls                      working sets solved by least squares, up to ``max_free`` free variables
     chunked                    working sets solved by pair steps in cache, with more
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 from math import inf, log
 
 from libsvmx._core.records import NamedTuple, record
-from libsvmx._solvers.linear_work import LinearWork, linear_work
+from libsvmx._solvers.linear_work import PER_STEP, LinearWork, linear_work
 from libsvmx._solvers.solver import Solver, Unfinished, policy_field
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus
@@ -73,9 +73,14 @@ class ChoicePolicy:
     max_free : int                        irwls factors matrices over the free variables; with more of them, SMO is too
         slow only above ``ratio_many_free`` x the initial gap, and chunked follows the last check
     ratio_many_free : float
-    pivoting_gap : float                  where chunked would follow, block pivoting comes first if SMO has ended above
-        this gap ratio, with
-    max_free_for_pivoting : int           up to this many free variables, whose factor takes 0.8 GB
+    min_free_for_pivoting, max_free_for_pivoting : int      block pivoting comes before irwls and chunked between these
+        numbers of free variables (of the last the factor takes 0.8 GB), if
+    least_pivot : float                   ``typical_pivot`` of the kernel is at least this: below, its sets cycle
+    pivoting_work : float                 its work: this x (free variables)^3 values read by an SMO step
+    pivoting_checks : steps               where pivoting is possible, SMO is too slow only if at one of these, or later,
+        it needs more steps than that work at the rate so far, after a quarter of it; or if at the last its gap has not
+        fallen; or if at any it has not, and that work is more than all steps of SMO: then pivoting begins at SMO's
+        optimum at the small C of the path
     least_squares, by_pairs : Solver or None      the solvers that take over; None: IRWLS() and Chunked()
     """
 
@@ -99,8 +104,11 @@ class ChoicePolicy:
     linear_checks: tuple[tuple[float, float], ...] = ((0.03, 2.5), (0.1, 1), (0.25, 1), (0.5, 1), (1, 1), (2, 0))
     max_free: int = 2500
     ratio_many_free: float = 5.0
-    pivoting_gap: float = 0.1
+    min_free_for_pivoting: int = 1000
     max_free_for_pivoting: int = 10_000
+    least_pivot: float = 0.06
+    pivoting_work: float = 1 / 8
+    pivoting_checks: tuple[float, ...] = (20, 60)
     least_squares: Solver | None = None
     by_pairs: Solver | None = None
 
@@ -163,6 +171,8 @@ class Auto(Solver):
         checks = last_check(self.policy, dual.size) if smo_alone else all_checks(self.policy, dual.size)
         if has_features:
             checks = linear_checks(self.policy, work.in_steps(kernel.n, dual.size))
+        elif not (smo_alone or control.max_iter):
+            checks = checks.or_pivoting(self.policy, dual, kernel, early)
         converged, too_slow = run(smo, checks, initial, early, control.max_iter)
         found = named(checked(smo.finish(converged), dual, kernel, early), SMO.name)
         early.read_out()
@@ -174,8 +184,7 @@ class Auto(Solver):
         self, left: Unfinished, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
     ) -> DualSolution:
         solution = left.solution
-        limited = control.max_iter > 0
-        for name, attempt in attempts(self.policy, dual, left, kernel, budget_bytes, threads, limited):
+        for name, attempt in attempts(self.policy, dual, left, kernel, budget_bytes, control, threads):
             steps = control.max_iter - solution.iterations if control.max_iter else inf
             if steps <= 0 or solution.status not in UNFINISHED:
                 break
@@ -219,12 +228,70 @@ class Checks(NamedTuple):
         its rate counts, too, and 0 ends SMO
     max_left : float                      SMO is too slow if, at the rate so far, it needs more steps than these
     max_free, ratio_many_free : float     as of ChoicePolicy
+    pivoting : Pivoting or None           whether that pays counts, too
     """
 
     at: tuple[tuple[float, float], ...]
     max_left: float
     max_free: float = inf
     ratio_many_free: float = inf
+    pivoting: Pivoting | None = None
+
+    def or_pivoting(self, policy: ChoicePolicy, dual: DualProblem, kernel: Kernel, control: Control) -> Checks:
+        """With the checks whether block pivoting pays."""
+        unit = max(dual.size, policy.min_variables)
+        more = [(steps * unit, inf) for steps in policy.pivoting_checks if steps * unit not in dict(self.at)]
+        pivoting = Pivoting(policy, dual, kernel, control)
+        return self._replace(at=tuple(sorted((*self.at, *more))), pivoting=pivoting)
+
+
+class Pivoting:
+    """Pivoting(policy, dual, kernel, control): when block pivoting follows SMO."""
+
+    def __init__(self, policy: ChoicePolicy, dual: DualProblem, kernel: Kernel, control: Control) -> None:
+        self.policy, self.dual, self.kernel, self.control = policy, dual, kernel, control
+        self.kernel_is_regular: bool | None = None  # not known yet
+
+    def is_possible(self, n_free: int) -> bool:
+        """Whether it finds the optimum from ``n_free`` free variables. Not in regression: with both variables of a row
+        K is singular, and sets cycle."""
+        few = self.policy.min_free_for_pivoting <= n_free <= self.policy.max_free_for_pivoting
+        if not few or self.dual.groups > 1 or self.dual.size > self.kernel.n:
+            return False
+        if self.kernel_is_regular is None:
+            self.kernel_is_regular = self.is_regular()
+        return self.kernel_is_regular
+
+    def is_regular(self) -> bool:
+        """Whether the kernel matrix is far from singular."""
+        from libsvmx._core.memory import load_blas
+        from libsvmx.exceptions import Stopped
+
+        try:
+            load_blas()
+            from libsvmx._solvers.decomposition.block_pivoting import typical_pivot
+
+            return typical_pivot(self.kernel, self.control) >= self.policy.least_pivot
+        except (Stopped, MemoryError):
+            return False
+
+    def pays(self, initial: float, gap: float, steps: int, n_free: int) -> bool:
+        """Whether it is less work than SMO's rest, after ``steps`` from the gap ``initial``."""
+        first, *_, last = (
+            int(each * max(self.dual.size, self.policy.min_variables)) for each in self.policy.pivoting_checks
+        )
+        if gap >= initial:
+            return steps >= last or (steps >= first and self.begins_at_small_cost(n_free))
+        work = self.work(n_free)
+        return steps >= first and 4 * steps >= work and steps * log(gap / self.control.eps) > work * log(initial / gap)
+
+    def work(self, n_free: int) -> float:
+        """In SMO steps."""
+        return self.policy.pivoting_work * n_free**3 / (self.dual.size + PER_STEP)
+
+    def begins_at_small_cost(self, n_free: int) -> bool:
+        """Where SMO's gap has not fallen."""
+        return self.work(n_free) > self.policy.max_steps(self.dual.size) and has_path(self.dual, self.kernel)
 
 
 def all_checks(policy: ChoicePolicy, n: int, first: float = 0.0) -> Checks:
@@ -303,10 +370,16 @@ def run(smo: Smo, checks: Checks, initial: float, control: Control, max_iter: in
         converged = smo.advance(limit)
         if converged or smo.was_stopped or limit < steps or ratio == 0:
             break
-        if initial < inf:
-            limit_ratio = ratio if smo.n_free <= checks.max_free else checks.ratio_many_free
-            if not fast_enough(initial, smo.gap, limit, limit_ratio, checks.max_left, control.eps):
-                return False, True
+        if initial == inf:
+            continue
+        limit_ratio = ratio if smo.n_free <= checks.max_free else checks.ratio_many_free
+        too_slow = not fast_enough(initial, smo.gap, limit, limit_ratio, checks.max_left, control.eps)
+        if checks.pivoting:
+            pays = checks.pivoting.pays(initial, smo.gap, limit, smo.n_free)
+            if pays != too_slow and checks.pivoting.is_possible(smo.n_free):  # loads NumPy
+                too_slow = pays
+        if too_slow:
+            return False, True
     return converged, False
 
 
@@ -340,10 +413,10 @@ def attempts(
     left: Unfinished,
     kernel: Kernel,
     budget_bytes: float,
+    control: Control,
     threads: int,
-    limited: bool,
 ) -> Iterator[tuple[str, Attempt]]:
-    """Name and call of each solver that takes over from SMO, in turn. ``limited``: steps are."""
+    """Name and call of each solver that takes over from SMO, in turn."""
     solution = left.solution
     if solution.status not in UNFINISHED:
         return
@@ -356,9 +429,13 @@ def attempts(
         yield "crsvm", lambda control: solved_by_features(dual, kernel, control, threads)
     n_free = sum(lower < beta < upper for beta, lower, upper in zip(solution.beta, dual.lower, dual.upper, strict=True))
     least_squares, by_pairs = policy.least_squares or IRWLS(), policy.by_pairs or Chunked()
-    other = least_squares if left.too_slow or n_free <= policy.max_free else by_pairs
-    if other is by_pairs and not (has_features or limited) and may_be_pivoted(policy, dual, kernel, solution, n_free):
-        yield "pivoting", lambda control: solved_by_pivoting(policy, dual, kernel, control, solution.beta)
+    pivoting = Pivoting(policy, dual, kernel, control)
+    pivots = not (has_features or control.max_iter) and pivoting.is_possible(n_free)
+    if pivots:
+        anew = left.has_grown and pivoting.begins_at_small_cost(n_free)
+        beta = None if anew else solution.beta
+        yield "pivoting", lambda control: solved_by_pivoting(policy, dual, beta, kernel, budget_bytes, control, threads)
+    other = least_squares if n_free <= policy.max_free or (left.too_slow and not pivots) else by_pairs
     start = dual.changed(beta=solution.beta, scores=solution.scores, rounded=True)
     # where the gap has grown, a cold start is better than SMO's end
     starts = [dual, start] if left.has_grown else [start, dual]
@@ -369,35 +446,34 @@ def attempts(
             yield by_pairs.name, lambda control: by_pairs.solve(dual, kernel, budget_bytes, control, threads)
 
 
-def may_be_pivoted(
-    policy: ChoicePolicy, dual: DualProblem, kernel: Kernel, solution: DualSolution, n_free: int
-) -> bool:
-    """Whether block pivoting is tried from where SMO has ended with ``n_free`` free variables, after a cold start. Not
-    in regression: with both variables of a row K is singular, and sets cycle."""
-    from libsvmx._problem.dual import kkt_gap
-
-    if n_free > policy.max_free_for_pivoting or dual.groups > 1 or dual.size > kernel.n:
-        return False
-    initial = initial_gap(dual)
-    if not initial < inf:
-        return False
-    return kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper) >= policy.pivoting_gap * initial
-
-
 def solved_by_pivoting(
-    policy: ChoicePolicy, dual: DualProblem, kernel: Kernel, control: Control, beta: Buffer
+    policy: ChoicePolicy,
+    dual: DualProblem,
+    beta: Buffer | None,
+    kernel: Kernel,
+    budget_bytes: float,
+    control: Control,
+    threads: int,
 ) -> DualSolution | None:
-    """The optimum by block pivoting; None if it is not found, does not fit the memory, or a stop ends it."""
-    from libsvmx._core.memory import load_blas
+    """The optimum by block pivoting from ``beta``, or from SMO's optimum at a small C; None if it is not found, memory
+    ends, or a stop ends it."""
+    from libsvmx._solvers.decomposition import block_pivoting
+    from libsvmx._solvers.path import from_small_cost
+    from libsvmx._solvers.smo.smo import Smo
     from libsvmx.exceptions import Stopped
 
+    steps = rows = 0
     try:
-        load_blas()
-        from libsvmx._solvers.decomposition import block_pivoting
-
-        return block_pivoting.solve(dual, kernel, control, policy.max_free_for_pivoting, beta)
+        if beta is None:
+            small = from_small_cost.start_of(dual, kernel)
+            smo = Smo(small, kernel, budget_bytes, control.part(from_small_cost.START_EPS, 0), threads)
+            found = smo.finish(smo.advance(policy.max_steps(dual.size)))
+            del smo  # and its kernel rows
+            beta, steps, rows = found.beta, found.iterations, found.rows_computed
+        exact = block_pivoting.solve(dual, kernel, control, policy.max_free_for_pivoting, beta)
     except (Stopped, MemoryError):
         return None
+    return exact and exact.changed(iterations=steps + exact.iterations, rows_computed=rows)
 
 
 def solved_by_features(dual: DualProblem, kernel: Kernel, control: Control, threads: int) -> DualSolution:

@@ -1,7 +1,5 @@
 """Block pivoting: solver auto's way to the optimum where many variables are free and C is large."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -19,7 +17,7 @@ from libsvmx.exceptions import ConvergenceWarning, Stopped, TooLittleMemory
 # SMO has a step for each row, and then few free variables are too many for irwls.
 SOON = ChoicePolicy(
     first_check=(0.25, np.inf), checks=(), late_checks=(), min_variables=0, max_steps_per_variable=1.0,
-    smo_alone=0.0, max_free=1,
+    smo_alone=0.0, max_free=1, min_free_for_pivoting=1, least_pivot=0.0,
 )  # fmt: skip
 
 
@@ -68,9 +66,8 @@ def test_threads_change_no_bit():
     ("changes", "options"),
     [
         ({"max_free_for_pivoting": 40}, {}),
-        ({"max_free": 10_000}, {}),
-        ({"checks": ((0.5, 1e-9),), "ratio_many_free": 1e-9}, {}),  # SMO ends early
-        ({"pivoting_gap": 1e3}, {}),
+        ({"min_free_for_pivoting": 201}, {}),
+        ({"least_pivot": 1.0}, {}),
         ({}, {"max_iter": 10**7}),  # of steps
         ({}, {"svm_type": "nu_svc", "nu": 0.3}),
         ({}, {"svm_type": "epsilon_svr"}),
@@ -84,47 +81,62 @@ def test_another_solver_elsewhere(changes, options):
     assert model.reports[0].chosen.startswith(("smo, irwls", "smo, chunked"))
 
 
-def test_a_warm_start_never_pivots():
+@pytest.mark.parametrize(("features", "names"), [(5, "smo, pivoting"), (1, "smo, chunked")])
+def test_only_with_a_kernel_matrix_far_from_singular(features, names):
+    X, y = noisy(400)
+    policy = by_pivoting(least_pivot=ChoicePolicy().least_pivot)
+    model = libsvmx.train(X[:, :features], y, solver=policy, C=1e3, gamma=1.0)
+    assert model.reports[0].chosen.startswith(names)
+
+
+def test_a_warm_start_pivots_too():
     X, y = noisy(200)
     first = libsvmx.train(X, y, solver=by_pivoting(), C=1e2, gamma=0.2)
     model = libsvmx.train(X, y, solver=by_pivoting(), C=1e3, gamma=0.2, start=first)
     assert model.statuses == (SolveStatus.CONVERGED,)
-    assert "pivoting" not in model.reports[0].chosen
-
-
-def test_another_solver_without_memory():
-    X, y = noisy(200)
-    with machine_with(free_bytes=lambda: 100_000):
-        model = libsvmx.train(X, y, solver=by_pivoting(), C=1e3, gamma=0.2)
-    assert model.statuses == (SolveStatus.CONVERGED,)
-    assert model.reports[0].chosen == "smo, pivoting, chunked"
-
-
-def test_a_factor_that_is_held_is_not_asked_for_again(monkeypatch):
-    """Pivoting goes to its end in just the memory of its largest factor and the columns exchanged in it."""
-    X, y = noisy(900)
-    options = {"solver": by_pivoting(), "C": 1e4, "gamma": 0.2, "threads": 1}
-    inside, needed = Inside(monkeypatch, lambda: False), []
-    need = block_pivoting.memory
-    monkeypatch.setattr(block_pivoting, "memory", lambda n_free: needed.append(need(n_free)) or needed[-1])
-    with machine_with(free_bytes=1e12):
-        expected = libsvmx.train(X, y, **options)
-    tracemalloc.start()
-    try:
-        total = 1.02 * max(needed)
-        with machine_with(free_bytes=lambda: total + inside.traced - tracemalloc.get_traced_memory()[0]):
-            model = libsvmx.train(X, y, **options)
-    finally:
-        tracemalloc.stop()
     assert model.reports[0].chosen == "smo, pivoting"
-    np.testing.assert_array_equal(model.sv_coef, expected.sv_coef)
+    sign = np.where(y == model.labels[0], 1.0, -1.0)
+    assert gap(model, X, sign, np.where(sign > 0, 0.0, -1e3), np.where(sign > 0, 1e3, 0.0), 0.2) <= 1e-3
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "error"),
-    [(memory, "load_blas", TooLittleMemory("loading")), (block_pivoting, "cholesky", MemoryError())],
+    ("C", "changes", "names", "steps"),
+    [
+        (10.0, {}, "smo, pivoting", (400, 600)),  # less work than SMO's rest
+        (10.0, {"pivoting_work": 1.0}, "smo", (1000, 3000)),  # more work
+        (30.0, {}, "smo, pivoting", (2000, 2200)),  # once the gap falls
+        (1e6, {}, "smo, pivoting", (2000, 2600)),  # at the last check: it has not fallen
+        (1e6, {"pivoting_work": 1.0}, "smo, pivoting", (4000, 20_000)),  # from a small C, with SMO's steps there
+    ],
 )
-def test_another_solver_where_memory_ends(module, name, error, monkeypatch):
+def test_smo_is_left_where_pivoting_is_less_work(C, changes, names, steps):
+    X, y = noisy(400)
+    checks = {"max_steps_per_variable": 20.0, "ratio_many_free": np.inf, "pivoting_checks": (1, 5)}
+    model = libsvmx.train(X, y, solver=by_pivoting(**checks, **changes), C=C, gamma=0.2)
+    sign = np.where(y == model.labels[0], 1.0, -1.0)
+    assert model.reports[0].chosen == names
+    assert steps[0] <= model.reports[0].iterations <= steps[1]
+    assert gap(model, X, sign, np.where(sign > 0, 0.0, -C), np.where(sign > 0, C, 0.0), 0.2) <= 1e-3
+
+
+def test_free_memory_changes_nothing():
+    X, y = noisy(200)
+    options = {"solver": by_pivoting(), "C": 1e3, "gamma": 0.2}
+    with machine_with(free_bytes=lambda: 100_000):
+        model = libsvmx.train(X, y, **options)
+    assert model.reports[0].chosen == "smo, pivoting"
+    np.testing.assert_array_equal(model.sv_coef, libsvmx.train(X, y, **options).sv_coef)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "error", "names"),
+    [
+        (memory, "load_blas", TooLittleMemory("loading"), "smo, chunked"),
+        (block_pivoting, "typical_pivot", MemoryError(), "smo, chunked"),
+        (block_pivoting, "solve", MemoryError(), "smo, pivoting, chunked"),
+    ],
+)
+def test_another_solver_where_memory_ends(module, name, error, names, monkeypatch):
     def fails(*arguments, **named):
         raise error
 
@@ -132,7 +144,7 @@ def test_another_solver_where_memory_ends(module, name, error, monkeypatch):
     X, y = noisy(200)
     model = libsvmx.train(X, y, solver=by_pivoting(), C=1e3, gamma=0.2)
     assert model.statuses == (SolveStatus.CONVERGED,)
-    assert model.reports[0].chosen == "smo, pivoting, chunked"
+    assert model.reports[0].chosen == names
 
 
 @pytest.mark.parametrize("limit", [{}, {"MOST_ROUNDS": 1}])
@@ -148,14 +160,14 @@ def test_another_solver_where_sets_cycle_or_rounds_are_over(limit, monkeypatch):
 
 
 class Inside(libsvmx.Observer):
-    """``act`` is called at the first check for a stop within block pivoting; ``traced``: bytes in use at its start."""
+    """``act`` is called at the first check for a stop within block pivoting."""
 
     def __init__(self, monkeypatch, act):
-        self.act, self.inside, self.traced = act, False, 1e12
+        self.act, self.inside = act, False
         solve = block_pivoting.solve
 
         def watched(*arguments):
-            self.inside, self.traced = True, tracemalloc.get_traced_memory()[0]
+            self.inside = True
             try:
                 return solve(*arguments)
             finally:

@@ -24,7 +24,6 @@ from scipy.linalg import lapack
 
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.dense import cholesky, product, solve_lower
-from libsvmx._core.machine import machine
 from libsvmx._core.threads import awaited
 from libsvmx._problem.dual import DualSolution, array_level, kkt_gap
 from libsvmx.enums import SolveStatus
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
 PATIENCE = 6
 MOST_ROUNDS = 40
 REFINEMENTS = 3
+# Rows over which ``typical_pivot`` factors K.
+SAMPLE = 500
 # Share of eps by which the score of a variable at a bound may be on the wrong side.
 SLACK = 0.25
 # Columns are exchanged, instead of a new factor, up to this share of the variables of the factor.
@@ -53,17 +54,28 @@ EXCHANGED = 0.25
 RIDGE = 1e-10
 
 
-def memory(n_free: int) -> float:
-    """Bytes for ``n_free`` free variables: the factor, columns that are exchanged, and their equations (D), three
-    times."""
-    return 8.0 * n_free**2 * (1 + EXCHANGED + 3 * EXCHANGED**2)
+@one_blas_thread()
+def typical_pivot(kernel: Kernel, asking: Token) -> float:
+    """Median pivot of a Cholesky factor of K over rows at equal distances, relative to the mean diagonal: the share of
+    a row's norm outside of the span of others. With few features it is near 0, and sets cycle.
+
+    Raises Stopped; MemoryError.
+    """
+    rows = np.linspace(0, kernel.n - 1, min(SAMPLE, kernel.n)).astype(np.int32)
+    A = np.empty((len(rows),) * 2, order="F")
+    kernel.block(rows, rows, A, asking, True)
+    kernel.values_computed += len(rows) ** 2 // 2
+    mean = float(np.abs(A.diagonal()).mean())
+    A.flat[:: len(rows) + 1] += RIDGE * mean
+    L, info = cholesky(A, 1, asking, overwrite=True)
+    return 0.0 if info or not mean else float(np.median(L.diagonal() ** 2)) / mean
 
 
 @one_blas_thread()  # sums would depend on the number of threads
 def solve(dual: DualProblem, kernel: Kernel, control: Control, most_free: int, beta: Buffer) -> DualSolution | None:
     """The optimum of ``dual``, of one group, from ``beta``; None if it is not found.
 
-    ``most_free``: with more free variables in a round than these, or than fit the free memory, it is given up.
+    ``most_free``: with more free variables in a round than these it is given up.
 
     Raises
     ------
@@ -107,12 +119,6 @@ def solve(dual: DualProblem, kernel: Kernel, control: Control, most_free: int, b
                     objective=float(-(problem.linear + V) @ x / 2), iterations=exchanged,
                     values_computed=kernel.values_computed, status=SolveStatus.CONVERGED)  # fmt: skip
     return None
-
-
-def has_memory(n_free: int) -> bool:
-    """Whether ``n_free`` free variables fit the free memory."""
-    left = machine.free_bytes()
-    return left is None or memory(n_free) <= left
 
 
 class Scored:
@@ -160,8 +166,8 @@ class Free:
         self.L: FloatArray = np.empty((0, 0))
 
     def step(self, F: Places, V: FloatArray, missing: float) -> tuple[FloatArray, float] | None:
-        """Steps of F, ascending, with scores ``V``, whose sum is ``missing``, and the level; None without a factor, or
-        memory for it."""
+        """Steps of F, ascending, with scores ``V``, whose sum is ``missing``, and the level; None without a
+        factor."""
         joined, held = np.setdiff1d(F, self.S, True), np.setdiff1d(self.S, F, True)
         if len(joined) + len(held) > EXCHANGED * len(self.S):
             if not self.factor(F):
@@ -191,10 +197,8 @@ class Free:
         return (way, float(z[-1])) if np.isfinite(way).all() else None
 
     def factor(self, F: Places) -> bool:
-        """Make the factor that of F; whether there is one, and memory for it and what is exchanged in it."""
-        self.L = np.empty((0, 0))  # two do not fit
-        if not has_memory(len(F)):
-            return False
+        """Make the factor that of F; whether there is one."""
+        self.L = np.empty((0, 0))  # not two at once
         A = self.problem.block(F, F, np.empty((len(F),) * 2, order="F"), True)
         A.flat[:: len(F) + 1] += RIDGE * float(np.abs(A.diagonal()).mean())
         self.L, info = cholesky(A, 1, self.asking, overwrite=True)

@@ -45,6 +45,13 @@ def growth(dual: DualProblem, kernel: Kernel) -> float:
     return max(1.0, largest / START)
 
 
+def start_of(dual: DualProblem, kernel: Kernel) -> DualProblem:
+    """``dual`` at the small C."""
+    whole = growth(dual, kernel)
+    lower, upper = (filled("d", (bound / whole for bound in bounds)) for bounds in (dual.lower, dual.upper))
+    return dual.changed(lower=lower, upper=upper, beta=zeros("d", dual.size))
+
+
 def expected_ns(n: int, n_free: float, decades: float) -> float:
     """Expected time of such a path over n rows, ``n_free`` of them in the margin."""
     return decades * BREAKPOINTS * n * (OF_ROW * n * n_free + OF_PAIR * n_free**2)
@@ -68,9 +75,7 @@ def solve(
     from libsvmx._solvers.path.path import PathLost, path_of, solution_without
     from libsvmx._solvers.smo.smo import Smo
 
-    whole = growth(dual, kernel)
-    lower, upper = (filled("d", (bound / whole for bound in bounds)) for bounds in (dual.lower, dual.upper))
-    start = dual.changed(lower=lower, upper=upper, beta=zeros("d", dual.size))
+    whole, start = growth(dual, kernel), start_of(dual, kernel)
     smo, converged = Smo(start, kernel, budget_bytes, control.part(START_EPS, 0), threads), False
     for steps_each, most in most_free:
         converged = converged or smo.advance(int(steps_each * dual.size))
