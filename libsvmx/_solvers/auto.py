@@ -42,7 +42,9 @@ INITIAL_GAP = 2.0
 class ChoicePolicy:
     """When SMO's gap is checked, what is too slow, and which solver takes over.
 
-    Steps are per variable where not said otherwise, gap ratios are to the initial gap.
+    Steps are per variable where not said otherwise, after the first check per row (in regression a row has two
+    variables, and SMO's last steps take longer than the rate of the first lets expect); gap ratios are to the initial
+    gap.
 
     Attributes
     ----------
@@ -56,7 +58,8 @@ class ChoicePolicy:
     min_variables : int                   steps are counted for at least this many variables (import time of the others)
     late_checks : steps                   SMO is too slow if, at the rate so far, the gap needs more than
         ``max_steps_left`` more steps, and more than ``max_total_steps_left`` over all variables
-    max_steps_per_variable : float        SMO ends after this many
+    max_steps_few_free, max_steps_per_variable : float      SMO ends after this many, the first with up to ``max_free``
+        free variables
     trial_steps_per_variable : float      pairs of classes of at most ``trial_rows`` rows are first solved by SMO in a
         queue, checked from these steps on; what SMO is too slow for goes on outside it
     trial_rows : int
@@ -85,7 +88,7 @@ class ChoicePolicy:
     """
 
     first_check: tuple[float, float] = (0.25, 5.5)
-    max_margin: tuple[tuple[float, float], ...] = ((0.25, 350), (2, 210), (8, 50))
+    max_margin: tuple[tuple[float, float], ...] = ((0.25, 350), (2, 260), (8, 100))
     margin_share: float = 1 / 40
     max_free_for_path: float = 1.75
     checks: tuple[tuple[float, float], ...] = ((0.25, 8.0), (0.5, 6.0), (1, 3.0), (2, 1.5))
@@ -93,6 +96,7 @@ class ChoicePolicy:
     late_checks: tuple[float, ...] = (4, 20)
     max_steps_left: float = 24
     max_total_steps_left: float = 30_000
+    max_steps_few_free: float = 40
     max_steps_per_variable: float = 200
     trial_steps_per_variable: float = 2.0
     trial_rows: int = 2500
@@ -168,7 +172,7 @@ class Auto(Solver):
             if exact:
                 early.read_out()
                 return named(exact, "smo, path")
-        checks = last_check(self.policy, dual.size) if smo_alone else all_checks(self.policy, dual.size)
+        checks = last_check(self.policy, dual.size) if smo_alone else all_checks(self.policy, kernel.n)
         if has_features:
             checks = linear_checks(self.policy, work.in_steps(kernel.n, dual.size))
         elif not (smo_alone or control.max_iter):
@@ -297,8 +301,10 @@ class Pivoting:
 def all_checks(policy: ChoicePolicy, n: int, first: float = 0.0) -> Checks:
     """Those of n variables without crsvm as an alternative, after ``first`` steps per variable or more."""
     unit = max(n, policy.min_variables)
-    early = (*policy.checks, *((steps, 1.0) for steps in policy.late_checks))
-    at = (*((steps * unit, ratio) for steps, ratio in early if steps >= first), (policy.max_steps(n), 0.0))
+    late = ((steps, 1.0) for steps in policy.late_checks)
+    early = (*policy.checks, *late, (policy.max_steps_few_free, 1e-300))  # SMO is too slow with any gap
+    most = policy.max_steps_per_variable
+    at = (*((steps * unit, ratio) for steps, ratio in early if first <= steps < most), (most * unit, 0.0))
     max_left = max(policy.max_total_steps_left, policy.max_steps_left * n)
     return Checks(at, max_left, policy.max_free, policy.ratio_many_free)
 

@@ -205,11 +205,23 @@ def test_a_gap_that_does_not_fall():
 def test_a_gap_that_has_grown_at_the_first_check(most, free, much, names):
     """The later ones would come after the end; with many free variables it must have grown by another factor."""
     late = replace(
-        NO_FIRST_CHECK, min_variables=0, checks=((1, most),), late_checks=(10_000,), max_steps_per_variable=10_000
-    )
+        NO_FIRST_CHECK, min_variables=0, checks=((1, most),), late_checks=(10_000,), max_steps_few_free=10_000,
+        max_steps_per_variable=10_000,
+    )  # fmt: skip
     solver = auto_by(late, max_free=free, ratio_many_free=much)
     model = libsvmx.train(HEART, LABELS, solver=solver, C=1e5, gamma=0.01, eps=1e-2)
     assert chosen(model) == [names]
+
+
+@pytest.mark.parametrize("kind", ["C_SVC", "EPSILON_SVR"])
+def test_steps_are_counted_by_rows(kind):
+    """In regression, too, where a row has two variables. With few free variables SMO ends sooner."""
+    options = {"svm_type": kind, "C": 1e3, "gamma": 0.1}
+    steps = libsvmx.train(HEART, LABELS, **options).reports[0].iterations
+    late = replace(NO_FIRST_CHECK, min_variables=0, checks=(), late_checks=())
+    for share, free, names in ((0.75, 2500, "smo, irwls"), (1.25, 2500, "smo"), (0.75, 0, "smo")):
+        solver = auto_by(late, max_free=free, max_steps_few_free=share * steps / len(LABELS))
+        assert chosen(libsvmx.train(HEART, LABELS, solver=solver, **options)) == [names]
 
 
 @pytest.mark.parametrize(("soon_enough", "names"), [(40, "smo"), (0.01, "smo, irwls")])
@@ -292,7 +304,7 @@ def test_a_cold_start_if_rounding_stops_the_first(is_lost, names):
 @pytest.mark.parametrize(("C", "steps", "has_grown"), [(1e4, 20, True), (1.0, 150, False)])
 def test_what_a_gap_that_has_grown_leaves_is_no_start(C, steps, has_grown):
     starts = []
-    checks = {"checks": ((steps / 1000, 1e-9),), "late_checks": (), "first_check": (0.0, inf)}
+    checks = {"checks": ((steps / 1000, 1e-9),), "late_checks": (), "first_check": (0.01, inf)}
     model = libsvmx.train(HEART, LABELS, C=C, solver=auto_by(least_squares=Stalling(starts, False), **checks))
     assert starts[0] == has_grown
     assert model.statuses == (SolveStatus.CONVERGED,)
