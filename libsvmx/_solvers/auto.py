@@ -90,7 +90,7 @@ class ChoicePolicy:
     first_check: tuple[float, float] = (0.25, 5.5)
     max_margin: tuple[tuple[float, float], ...] = ((0.25, 350), (2, 260), (8, 100))
     margin_share: float = 1 / 40
-    max_free_for_path: float = 1.75
+    max_free_for_path: float = 2.0
     checks: tuple[tuple[float, float], ...] = ((0.25, 8.0), (0.5, 6.0), (1, 3.0), (2, 1.5))
     min_variables: int = 2500
     late_checks: tuple[float, ...] = (4, 20)
