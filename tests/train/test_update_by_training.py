@@ -51,6 +51,25 @@ def test_rows_come_and_go(name):
     twin.check_against_fresh()
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if "one-class" not in name])
+def test_another_cost(name, monkeypatch):
+    monkeypatch.setattr(transaction, "most_rescaling", lambda binary: 0.0)
+    arguments, options = CASES[name]
+    X, y = dense_rows(*arguments)
+    state = libsvmx.train(X, y, keep_state=True, **options)
+    before = state.certificate()
+    with pytest.raises(StoppedEarly, match="as it was before"):
+        state.set_cost(7.0, observer=Stopping(lambda: True))
+    assert state.certificate() == before
+    state.set_cost(7.0)
+    fresh = libsvmx.train(X, y, keep_state=True, **options | {"C": 7.0})
+    assert 0 < state.report.retrained <= len(state.binaries)
+    assert state.objective == pytest.approx(fresh.objective, rel=1e-9)
+    np.testing.assert_allclose(*(libsvmx.decision_values(each.model, X) for each in (state, fresh)), atol=1e-6)
+    state.remove(state.ids[:3])
+    assert state.gap < 1e-8
+
+
 @given(
     seed=st.integers(0, 2**32 - 1),
     k=st.sampled_from([2, 3]),

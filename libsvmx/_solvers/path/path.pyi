@@ -36,6 +36,7 @@ class Path:
         trace: Trace | None = None,
         first: float = ...,
         last: float = ...,
+        most_work: float = ...,
     ) -> None: ...
     def stand(self, C: float, trace: Trace, control: Control) -> None: ...
     def by_smo(

@@ -440,10 +440,11 @@ cdef class Path:
                 s.assign(v, JOINING)
         return 0
 
-    def rescale(self, lower, upper, ratio, Control control, Trace trace=None, double first=1.0, double last=1.0):
+    def rescale(self, lower, upper, ratio, Control control, Trace trace=None, double first=1.0, double last=1.0,
+                double most_work=INFINITY):
         """The optimum with the bounds ``lower`` and ``upper`` (buffers of float64, shape (per_row * n,)). With
         ``ratio`` > 0 bounds and sums are the present ones times it, up to rounding; None: any bounds, same sums. Raises
-        as ``start``.
+        as ``update``.
 
         ``trace`` records the lines, with C (or another parameter) from ``first`` to ``last``.
         """
@@ -454,6 +455,7 @@ cdef class Path:
         check_length(final_lower.shape[0], m)
         check_length(final_upper.shape[0], m)
         self.begin(control)
+        motion.most_work = most_work
         if trace is not None:
             trace.begin(s, first, last)
         motion.trace = trace

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,15 @@ if TYPE_CHECKING:
 UNCHANGED = "the state is as it was before"
 # Expected iterations of the next training as a multiple of those after which one was given up.
 MORE = 4
+# A path to another C is given up if it costs as much as so many trainings. Their iterations rise by the root of C.
+MANY = 4
+
+
+def most_rescaling(binary: BinaryProblem) -> float:
+    """``Motion.work`` of a path to another C that costs as much as MANY trainings; a loaded state knows of none."""
+    if not binary.iterations:
+        return inf
+    return most_path(binary.state, MANY * work_of_training(binary.state, 0, binary.iterations))
 # Span of ids, as a multiple of the number of rows, up to which a table of all ids is made.
 SPARSE_IDS = 4
 
@@ -182,6 +192,8 @@ class Transaction:
         included."""
         try:
             return train_binary(self.param, index, pair, remaining, self.observer)
+        except StoppedEarly as stop:
+            raise StoppedEarly(stop.status, UNCHANGED) from None
         except DataError as error:
             if error.row is None:
                 raise
@@ -282,8 +294,10 @@ class Transaction:
         binaries: dict[Pair, BinaryProblem],
         action: Callable[[Pair, BinaryProblem], object],
         otherwise: Callable[[Pair, BinaryProblem], object] | None = None,
+        index: PairIndex | None = None,
     ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
-        """``action`` on the path of each binary problem, ``otherwise`` if it is lost. Returns as ``update``."""
+        """``action`` on the path of each binary problem, ``otherwise`` if it is lost; a training by ``index`` if it is
+        too long. Returns as ``update``."""
         gap_before = largest_gap(binaries)
         after: dict[Pair, BinaryProblem] = {}
         try:
@@ -294,6 +308,13 @@ class Transaction:
                 with binary.timed():
                     try:
                         action(pair, binary)
+                    except PathLong:
+                        assert index is not None
+                        binary.state.rollback()
+                        listed = index.as_listed(pair)
+                        del after[pair]
+                        binary = after[listed] = self.trained(index, listed, self.ids)
+                        self.touched[-1] = binary
                     except PathLost:
                         if otherwise is None:
                             raise
@@ -319,10 +340,17 @@ class Transaction:
         """Change bounds to those of ``index``, and sums: both are multiplied by ``ratio``. Returns as ``update``."""
         bounds = {pair: index.bounded(pair, self.rows_of(b.ids))[1:] for pair, b in binaries.items()}
         nobody = filled("i", [])
+        rise = max(1.0, ratio) ** 0.5
+
+        def follow(pair: Pair, binary: BinaryProblem) -> None:
+            binary.iterations = int(rise * binary.iterations)
+            binary.path.rescale(*bounds[pair], ratio, self.control(), most_work=most_rescaling(binary))
+
         return self.for_each(
             binaries,
-            lambda pair, b: b.path.rescale(*bounds[pair], ratio, self.control()),
+            follow,
             lambda pair, b: b.path.by_smo(nobody, self.totals_of(b), self.param.eps, self.control(), *bounds[pair]),
+            index,
         )
 
     def set_sums(self, binaries: dict[Pair, BinaryProblem]) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
