@@ -28,7 +28,7 @@ FUNCTIONS = (
     "commit",
     "is_made",
     "built_apart",
-    "_fit",
+    "_trained",
     "_change",
     "_in_turn",
     "make_state",
