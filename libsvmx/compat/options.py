@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import CFUNCTYPE, c_char_p
 from enum import IntEnum
@@ -123,6 +124,9 @@ class svm_parameter(Handle):
     }
     _integers = frozenset({"svm_type", "kernel_type", "degree", "shrinking", "probability", "nr_weight", "nr_fold"})
     _floats = frozenset({"gamma", "coef0", "cache_size", "eps", "C", "nu", "p"})
+    _counted = ("nr_weight", "degree", "kernel_type", "probability", "shrinking", "svm_type")
+    _real = tuple(sorted(_floats))
+    _values: ClassVar[Any] = staticmethod(operator.attrgetter(*_counted, *_real))
 
     svm_type: int
     kernel_type: int
@@ -151,12 +155,11 @@ class svm_parameter(Handle):
             value = operator.index(value)
         elif name in self._floats:
             value = float(value)
-        self._attributes.pop("_checked", None)
         super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         restored, (kind, held) = super().__reduce__()
-        return restored, (kind, {name: value for name, value in held.items() if name not in ("_checked", "_given")})
+        return restored, (kind, {name: value for name, value in held.items() if name != "_checked"})
 
     def __str__(self) -> str:
         names = (*self._names, "cross_validation", "nr_fold", "print_func")
@@ -209,29 +212,31 @@ class svm_parameter(Handle):
 
     def to_parameter(self) -> Parameter:
         """A checked Parameter with the same values. ValueError for invalid ones."""
-        held, n = self._attributes, self.nr_weight
-        given = list(self.weight_label[:n]), list(self.weight[:n])  # they may be changed in place
-        if "_checked" not in held or held["_given"] != given:
-            held["_checked"], held["_given"] = self._as_parameter(), given
-        checked: Parameter = held["_checked"]
-        return checked
+        values = self._values(self)  # one reading: another thread may write meanwhile, and vars() tells nobody
+        integers = (*map(operator.index, values[:6]), *map(int, self.weight_label[: values[0]]))
+        floats = array("d", [*values[6:], *map(float, self.weight[: values[0]])])
+        given = integers, floats.tobytes()  # copies; 0.0 is not -0.0
+        known: tuple[Any, Parameter] | None = self._attributes.get("_checked")
+        if known is None or known[0] != given:
+            self._attributes["_checked"] = known = given, self._as_parameter(integers, floats)
+        return known[1]
 
-    def _as_parameter(self) -> Parameter:
-        for name in ("shrinking", "probability"):
-            if getattr(self, name) not in (0, 1):
-                raise ParameterError(f"{name} must be 0 or 1, not {getattr(self, name)}")
-        labels = [int(label) for label in self.weight_label[: self.nr_weight]]
-        factors = [float(factor) for factor in self.weight[: self.nr_weight]]
-        if not len(labels) == len(factors) == self.nr_weight:
-            raise ParameterError(f"nr_weight is {self.nr_weight}, but weight_label or weight has fewer entries")
-        given: dict[str, Any] = {name: getattr(self, name) for name in self._floats}
+    def _as_parameter(self, integers: tuple[int, ...], floats: array[float]) -> Parameter:
+        n, degree, kernel_type, probability, shrinking, svm_type = integers[:6]
+        for name, value in (("shrinking", shrinking), ("probability", probability)):
+            if value not in (0, 1):
+                raise ParameterError(f"{name} must be 0 or 1, not {value}")
+        labels, factors = integers[6:], floats[len(self._real) :]
+        if not len(labels) == len(factors) == n:
+            raise ParameterError(f"nr_weight is {n}, but weight_label or weight has fewer entries")
+        given: dict[str, Any] = dict(zip(self._real, floats, strict=False))
         return Parameter(
-            svm_type=SvmType(svm_forms(self.svm_type)),
-            kernel_type=KernelType(self.kernel_type),
-            degree=self.degree,
+            svm_type=SvmType(svm_forms(svm_type)),
+            kernel_type=KernelType(kernel_type),
+            degree=degree,
             weights=tuple(zip(labels, factors, strict=True)),
-            shrinking=bool(self.shrinking),
-            probability=bool(self.probability),
+            shrinking=bool(shrinking),
+            probability=bool(probability),
             **given,
         )
 

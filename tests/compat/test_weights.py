@@ -1,6 +1,7 @@
 """Weights of rows in Python, as in LIBSVM's tool "weights for data instances"."""
 
 import copy
+import ctypes
 import pickle
 
 import numpy as np
@@ -70,15 +71,31 @@ def test_cross_validation_and_later_output():
 
 
 def test_parameters_written_between_trainings_count():
-    problem, param = svm_problem(Y, X), svm_parameter("-q -t 3")
+    problem, param = svm_problem(Y, X), svm_parameter("-q -t 3 -g 1")  # no training writes gamma
     param.nr_weight, param.weight_label, param.weight = 1, [1], [np.array(2.0)]
-    before = model_text(svm_train(problem, param).model)
+
+    def trained():
+        return model_text(svm_train(problem, param).model)
+
+    before = trained()
     param.weight[0][...] = 0.01
-    after = model_text(svm_train(problem, param).model)
+    after = trained()
     assert after != before
     param.coef0 = -0.0
-    assert model_text(svm_train(problem, param).model) == after.replace(b"coef0 0", b"coef0 -0")
-    assert pickle.dumps(param) == pickle.dumps(copy.copy(param)) and b"_given" not in pickle.dumps(param)
+    assert trained() == after.replace(b"coef0 0", b"coef0 -0")
+    vars(param)["C"] = 0.25
+    assert trained() == model_text(svm_train(problem, "-q -t 3 -g 1 -c 0.25 -r -0.0 -w1 0.01").model)
+    param.__dict__.update(svm_type=3)
+    assert trained() == model_text(svm_train(problem, "-q -s 3 -t 3 -g 1 -c 0.25 -r -0.0 -w1 0.01").model)
+    other = ctypes.pointer(param).contents
+    vars(other)["svm_type"] = 4
+    assert svm_train(problem, other).get_svm_type() == 4 and svm_train(problem, param).get_svm_type() == 3
+    del other.svm_type
+    assert svm_train(problem, other).get_svm_type() == 3
+    del param.C
+    with pytest.raises(AttributeError, match="svm_parameter has no attribute 'C'"):
+        svm_train(problem, param)
+    assert pickle.dumps(param) == pickle.dumps(copy.copy(param)) and b"_checked" not in pickle.dumps(param)
 
 
 @pytest.mark.parametrize(
