@@ -67,6 +67,7 @@ def test_vectors_with_a_few_zeros_are_those_without_them(kernel):
     assert model_text(ours) == model_text(sparse)
     assert (ours.support_vectors != sparse.support_vectors).nnz == 0
     assert ours.support_vectors.nnz == sparse.support_vectors.nnz
+    assert ours.vectors.tocsr().nnz == sparse.vectors.tocsr().nnz == np.count_nonzero(sparse.vectors.toarray())
     for tests in (X[:1], X):
         assert np.array_equal(ours.decision_function(tests), sparse.decision_function(tests))
         assert np.array_equal(ours.predict(tests), sparse.predict(tests))
@@ -148,7 +149,7 @@ def test_a_regular_matrix_behaves_as_any_other():
     assert rows.shape == sparse.shape == (8, 4)
     assert (rows.max_index, rows.first_index, rows.nnz) == (4, 1, 32)
     assert np.array_equal(rows.toarray(), X)
-    assert np.array_equal(rows.tocsr().toarray(), X)
+    assert np.array_equal(rows.tocsr().toarray(), X) and rows.tocsr().nnz == np.count_nonzero(X) < rows.nnz
     for key in (3, slice(1, 7, 2), [5, 0, 5], X[:, 0] > 0):
         assert rows[key] == sparse[key]
         assert rows[key].regular == bool(X[key].all())  # of few values, one zero is no small share

@@ -104,9 +104,12 @@ def dense_of(matrix: Any) -> FloatArray:
 
 
 def scipy_of(matrix: Any) -> Any:
-    """A scipy.sparse.csr_matrix of float64 with memory of its own, shape as ``matrix``."""
+    """A scipy.sparse.csr_matrix of float64 with memory of its own, shape as ``matrix``, without zeros of dense rows."""
     import numpy as np
     from scipy.sparse import csr_matrix
 
     indices = np.asarray(matrix.indices) - np.int32(matrix.first_index)
-    return csr_matrix((np.array(matrix.values), indices, np.array(matrix.indptr)), shape=matrix.shape)
+    csr = csr_matrix((np.array(matrix.values), indices, np.array(matrix.indptr)), shape=matrix.shape)
+    if matrix.regular and matrix.first_index:  # kernel values, with an index 0, keep theirs
+        csr.eliminate_zeros()
+    return csr
