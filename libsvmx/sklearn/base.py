@@ -141,17 +141,19 @@ class Predicts:
     """Mixin of all that predict a class or a target for each row; a search by its best model."""
 
     def predict(self, X: Any) -> Any:
-        """Predict the classes or targets of rows.
+        """Predict the classes or targets of rows; a search by its best model.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` shape (n_samples, number of training rows).
+            Where the estimator has ``kernel``, with ``kernel="precomputed"`` of shape (n_samples, number of training
+            rows).
 
         Returns
         -------
         array of shape (n_samples,)
-            Elements of ``classes_`` if there are classes; of several targets shape (n_samples, n_outputs).
+            Elements of ``classes_`` if there are classes; of several targets
+            (``MultiOutputSVR``) shape (n_samples, n_outputs).
         """
         return at_once(self)._predictions(X)
 

@@ -59,7 +59,8 @@ class LabelParameters:
         """Class probabilities by Platt's method; needs ``probability``.
 
         They come from a cross-validation over the training rows: the most probable class may differ from that of
-        ``predict``, and with few rows they mean little. Those of each class against the rest are normalised.
+        ``predict``, and with few rows they mean little. Those of each class against the rest (``OneVsRestSVC``) are
+        normalised.
 
         Parameters
         ----------
@@ -68,8 +69,8 @@ class LabelParameters:
         Returns
         -------
         array of float64, shape (n_samples, n_classes)
-            Columns in the order of ``classes_``. Of several labels each is the probability of a label, and rows do not
-            sum to 1.
+            Columns in the order of ``classes_``. Of several labels (``OneVsRestSVC``) each is the probability of a
+            label, and rows do not sum to 1.
         """
         return at_once(self)._probabilities(X)
 

@@ -214,7 +214,8 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
     ``sklearn.svm.LinearSVC``.
 
     The objective is the same. Training ends when the duality gap proves it to be within ``tol / 100`` of its minimum,
-    relatively. There is no randomness: the same rows give the same bits with any number of threads.
+    relatively. There is no randomness: the same rows give the same bits with any number of threads. ``fit`` does not
+    copy float64 and float32 arrays in C order, nor CSR matrices of float64.
 
     Parameters
     ----------
@@ -338,7 +339,7 @@ class LinearSVR(RegressorMixin, BaseLinear, LinearModel):
     """Linear regression with a tube and a penalised intercept, with the parameters and attributes of
     ``sklearn.svm.LinearSVR``.
 
-    The objective is the same.
+    The objective is the same. ``fit`` copies as little as that of ``LinearSVC``.
 
     Parameters
     ----------

@@ -62,12 +62,12 @@ class Trains(CallbackSupportMixin):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A callable kernel, which may
-            be a ``libsvmx.Kernel``, is called with rows of X and with X; in predictions with test rows and support
-            vectors. ``LinearSVC`` and ``LinearSVR`` do not copy float64 and float32 arrays in C order, nor CSR matrices
-            of float64.
+            Where the estimator has ``kernel``: with ``kernel="precomputed"`` the kernel matrix, shape (n_samples,
+            n_samples); a callable kernel, which may be a ``libsvmx.Kernel``, is called with rows of X and with X, in
+            predictions with test rows and support vectors.
         y : array of shape (n_samples,)
-            Class labels of any type, or targets; of several outputs shape (n_samples, n_outputs).
+            Class labels of any type, or targets; of several labels or targets shape (n_samples, n_outputs), where the
+            estimator takes several (``OneVsRestSVC``, ``MultiOutputSVR``).
         sample_weight : array of shape (n_samples,), default=None
             Weights of the rows: 2 counts a row twice; rows of weight 0 or less are left out.
 
