@@ -130,7 +130,7 @@ class Auto(Solver):
     """SMO, and where it is slow a path, block pivoting, IRWLS or Chunked from there, or CRSVM. It has no settings."""
 
     name: ClassVar[str] = "auto"
-    summary: ClassVar[str] = "smo first, then a path, irwls, chunked or crsvm where smo is slow"
+    summary: ClassVar[str] = "smo first, then a path, block pivoting, irwls, chunked or crsvm where smo is slow"
     takes_infinite_cost: ClassVar[bool] = True
 
     policy: ChoicePolicy = policy_field(ChoicePolicy)

@@ -4,7 +4,7 @@ complete -c svmx-easy -l workers -x -d 'processes that share the search, needs j
 complete -c svmx-easy -l dask -x -d 'share the search among the workers of a Dask scheduler'
 complete -c svmx-easy -l seeder -x -a 'none'\n'auto'\n'sir'\t'goes to the most similar row of its class'\n'mir'\t'is replaced by those of the rows that enter, all at once, …'\n'ato'\t'falls to 0 along a path on which the rows on the margin …'\n'avg'\t'is spread evenly over the rows on the margin'\n'top'\t'goes to the most similar row of any class, the remainder to …'\n'near'\t'goes to the most similar rows on the margin'\n'path' -d 'as in svmx-grid'
 complete -c svmx-easy -l threads -x -d 'threads to use'
-complete -c svmx-easy -l solver -x -a 'smo'\t'LIBSVM\'s path and its model files'\n'chunked'\t'large working sets, the same optimum to -e'\n'irwls'\t'large working sets solved by least squares'\n'crsvm'\t'C-SVC and regressions without nu of many rows and few …'\n'auto'\t'smo first, then a path, irwls, chunked or crsvm where smo …' -d 'and its options, as in svmx-train, for the search and the …'
+complete -c svmx-easy -l solver -x -a 'smo'\t'LIBSVM\'s path and its model files'\n'chunked'\t'large working sets, the same optimum to -e'\n'irwls'\t'large working sets solved by least squares'\n'crsvm'\t'C-SVC and regressions without nu of many rows and few …'\n'auto'\t'smo first, then a path, block pivoting, irwls, chunked or …' -d 'and its options, as in svmx-train, for the search and the …'
 complete -c svmx-easy -l resume -d 'go on with the search in <training_file>.scale.out, if it …'
 complete -c svmx-easy -l lenient -d 'skip blank lines and comment lines in the data'
 complete -c svmx-easy -l report -r -F -d 'write a report of results and times, as JSON'

@@ -35,7 +35,7 @@ complete -c svmx-grid -l tau -x -d 'of -s quantile: train the curve below which 
 complete -c svmx-grid -l seeder-scheme -x -a 'chain'\n'star' -d 'start from the fold before'
 complete -c svmx-grid -l max-iter -x -d 'stop each solve after N iterations'
 complete -c svmx-grid -l threads -x -d 'threads to use'
-complete -c svmx-grid -l solver -x -a 'smo'\t'LIBSVM\'s path and its model files'\n'chunked'\t'large working sets, the same optimum to -e'\n'irwls'\t'large working sets solved by least squares'\n'crsvm'\t'C-SVC and regressions without nu of many rows and few …'\n'auto'\t'smo first, then a path, irwls, chunked or crsvm where smo …' -d 'smo: LIBSVM\'s path and its model files'
+complete -c svmx-grid -l solver -x -a 'smo'\t'LIBSVM\'s path and its model files'\n'chunked'\t'large working sets, the same optimum to -e'\n'irwls'\t'large working sets solved by least squares'\n'crsvm'\t'C-SVC and regressions without nu of many rows and few …'\n'auto'\t'smo first, then a path, block pivoting, irwls, chunked or …' -d 'smo: LIBSVM\'s path and its model files'
 complete -c svmx-grid -l lenient -d 'skip blank lines and comment lines in the data'
 complete -c svmx-grid -l working-set -x -d 'variables of a working set, at least 2'
 complete -c svmx-grid -l working-set-rule -x -a 'random'\n'mixed'\n'largest' -d 'choice of the working set: the largest violator of each …'

@@ -24,7 +24,7 @@ complete -c svmx-train -l explain -d 'train nothing: print what would be run, me
 complete -c svmx-train -l max-iter -x -d 'stop each solve after N iterations'
 complete -c svmx-train -l time-limit -x -d 'stop after that time'
 complete -c svmx-train -l threads -x -d 'threads to use'
-complete -c svmx-train -l solver -x -a 'smo'\t'LIBSVM\'s path and its model files'\n'chunked'\t'large working sets, the same optimum to -e'\n'irwls'\t'large working sets solved by least squares'\n'crsvm'\t'C-SVC and regressions without nu of many rows and few …'\n'auto'\t'smo first, then a path, irwls, chunked or crsvm where smo …' -d 'smo: LIBSVM\'s path and its model files'
+complete -c svmx-train -l solver -x -a 'smo'\t'LIBSVM\'s path and its model files'\n'chunked'\t'large working sets, the same optimum to -e'\n'irwls'\t'large working sets solved by least squares'\n'crsvm'\t'C-SVC and regressions without nu of many rows and few …'\n'auto'\t'smo first, then a path, block pivoting, irwls, chunked or …' -d 'smo: LIBSVM\'s path and its model files'
 complete -c svmx-train -l on-interrupt -x -d 'on Ctrl-C: die without a model'
 complete -c svmx-train -l lenient -d 'skip blank lines and comment lines in the data'
 complete -c svmx-train -l report -r -F -d 'write a report of results and times, as JSON'
