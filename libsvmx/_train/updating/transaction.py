@@ -46,6 +46,8 @@ UNCHANGED = "the state is as it was before"
 MORE = 4
 # A path to another C is given up if it costs as much as so many trainings. Their iterations rise by the root of C.
 MANY = 4
+# Span of ids, as a multiple of the number of rows, up to which a table of all ids is made.
+SPARSE_IDS = 4
 
 
 def most_rescaling(binary: BinaryProblem) -> float:
@@ -53,8 +55,6 @@ def most_rescaling(binary: BinaryProblem) -> float:
     if not binary.iterations:
         return inf
     return most_path(binary.state, MANY * work_of_training(binary.state, 0, binary.iterations))
-# Span of ids, as a multiple of the number of rows, up to which a table of all ids is made.
-SPARSE_IDS = 4
 
 
 @dataclass(frozen=True, slots=True)
