@@ -326,10 +326,18 @@ TRY(partner)
     draw_sides(F[0], n, HUGE_VALF);
     for (int64_t k = 0; k < n; ++k)
         D[1][k] = fabs(D[1][k]) + 1.0;
-    for (int unit = 0; unit < 2; ++unit) {
-        for (int64_t k = 0; k < n && unit; ++k)
+    /* From 2 on near-ties of rows of length 1: below 0, around 2^-54, with NaN and tiny gains. */
+    for (int kind = 0; kind < 5; ++kind) {
+        const int unit = kind > 0;
+        for (int64_t k = 0; k < n && unit; ++k) {
+            const float nth = (float)(drawn() % 64);
+            D[0][k] = kind == 4 ? -1e-17 : kind > 1 ? -1.0 : D[0][k];
             D[1][k] = 1.0;
-        const svmx_pairing pair = {D[0], D[1], F[0], F[1], 1.0 - 0.25 * (double)(n % 5), unit ? 1.0 : D[1][0], unit};
+            if (kind > 1)
+                F[1][k] = kind == 3 ? (nth - 32.0f) * 0x1p-58f : kind == 4 && nth < 4 ? NAN : -0.5f + 1e-7f * nth;
+        }
+        const svmx_pairing pair = {D[0], D[1], F[0], F[1], kind == 4 ? 0.0 : 1.0 - 0.25 * (double)(n % 5), unit ? 1.0 : D[1][0],
+                                   unit};
         const int64_t at = t->partner(&pair, n, 1e-3, F[2], &largest, &gap);
         add(&at, sizeof(at)), add_double(largest), add_double(gap);
     }

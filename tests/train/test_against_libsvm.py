@@ -6,6 +6,8 @@ from support import data
 from support.against_libsvm import compare, compare_folds, compare_on
 from support.selection import quick_first
 
+from libsvmx.api.arrays import precomputed
+
 # name -> (arguments of support.data.load, class labels for -w)
 CLASSIFICATION = {
     "heart_scale, 0 and 1": (("heart_scale", 100, ((1.0, 1.0), (-1.0, 0.0))), (0, 1)),
@@ -115,3 +117,16 @@ def test_rows_of_many_features(options, tmp_path):
     X, targets = random.normal(size=(400, 500)).round(4), random.choice([1.0, -1.0], 400)
     rows = [[(j + 1, float(value)) for j, value in enumerate(row)] for row in X + 0.05 * targets[:, None]]
     compare_on(data.from_rows(rows), targets.tolist(), options, tmp_path)
+
+
+@pytest.mark.parametrize("options", ["-s 0 -c 1", "-s 0 -c 0.01", "-s 1 -n 0.3", "-s 3 -p 0.01"])
+@pytest.mark.parametrize("seed", range(3))
+def test_near_ties_of_negative_kernel_values(seed, options, tmp_path):
+    """Cosines of two directions, nearly opposite."""
+    rng = np.random.default_rng(seed)
+    targets = np.where(rng.random(200) < 0.5, 1.0, -1.0)
+    angles = np.where(targets > 0, 0.0, 2.5) + rng.normal(0, 1e-6, 200)
+    points = np.column_stack([np.cos(angles), np.sin(angles)])
+    cosines = points @ points.T
+    np.fill_diagonal(cosines, 1.0)
+    compare_on(precomputed(cosines), targets, f"{options} -t 4", tmp_path)

@@ -57,7 +57,7 @@ void SVMX_LOOP(axpy_at)(int64_t n, double a, const float *SVMX_RESTRICT K, const
         scores[k] += a * K[at[k]];
 }
 
-#ifdef __AVX__
+#if defined(__GNUC__) && defined(__AVX__)
 /* The first four values of eight rows, each turned into a vector. */
 SVMX_INLINE void svmx_transpose_four(int64_t stride, const float *rows, float *out)
 {
@@ -81,7 +81,7 @@ SVMX_INLINE void svmx_transpose_four(int64_t stride, const float *rows, float *o
 void SVMX_LOOP(interleave)(int64_t n, int64_t stride, const float *SVMX_RESTRICT rows, float *SVMX_RESTRICT out)
 {
     int64_t k = 0;
-#ifdef __AVX__
+#if defined(__GNUC__) && defined(__AVX__)
     for (; k + 4 <= n; k += 4)
         for (int r = 0; r < SVMX_REPLAY; r += 8)
             svmx_transpose_four(stride, rows + r * stride + k, out + k * SVMX_REPLAY + r);
@@ -301,6 +301,7 @@ typedef struct {
 } svmx_extremes;
 
 /* The float gain of gap = Vmax - V and its curvature. If ``unit``, half the curvatures are taken, which doubles all gains. */
+#ifndef SVMX_SCANS
 SVMX_INLINE float svmx_float_gap(const svmx_pairing *pair, int64_t k)
 {
     return (float)(pair->Vmax - pair->V[k]) - pair->low[k];
@@ -321,6 +322,7 @@ SVMX_INLINE float svmx_float_gain(float gap, float curvature)
     gap = gap > 0.0f ? gap : 0.0f;
     return gap * gap / curvature;
 }
+#endif
 
 #ifdef SVMX_SCANS
 /* The same of a vector of positions; gaps are 0 where they are negative, or outside I_low. */
@@ -452,7 +454,8 @@ static uint32_t svmx_surpassing(const svmx_pairing *pair, int64_t first, const s
         return UINT32_MAX;
     if (unit) {
         const float own = pair->K[best->k];
-        const svmx_floats K = (svmx_floats){0} + (own > 0x1p-54f ? own : 0x1p-54f); /* 2 - 2 K is 2 up to there */
+        /* 2 - 2 K is 2 from 0 to 2^-54, and it grows where K is negative */
+        const svmx_floats K = (svmx_floats){0} + (own < 0.0f || own > 0x1p-54f ? own : 0x1p-54f);
         SVMX_UNROLL
         for (int k = 0; k < SVMX_STRETCH_OF; k += SVMX_WIDTH)
             no_further |= SVMX_NOT_MORE(pair->Vmax - SVMX_DOUBLES(pair->V + first + k), apart) << k;
@@ -460,7 +463,8 @@ static uint32_t svmx_surpassing(const svmx_pairing *pair, int64_t first, const s
         SVMX_UNROLL
         for (int k = 0; k < SVMX_STRETCH_OF; k += SVMX_FLOAT_WIDTH) {
             inside |= SVMX_NOT_LESS((svmx_floats){0}, SVMX_FLOATS(pair->low + first + k)) << k;
-            no_flatter |= SVMX_NOT_LESS(K, SVMX_FLOATS(pair->K + first + k)) << k;
+            const svmx_floats no_nan = SVMX_MIN_FLOATS(SVMX_FLOATS(pair->K + first + k), (svmx_floats){0} + HUGE_VALF);
+            no_flatter |= SVMX_NOT_LESS(K, no_nan) << k;
         }
     } else {
         SVMX_UNROLL
