@@ -1,6 +1,7 @@
 """Arrays whose values are not copied for a training: the same models, and nothing of the array is kept."""
 
 import contextlib
+import copy
 import gc
 import pickle
 import threading
@@ -12,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 import libsvmx
 from libsvmx import CsrMatrix, KernelType
-from libsvmx.api.arrays import borrowed, from_dense, precomputed
+from libsvmx.api.arrays import borrowed, csr_of_parts, from_dense, parts_of_csr, precomputed
 from libsvmx.io.modelfile import model_text
 
 
@@ -204,3 +205,24 @@ def test_an_array_changed_by_another_thread_causes_no_crash():
     finally:
         stop.set()
         thread.join()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_copies_of_a_model_write_its_files(dtype):
+    rng = np.random.default_rng(3)
+    X = table(rng, 120, 20, 0.97).astype(dtype)
+    ours = libsvmx.train(X, np.arange(120) % 2)
+    parts = csr_of_parts(parts_of_csr(ours.vectors))
+    assert ours.vectors.regular and 0.0 in list(ours.vectors.values)
+    for copied in (pickle.loads(pickle.dumps(ours)), copy.deepcopy(ours)):
+        assert model_text(copied) == model_text(ours)
+        assert copied.support_vectors.nnz == ours.support_vectors.nnz
+        for vectors in (copied.vectors, parts):
+            assert vectors.regular and vectors == ours.vectors
+            assert [vectors.row(i) for i in range(ours.n_sv)] == [ours.vectors.row(i) for i in range(ours.n_sv)]
+
+
+def test_pickles_of_earlier_versions_have_all_indices():
+    rows = from_dense(np.array([[1.0, 2.0], [0.0, 3.0]]))
+    make, parts = rows.__reduce__()
+    assert make(*parts[:-1]) == csr_of_parts(parts_of_csr(rows)[:-1]) == rows

@@ -390,8 +390,8 @@ cdef class CsrMatrix:
                 if not sparing or self.at(k) != 0.0]
 
     def __reduce__(self):
-        parts = bytes(self.indptr), bytes(self.indices), bytes(self.values)
-        return _unpickle, (*parts, self.n_columns, self.first_index)
+        parts = bytes(self.indptr), bytes(self.stored_indices), bytes(self.values)
+        return _unpickle, (*parts, self.n_columns, self.first_index, self.regular)
 
     def __repr__(self):
         return f"<CsrMatrix of {self.n_rows} rows, {self.nnz} entries, largest index {self.max_index}>"
@@ -417,9 +417,9 @@ cdef CsrMatrix of_checked_rows(indptr, indices, values, Py_ssize_t n_columns, in
     return made
 
 
-def _unpickle(indptr, indices, values, n_columns=0, first_index=1):
+def _unpickle(indptr, indices, values, n_columns=0, first_index=1, regular=False):
     parts = memoryview(indptr).cast("q"), memoryview(indices).cast("i"), memoryview(values).cast("d")
-    return CsrMatrix(*parts, copy=False, n_columns=n_columns, first_index=first_index)
+    return CsrMatrix(*parts, copy=False, n_columns=n_columns, first_index=first_index, regular=regular)
 
 
 # With at least this share of nonzeros, rows are stored dense: a dense product of blocks costs less than sparse sums.

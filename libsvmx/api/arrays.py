@@ -217,14 +217,14 @@ def is_of_polars(frame: Any) -> bool:
 
 def parts_of_csr(matrix: CsrMatrix) -> tuple[Any, ...]:
     """A matrix as NumPy arrays and numbers, for pickles."""
-    arrays = (np.asarray(part) for part in (matrix.indptr, matrix.indices, matrix.values))
-    return (*arrays, matrix.n_columns, matrix.first_index)
+    arrays = (np.asarray(part) for part in (matrix.indptr, matrix.stored_indices, matrix.values))
+    return (*arrays, matrix.n_columns, matrix.first_index, matrix.regular)
 
 
 def csr_of_parts(parts: tuple[Any, ...]) -> CsrMatrix:
     """Inverse of ``parts_of_csr``."""
-    indptr, indices, values, n_columns, first_index = parts
-    return CsrMatrix(indptr.data, indices.data, values.data, n_columns=n_columns, first_index=first_index)
+    indptr, indices, values, *numbers = parts  # earlier versions left ``regular`` out
+    return CsrMatrix(indptr.data, indices.data, values.data, True, *numbers)
 
 
 def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK, borrow: bool = False) -> CsrMatrix:
