@@ -60,7 +60,12 @@ cdef Memory memory(str kind, Py_ssize_t n, bint zeroed=True):
 
 
 cdef Memory memory_table(str kind, Py_ssize_t rows, Py_ssize_t columns):
-    cdef Memory made = memory(kind, rows * columns)
+    cdef Memory made
+    if rows < 0 or columns < 0:
+        raise ValueError(f"a table of {rows} rows and {columns} columns")
+    if columns > PY_SSIZE_T_MAX // 8 // max(rows, 1):  # no kind has items of more bytes
+        raise MemoryError()
+    made = memory(kind, rows * columns)
     made.ndim, made.shape[0], made.shape[1] = 2, rows, columns
     made.strides[0], made.strides[1] = columns * made.size, made.size
     return made
@@ -73,7 +78,7 @@ def zeros(str kind, Py_ssize_t n):
 
 
 def table(str kind, Py_ssize_t rows, Py_ssize_t columns):
-    """Writable memoryview of zeros of shape (rows, columns), both positive."""
+    """Writable memoryview of zeros of shape (rows, columns). Raises ValueError, MemoryError."""
     return PyMemoryView_FromObject(memory_table(kind, rows, columns))
 
 

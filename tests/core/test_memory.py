@@ -13,6 +13,7 @@ from support.recorder import Recorder
 
 import libsvmx
 from libsvmx._core import memory
+from libsvmx._core.buffers import table
 from libsvmx._core.memory import MEGABYTE, TooLittleMemory
 
 
@@ -94,3 +95,15 @@ def test_a_large_training_gives_free_memory_back(door):
 
     assert given_back(1100) > 20  # megabytes, with a million values
     assert given_back(60) < 20  # a small amount is not worth the time
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "error"), [(1 << 62, 8, MemoryError), (8, 1 << 62, MemoryError), (-1, -8, ValueError)]
+)
+def test_tables_that_no_memory_holds(rows, columns, error):
+    with pytest.raises(error):
+        table("f", rows, columns)
+
+
+def test_tables_may_be_empty():
+    assert table("d", 0, 5).shape == (0, 5)
