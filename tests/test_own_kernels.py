@@ -12,11 +12,12 @@ from support.machine import machine_with
 from support.memory import traced_peak
 
 import libsvmx
-from libsvmx import DataError, ParameterError, StoppedEarly
+from libsvmx import CsrMatrix, DataError, ParameterError, StoppedEarly
 from libsvmx._core.machine import machine
 from libsvmx._train.policy import KernelPolicy
 from libsvmx.api.arrays import as_matrix
 from libsvmx.api.kernel_values import all_rows
+from libsvmx.api.kernels import KernelRows
 
 N, M = 120, 25
 rng = np.random.default_rng(3)
@@ -755,3 +756,9 @@ def test_rows_of_two_kinds_do_not_join():
     words = [Boxed(np.ones(3))] * 3
     with pytest.raises(DataError, match="these are in a list, those in a Boxed"):
         all_rows(Boxed(np.ones((2, 3))), words)
+
+
+def test_rows_on_demand_are_those_of_one_matrix():
+    matrix = KernelRows.of(Shared(), WORDS).matrix()
+    with pytest.raises(ValueError, match="of one matrix"):
+        CsrMatrix(matrix.indptr, matrix.stored_indices, matrix.source, copy=False, regular=True)

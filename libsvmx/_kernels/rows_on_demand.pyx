@@ -38,11 +38,12 @@ cdef class RowSource(RowsOnDemand):
     divisible = True
 
     cdef int begin(self) except -1:
+        if self.row_at != NULL:
+            raise ValueError("rows on demand are those of one matrix")
         self.on_diagonal = self.diagonal()
         self.n = self.most_kept = self.on_diagonal.shape[0]
         self.keeps_all, self.held, self.compared = True, [], []
         self.nothing, self.known, self.unknown = zeros("d", self.n), zeros("i", 0), zeros("i", 0)
-        free(self.row_at)
         self.row_at = <svmx_piece *>calloc(max(self.n, 1), sizeof(svmx_piece))
         if self.row_at == NULL:
             raise MemoryError("rows of a kernel matrix")
