@@ -241,7 +241,8 @@ cdef class CrossKernel:
         """out[(v - begin) * 32 + r] = K(row r of the panel, vector v); lanes without a row are undefined."""
         cdef Py_ssize_t v, r
         cdef GivenRow given
-        if self.given and self.tests.source is not None and self.tests.source.keeps_all:  # the kernel is symmetric, and the vectors' rows are computed
+        # the kernel is symmetric, and the vectors' rows are computed
+        if self.given and self.tests.source is not None and self.tests.source.keeps_all:
             for v in range(begin, end):
                 given = self.tests.given_row(self.vectors.serial_of(v) - 1)
                 for r in range(self.n):

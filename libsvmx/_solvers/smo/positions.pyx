@@ -423,7 +423,7 @@ cdef class DeferredUpdates:
         cdef Py_ssize_t k, parts = pool.parts(ADD_NS * n * (end - first))
         job.row, job.coef, job.n_updates = self.row + first, self.coef + first, end - first
         job.positions, job.scores, job.n = positions, scores, n
-        job.in_order, job.at = positions[n - 1] - positions[0] == n - 1, 0
+        job.in_order, job.at = n > 0 and positions[n - 1] - positions[0] == n - 1, 0
         while job.at < n:
             k = min(parts, (n - job.at + POSITIONS - 1) // POSITIONS)
             pool.run(_add_to_stretch, &job, k, ADD_NS * k * POSITIONS * job.n_updates)
