@@ -9,7 +9,6 @@ from libsvmx._solvers.seeding.fold_change cimport FoldStart
 
 cdef class AtoPath:
     cdef readonly double values, lines
-    cdef readonly bint whole
     cdef PathState state             # of all variables; a row's tag is its variable
     cdef Motion motion
     cdef DoubleRows rows
