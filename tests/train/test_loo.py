@@ -14,6 +14,7 @@ from libsvmx._train.folds import Rand
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.leave_one_out import ClassOrder, leave_one_out
 from libsvmx._train.validation.problem_folds import ProblemFolds
+from libsvmx.api.arrays import as_matrix
 
 # name -> (arguments of support.data.load, options)
 CLASSIFICATION = {
@@ -148,3 +149,14 @@ def test_a_queue_finds_the_values_of_single_solves(name, seeder):
     np.testing.assert_allclose(queued.decision_values, single.decision_values, rtol=0, atol=20 * eps)
     assert np.array_equal(queued.retrained, single.retrained)
     assert queued.full.iterations == single.full.iterations
+
+
+@pytest.mark.filterwarnings("ignore::libsvmx.exceptions.ConvergenceWarning")
+def test_without_a_nu_that_is_feasible_rows_are_predicted_as_by_libsvm():
+    """Decision values are nan or 0 then, and LIBSVM votes for the second class, -1 whichever class comes first."""
+    X = np.repeat(np.arange(4.0)[:, None], 4, axis=0) + np.random.default_rng(0).normal(0, 0.1, (16, 4))
+    y = [1.0] * 4 + [-1.0] * 12
+    expected = Oracle(as_matrix(X), y, "-s 1 -n 0.49 -g 1").cross_validate(16)
+    for seed in range(4):
+        found = libsvmx.leave_one_out(X, y, svm_type=1, nu=0.49, gamma=1, random_state=seed)
+        assert list(found.predictions) == expected

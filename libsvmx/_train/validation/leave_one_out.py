@@ -113,8 +113,7 @@ def leave_one_out(
     ------
     DataError, ParameterError
     StoppedEarly             ``partial`` is a LeftOneOut, nan from the first unfinished row on; None if the training
-    over
-        all rows is unfinished
+                             over all rows is unfinished
     """
     observer, n = limited(observer, param.time_limit), len(problem)
     seeding = checked_seeding(problem, param, seeder)
@@ -332,7 +331,8 @@ class ClassOrder:
             if len(seen) < 2:
                 seen.append(place)
         self.order, self.class_of = order, pairs.class_of
-        self.usual = sorted(self.first, key=lambda c: self.first[c][0])
+        self.swaps = pairs.labels == [1, -1]  # LIBSVM then has +1 first, whichever appears first
+        self.usual = sorted(self.first, key=lambda c: c if self.swaps else self.first[c][0])
 
     def leading(self) -> list[int]:
         """The first row of each class."""
@@ -341,6 +341,6 @@ class ClassOrder:
     def without(self, row: int) -> list[int]:
         """The order without ``row``."""
         own = self.first[self.class_of[row]]
-        if self.order[own[0]] != row:
+        if self.swaps or self.order[own[0]] != row:
             return self.usual
         return sorted(self.first, key=lambda c: self.first[c][-1] if c == self.class_of[row] else self.first[c][0])

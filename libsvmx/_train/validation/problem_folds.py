@@ -103,11 +103,11 @@ class PairsOfClasses:
             return float(prediction.labels_of(self.param, (), values, 1)[0])
         place = {c: at for at, c in enumerate(order)}
         votes = [0] * len(self.labels)
+        present = [c for c in order if self.size[c] > (c == self.class_of[row])]
         for value, (i, j) in zip(values, self.pairs, strict=True):
-            if value == value:  # else no other row of its class
+            if i in present and j in present:  # nan is a vote for the second, as in LIBSVM
                 first, second = (i, j) if place[i] < place[j] else (j, i)
                 votes[first if (value if first == i else -value) > 0 else second] += 1
-        present = [c for c in order if self.size[c] > (c == self.class_of[row])]
         return self.labels[max(present, key=lambda c: votes[c])]
 
 
