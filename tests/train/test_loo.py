@@ -10,6 +10,7 @@ from support.policies import KernelPolicy
 
 import libsvmx
 from libsvmx import Observer
+from libsvmx._core.records import replace
 from libsvmx._train.folds import Rand
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.leave_one_out import ClassOrder, leave_one_out
@@ -160,3 +161,39 @@ def test_without_a_nu_that_is_feasible_rows_are_predicted_as_by_libsvm():
     for seed in range(4):
         found = libsvmx.leave_one_out(X, y, svm_type=1, nu=0.49, gamma=1, random_state=seed)
         assert list(found.predictions) == expected
+
+
+def test_a_call_that_must_stop_leaves_rows_of_several_classes_that_are_done():
+    """All pairs of a row are solved together."""
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(300, 8)), generator.integers(0, 5, 300).astype(float)
+    problem, param = Problem(as_matrix(X), data.filled("d", y)), replace(parameter("-c 1000 -g 0.05"), threads=1)
+
+    class Counts(Observer):
+        left = 0
+
+        def should_stop(self):
+            self.left -= 1
+            return self.left == 0
+
+    whole, part = Counts(), Counts()
+    leave_one_out(problem, param, Rand(1), whole)
+    part.left = -whole.left * 3 // 4
+    with pytest.raises(libsvmx.StoppedEarly) as stopped:
+        leave_one_out(problem, param, Rand(1), part)
+    assert sum(value == value for value in stopped.value.partial.predicted) > 75
+
+
+@pytest.mark.filterwarnings("ignore::libsvmx.exceptions.ConvergenceWarning")
+def test_rows_leave_along_exact_paths_where_a_queue_would_take_longer():
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(240, 8)), generator.integers(0, 3, 240).astype(float)
+    one, three, by_name = (
+        libsvmx.leave_one_out(X, y, C=1e5, gamma=0.01, threads=threads, seeder=seeder)
+        for threads, seeder in ((1, "auto"), (3, "auto"), (1, "path"))
+    )
+    assert {fold.seeder for fold in one.folds} == {"path"}
+    assert np.array_equal(one.decision_values, three.decision_values)
+    np.testing.assert_allclose(one.decision_values, by_name.decision_values, rtol=0, atol=1e-6)
+    easy = libsvmx.leave_one_out(X, y, gamma=0.1)
+    assert "path" not in {fold.seeder for fold in easy.folds}

@@ -49,6 +49,8 @@ from libsvmx.enums import SolveStatus
 
 # With fewer units, threads would idle at the end.
 cdef int UNITS_PER_THREAD = 4
+# Work of a kernel value in double, where a gap is checked; measured on abalone.
+cdef double CHECK_OF_A_VALUE = 8.0
 
 
 cdef enum Phase:
@@ -457,6 +459,17 @@ cdef class SolveQueue(TaskList):
         task = self.task(first)
         values = memoryview(self.value)[task.values:task.values + n_duals * n_costs * task.n_held]
         return values, widths, seconds, iterations, converged
+
+    def work_in_values(self, Py_ssize_t t):
+        """Work of a solve, its start and the check of its gap, in values (_solvers/seeding/paying.pyx)."""
+        cdef Task *task = self.task(t)
+        return task.start_work + task.work + CHECK_OF_A_VALUE * task.values_checked
+
+    def optimum(self, Py_ssize_t t):
+        """(beta, V) of a solve whose optimum is kept, by variable."""
+        cdef Task *task = self.task(t)
+        own = slice(task.optimum, task.optimum + task.n_variables)
+        return memoryview(self.kept_beta)[own], memoryview(self.kept_scores)[own]
 
     def seeding_seconds(self, Py_ssize_t first, Py_ssize_t last):
         """Seconds of the starts of solves ``first`` to ``last`` - 1."""

@@ -25,12 +25,14 @@ cdef struct Task:
     double growth               # > 0: the parent's problem with C times growth; 0: over other rows
     Py_ssize_t closed           # of leave-one-out: the row left out of the parent's, by a closed box; -1: none
     bint turned                 # the parent has the two classes in reverse order
-    Py_ssize_t places           # index into ``rows``: places of its rows in the parent, -1: new; then of rows that left
+    Py_ssize_t places           # index into ``rows``: places of its rows in the parent, -1: new; then of rows that left;
+                                # unused if ``closed``
     Py_ssize_t n_left           # rows of the parent not in this task
     Py_ssize_t n_new            # rows not in the parent
     Way way                     # how it was begun; COLD in spite of a parent: a start is not expected to pay, or infeasible
     double start_work           # of its start, in values (_solvers/seeding/paying.pyx)
     double work                 # of its steps
+    double values_checked       # kernel values that a check of its gap computes in double
     double cold_work            # of a row of the last cold start among its ancestors
     bint keeps                  # whether its optimum is kept for others
     Py_ssize_t optimum          # index into ``kept_beta`` and ``kept_scores``
@@ -183,5 +185,6 @@ cdef class TaskList:
     cdef Task *new_task(self) except NULL
     cdef Sigmoid *new_sigmoid(self) except NULL
     cdef int link(self, Py_ssize_t number, Py_ssize_t parent, TaskList earlier) except -1
+    cdef void number_pilot(self, Task *task, Task *former) noexcept nogil
     cdef int make_room(self) except -1
     cdef Parent parent_of(self, const Task *task) noexcept nogil

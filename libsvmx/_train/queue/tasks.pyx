@@ -203,31 +203,40 @@ cdef class TaskList:
             former.keeps = self.has_starts = self.has_larger = True
             self.n_values += task.n_held
 
-    def add_left_out(self, Py_ssize_t parent, places):
-        """Add a solve for each of ``places``, int32: the problem of solve ``parent`` of the queue of ``start_from``
-        without this one of its rows, from its optimum. Returns the number of the first; see ``left_out_values``."""
+    def add_left_out(self, parents, places):
+        """Add solves: each the problem of one of ``parents``, int64, solves of the queue of ``start_from``, without the row
+        that ``places``, int32, names, from its optimum. Returns the number of the first; see ``left_out_values``."""
+        cdef const int64_t[::1] parent = parents
         cdef const int32_t[::1] left = places
-        cdef const Task *former = self.earlier.task(parent)
+        cdef Task *former
         cdef Task *task
-        cdef Py_ssize_t k, first = self.n_tasks, targets = self.n_targets
-        if self.earlier.kept_beta is None or not former.keeps:
-            raise ValueError(f"the optimum of solve {parent} was not kept")
-        self.append(former.n)
-        memcpy(self.rows + self.n_rows, self.earlier.rows + former.first, former.n * sizeof(int32_t))
-        if former.n_positive < 0:
-            self.append_targets(self.earlier.targets + former.targets, former.n)
+        cdef Py_ssize_t k, p, first = self.n_tasks
+        begin_, targets_ = filled("q", [-1] * self.earlier.n_tasks), zeros("q", self.earlier.n_tasks)
+        cdef int64_t[::1] begin = begin_, targets = targets_  # of the rows and targets of each parent
         for k in range(left.shape[0]):
+            p = parent[k]
+            former = self.earlier.task(p)
+            if self.earlier.kept_beta is None or not former.keeps:
+                raise ValueError(f"the optimum of solve {p} was not kept")
             if not 0 <= left[k] < former.n:
                 raise IndexError(f"row {left[k]} of {former.n}")
+            if begin[p] < 0:
+                begin[p], targets[p] = self.n_rows, self.n_targets
+                self.append(former.n)
+                memcpy(self.rows + self.n_rows, self.earlier.rows + former.first, former.n * sizeof(int32_t))
+                self.n_rows += former.n
+                if former.n_positive < 0:
+                    self.append_targets(self.earlier.targets + former.targets, former.n)
+                self.most_rows = max(self.most_rows, former.n)
             task = self.new_task()
-            task.first, task.n, task.n_positive, task.targets = self.n_rows, former.n, former.n_positive, targets
+            task.first, task.n, task.n_positive, task.targets = begin[p], former.n, former.n_positive, targets[p]
             task.n_variables, task.Cp, task.Cn, task.of, task.weights = (
                 former.n_variables, former.Cp, former.Cn, former.of, former.weights)
-            task.parent, task.of_earlier, task.closed, task.n_left = parent, True, left[k], 1
+            task.parent, task.of_earlier, task.closed, task.n_left = p, True, left[k], 1
             task.out, task.values = -1, self.n_values + k
-        self.n_rows += former.n
+            self.number_pilot(task, former)
         self.n_values += left.shape[0]
-        self.most_rows, self.has_starts = max(self.most_rows, former.n), True
+        self.has_starts = True
         return first
 
     def add_pairs(self, rows, start, costs, Py_ssize_t first, Py_ssize_t last, parents=None, bint chained=False, rand=None,
@@ -364,10 +373,14 @@ cdef class TaskList:
                 task.n_left += 1
         self.n_rows += task.n_left
         if task.of_earlier and not is_as_parent(task):
-            if former.n_pilots < (4 if is_of_many(task) else 2):
-                task.pilot, self.has_pilots = former.n_pilots, True
-                former.n_pilots += 1
+            self.number_pilot(task, former)
         return 0
+
+    cdef void number_pilot(self, Task *task, Task *former) noexcept nogil:
+        """Make a task a pilot of its parent, if that has too few."""
+        if former.n_pilots < (4 if is_of_many(task) else 2):
+            task.pilot, self.has_pilots = former.n_pilots, True
+            former.n_pilots += 1
 
     def add_folds(self, rows, Py_ssize_t n_positive, double Cp, double Cn, order, bounds, Py_ssize_t parent=-1,
                   bint chained=False):

@@ -209,7 +209,10 @@ cdef class Worker:
 
     cdef int check_gap(self, Task *task, const int32_t *rows) except -1 with gil:
         """Recompute the gap with kernel values in double."""
-        cdef Py_ssize_t m = self.dual.size
+        cdef Py_ssize_t m = self.dual.size, v
+        for v in range(m):
+            if self.beta[v] != 0:
+                task.values_checked += task.n
         members = zeros("i", task.n)
         cdef int32_t[::1] member = members
         memcpy(&member[0], rows, task.n * sizeof(int32_t))

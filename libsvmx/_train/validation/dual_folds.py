@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from libsvmx._solvers.path.path import Path
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._train.warm_start import NumberOfDual, WarmStart
@@ -103,6 +104,11 @@ class SolvedFold:
 def optimum_may_stand(param: Parameter) -> bool:
     """Whether an optimum is unchanged without its unused rows: not if a sum depends on the number of rows."""
     return not param.svm_type.has_nu
+
+
+def may_follow_path(param: Parameter) -> bool:
+    """Whether ``auto`` may let rows leave along the exact path: not with two sums, nor if K is given."""
+    return param.svm_type not in (SvmType.NU_SVC, SvmType.NU_SVR) and param.kernel_type != KernelType.PRECOMPUTED
 
 
 class DualFolds:
@@ -186,6 +192,22 @@ class DualFolds:
         self.full = self._solved(dual, solution, "none", began, 0.0, values)
         self.work_from_nothing = self._work_of(solution, dual.beta)
         return self.full
+
+    def know(self, queue: SolveQueue, t: int) -> None:
+        """Take the optimum over all rows from solve ``t`` of a queue, not of nu-SVC."""
+        (beta, scores), report = queue.optimum(t), queue.summed(t, t + 1)
+        self.full = SolvedFold(
+            dual=self.problem,
+            beta=beta,
+            scores=scores,
+            coefficients=queue.coefficients(t),
+            scale=1.0,
+            seeder="none",
+            seeding_seconds=0.0,
+            solving_seconds=report.seconds,
+            report=report,
+        )
+        self.work_from_nothing = queue.work_in_values(t) + WORK_OF_A_VALUE * report.n_sv * self.kernel.n
 
     def solve(
         self, left_out: Buffer, seeding: Seeding, warm: WarmStart | None = None, number: NumberOfDual = (0, 0)
@@ -343,7 +365,7 @@ class DualFolds:
             return False
         if seeding.seeder != "auto":
             return seeding.seeder == "path"
-        if self.problem.groups == 2 or self.kernel.kind == KernelType.PRECOMPUTED:
+        if not may_follow_path(self.param):
             return False
         full, n, cold = self.full.report, self.kernel.n, self.work_from_nothing
         margin, moving = full.n_sv - full.n_bsv, n_left_out * full.n_sv / max(1, n)

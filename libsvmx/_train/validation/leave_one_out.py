@@ -27,7 +27,7 @@ from libsvmx._train.drawn_folds import Folds, draw_folds
 from libsvmx._train.limits import limited
 from libsvmx._train.queue.folds_at_once import queue_of_folds
 from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
-from libsvmx._train.validation.dual_folds import optimum_may_stand
+from libsvmx._train.validation.dual_folds import may_follow_path, optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport
 from libsvmx._train.validation.problem_folds import (
     BATCHES_PER_THREAD,
@@ -134,16 +134,21 @@ def leave_one_out(
     try:
         queue = None if part or seeder == "path" else queue_of_folds(problem, param, n, observer, kernels)
         source: ProblemFolds | QueuedRows
-        if queue is None:
+        known: QueuedRows | None = None
+        if queue is not None:
+            queue.decide_by_floats()
+            queue.seed_by(seeder)
+            source = known = QueuedRows(queue, problem, param, kernels.members(problem), observer)
+            threads, at_once = 1, max(1, param.policy.rows_in_queue // n)
+        if known is None or (seeder == "auto" and may_follow_path(param) and not known.pays()):
             source = ProblemFolds(*part[:2] if part else (problem, param), observer, kernels)
             threads = kernels.at_once_of(len(rows), thread_count(param.threads))
             at_once = BATCHES_PER_THREAD * MOST_ROWS * threads if exact else len(rows)
-        else:
-            queue.decide_by_floats()
-            queue.seed_by(seeder)
-            source = QueuedRows(queue, problem, param, kernels.members(problem), observer)
-            threads, at_once = 1, max(1, param.policy.rows_in_queue // n)
-        found = Rows(source, param, own_order, source.train_full())
+        full = (known or source).train_full()
+        if known is not None and isinstance(source, ProblemFolds):
+            source.know(known.star.queue)
+            seeding = Seeding("path", "star")
+        found = Rows(source, param, own_order, full)
         for first in range(0, len(rows), at_once):
             some = range(first, min(first + at_once, len(rows)))
             for row in found.left_out(some, seeding, threads, with_values, observer):

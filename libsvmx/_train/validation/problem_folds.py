@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.validation.dual_folds import SolvedFold
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._train.warm_start import WarmStart
@@ -182,6 +183,11 @@ class ProblemFolds(PairsOfClasses):
     def train_full(self) -> FoldReport:
         """Solve for the optimum over all rows."""
         return joined([dual.train_full() for dual in self.duals.values()])
+
+    def know(self, queue: SolveQueue) -> None:
+        """Take the optimum over all rows from a queue that has kept it, whose solves are those of ``duals``."""
+        for at, dual in enumerate(self.duals.values()):
+            dual.know(queue, at)
 
     def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, warm: WarmStart | None = None) -> FoldReport:
         """Solve the fold without ``held_out``; ``rest``: the other rows in the order of the folds; ``warm``: the fold's
