@@ -33,10 +33,10 @@ class Path:
         upper: Buffer,
         ratio: float | None,
         control: Control,
+        most_work: float = ...,
         trace: Trace | None = None,
         first: float = ...,
         last: float = ...,
-        most_work: float = ...,
     ) -> None: ...
     def stand(self, C: float, trace: Trace, control: Control) -> None: ...
     def by_smo(

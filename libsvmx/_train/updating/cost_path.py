@@ -107,7 +107,7 @@ class Ways:
                 for bound, shift in zip(bounds, self.shifts, strict=True)
             )
             ratio = last / first if self.moved == "C" else None
-            path.rescale(lower, upper, ratio, self.control(observer), trace, first, last)
+            path.rescale(lower, upper, ratio, self.control(observer), trace=trace, first=first, last=last)
             if trace.n_bytes > known:
                 known = trace.n_bytes
                 memory.require(

@@ -44,8 +44,10 @@ if TYPE_CHECKING:
 UNCHANGED = "the state is as it was before"
 # Expected iterations of the next training as a multiple of those after which one was given up.
 MORE = 4
-# A path to another C is given up if it costs as much as so many trainings. Their iterations rise by the root of C.
+# A path to another C is given up if it costs as much as so many trainings. Their iterations rise by the root of C,
+# but not beyond that of this ratio.
 MANY = 4
+MOST_RISE = 1e6
 # Span of ids, as a multiple of the number of rows, up to which a table of all ids is made.
 SPARSE_IDS = 4
 
@@ -340,11 +342,11 @@ class Transaction:
         """Change bounds to those of ``index``, and sums: both are multiplied by ``ratio``. Returns as ``update``."""
         bounds = {pair: index.bounded(pair, self.rows_of(b.ids))[1:] for pair, b in binaries.items()}
         nobody = filled("i", [])
-        rise = max(1.0, ratio) ** 0.5
+        rise = min(max(1.0, ratio), MOST_RISE) ** 0.5
 
         def follow(pair: Pair, binary: BinaryProblem) -> None:
             binary.iterations = int(rise * binary.iterations)
-            binary.path.rescale(*bounds[pair], ratio, self.control(), most_work=most_rescaling(binary))
+            binary.path.rescale(*bounds[pair], ratio, self.control(), most_rescaling(binary))
 
         return self.for_each(
             binaries,
