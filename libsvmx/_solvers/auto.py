@@ -281,9 +281,8 @@ class Pivoting:
 
     def pays(self, initial: float, gap: float, steps: int, n_free: int) -> bool:
         """Whether it is less work than SMO's rest, after ``steps`` from the gap ``initial``."""
-        first, *_, last = (
-            int(each * max(self.dual.size, self.policy.min_variables)) for each in self.policy.pivoting_checks
-        )
+        unit, checks = max(self.dual.size, self.policy.min_variables), self.policy.pivoting_checks
+        first, last = int(checks[0] * unit), int(checks[-1] * unit)
         if gap >= initial:
             return steps >= last or (steps >= first and self.begins_at_small_cost(n_free))
         work = self.work(n_free)

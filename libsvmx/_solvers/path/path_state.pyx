@@ -492,7 +492,7 @@ cdef class PathState:
 
     def rollback(self):
         """Restore the state at ``mark``; there must not have been a ``discard`` since."""
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, v
         cdef int32_t[::1] pairs
         if self.before is None:
             return
@@ -513,7 +513,8 @@ cdef class PathState:
                 mine[:len(kept)] = kept
             self.make_room_in_margin()
             memoryview(self.member)[:len(member)] = member
-        for v, lower, upper, linear, where, side in self.left:
+        for number, lower, upper, linear, where, side in self.left:
+            v = number
             self.lower[v], self.upper[v], self.linear[v], self.where[v], self.side[v] = lower, upper, linear, where, side
         for k in range(self.rows.pins.shape[0]):
             self.rows.pins[k] = 0
