@@ -19,7 +19,7 @@ from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.queue.models_at_once import trained_models
+from libsvmx._train.queue.trainings import queued_models
 from libsvmx._train.side_by_side import param_of, side_by_side
 from libsvmx._train.training import tell_asymmetry, tell_offset, train_counting
 from libsvmx._train.zero_weights import counting_part
@@ -145,7 +145,8 @@ def each_model(
             n_solves = sum(solves_of(k, param.probability) for k in classes)
         queue = kernels.queue(param, observer, n_solves, False, param.probability)
     if queue is not None:
-        return trained_models(queue, trainings, rand, observer, kernels)
+        each = ((own.problem, own.param, rand.copy()) for own in trainings)
+        return queued_models(queue, each, observer, kernels)
     return models_side_by_side(trainings, rand, observer, kernels)
 
 

@@ -40,14 +40,13 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from libsvmx._solvers.solver import Unfinished
-    from libsvmx._train.drawn_folds import Fold, Folds
+    from libsvmx._train.drawn_folds import Folds
     from libsvmx._train.folds import Rand
     from libsvmx._train.observer import Observer
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.seeded_inner_folds import SeededDual, SeededInnerFolds
     from libsvmx._train.warm_start import WarmStart
-    from libsvmx._train.zero_weights import CountingPart
     from libsvmx._typing import Buffer
 
     Result = TypeVar("Result")
@@ -111,20 +110,12 @@ def train_counting(
     train = train_classifier if param.svm_type.is_classification else train_single
     part = None
     if problem.sample_weight is not None or param.weights:
-        from libsvmx._train.zero_weights import counting_part
+        from libsvmx._train.zero_weights import counting_part, of_whole
 
         part = counting_part(problem, param, observer)
     if part is None:
         return train(problem, param, rand, observer, kernels, warm, inner)
     return of_whole(train(part.problem, part.param, rand, observer, kernels, warm, inner), part, param)
-
-
-def of_whole(model: Model, part: CountingPart, param: Parameter) -> Model:
-    """The model of the rows of weight > 0 as a model of all rows, with the caller's parameters."""
-    param = replace(param, probability=model.param.probability)  # False if the estimates were stopped
-    if model.row_numbers is None:
-        return replace(model, param=param)
-    return replace(model, param=param, row_numbers=filled("i", (part.rows[n - 1] + 1 for n in model.row_numbers)))
 
 
 def solve_binary(
@@ -234,14 +225,14 @@ def train_classifier(
     n = solves_of(k, param.probability)
     queue = kernels.queue(param, observer, n, weighted, trial=trial) if in_queue else None
     if queue and queue.trial is None:
-        import libsvmx._train.queue.pairs_at_once as pairs_at_once  # ``from … import`` takes 1.2 us longer each time
+        import libsvmx._train.queue.duals as duals  # ``from … import`` takes 1.2 us longer each time
 
         drawn_by, scheme = rand if param.probability else None, ""
         if inner:
             scheme = inner.scheme_in_queue(param)
             queue.decide_by_floats()
             queue.seed_by(inner.seeder, models=True)
-        pairs = pairs_at_once.solved_pairs(queue, kernels.members(problem), classes, costs, drawn_by, observer, scheme)
+        pairs = duals.solved_pairs(queue, kernels.members(problem), classes, costs, drawn_by, observer, scheme)
     else:
         pairs = pairs_side_by_side(problem, param, classes, costs, rand, observer, kernels, warm, inner, queue)
     feature_map = kernels.feature_map
@@ -268,7 +259,7 @@ def pairs_side_by_side(
     the easy pairs; the others go on from where it has left them."""
     labels, start, order = classes
     if trial:
-        from libsvmx._train.queue.pairs_at_once import QueuedPairs
+        from libsvmx._train.queue.duals import QueuedPairs
 
         queued = QueuedPairs(trial, kernels.members(problem), classes, costs, None)
         trial.run()
@@ -409,10 +400,8 @@ def cross_validate_problem(
     Folds are LIBSVM's: stratified for classification, plain otherwise and for leave-one-out. ``kernels``: of these
     rows, if other solves share them. Raises Stopped.
     """
-    from functools import partial
-
     from libsvmx._train.drawn_folds import draw_repeats
-    from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
+    from libsvmx._train.queue.trainings import queue_of_folds, solved_folds
 
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
@@ -423,8 +412,7 @@ def cross_validate_problem(
     queue, predicted = queue_of_folds(problem, param, drawn.n, observer, kernels), zeros("d", len(problem))
     each: Iterator[Buffer] = each_trained([drawn], param, observer, kernels, predict_fold)
     if queue:
-        costs_of = partial(class_costs, param=param, observer=observer)
-        each = (fold.predicted for fold in solved_folds(queue, [drawn], param, observer, kernels, costs_of))
+        each = (fold.predicted for fold in solved_folds(queue, [drawn], param, observer, kernels))
     for fold, values in zip(drawn.each, each, strict=True):
         folds.put_rows(predicted, fold.held_out, values, 1)
     return predicted
@@ -438,22 +426,35 @@ def each_trained(
     use: Callable[[Model, Problem, Any], Result],
     inner: SeededInnerFolds | None = None,
     told: Callable[[Observer], Observer] | None = None,
+    queue: SolveQueue | None = None,
 ) -> Iterator[Result]:
     """``use(model, held_out, observer)`` of each fold's model, in order: cold starts on LIBSVM's path, except inner
-    folds with ``inner``. ``told`` makes a fold's observer from the caller's. Raises Stopped."""
-    from libsvmx._train.drawn_folds import folds_at_once
-    from libsvmx._train.side_by_side import param_of, side_by_side
-
+    folds with ``inner``. ``told`` makes a fold's observer from the caller's. ``queue``: an empty one, which solves them
+    without these two. Raises Stopped."""
     problem, each = drawn[0].problem, [fold for own in drawn for fold in own.each]
-    n, (threads, rands) = len(each), folds_at_once(drawn, param, kernels)
 
-    def used(f: int, observer: Observer) -> Result:
-        observer = told(observer) if told else observer
-        model = train_all_but(problem, param_of(param, f, n, threads), each[f], rands[f], observer, kernels, inner)
+    def of_fold(f: int, model: Model, observer: Observer) -> Result:
         limits.ask(observer)  # do not use a fold that was interrupted
         return use(model, problem.take(each[f].held_out), observer)
 
-    yield from side_by_side(used, n, threads, observer)
+    if queue is not None:
+        from libsvmx._train.queue.trainings import queued_models
+
+        rests = ((problem.take(fold.rest), param, own.rand) for own in drawn for fold in own.each)
+        for f, model in enumerate(queued_models(queue, rests, observer, kernels)):
+            yield of_fold(f, model, observer)
+        return
+    from libsvmx._train.drawn_folds import folds_at_once
+    from libsvmx._train.side_by_side import param_of, side_by_side
+
+    n, (threads, rands) = len(each), folds_at_once(drawn, param, kernels)
+
+    def solved(f: int, observer: Observer) -> Result:
+        observer, own = told(observer) if told else observer, param_of(param, f, n, threads)
+        rest = problem.take(each[f].rest)
+        return of_fold(f, train_counting(rest, own, rands[f], observer, kernels, inner=inner), observer)
+
+    yield from side_by_side(solved, n, threads, observer)
 
 
 def shared_kernels(problem: Problem, param: Parameter, order: Buffer | None = None) -> KernelProvider:
@@ -467,19 +468,6 @@ def shared_kernels(problem: Problem, param: Parameter, order: Buffer | None = No
     return KernelProvider(
         problem, param, (start, grouped if order is None else take_int32(order, grouped)), repeated=True
     )
-
-
-def train_all_but(
-    problem: Problem,
-    param: Parameter,
-    fold: Fold,
-    rand: Rand,
-    observer: Observer,
-    kernels: KernelProvider | None = None,
-    inner: SeededInnerFolds | None = None,
-) -> Model:
-    """The model of all rows except those held out."""
-    return train_counting(problem.take(fold.rest), param, rand, observer, kernels, inner=inner)
 
 
 def predict_fold(model: Model, held_out: Problem, observer: Observer) -> Buffer:

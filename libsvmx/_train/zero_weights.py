@@ -15,6 +15,7 @@ from libsvmx.exceptions import DataError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -110,6 +111,14 @@ def counting_part(problem: Problem, param: Parameter, observer: Observer) -> Cou
     if param.svm_type.is_classification:
         param = without_classes(param, tell_dropped(problem, part, observer))
     return CountingPart(part, param, rows)
+
+
+def of_whole(model: Model, part: CountingPart, param: Parameter) -> Model:
+    """The model of the rows of weight > 0 as a model of all rows, with the caller's parameters."""
+    param = replace(param, probability=model.param.probability)  # False if the estimates were stopped
+    if model.row_numbers is None:
+        return replace(model, param=param)
+    return replace(model, param=param, row_numbers=filled("i", (part.rows[n - 1] + 1 for n in model.row_numbers)))
 
 
 def tell_dropped(problem: Problem, part: Problem, observer: Observer) -> set[int]:

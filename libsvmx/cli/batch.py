@@ -158,7 +158,7 @@ def load(names: set[str]) -> None:
         __import__(module_of(name))
     if not names.isdisjoint(TRAINING):
         import libsvmx._solvers.smo.smo
-        import libsvmx._train.queue.folds_at_once
+        import libsvmx._train.queue.trainings
         import libsvmx._train.validation.cross_validation  # noqa: F401
     gc.collect()
     gc.freeze()

@@ -18,9 +18,8 @@ from libsvmx._train.checks import check_problem
 from libsvmx._train.folds import Rand
 from libsvmx._train.gamma import default_gamma
 from libsvmx._train.prediction import predict, predict_probability
-from libsvmx._train.queue import folds_at_once as folds_at_once
-from libsvmx._train.queue import pairs_at_once as pairs_at_once
 from libsvmx._train.queue import solve_queue as solve_queue
+from libsvmx._train.queue import trainings as trainings
 from libsvmx._train.training import cross_validate_problem, train_problem
 from libsvmx.compat.handles import contents_of, fill, set_to_null
 from libsvmx.compat.nodes import row_of

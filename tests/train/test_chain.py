@@ -1,7 +1,5 @@
 """Chains of folds in a queue: SIR, MIR and ATO, each fold started from the one before."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from support import data
@@ -12,10 +10,10 @@ import libsvmx
 from libsvmx._train.drawn_folds import Folds, draw_folds
 from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import Parameter, class_costs
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
-from libsvmx._train.queue.star_and_chain import Chain
+from libsvmx._train.queue.duals import Chain
+from libsvmx._train.queue.trainings import queue_of_folds, solved_folds
 from libsvmx._train.training import shared_kernels
 from libsvmx._train.validation.cross_validation import cross_validate
 from libsvmx._train.validation.scheme import Seeding
@@ -67,9 +65,8 @@ def test_inner_folds_of_a_chain(seeder, policy):
         queue = queue_of_folds(problem, param, 4, Observer(), kernels)
         queue.decide_by_floats()
         queue.seed_by(seeder)
-        costs_of = partial(class_costs, param=param, observer=Observer())
         own = Folds(problem, order, bounds, Rand(2))
-        return list(solved_folds(queue, [own], param, Observer(), kernels, costs_of, known, "star" if known else ""))
+        return list(solved_folds(queue, [own], param, Observer(), kernels, known, "star" if known else ""))
 
     plain, one, three = found(None, 1), found(Chain(), 1), found(Chain(), 3)
     assert [fold.seeder != "none" for fold in one] == [False, True, True, True]

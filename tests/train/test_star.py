@@ -12,7 +12,7 @@ from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.queue.folds_at_once import queue_of_folds
+from libsvmx._train.queue.trainings import queue_of_folds
 from libsvmx._train.training import shared_kernels
 from libsvmx._train.validation.cross_validation import cross_validate
 from libsvmx._train.validation.scheme import Seeding

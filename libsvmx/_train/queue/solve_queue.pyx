@@ -10,7 +10,7 @@ has a Worker with memory for the largest task.
     queue.coefficients(t), queue.values(t), queue.tell(t, observer)     in LIBSVM's order again
 
 Results do not depend on the number of threads. Solves take LIBSVM's steps, except those that start from the optimum of
-a parent: of another queue, the previous solve of a chain (star_and_chain.py), or another solve.
+a parent: of another queue, the previous solve of a chain (duals.py), or another solve.
 """
 
 from itertools import accumulate, chain, pairwise
@@ -410,7 +410,7 @@ cdef class SolveQueue(TaskList):
             own[6], own[7] = <double>task.rows_computed, <double>task.values_computed
             own[8], own[9], own[10] = task.gap, task.reach, task.seconds
             own[11] = task.found.has_value
-        return SolveReports(numbers, QUANTITIES[self.param.svm_type], self.chosen())
+        return SolveReports(numbers, QUANTITIES.get(self.param.svm_type), self.chosen())
 
     def summed(self, Py_ssize_t first, Py_ssize_t last):
         """One report of solves ``first`` to ``last`` - 1: sums, largest gap, status DEGENERATE, or the first other than

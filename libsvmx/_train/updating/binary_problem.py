@@ -32,7 +32,7 @@ from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.observer import Forwarding, Remark
 from libsvmx._train.parameter import class_costs
-from libsvmx._train.queue.pairs_at_once import solved_pairs
+from libsvmx._train.queue.duals import solved_pairs
 from libsvmx._train.solve_dual import solve
 from libsvmx._train.solve_report import SolveReport
 from libsvmx._train.zero_weights import dropped_classes, rows_of_state, without_classes

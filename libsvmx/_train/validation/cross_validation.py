@@ -22,8 +22,8 @@ from libsvmx._train.checks import check_problem
 from libsvmx._train.drawn_folds import draw_repeats
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
-from libsvmx._train.parameter import class_costs
-from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
+from libsvmx._train.queue.duals import Chain, Star
+from libsvmx._train.queue.trainings import queue_of_folds, solved_folds
 from libsvmx._train.side_by_side import HandedOn
 from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._train.queue.pairs_at_once import KnownOptima
+    from libsvmx._train.queue.duals import KnownOptima
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.warm_start import KnownOptima as FoldOptima
@@ -279,20 +279,15 @@ def queued(
     Raises Stopped.
     """
     problem = results.problem
-    costs_of = partial(class_costs, param=param, observer=observer)
     known: KnownOptima | None = None
     if seeding.scheme == "star":
-        from libsvmx._train.queue.star_and_chain import Star
-
-        known = star = Star(queue.another(), problem, kernels.members(problem), costs_of, observer)
+        known = star = Star(queue.another(), problem, kernels.members(problem), observer)
         seconds = star.report.seconds
         results.full = fold_report([star.report], seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
     elif seeding.scheme == "chain":
-        from libsvmx._train.queue.star_and_chain import Chain
-
         known = Chain(chain_length(len(results.drawn[0].each)) if seeding.seeder == "auto" else 0)
     scheme = inner.scheme_in_queue(param) if inner else ""
-    for fold in solved_folds(queue, results.drawn, param, observer, kernels, costs_of, known, scheme):
+    for fold in solved_folds(queue, results.drawn, param, observer, kernels, known, scheme):
         seconds, summed = fold.seeding_seconds, fold.report
         solving_seconds = summed.seconds - seconds
         report = fold_report([summed], seeder=fold.seeder, seeding_seconds=seconds, solving_seconds=solving_seconds)

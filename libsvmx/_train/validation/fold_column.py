@@ -26,7 +26,7 @@ from libsvmx._train.assembly import solves_of
 from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import control_of
-from libsvmx._train.queue.batches import in_batches, queue_of
+from libsvmx._train.queue.trainings import in_batches, queue_of
 from libsvmx._train.side_by_side import param_of, side_by_side
 from libsvmx._train.training import pair_problem
 from libsvmx.exceptions import DataError

@@ -14,6 +14,7 @@ from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.drawn_folds import draw_repeats
 from libsvmx._train.limits import ask, limited
+from libsvmx._train.queue.trainings import queue_of_folds
 from libsvmx._train.training import each_trained, shared_kernels, tell_offset
 from libsvmx._train.validation.problem_folds import by_pairs
 from libsvmx.exceptions import StoppedEarly
@@ -76,7 +77,8 @@ def fold_values(
     done = 0
     try:
         kernels = shared_kernels(problem, param)
-        trained = each_trained([drawn], param, observer, kernels, values_by)
+        queue = queue_of_folds(problem, param, k, observer, kernels)
+        trained = each_trained([drawn], param, observer, kernels, values_by, queue=queue)
         for fold, (own, new) in zip(each, trained, strict=True):
             ask(observer)
             found.own[np.asarray(fold.held_out)], found.new[done] = own, new

@@ -7,9 +7,7 @@ favour them even if there is nothing to predict. Kernel values do not depend on 
 
 from __future__ import annotations
 
-from collections import deque
-from functools import partial
-from itertools import chain
+from itertools import chain, islice
 
 from libsvmx._core.arrays import take_float64
 from libsvmx._core.buffers import zeros
@@ -17,11 +15,10 @@ from libsvmx._core.records import NamedTuple
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, limits
 from libsvmx._train.checks import check_problem
-from libsvmx._train.drawn_folds import Folds, draw_folds, draw_repeats
+from libsvmx._train.drawn_folds import draw_folds, draw_repeats
 from libsvmx._train.folds import Rand
 from libsvmx._train.kernel_provider import KernelProvider
-from libsvmx._train.parameter import class_costs
-from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
+from libsvmx._train.queue.trainings import queue_of_folds, solved_folds
 from libsvmx._train.training import tell_offset
 from libsvmx._train.validation.cross_validation import cross_validate
 from libsvmx._train.validation.scheme import Seeding
@@ -111,18 +108,10 @@ def queued(
     kernels: KernelProvider,
 ) -> Iterator[Predicted]:
     """``predicted_permutations`` with the folds of all permutations in a queue. Raises Stopped."""
-    waiting: deque[Folds] = deque()
-
-    def validations() -> Iterator[Folds]:
-        for own in problems:
-            waiting.extend(draw_repeats(own, param, n_folds, 1, Rand(seed), observer))
-            yield waiting[-1]
-
-    costs_of = partial(class_costs, param=param, observer=observer)
-    found = solved_folds(queue, validations(), param, observer, kernels, costs_of)
+    each = chain.from_iterable(draw_repeats(own, param, n_folds, 1, Rand(seed), observer) for own in problems)
+    found = solved_folds(queue, each, param, observer, kernels)
     for first in found:
-        own = waiting.popleft()
-        predictions = zeros("d", len(own.order))
-        for fold, result in zip(own.each, chain([first], found), strict=False):
-            folds.put_rows(predictions, fold.held_out, result.predicted, 1)
-        yield Predicted(own.problem.targets, predictions)
+        predictions = zeros("d", len(first.own.order))
+        for one in chain([first], islice(found, first.own.n - 1)):
+            folds.put_rows(predictions, one.fold.held_out, one.predicted, 1)
+        yield Predicted(first.own.problem.targets, predictions)

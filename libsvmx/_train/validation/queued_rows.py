@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from math import nan
 from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.seeding.paying import PATHS, expected_path
-from libsvmx._train.parameter import class_costs
-from libsvmx._train.queue.star_and_chain import Star
+from libsvmx._train.queue.duals import Star
 from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.problem_folds import LeftOut, PairsOfClasses
@@ -47,8 +45,7 @@ class QueuedRows(PairsOfClasses):
         self, queue: SolveQueue, problem: Problem, param: Parameter, members: Buffer, observer: Observer
     ) -> None:
         super().__init__(problem, param)
-        costs_of = partial(class_costs, param=param, observer=observer)
-        self.star = Star(queue, problem, members, costs_of, observer, decides=True)
+        self.star = Star(queue, problem, members, observer, decides=True)
         reports = [self.star.queue.summed(t, t + 1) for t in range(len(self.pairs))]
         self.widths = [max(0.0, -report.gap) for report in reports]
         self.betas = [self.star.queue.coefficients(t) for t in range(len(self.pairs))]

@@ -2,7 +2,7 @@
 
 LIBSVM solves five folds of each pair of classes from cold starts, and then the pair itself. Here the pair is solved
 first, as without seeding, and its folds start from its optimum: a star without an additional training. In a queue
-pairs_at_once.py does this; here is the code for all other solves. The folds are LIBSVM's.
+its ``add_folds`` does this; here is the code for all other solves. The folds are LIBSVM's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""One against one in a SolveQueue: all pairs of classes, and the inner folds of their probability estimates."""
+"""The dual problems of a training in a SolveQueue, and the optima that they start from.
+
+QueuedPairs has those of all pairs of classes, QueuedTraining also the single one of one-class and regression. In a Star
+each dual problem is first solved over all rows, and all folds start from that optimum, independently of each other. In
+a Chain a fold starts from the previous one, so that the solves of a pair of classes are done in turn. The seeder
+(_solvers/seeding) redistributes the coefficients of rows that leave.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +12,26 @@ from itertools import pairwise
 
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import zeros
-from libsvmx._train.assembly import Pairs
+from libsvmx._core.stopping import Stopped
+from libsvmx._train import folds
+from libsvmx._train.assembly import Pairs, tell_of_classes
 from libsvmx._train.observer import Observer, Remark, hears
+from libsvmx._train.parameter import Parameter, class_costs
+from libsvmx._train.queue.starts import PairNumbers
 from libsvmx._train.solve_report import NUMBERS, SolveReports
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import TypeAlias
 
     from libsvmx._train.folds import Rand
+    from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
-    from libsvmx._train.queue.star_and_chain import Chain, Star
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
-    KnownOptima: TypeAlias = Star | Chain
+    KnownOptima: TypeAlias = "Star | Chain"
 
 
 # Stands for the classes of a solve without classes.
@@ -82,13 +93,14 @@ class QueuedPairs:
 
     Attributes
     ----------
+    labels, start : list of int    of ``classes``
     rows : buffer of int32         ``members`` grouped by class
     own : sequence of int          solve of each pair
     inner : list of range          inner folds of each pair; empty without probability estimates
     solves : range                 all of these
     """
 
-    __slots__ = ("inner", "own", "queue", "rows", "sigmoids", "solves")
+    __slots__ = ("classes", "inner", "labels", "own", "queue", "rows", "sigmoids", "solves", "start")
 
     def __init__(
         self,
@@ -105,7 +117,8 @@ class QueuedPairs:
         n, parents, chained = len(labels) * (len(labels) - 1) // 2, None, False
         if known is not None:
             parents, chained = known.parents_of(labels), known.chained
-        self.queue, self.rows, begin = queue, take_int32(members, order), queue.n_tasks
+        self.queue, self.classes, self.labels, self.start = queue, classes, labels, start
+        self.rows, begin = take_int32(members, order), queue.n_tasks
         self.sigmoids = None if rand is None else range(queue.n_sigmoids, queue.n_sigmoids + n)
         self.own = queue.add_pairs(self.rows, start, costs, *(part or (0, n)), parents, chained, rand, inner)
         if known is not None:
@@ -149,3 +162,111 @@ class QueuedPairs:
         if well and for_model:  # without an object per solve
             return Pairs(betas, queue.reports(self.own), sigmoids, 0)
         return Pairs(betas, reports, sigmoids, not_begun)
+
+
+class QueuedTraining(QueuedPairs):
+    """QueuedTraining(queue, members, targets, param, observer, rand, known, inner): adds the solves of a training to a
+    queue, as of QueuedPairs; those without classes have no ``labels``, and one solve.
+
+    ``targets``: of the rows; ``param``: of their formulation; ``rand``: used only for probability estimates.
+    """
+
+    __slots__ = ("param",)
+
+    def __init__(
+        self,
+        queue: SolveQueue,
+        members: Buffer,
+        targets: Buffer,
+        param: Parameter,
+        observer: Observer,
+        rand: Rand | None = None,
+        known: KnownOptima | None = None,
+        inner: str = "",
+    ) -> None:
+        self.param = param
+        if known is not None:
+            known.prepare(queue)
+        if param.svm_type.is_classification:
+            classes = folds.group_classes(targets)
+            costs = class_costs(classes[0], param, observer)
+            super().__init__(queue, members, classes, costs, rand if param.probability else None, known, inner)
+            return
+        parent, chained = (known.parents_of(NO_CLASSES)[0], known.chained) if known else (-1, False)
+        own = queue.add(members, -1, 0.0, 0.0, targets=targets, parent=parent, chained=chained)
+        self.queue, self.rows, self.labels, self.start = queue, members, [], [0, len(members)]
+        self.own, self.solves, self.inner, self.sigmoids = [own], range(own, own + 1), [], None
+        if known is not None:
+            known.note(NO_CLASSES, self.own)
+
+    def collect(self, observer: Observer, for_model: bool = True) -> Pairs:
+        if self.labels:
+            tell_of_classes(self.labels, self.start, self.param, observer)
+        return super().collect(observer, for_model)
+
+
+class Star:
+    """Star(queue, problem, members, observer, decides=False): solves the dual problems over all rows.
+
+    Parameters
+    ----------
+    queue : SolveQueue                empty, only for these solves
+    members : buffer of int32         row of ``queue.kernel_values`` of each row of the problem
+    observer : Observer               receives the reports
+    decides : bool                    computes the decision values of all rows, too, ``queue.fold_values(0)``
+
+    Attributes
+    ----------
+    report : SolveReport              of all of them together
+
+    Raises Stopped.
+    """
+
+    chained = False
+
+    def __init__(
+        self, queue: SolveQueue, problem: Problem, members: Buffer, observer: Observer, decides: bool = False
+    ) -> None:
+        self.queue, self.solves = queue, PairNumbers()
+        queue.keep_optima()
+        training = QueuedTraining(queue, members, problem.targets, queue.param, observer)
+        self.solves.put(training.labels or NO_CLASSES, training.own)
+        if decides:
+            queue.add_fold(training.rows, training.start, training.own, members)
+        queue.run()
+        if queue.stopped is not None:
+            raise Stopped(queue.stopped)
+        training.collect(observer, for_model=False)
+        self.report = queue.summed(0, queue.n_tasks)
+
+    def prepare(self, queue: SolveQueue) -> None:
+        """To be called before solves are added to ``queue``."""
+        queue.start_from(self.queue)
+
+    def parents_of(self, labels: Sequence[int]) -> Buffer:
+        """Parents of the pairs (0, 1), (0, 2), … of some classes, or of NO_CLASSES, for ``TaskList.add_pairs``."""
+        return self.solves.of(labels)
+
+    def note(self, labels: Sequence[int], numbers: Sequence[int]) -> None:
+        """To be called with the numbers of the solves added for these pairs, from which none starts."""
+
+
+class Chain:
+    """Chain(length): each fold starts from the previous one in the same queue; every ``length`` folds a new chain
+    begins with a cold start, and chains are solved side by side. 0: one chain of all folds."""
+
+    chained = True
+
+    def __init__(self, length: int = 0) -> None:
+        self.length, self.n_folds, self.last = length, 0, PairNumbers()
+
+    def prepare(self, queue: SolveQueue) -> None:
+        if queue.n_tasks == 0 or self.n_folds == self.length > 0:
+            self.n_folds, self.last = 0, PairNumbers()
+        self.n_folds += 1
+
+    def parents_of(self, labels: Sequence[int]) -> Buffer:
+        return self.last.of(labels)
+
+    def note(self, labels: Sequence[int], numbers: Sequence[int]) -> None:
+        self.last.put(labels, numbers)
