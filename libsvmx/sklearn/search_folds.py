@@ -29,8 +29,7 @@ from libsvmx._train.gamma import gamma_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import MAX_THREADS
 from libsvmx._train.problem import Problem
-from libsvmx._train.validation.fold_column import Column, FoldOfRows
-from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
+from libsvmx._train.validation.given_folds import Column, GivenFold, predicted_folds
 from libsvmx.api.arrays import scaled
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import warn_caller
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from libsvmx._train.parameter import Parameter
-    from libsvmx._train.validation.fold_column import ColumnFold
+    from libsvmx._train.validation.given_folds import ColumnFold
     from libsvmx._typing import FloatArray, IntArray
 
 # Two optima to ``tol`` may predict a row differently if its decision value is within BORDER x tol of 0.
@@ -107,9 +106,9 @@ class Fold:
     weights: FloatArray | None
 
     @property
-    def given(self) -> FoldOfRows:
+    def given(self) -> GivenFold:
         """The fold as a Column takes it."""
-        return FoldOfRows(self.rows.data, self.test.astype(np.int32).data, self.class_weights)
+        return GivenFold(self.rows.data, self.test.astype(np.int32).data, self.class_weights)
 
 
 @dataclass
@@ -347,12 +346,9 @@ class FoldSearch:
     def accuracies_along_the_path(self, point: int, folds: list[Fold]) -> list[float]:
         """Accuracies on ``folds`` of the models that SVC trains."""
         c, g = divmod(point, len(self.gammas))
-        given = []
-        for fold in folds:
-            weights = tuple(fold.class_weights.items())
-            param = replace(self.param, C=self.costs[c], gamma=self.gamma_of(g, fold), weights=weights)
-            given.append(GivenFold(fold.rows.data, fold.test.astype(np.int32).data, param))
-        problem = self.problem_of(given[0].param)
+        at = replace(self.param, C=self.costs[c])
+        given = [(fold.given, replace(at, gamma=self.gamma_of(g, fold))) for fold in folds]
+        problem = self.problem_of(given[0][1])
         predicted = zip(folds, predicted_folds(problem, given, Observer()), strict=True)
         return [float(np.average(np.asarray(p) == fold.targets, weights=fold.weights)) for fold, p in predicted]
 

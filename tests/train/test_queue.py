@@ -3,6 +3,7 @@
 import gc
 import random
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -375,10 +376,11 @@ def test_given_folds_are_predicted_as_by_models_of_their_own(least, policy, gamm
     for f, gamma in enumerate(gammas):
         tests = np.arange(f, 90, 3, dtype=np.int32)
         rows = np.setdiff1d(np.arange(90), tests).astype(np.int32)
-        param = Parameter(C=4.0, gamma=gamma, weights=((1, f or 2 * least),), threads=1, policy=policy)
-        given.append(GivenFold(rows.data, tests.data, param))
-    for fold, predicted in zip(given, predicted_folds(problem, given, Observer()), strict=True):
-        model = train_problem(problem.take(fold.rows), fold.param, Rand(1), Observer())
+        fold = GivenFold(rows.data, tests.data, {1: f or 2 * least})
+        given.append((fold, Parameter(C=4.0, gamma=gamma, threads=1, policy=policy)))
+    for (fold, param), predicted in zip(given, predicted_folds(problem, given, Observer()), strict=True):
+        own = replace(param, weights=tuple(fold.class_weights.items()))
+        model = train_problem(problem.take(fold.rest), own, Rand(1), Observer())
         assert bytes(predicted) == bytes(predict_labels(model, problem.matrix, fold.tests))
 
 
@@ -386,6 +388,6 @@ def test_given_folds_are_predicted_as_by_models_of_their_own(least, policy, gamm
 def test_given_folds_stopped(step):
     """Three classes in a queue, or two of them."""
     problem, param = problem_of("iris.scale")
-    given = [GivenFold(filled("i", range(0, 50 * (4 - step), 1)), problem.rows[100:], param)]
+    given = [(GivenFold(filled("i", range(0, 50 * (4 - step), 1)), problem.rows[100:]), param)]
     with pytest.raises(Stopped):
         predicted_folds(problem, given, Counting(1))

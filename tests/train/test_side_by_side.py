@@ -257,9 +257,8 @@ def test_given_folds_do_not_depend_on_threads():
 
     def found(threads):
         given = [
-            GivenFold(
-                filled("i", [k for k in range(n) if k % 5 != f]),
-                filled("i", range(f, n, 5)),
+            (
+                GivenFold(filled("i", [k for k in range(n) if k % 5 != f]), filled("i", range(f, n, 5))),
                 Parameter(C=2.0**f, gamma=0.1 + 0.1 * f, threads=threads, policy=BY_THREADS),
             )
             for f in range(5)

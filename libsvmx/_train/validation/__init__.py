@@ -9,9 +9,8 @@
     fold_report       FoldReport and its sums
     grid              Point, Grid, Best                   grid_search     Plan, Search; holds a Pool: Alone, or
     grid_pool         Workers                           same_steps      points known without computing
-    fold_column       Column, given folds at all C of one gamma, for the searches of sklearn/
+    given_folds       for the searches of sklearn/: Column, at all C of one gamma; predicted_folds, a list of trainings
     permutations      cross-validation of permuted targets
-    given_folds       predicted_folds: given folds, by LIBSVM's steps, as a list of trainings
     fold_values       values of all rows by the models of folds         calibration   sigmoids of probability="cv"
 
 One fold: cross_validate -> folds.solve(rest, held_out) -> for each dual: held-out rows have weight 0; DualFolds makes a

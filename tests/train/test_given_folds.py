@@ -12,7 +12,7 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.validation.fold_column import Column, FoldOfRows
+from libsvmx._train.validation.given_folds import Column, GivenFold
 from libsvmx.api.arrays import from_dense
 from libsvmx.exceptions import DataError
 
@@ -55,7 +55,7 @@ def trained_alone(param, problem, C, rest, tests, class_weights):
 
 def solved(column, rest, tests, class_weights=None):
     """One fold of a column."""
-    (found,) = column.solve([FoldOfRows(numbers(rest), numbers(tests), class_weights or {})])
+    (found,) = column.solve([GivenFold(numbers(rest), numbers(tests), class_weights or {})])
     return found
 
 
@@ -101,7 +101,7 @@ def test_threads_change_nothing(kind):
     rows = np.tile(X, (4, 1)) + 0.1 * RANDOM.normal(size=(360, 4))
     targets = np.tile(NUMBERS if kind == "regression" else CLASSES, 4)
     given = [
-        FoldOfRows(numbers(np.delete(np.arange(360), held)), numbers(held)) for held in np.split(np.arange(360), 12)
+        GivenFold(numbers(np.delete(np.arange(360), held)), numbers(held)) for held in np.split(np.arange(360), 12)
     ]
 
     def found(threads):
