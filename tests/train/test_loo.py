@@ -110,6 +110,22 @@ def test_where_no_row_is_free_a_value_is_somewhere_in_the_interval_of_rho(seeder
     assert max(widths) > 0.01
 
 
+@pytest.mark.parametrize("queue", [True, False])
+@pytest.mark.parametrize("found_by", ["leave_one_out", "near in a star", "auto in a star"])
+def test_where_no_row_is_free_rho_is_that_of_the_rows_left(found_by, queue):
+    """In a wide tube no row has a coefficient, but the two outermost targets decide on rho."""
+    rng = np.random.default_rng(1)
+    X, y, policy = rng.normal(size=(12, 2)), rng.normal(size=12), KernelPolicy(queue=queue)
+    options = {"svm_type": 3, "p": 3.0, "C": 1.0, "policy": policy}
+    expected = libsvmx.cross_validate(X, y, 12, **options).decision_values
+    if found_by == "leave_one_out":
+        found = libsvmx.leave_one_out(X, y, **options)
+    else:
+        found = libsvmx.cross_validate(X, y, 12, seeder=found_by.split()[0], scheme="star", **options)
+    np.testing.assert_allclose(found.decision_values, expected, rtol=0, atol=1e-9)
+    assert np.ptp(expected) > 0.1
+
+
 @pytest.mark.parametrize("seeder", ["auto", "near", "sir"])
 def test_decision_values_of_nu_svc_are_as_accurate_where_a_row_changes_nothing(seeder):
     """Those of the pairs without the row are those of the training over all rows, which stops at eps r, too."""

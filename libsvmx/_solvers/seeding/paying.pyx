@@ -37,6 +37,11 @@ cdef double LINES_BESIDES = 10.0
 cdef double LINES_OF_A_ROW = 5.0
 cdef double NEAR_SHARE = 0.35
 
+# Leave-one-out: share of the work expected of an exact path that it took, on abalone and random classes; and the work of
+# a training, in such paths, from which on they are taken at once, since pilots would take long, too.
+cdef double ONE_ROW = 0.5
+cdef double LONG_TRAINING = 100.0
+
 # Work of a start: constant, per row, and per row and row that leaves or enters. Measured on 11,500 folds of 30 to 860
 # rows.
 cdef double START_BESIDES = 8e3
@@ -71,6 +76,16 @@ cpdef double expected_path(int kind, double m, double margin, double moving) noe
     if kind == OWN_FACTOR:
         values += margin ** 3 / 6
     return work_of_path(kind, values, lines)
+
+
+cpdef double expected_paths(double n, double n_sv, double margin) noexcept nogil:
+    """Leave-one-out of n rows by the exact paths of those with a coefficient."""
+    return n_sv * ONE_ROW * expected_path(IN_DOUBLE, n, margin, n_sv / max(1.0, n))
+
+
+cpdef bint pilots_pay(double cold, double paths) noexcept nogil:
+    """Whether pilots show if leave-one-out takes less than ``paths``; ``cold``: work of as many cold starts."""
+    return cold <= LONG_TRAINING * paths
 
 
 cpdef double work_of_path(int kind, double values, double lines) noexcept nogil:

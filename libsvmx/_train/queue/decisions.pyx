@@ -75,7 +75,7 @@ cdef class QueueDecisions:
 
         With ``by_group``, folds are evaluated at the end by all threads.
         """
-        if task.out < 0 and task.closed < 0 and not self.decide(task, coefficients, task.found.rho):
+        if task.n_held > 0 and not self.decide(task, coefficients, task.found.rho):
             return 0
         if task.sigmoid >= 0 and svmx_counted_down(&self.todo.sigmoids[task.sigmoid].left):
             self.fit(&self.todo.sigmoids[task.sigmoid])

@@ -287,11 +287,9 @@ cdef class SolveQueue(TaskList):
         cdef Task *task = self.task(t)
         return memoryview(self.value)[task.values:task.values + task.n_held]
 
-    def left_out_values(self, Py_ssize_t t, Py_ssize_t n):
-        """Decision values of the rows left out of solves t to t + n - 1, of one call of ``add_left_out``, float64, shape
-        (n,)."""
-        cdef Task *task = self.task(t)
-        return memoryview(self.value)[task.values:task.values + n]
+    def left_out_value(self, Py_ssize_t t):
+        """Decision value of the row that is left out of a solve of ``add_left_out``."""
+        return self.value[self.task(t).values]
 
     def fold_values(self, Py_ssize_t f):
         """Decision values of the f-th call of ``add_fold``, float64, shape (n_held, n_functions), flat."""

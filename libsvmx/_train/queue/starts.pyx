@@ -84,6 +84,7 @@ cdef class QueueStarts:
         cdef const Task *former = parent.task
         cdef const double *beta = parent.beta
         cdef const int32_t *place = self.todo.rows + task.places
+        cdef const int32_t *left = self.todo.rows + task.left
         cdef double sign = -1.0 if task.turned else 1.0
         cdef Py_ssize_t v, i, k, n = task.n, m = dual.size
         cdef int32_t q
@@ -101,7 +102,7 @@ cdef class QueueStarts:
                 self.at.groups = 2
         for v in range(m):
             i = v if v < n else v - n
-            q = <int32_t>i if task.closed >= 0 else place[i]
+            q = place[i]
             self.entering[v] = q < 0
             if q < 0:
                 self.at.n_entering += 1
@@ -110,14 +111,13 @@ cdef class QueueStarts:
                 k = q if v < n else former.n + q
                 dual.beta[v], self.V[v] = sign * beta[k] + 0.0, sign * parent.V[k]
         for k in range(task.n_left):
-            q = <int32_t>task.closed if task.closed >= 0 else place[n + k]
             for i in range(former.n_variables // former.n):
-                v = q + i * former.n
+                v = left[k] + i * former.n
                 if beta[v] != 0:
-                    self.left_column[self.at.n_left] = self.kernel_rows.values.place_of(parent.rows[q])
+                    self.left_column[self.at.n_left] = self.kernel_rows.values.place_of(parent.rows[left[k]])
                     self.left_beta[self.at.n_left] = sign * beta[v]
                     self.at.n_left += 1
-                if task.closed >= 0:
+                if task.closed:
                     dual.beta[v] = 0.0
         self.inherit(task, former)
         return self.stands(task, &parent)
@@ -129,15 +129,13 @@ cdef class QueueStarts:
     cdef bint stands(self, const Task *task, const Parent *parent) noexcept nogil:
         """Whether the parent's optimum is that of the task, too."""
         cdef const Task *former = parent.task
-        cdef const int32_t *left = self.todo.rows + task.places + task.n
+        cdef const int32_t *left = self.todo.rows + task.left
         cdef Py_ssize_t k
-        if task.closed >= 0:  # those of unused rows are not added
-            return False
         if former.gap >= (tolerance_by_r(self.todo.eps, former.r) if self.todo.divides else self.todo.eps):
             return False
         if is_as_parent(task):
             return True
-        if not self.todo.may_stand or task.n_new > 0:
+        if not self.todo.may_stand or task.n_new > 0 or former.gap < 0:  # if no row is free, rho depends on the others
             return False
         for k in range(task.n_left):
             if parent.beta[left[k]] != 0 or (former.n_variables > former.n and parent.beta[former.n + left[k]] != 0):

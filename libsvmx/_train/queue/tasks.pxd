@@ -23,10 +23,10 @@ cdef struct Task:
     Way pilot_way[4]            # how these were begun, and what they have taken; 0: nothing
     float pilot_work[4]
     double growth               # > 0: the parent's problem with C times growth; 0: over other rows
-    Py_ssize_t closed           # of leave-one-out: the row left out of the parent's, by a closed box; -1: none
+    bint closed                 # rows that left are among its rows nevertheless, with closed boxes: leave-one-out
     bint turned                 # the parent has the two classes in reverse order
-    Py_ssize_t places           # index into ``rows``: places of its rows in the parent, -1: new; then of rows that left;
-                                # unused if ``closed``
+    Py_ssize_t places           # index into ``rows``: places of its rows in the parent, -1: new
+    Py_ssize_t left             # the same of the rows that left
     Py_ssize_t n_left           # rows of the parent not in this task
     Py_ssize_t n_new            # rows not in the parent
     Way way                     # how it was begun; COLD in spite of a parent: a start is not expected to pay, or infeasible

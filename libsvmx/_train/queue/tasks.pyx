@@ -70,7 +70,7 @@ cdef class TaskList:
         reserve(<void **>&self.tasks, &self.room_for_tasks, self.n_tasks + 1, sizeof(Task), b"a queue of solves")
         memset(&self.tasks[self.n_tasks], 0, sizeof(Task))
         task = &self.tasks[self.n_tasks]
-        task.sigmoid = task.fold = task.parent = task.pilot = task.closed = -1
+        task.sigmoid = task.fold = task.parent = task.pilot = -1
         task.of, task.weights = self.of, self.weights
         self.n_tasks += 1
         return task
@@ -205,12 +205,12 @@ cdef class TaskList:
 
     def add_left_out(self, parents, places):
         """Add solves: each the problem of one of ``parents``, int64, solves of the queue of ``start_from``, without the row
-        that ``places``, int32, names, from its optimum. Returns the number of the first; see ``left_out_values``."""
+        that ``places``, int32, names, from its optimum; see ``left_out_value``."""
         cdef const int64_t[::1] parent = parents
         cdef const int32_t[::1] left = places
         cdef Task *former
         cdef Task *task
-        cdef Py_ssize_t k, p, first = self.n_tasks
+        cdef Py_ssize_t i, k, p
         begin_, targets_ = filled("q", [-1] * self.earlier.n_tasks), zeros("q", self.earlier.n_tasks)
         cdef int64_t[::1] begin = begin_, targets = targets_  # of the rows and targets of each parent
         for k in range(left.shape[0]):
@@ -222,9 +222,11 @@ cdef class TaskList:
                 raise IndexError(f"row {left[k]} of {former.n}")
             if begin[p] < 0:
                 begin[p], targets[p] = self.n_rows, self.n_targets
-                self.append(former.n)
+                self.append(2 * former.n)
                 memcpy(self.rows + self.n_rows, self.earlier.rows + former.first, former.n * sizeof(int32_t))
-                self.n_rows += former.n
+                for i in range(former.n):
+                    self.rows[self.n_rows + former.n + i] = <int32_t>i
+                self.n_rows += 2 * former.n
                 if former.n_positive < 0:
                     self.append_targets(self.earlier.targets + former.targets, former.n)
                 self.most_rows = max(self.most_rows, former.n)
@@ -232,12 +234,14 @@ cdef class TaskList:
             task.first, task.n, task.n_positive, task.targets = begin[p], former.n, former.n_positive, targets[p]
             task.n_variables, task.Cp, task.Cn, task.of, task.weights = (
                 former.n_variables, former.Cp, former.Cn, former.of, former.weights)
-            task.parent, task.of_earlier, task.closed, task.n_left = p, True, left[k], 1
-            task.out, task.values = -1, self.n_values + k
+            task.parent, task.of_earlier, task.out, task.values = p, True, -1, self.n_values + k
+            task.closed, task.places, task.left, task.n_left = True, task.first + task.n, self.n_rows, 1
+            self.append(1)
+            self.rows[self.n_rows] = left[k]
+            self.n_rows += 1
             self.number_pilot(task, former)
         self.n_values += left.shape[0]
         self.has_starts = True
-        return first
 
     def add_pairs(self, rows, start, costs, Py_ssize_t first, Py_ssize_t last, parents=None, bint chained=False, rand=None,
                   str scheme=""):
@@ -366,6 +370,7 @@ cdef class TaskList:
                 seen, task.turned = True, (i < task.n_positive) != (q < former.n_positive)
             self.position[own[i]] = -1
         self.n_rows += task.n
+        task.left = self.n_rows
         for i in range(former.n):
             if self.position[known[i]] >= 0:
                 self.position[known[i]] = -1

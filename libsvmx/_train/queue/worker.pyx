@@ -99,6 +99,7 @@ cdef class Worker:
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef Optimum optimum
         cdef Parent parent
+        cdef Py_ssize_t left
         cdef bint stands, seeded = has_start(task)
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task, self.control.eps = task, self.todo.eps
@@ -156,8 +157,9 @@ cdef class Worker:
                 coefficients, &task.found)
         if stands and self.todo.divides:  # the parent's are already divided by r
             task.found.rho, task.found.objective = optimum.rho, optimum.objective
-        if task.closed >= 0:
-            self.todo.value[task.values] = (self.linear[task.closed] - self.scores[task.closed]) * (
+        if task.closed:
+            left = self.todo.rows[task.left]
+            self.todo.value[task.values] = (self.linear[left] - self.scores[left]) * (
                 1 / optimum.r if self.todo.divides else 1.0) - task.found.rho
         task.seconds = 1e-9 * (svmx_nanoseconds() - began)
         if task.converged or not svmx_tickets_over(self.tickets):
@@ -229,17 +231,17 @@ cdef class Worker:
         cdef Py_ssize_t i, l = task.n
         for i in range(l):
             self.targets[i] = own[i] if task.n_positive < 0 else 1.0 if i < task.n_positive else -1.0
-            if task.weights != NULL or task.closed >= 0:
+            if task.weights != NULL or task.closed:
                 self.weights[i] = task.weights[rows[i]] if task.weights != NULL else 1.0
-        if task.closed >= 0:
-            self.weights[task.closed] = 0.0
+        if task.closed:
+            self.weights[self.todo.rows[task.left]] = 0.0
         self.dual.size = task.n_variables
         self.write_dual(task)
         return has_start(task) and task.growth == 0 and self.starts.begin(task, &self.dual)
 
     cdef void write_dual(self, const Task *task) noexcept nogil:
         """Write the dual problem with LIBSVM's start."""
-        cdef bint weighted = task.weights != NULL or task.closed >= 0
+        cdef bint weighted = task.weights != NULL or task.closed
         write_dual(&task.of, task.n, &self.targets[0], task.Cp, task.Cn, &self.weights[0] if weighted else NULL, &self.dual)
 
     cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil:
@@ -265,7 +267,7 @@ cdef class Worker:
             self.smo.put(v, <int32_t>v, self.linear[v], y * self.start[v] + 0.0,
                          y * (self.lower[v] if negative else self.upper[v]) + 0.0, y,
                          self.todo.kernel_values.diagonal[rows[self.row[v]]])
-            if self.row[v] == task.closed:
+            if self.lower[v] == self.upper[v]:
                 self.smo.close(v)
         if seeded:
             memcpy(&self.smo.V[0], &self.scores[0], self.dual.size * sizeof(double))

@@ -407,9 +407,9 @@ class DualFolds:
         return decision_values(self.problem, solved.scores, rows, solved.scale, solved.report.rho)
 
     def is_unused(self, row: int) -> bool:
-        """Whether the row has no coefficient in the optimum over all rows."""
+        """Whether the optimum over all rows is that without the row, too; if no row is free, rho depends on each."""
         assert self.full is not None
-        return bool(self.full.coefficients[row] == 0)
+        return bool(self.full.coefficients[row] == 0 and self.full.report.gap >= 0)
 
     @property
     def rho_width(self) -> float:

@@ -261,7 +261,7 @@ class ProblemFolds(PairsOfClasses):
         return [dual.rho_width for dual in self.duals.values()]
 
     def is_unused(self, row: int) -> bool:
-        """Whether the row has no coefficient in the training over all rows."""
+        """Whether all optima of the row stand without it."""
         return all(self.duals[self.pairs[at]].is_unused(place) for at, place in self.duals_of(row))
 
     def each_left_out(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
-from libsvmx._solvers.seeding.paying import PATHS, expected_path
+from libsvmx._solvers.seeding.paying import expected_paths, pilots_pay
 from libsvmx._train.queue.duals import Star
 from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
@@ -23,15 +23,10 @@ if TYPE_CHECKING:
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._typing import Buffer
 
+    Dual = tuple[int, int]  # index of a pair of classes, and a row in it
+    Solves = dict[Dual, tuple[SolveQueue, int]]  # without such a row: the queue, and the number there
 
-IN_DOUBLE = PATHS[2]
-# Work of all exact paths, in values, from which on pilots are worth while; and their number for a pair.
-LITTLE_WORK = 2e8
-N_PILOTS = 4
-# Share of the work expected of an exact path that it took with one row, on abalone and random classes.
-ONE_ROW = 0.5
-# A training that takes this many exact paths: the pilots would take long, too.
-LONG_TRAINING = 50.0
+N_PILOTS = 4  # of a pair
 
 
 class QueuedRows(PairsOfClasses):
@@ -46,9 +41,10 @@ class QueuedRows(PairsOfClasses):
     ) -> None:
         super().__init__(problem, param)
         self.star = Star(queue, problem, members, observer, decides=True)
-        reports = [self.star.queue.summed(t, t + 1) for t in range(len(self.pairs))]
-        self.widths = [max(0.0, -report.gap) for report in reports]
+        self.full = [self.star.queue.summed(t, t + 1) for t in range(len(self.pairs))]
+        self.widths = [max(0.0, -report.gap) for report in self.full]
         self.betas = [self.star.queue.coefficients(t) for t in range(len(self.pairs))]
+        self.pilots: Solves | None = None
 
     def train_full(self) -> FoldReport:
         """The report of the training over all rows."""
@@ -63,76 +59,75 @@ class QueuedRows(PairsOfClasses):
         """For each dual, the width of the interval of possible rho in it."""
         return self.widths
 
+    def stands(self, at: int, place: int) -> bool:
+        """Whether an optimum is that without one of its rows, too: not if a sum depends on the number of rows, or rho
+        on each row."""
+        return optimum_may_stand(self.param) and self.widths[at] == 0 and self.betas[at][place] == 0
+
     def is_unused(self, row: int) -> bool:
-        """Whether the row has no coefficient in it."""
-        return all(self.betas[at][place] == 0 for at, place in self.duals_of(row))
+        """Whether all optima of the row stand without it."""
+        return all(self.stands(*dual) for dual in self.duals_of(row))
 
     def pays(self) -> bool:
-        """Whether rows are not expected to leave the optimum sooner along the exact path, outside of a queue.
-
-        Pilots of each pair show what the queue takes; they show its other solves how to begin, too."""
-        full, exact, n_used = self.star.queue, [0.0], list[int]()
-        for at in range(len(self.pairs)):
-            report, n = full.summed(at, at + 1), len(self.betas[at])
-            n_used.append(report.n_sv)
-            exact.append(report.n_sv * expected_path(IN_DOUBLE, n, report.n_sv - report.n_bsv, report.n_sv / max(1, n)))
-        if sum(exact) <= LITTLE_WORK:
-            return True
-        if sum(n * full.work_in_values(at) for at, n in enumerate(n_used)) > LONG_TRAINING * sum(exact):
+        """Whether rows are not expected to leave the optimum sooner along the exact path, outside of a queue. Pilots
+        show what the queue takes, unless a training takes very long."""
+        own, sizes = self.star.queue, [(len(beta), one.n_sv) for beta, one in zip(self.betas, self.full, strict=True)]
+        cold = sum(n_sv * own.work_in_values(at) for at, (_, n_sv) in enumerate(sizes))
+        paths = sum(expected_paths(*size, one.n_sv - one.n_bsv) for size, one in zip(sizes, self.full, strict=True))
+        if not pilots_pay(cold, paths):
             return False
-        queue, parents, places = full.another(), list[int](), list[int]()
-        for at, betas in enumerate(self.betas):
-            for place in [place for place, beta in enumerate(betas) if beta != 0][:N_PILOTS]:
-                parents.append(at)
-                places.append(place)
-        queue.start_from(full)
-        queue.add_left_out(filled("q", parents), filled("i", places))
+        works: list[list[float]] = [[] for _ in self.pairs]
+        for (at, _), (queue, solve) in self.solved_pilots().items():
+            works[at].append(queue.work_in_values(solve))
+        starts = [[own[k::2] for k in range(2) if own[k::2]] for own in works]  # every other one may follow a path
+        taken = (min((sum(same) / len(same) for same in pair), default=0.0) for pair in starts)
+        return sum(n_sv * work for (_, n_sv), work in zip(sizes, taken, strict=True)) <= paths
+
+    def solved_pilots(self) -> Solves:
+        """The first solves of each pair, which show the queue how to begin the others."""
+        if self.pilots is None:
+            first: list[list[Dual]] = [[] for _ in self.pairs]
+            for row in range(len(self.problem)):
+                for at, place in () if self.is_alone(row) else self.duals_of(row):
+                    if self.betas[at][place] != 0 and len(first[at]) < N_PILOTS:
+                        first[at].append((at, place))
+            self.pilots = self.solved([dual for pair in first for dual in pair])
+        return self.pilots
+
+    def solved(self, duals: list[Dual]) -> Solves:
+        """Solve without these rows."""
+        queue = self.star.queue.another()
+        queue.start_from(self.star.queue)
+        queue.add_left_out(filled("q", (at for at, _ in duals)), filled("i", (place for _, place in duals)))
         queue.run()
-        taken, t = 0.0, 0
-        for at, n in enumerate(n_used):
-            works = [queue.work_in_values(k) for k in range(t, t + parents.count(at))]
-            ways = [works[k::2] for k in range(2) if works[k::2]]
-            taken += n * min((sum(way) / len(way) for way in ways), default=0.0)
-            t += len(works)
-        return taken <= ONE_ROW * sum(exact)
+        return {dual: (queue, t) for t, dual in enumerate(duals)}
 
     def each_left_out(
         self, rows: Sequence[int], seeding: Seeding, threads: int, observer: Observer
     ) -> Iterator[LeftOut]:
         """Solve the folds without one of ``rows`` each, in order."""
-        queue, stands = self.star.queue.another(), optimum_may_stand(self.param)
-        parents, places = list[int](), list[int]()  # of the solves: pair, and row to leave out
-        wanted: list[list[tuple[int, int]]] = []  # of each of ``rows``: pairs, and its solves or -1
-        for row in rows:  # all pairs of a row together, so that a call that must stop leaves rows that are done
-            own = []
-            for at, place in self.duals_of(row):
-                if self.is_alone(row):
-                    own.append((at, -1))
-                elif not stands or self.betas[at][place] != 0:
-                    own.append((at, len(places)))
-                    parents.append(at)
-                    places.append(place)
-            wanted.append(own)
-        queue.start_from(self.star.queue)
-        queue.add_left_out(filled("q", parents), filled("i", places))
-        queue.run()
-        values = queue.left_out_values(0, len(places)) if places else ()
-        for own in wanted:
-            solves, changed, widths, reports = [], {}, [*self.widths], []
-            for at, solve in own:
-                if solve < 0:
-                    changed[at] = nan
-                    continue
+        pilots = self.solved_pilots()
+        of_rows = [
+            [] if self.is_alone(row) else [dual for dual in self.duals_of(row) if not self.stands(*dual)]
+            for row in rows
+        ]
+        # all pairs of a row together, so that a call that must stop leaves rows that are done
+        solved = pilots | self.solved([dual for own in of_rows for dual in own if dual not in pilots])
+        for row, duals in zip(rows, of_rows, strict=True):
+            changed = dict.fromkeys((at for at, _ in self.duals_of(row)), nan) if self.is_alone(row) else {}
+            widths, reports, seeders, seeding_seconds = [*self.widths], [], set[str](), 0.0
+            for at, place in duals:
+                queue, solve = solved[at, place]
                 if queue.stopped is not None and not queue.has_ended(solve):
                     raise Stopped(queue.stopped)
                 reports.append(queue.tell(solve, observer))
                 widths[at] = max(widths[at], -reports[-1].gap)
-                changed[at] = values[solve]
-                solves.append(solve)
-            seeding_seconds = sum(queue.seeding_seconds(solve, solve + 1) for solve in solves)
+                changed[at] = queue.left_out_value(solve)
+                seeders.add(queue.seeder_of([solve]))
+                seeding_seconds += queue.seeding_seconds(solve, solve + 1)
             report = fold_report(
                 reports,
-                seeder=queue.seeder_of(solves),
+                seeder=min(seeders - {"none"}, default="none"),  # 'ato' if any start followed a path
                 seeding_seconds=seeding_seconds,
                 solving_seconds=sum(report.seconds for report in reports) - seeding_seconds,
             )
