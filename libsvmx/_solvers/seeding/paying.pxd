@@ -28,5 +28,5 @@ cpdef double expected_cheap(double cold, double n, double n_changed, bint chaine
 cpdef double expected_path(int kind, double m, double margin, double moving) noexcept nogil
 cpdef double expected_paths(double n, double n_sv, double margin) noexcept nogil
 cpdef bint pilots_pay(double cold, double paths) noexcept nogil
-cpdef double work_of_path(int kind, double values, double lines) noexcept nogil
+cpdef double work_of_path(int kind, double m, double values, double lines) noexcept nogil
 cpdef double most_values(int kind, double work) noexcept nogil

@@ -21,14 +21,16 @@ variables of its steps (``work`` of Smo), a start its rows, a path the values th
 
 from libc.math cimport HUGE_VAL, cbrt
 
-# Cost of a value, of a line, and of a path besides, by PathKind. Measured on 9 sets of 400 and 900 rows: a path of a star
+# Cost of a value, of a line, of a variable, and of a path besides, by PathKind. Measured on 9 sets of 400 and 900 rows: a path of a star
 # takes 0.5 to 0.9 ns a value and 1.5 us a line, where a value of SMO takes 0.28; in a chain 0.2 to 0.4 ns a value; in
 # double, on folds of 900 to 3,000 rows with margins of 17 to 380, 0.2 to 0.5 ns a value, 15 us a line, and 0.3 ms.
 cdef double VALUE[3]
 cdef double LINE[3]
+cdef double VARIABLE[3]
 cdef double BESIDES[3]
 VALUE[:] = [2.5, 1.2, 1.25]
 LINE[:] = [6e3, 6e3, 54e3]
+VARIABLE[:] = [150, 0, 0]  # the least of some leave-one-outs of 240 to 2,400 variables: up to 580
 BESIDES[:] = [36e3, 36e3, 1.1e6]
 # Expected lines: constant, and per row with a coefficient that leaves or enters; and the share of all variables that they
 # are followed for. Medians of the same sets, with a tenth and a hundredth of the rows held out: there were 0.2 to 20 times
@@ -37,9 +39,9 @@ cdef double LINES_BESIDES = 10.0
 cdef double LINES_OF_A_ROW = 5.0
 cdef double NEAR_SHARE = 0.35
 
-# Leave-one-out: share of the work expected of an exact path that it took, on abalone and random classes; and the work of
+# Leave-one-out: share of the work expected of an exact path, which took .2 to .53 on abalone and random classes; and the work of
 # a training, in such paths, from which on they are taken at once, since pilots would take long, too.
-cdef double ONE_ROW = 0.5
+cdef double ONE_ROW = 0.38
 cdef double LONG_TRAINING = 100.0
 
 # Work of a start: constant, per row, and per row and row that leaves or enters. Measured on 11,500 folds of 30 to 860
@@ -54,7 +56,7 @@ cdef double CHANGES_ALL = 0.9
 
 
 cpdef double work_of_start(double n, double n_changed) noexcept nogil:
-    """Of a fold of n rows of which ``n_changed`` leave or enter."""
+    """Of a fold of n rows, in regression 2 n, of which ``n_changed`` leave or enter."""
     return START_BESIDES + n * (START_OF_A_ROW + START_OF_A_CHANGE * n_changed)
 
 
@@ -75,7 +77,7 @@ cpdef double expected_path(int kind, double m, double margin, double moving) noe
     cdef double values = lines * margin * (margin + (1.0 if kind == IN_DOUBLE else NEAR_SHARE) * m)
     if kind == OWN_FACTOR:
         values += margin ** 3 / 6
-    return work_of_path(kind, values, lines)
+    return work_of_path(kind, m, values, lines)
 
 
 cpdef double expected_paths(double n, double n_sv, double margin) noexcept nogil:
@@ -88,8 +90,8 @@ cpdef bint pilots_pay(double cold, double paths) noexcept nogil:
     return cold <= LONG_TRAINING * paths
 
 
-cpdef double work_of_path(int kind, double values, double lines) noexcept nogil:
-    return VALUE[kind] * values + LINE[kind] * lines + BESIDES[kind]
+cpdef double work_of_path(int kind, double m, double values, double lines) noexcept nogil:
+    return VALUE[kind] * values + LINE[kind] * lines + VARIABLE[kind] * m + BESIDES[kind]
 
 
 cpdef double most_values(int kind, double work) noexcept nogil:

@@ -255,8 +255,8 @@ cdef class QueueStarts:
             self.seeder.path.forget()
         feasible = self.seeder.make(&self.at, self.kernel_rows.values, self.control, self.todo.seeder, limit, scores)
         task.way = PATH if self.seeder.along_path else CHEAP
-        task.start_work = work_of_start(task.n, task.n_left + task.n_new) + self.seeder.replacement.work
+        task.start_work = work_of_start(self.at.m, task.n_left + task.n_new) + self.seeder.replacement.work
         if self.seeder.along_path:
-            task.start_work += work_of_path(KEPT_FACTOR if task.chained else OWN_FACTOR, self.seeder.path.values,
+            task.start_work += work_of_path(KEPT_FACTOR if task.chained else OWN_FACTOR, self.at.m, self.seeder.path.values,
                                             self.seeder.path.lines)
         return feasible

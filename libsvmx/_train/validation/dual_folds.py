@@ -348,7 +348,9 @@ class DualFolds:
             self.work_from_nothing = work
             self.account.note(COLD, work)
         elif change.path_values >= 0:
-            self.account.note(PATH, work_of_path(KEPT_FACTOR, change.path_values, change.path_lines) + work)
+            self.account.note(
+                PATH, work_of_path(KEPT_FACTOR, len(start.beta), change.path_values, change.path_lines) + work
+            )
         else:
             start_work = work_of_start(self.kernel.n, start_values // self.kernel.n) + change.work
             self.account.note(CHEAP, start_work + start_values + work)
