@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from support import optima
 from support.oracle import Oracle
+from support.policies import KernelPolicy
 
 import libsvmx
-from libsvmx import DataError, ParameterError
+from libsvmx import DataError, ParameterError, StoppedEarly
 
 from .table import IN_LIBSVM, LIBSVMS, WEIGHTS_OF_CLASSES_GONE, Case, each
 from .test_cross_validation import EPS, LONELY, left_out, near
@@ -78,6 +79,55 @@ def test_no_number_of_threads_changes_a_bit(solver, task, kernel, seeder, mechan
         assert other.decision_values.tobytes() == one.decision_values.tobytes()
         assert other.predictions.tobytes() == one.predictions.tobytes()
         assert [fold.iterations for fold in other.folds] == [fold.iterations for fold in one.folds]
+
+
+@each("leave_one_out", solver=["smo", "irwls"], kernel=["rbf", "precomputed"], seeder=SEEDERS, weighted=[False, True])
+def test_a_cross_validation_with_a_fold_per_row_is_leave_one_out(solver, task, kernel, seeder, weighted, mechanism):
+    case = cut(solver, task, kernel, **mechanism)
+    options = {"seeder": seeder, **({"sample_weight": np.arange(N) % 7} if weighted else {}), **case.options}
+    found = libsvmx.leave_one_out(case.X(), case.y(), **options)
+    other = libsvmx.cross_validate(case.X(), case.y(), N, scheme="star", **options)
+    assert other.decision_values.tobytes() == found.decision_values.tobytes()
+    assert other.predictions.tobytes() == found.predictions.tobytes()
+    assert sorted(other.fold_of) == list(range(N)) == list(range(len(other.folds)))
+    own = dict(zip(found.retrained, found.folds, strict=True))
+    for row, fold in enumerate(other.fold_of):
+        assert other.folds[fold].iterations == (own[row].iterations if row in own else 0)
+    assert (other.seeder, other.scheme, other.full.iterations) == (seeder, "star", found.full.iterations)
+
+
+@pytest.mark.parametrize("task", ["two classes", "three classes", "epsilon-SVR"])
+@pytest.mark.parametrize("queue", [True, False])
+def test_folds_of_one_row_report_all_their_pairs(task, queue):
+    case = cut("smo", task, "rbf", eps=EPS)
+    plain, found = (
+        libsvmx.cross_validate(case.X(), case.y(), N, seeder=seeder, policy=KernelPolicy(queue=queue), **case.options)
+        for seeder in ("none", "auto")
+    )
+    for one, other in zip(found.folds, plain.folds, strict=True):
+        assert one.objective == pytest.approx(other.objective, rel=1e-4, abs=1e-6)
+        assert one.n_sv == pytest.approx(other.n_sv, abs=2)
+
+
+def test_an_interrupted_cross_validation_keeps_its_leading_folds():
+    class Stopping(libsvmx.Observer):
+        def counted(self, what, done, total):
+            assert (what, total) == ("fold", N)
+            self.stops = done == 9
+
+        stops = False
+
+        def should_stop(self):
+            return self.stops
+
+    case = cut("smo", "two classes", "rbf")
+    with pytest.raises(StoppedEarly, match="9 of 20 folds are done") as stop:
+        libsvmx.cross_validate(
+            case.X(), case.y(), N, seeder="auto", policy=KernelPolicy(queue=False), observer=Stopping(), **case.options
+        )
+    found = stop.value.partial
+    assert len(found.folds) == 9
+    assert np.array_equal(np.isnan(found.predictions), found.fold_of >= 9)
 
 
 def test_only_rows_that_matter_are_trained_without():

@@ -17,6 +17,7 @@ from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
+from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.drawn_folds import draw_repeats
@@ -26,9 +27,10 @@ from libsvmx._train.queue.duals import Chain, Star
 from libsvmx._train.queue.trainings import queue_of_folds, solved_folds
 from libsvmx._train.side_by_side import HandedOn
 from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
-from libsvmx._train.validation.fold_report import FoldReport, fold_report
+from libsvmx._train.validation.fold_report import FoldReport, fold_report, standing
 from libsvmx._train.validation.problem_folds import ProblemFolds, by_pairs
 from libsvmx._train.validation.scheme import (
+    AUTO,
     Seeding,
     chain_length,
     check_seedable,
@@ -152,6 +154,14 @@ def cross_validate(
     try:
         kernels = kernels or shared_kernels(problem, param, drawn[0].order)
         linked = warm_starts is not None or for_larger_C
+        if (
+            n == len(problem)
+            and seeding.seeder != "none"
+            and not (seeding.scheme == "chain" or linked or hand_on or param.probability)
+        ):
+            seeding = replace(seeding, scheme="star")
+            left_one_out(results, param, observer, kernels, seeding)
+            return results.result(named(seeding))
         seeding, queue = chosen(seeding, drawn, param, len(results.labels), observer, kernels, linked)
         if queue is not None:
             queued(results, queue, param, observer, with_values, kernels, seeding, inner)
@@ -262,6 +272,27 @@ def seeded(
             if hand_on is not None:
                 hand_on(of_fold)
     return left if for_larger_C else None
+
+
+def left_one_out(
+    results: Results, param: Parameter, observer: Observer, kernels: KernelProvider, seeding: Seeding
+) -> None:
+    """Leave-one-out: folds of one row each. Raises Stopped."""
+    from libsvmx._train.validation.leave_one_out import LeftOneOut, rows_left_out
+
+    (drawn,), stopped = results.drawn, None
+    try:
+        found: LeftOneOut | None = rows_left_out(drawn, param, observer, kernels, seeding.seeder, unit="fold")
+    except StoppedEarly as stop:
+        found, stopped = stop.partial, Stopped(stop.status)
+    if found:
+        results.predicted, results.values, results.full = found.predicted, found.values, found.full
+        name = seeding.seeder if seeding.seeder in SEEDERS else AUTO["star"]
+        same, reports = standing(found.full, name), dict(zip(found.retrained, found.folds, strict=True))
+        done = found.done if stopped else len(drawn.order)  # rows of weight 0 are not solved
+        results.reports = [reports.get(row, same) for row in drawn.order[:done]]
+    if stopped:
+        raise stopped
 
 
 def queued(

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, fields
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from libsvmx._core.records import replace
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
-    from libsvmx._train.assembly import Reports
+    from libsvmx._train.solve_report import SolveReport
 
 
 def _over_solves(combine: Callable[[list[Any]], Any]) -> Any:
@@ -68,7 +69,9 @@ class FoldReport:
     status: str = _over_solves(_worst)
 
 
-def fold_report(solves: Reports, *, seeder: str, seeding_seconds: float, solving_seconds: float) -> FoldReport:
+def fold_report(
+    solves: Sequence[SolveReport | FoldReport], *, seeder: str, seeding_seconds: float, solving_seconds: float
+) -> FoldReport:
     """The report of a fold with these solves, one for each pair of classes."""
     if len(solves) == 1:  # faster: there may be hundreds of folds in a few milliseconds
         one = solves[0]
@@ -88,6 +91,21 @@ def fold_report(solves: Reports, *, seeder: str, seeding_seconds: float, solving
         )
     combined = {name: combine([getattr(solve, name) for solve in solves]) for name, combine in _COMBINED}
     return FoldReport(seeder=seeder, seeding_seconds=seeding_seconds, solving_seconds=solving_seconds, **combined)
+
+
+def standing(full: FoldReport, seeder: str, without: Sequence[SolveReport] = ()) -> FoldReport:
+    """The report of a fold that takes over the optima of ``full``, but for those of the solves ``without``."""
+    return replace(
+        full,
+        seeder=seeder,
+        seeding_seconds=0.0,
+        solving_seconds=0.0,
+        iterations=0,
+        rows_computed=0,
+        values_computed=0,
+        objective=full.objective - sum(solve.objective for solve in without),
+        n_sv=full.n_sv - sum(solve.n_sv for solve in without),
+    )
 
 
 _COMBINED = tuple((f.name, f.metadata["combine"]) for f in fields(FoldReport) if "combine" in f.metadata)

@@ -10,14 +10,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect
 from dataclasses import dataclass
-from itertools import chain, repeat
 from math import nan
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import inverse, ramp, take_int32
-from libsvmx._core.buffers import filled, not_done, zeros
+from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from libsvmx._train.folds import Rand
+    from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -67,10 +66,11 @@ class LeftOneOut:
     values : buffer of float64, shape (n * n_functions,)   decision values, as in a cross-validation; for known wrong
         rows those of the training over all rows
     labels : tuple of int
-    retrained : buffer of int32        rows for which the rest was solved again, ascending
+    retrained : buffer of int32        rows for which the rest was solved again, in the order of the solves
     known_wrong : int                  misclassified rows for which it was not
     folds : tuple of FoldReport        one for each of ``retrained``
     full : FoldReport                  the training over all rows
+    done : int                         number of rows that are done, in the order in which they are left out
     """
 
     predicted: Buffer
@@ -80,6 +80,7 @@ class LeftOneOut:
     known_wrong: int
     folds: tuple[FoldReport, ...]
     full: FoldReport
+    done: int
 
 
 def replaces_n_folds(param: Parameter) -> bool:
@@ -116,17 +117,34 @@ def leave_one_out(
                              over all rows is unfinished
     """
     observer, n = limited(observer, param.time_limit), len(problem)
-    seeding = checked_seeding(problem, param, seeder)
+    check_seeding(problem, param, seeder)
     tell_offset(problem, param, observer)
-    order = draw_folds(problem, param, n, rand, observer)[0]
-    place, kernels = inverse(order, n), shared_kernels(problem, param)
+    drawn = Folds(problem, *draw_folds(problem, param, n, rand, observer), rand)
+    return rows_left_out(drawn, param, observer, shared_kernels(problem, param), seeder, with_values, exact)
+
+
+def rows_left_out(
+    drawn: Folds,
+    param: Parameter,
+    observer: Observer,
+    kernels: KernelProvider,
+    seeder: str = "auto",
+    with_values: bool = True,
+    exact: bool = False,
+    unit: str = "row",
+) -> LeftOneOut:
+    """``leave_one_out`` of checked parameters, with folds of one row. ``unit``: what the observer counts: each
+    'row', or in the order drawn each 'fold'."""
+    problem, order, seeding, n = drawn.problem, drawn.order, Seeding(seeder, "star"), len(drawn.order)
+    place = inverse(order, n)
     part = counting_part(problem, param, observer)
     rows, own_order = (part.rows, part.split(order)[0]) if part else (ramp(n), order)
     check_count(rows)
+    visited = own_order if unit == "fold" else ramp(len(rows))
 
     def libsvms(doubtful: list[int]) -> dict[int, float]:
         """Predictions of rows by LIBSVM's own training on all others. Raises Stopped."""
-        chosen = [Folds(problem, order, [place[row], place[row] + 1], rand) for row in doubtful]
+        chosen = [drawn._replace(bounds=[place[row], place[row] + 1]) for row in doubtful]
         predictions = each_trained(chosen, param, observer, kernels, predict_fold) if doubtful else ()
         return {row: float(one[0]) for row, one in zip(doubtful, predictions, strict=True)}
 
@@ -148,17 +166,17 @@ def leave_one_out(
         if known is not None and isinstance(source, ProblemFolds):
             source.know(known.star.queue)
             seeding = Seeding("path", "star")
-        found = Rows(source, param, own_order, full)
+        found = Rows(source, param, own_order, full, visited)
         for first in range(0, len(rows), at_once):
-            some = range(first, min(first + at_once, len(rows)))
-            for row in found.left_out(some, seeding, threads, with_values, observer):
+            some = visited[first : first + at_once]
+            for _ in found.left_out(some, seeding, threads, with_values, observer):
                 if not exact:
-                    found.counted(row + 1, observer)
+                    found.counted(observer, unit)
             if exact:
                 decided = libsvms([rows[row] for row in some if found.is_doubtful(row)])
                 found.decided.update({row: decided[rows[row]] for row in some if rows[row] in decided})
-                for row in some:
-                    found.counted(row + 1, observer)
+                for _ in some:
+                    found.counted(observer, unit)
         whole = of_whole(found, part, problem)
         others = part.split(ramp(n))[2] if part and exact else ()
         for row, predicted in libsvms([row for row in others if found.is_doubtful_for_any(whole, row)]).items():
@@ -206,20 +224,22 @@ def check_count(rows: Buffer) -> None:
 
 
 class Rows:
-    """Rows(source, param, order, full): collects folds of one row each, all of weight > 0.
+    """Rows(source, param, order, full, visited): collects folds of one row each, all of weight > 0, left out in the
+    order ``visited``.
 
     Attributes
     ----------
-    done : int                     number of leading rows with a prediction
+    done : int                     number of leading ones of ``visited`` with a prediction
     decided : dict of float        predictions by LIBSVM's own training, of doubtful rows
     """
 
-    def __init__(self, source: ProblemFolds | QueuedRows, param: Parameter, order: Buffer, full: FoldReport) -> None:
-        self.source, self.param, self.order, self.full = source, param, order, full
+    def __init__(
+        self, source: ProblemFolds | QueuedRows, param: Parameter, order: Buffer, full: FoldReport, visited: Buffer
+    ) -> None:
+        self.source, self.param, self.order, self.full, self.visited = source, param, order, full, visited
         self.values, self.widths = source.full_values(), source.rho_widths()
         self.width = len(self.values) // len(order)
-        self.retrained: list[int] = []
-        self.reports: list[FoldReport] = []
+        self.reports: dict[int, FoldReport] = {}  # of rows solved again
         self.known_wrong: list[int] = []
         self.widths_of: dict[int, list[float]] = {}  # of rows solved again
         self.decided: dict[int, float] = {}
@@ -235,35 +255,30 @@ class Rows:
         return two and (self.values[row] > 0) != (self.source.class_of[row] == 0)
 
     def left_out(
-        self, rows: range, seeding: Seeding, threads: int, with_values: bool, observer: Observer
+        self, rows: Buffer, seeding: Seeding, threads: int, with_values: bool, observer: Observer
     ) -> Iterator[int]:
         """Leave out each of ``rows``, and yield its number once its decision values are known. Raises Stopped."""
-        source, again, wrong = self.source, list(rows), set[int]()
+        source, again, wrong = self.source, set(rows), set[int]()
         if optimum_may_stand(self.param):
-            again = [row for row in rows if not source.is_unused(row)]
+            again = {row for row in rows if not source.is_unused(row)}
             if not with_values:
                 wrong = {row for row in again if self.is_known_wrong(row)}
-                again = [row for row in again if row not in wrong]
-        solved = zip(again, source.each_left_out(again, seeding, threads, observer), strict=True)
-        row = rows.start
-        for at, one in chain(solved, [(rows.stop, None)]):
-            for other in range(row, at):  # rows that need no solve
-                if other in wrong:
-                    self.known_wrong.append(other)
-                yield other
-            row = at + 1
-            if one is not None:
+                again -= wrong
+        solved = source.each_left_out([row for row in rows if row in again], seeding, threads, observer)
+        for row in rows:
+            if row in wrong:
+                self.known_wrong.append(row)
+            elif row in again:
+                one = next(solved)
                 for pair, value in one.changed.items():
-                    self.values[at * self.width + pair] = value
-                self.retrained.append(at)
-                self.reports.append(one.report)
-                self.widths_of[at] = one.widths
-                yield at
+                    self.values[row * self.width + pair] = value
+                self.reports[row], self.widths_of[row] = one.report, one.widths
+            yield row
 
-    def counted(self, done: int, observer: Observer) -> None:
-        """Count the rows that are done."""
-        self.done = done
-        observer.counted("row", done, len(self.order))
+    def counted(self, observer: Observer, unit: str) -> None:
+        """Count one more row that is done."""
+        self.done += 1
+        observer.counted(unit, self.done, len(self.order))
 
     def is_doubtful(self, row: int) -> bool:
         """Whether two optima to eps might disagree on the prediction of a row."""
@@ -277,48 +292,48 @@ class Rows:
         return is_doubtful(own, [widest] * len(own), self.param.eps)
 
     def predictions(self) -> Buffer:
-        """Of the rows that are done; nan for the others."""
-        source, n, predicted = self.source, self.done, not_done(len(self.order))
-        values = self.values[: n * self.width]
+        """Of all rows, by their values so far."""
+        source, n = self.source, len(self.order)
         if not source.labels:
-            predicted[:n] = prediction.labels_of(self.param, (), values, n)
-            return predicted
+            return filled("d", prediction.labels_of(self.param, (), self.values, n))
         classes = ClassOrder(source, self.order)
         labels = [source.labels[c] for c in classes.usual]
-        predicted[:n] = prediction.labels_of(self.param, labels, by_pairs(values, n, source.labels, labels), n)
-        for row in classes.leading():
-            if row < n:  # without it equal votes may go to another class, or its class has no row
-                predicted[row] = source.prediction(row, self.own(row), classes.without(row))
+        predicted = prediction.labels_of(self.param, labels, by_pairs(self.values, n, source.labels, labels), n)
+        for row in classes.leading():  # without it equal votes may go to another class, or its class has no row
+            predicted[row] = source.prediction(row, self.own(row), classes.without(row))
         for row, label in self.decided.items():
-            if row < n:
-                predicted[row] = label
+            predicted[row] = label
         return predicted
 
     def result(self) -> LeftOneOut:
         """The result; unfinished rows are nan."""
-        n_done, n = self.done * self.width, len(self.values)
-        n_again = bisect(self.retrained, self.done - 1)
+        predicted, unfinished = self.predictions(), set(self.visited[self.done :])
+        for row in unfinished:
+            predicted[row] = nan
+            for at in range(row * self.width, (row + 1) * self.width):
+                self.values[at] = nan
+        reports = {row: report for row, report in self.reports.items() if row not in unfinished}
         return LeftOneOut(
-            predicted=self.predictions(),
-            values=filled("d", chain(self.values[:n_done], repeat(nan, n - n_done))) if n_done < n else self.values,
+            predicted=predicted,
+            values=self.values,
             labels=tuple(self.source.labels),
-            retrained=filled("i", self.retrained[:n_again]),
-            known_wrong=bisect(self.known_wrong, self.done - 1),
-            folds=tuple(self.reports[:n_again]),
+            retrained=filled("i", reports),
+            known_wrong=len(self.known_wrong) - len(unfinished.intersection(self.known_wrong)),
+            folds=tuple(reports.values()),
             full=self.full,
+            done=self.done,
         )
 
 
-def checked_seeding(problem: Problem, param: Parameter, seeder: str) -> Seeding:
-    """The checked Seeding. Raises DataError, ParameterError."""
+def check_seeding(problem: Problem, param: Parameter, seeder: str) -> None:
+    """Raise DataError or ParameterError where leave-one-out is impossible."""
     check_problem(problem, param)
     check_seedable(param)
     if param.probability:
         raise ParameterError("leave-one-out from one training gives no probability estimates: leave out -b 1")
-    seeding = Seeding(seeder, "star")
+    Seeding(seeder, "star")
     if seeder == "none":
         raise ParameterError("leave-one-out starts from the training over all rows: choose a seeding method")
-    return seeding
 
 
 def is_doubtful(values: Buffer, rho_widths: list[float], eps: float) -> bool:

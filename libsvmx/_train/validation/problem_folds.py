@@ -19,7 +19,7 @@ from libsvmx._train.parameter import class_costs
 from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.training import pair_problem, shared_kernels
 from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
-from libsvmx._train.validation.fold_report import FoldReport, fold_report
+from libsvmx._train.validation.fold_report import FoldReport, fold_report, standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -298,13 +298,16 @@ class ProblemFolds(PairsOfClasses):
                 left_out = filled("i", [place])
                 solved.append(dual.solve(left_out, seeding))
                 changed[at] = dual.decided(left_out)[0]
-        return LeftOut(joined(solved), changed, self.rho_widths())
+        fulls, others = [dual.full for dual in self.duals.values() if dual.full], list[FoldReport]()
+        if len(changed) < len(fulls):
+            others.append(standing(joined(fulls), "none", [fulls[at].report for at in changed]))
+        return LeftOut(joined(solved, others), changed, self.rho_widths())
 
 
-def joined(solved: Sequence[SolvedFold]) -> FoldReport:
-    """The report of a fold with these duals."""
+def joined(solved: Sequence[SolvedFold], others: Sequence[FoldReport] = ()) -> FoldReport:
+    """The report of a fold with these duals, and those of other reports."""
     return fold_report(
-        [one.report for one in solved],
+        [*(one.report for one in solved), *others],
         seeder=next((one.seeder for one in solved if one.seeder != "none"), "none"),
         seeding_seconds=sum(one.seeding_seconds for one in solved),
         solving_seconds=sum(one.solving_seconds for one in solved),

@@ -10,7 +10,7 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.seeding.paying import expected_paths, pilots_pay
 from libsvmx._train.queue.duals import Star
 from libsvmx._train.validation.dual_folds import optimum_may_stand
-from libsvmx._train.validation.fold_report import FoldReport, fold_report
+from libsvmx._train.validation.fold_report import FoldReport, fold_report, standing
 from libsvmx._train.validation.problem_folds import LeftOut, PairsOfClasses
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._typing import Buffer
 
@@ -41,8 +42,8 @@ class QueuedRows(PairsOfClasses):
     ) -> None:
         super().__init__(problem, param)
         self.star = Star(queue, problem, members, observer, decides=True)
-        self.full = [self.star.queue.summed(t, t + 1) for t in range(len(self.pairs))]
-        self.widths = [max(0.0, -report.gap) for report in self.full]
+        self.of_pairs = [self.star.queue.summed(t, t + 1) for t in range(len(self.pairs))]
+        self.widths = [max(0.0, -report.gap) for report in self.of_pairs]
         self.betas = [self.star.queue.coefficients(t) for t in range(len(self.pairs))]
         self.pilots: Solves | None = None
 
@@ -71,9 +72,12 @@ class QueuedRows(PairsOfClasses):
     def pays(self) -> bool:
         """Whether rows are not expected to leave the optimum sooner along the exact path, outside of a queue. Pilots
         show what the queue takes, unless a training takes very long."""
-        own, sizes = self.star.queue, [(len(beta), one.n_sv) for beta, one in zip(self.betas, self.full, strict=True)]
+        own, sizes = (
+            self.star.queue,
+            [(len(beta), one.n_sv) for beta, one in zip(self.betas, self.of_pairs, strict=True)],
+        )
         cold = sum(n_sv * own.work_in_values(at) for at, (_, n_sv) in enumerate(sizes))
-        paths = sum(expected_paths(*size, one.n_sv - one.n_bsv) for size, one in zip(sizes, self.full, strict=True))
+        paths = sum(expected_paths(*size, one.n_sv - one.n_bsv) for size, one in zip(sizes, self.of_pairs, strict=True))
         if not pilots_pay(cold, paths):
             return False
         works: list[list[float]] = [[] for _ in self.pairs]
@@ -106,7 +110,7 @@ class QueuedRows(PairsOfClasses):
         self, rows: Sequence[int], seeding: Seeding, threads: int, observer: Observer
     ) -> Iterator[LeftOut]:
         """Solve the folds without one of ``rows`` each, in order."""
-        pilots = self.solved_pilots()
+        pilots, full = self.solved_pilots(), self.train_full()
         of_rows = [
             [] if self.is_alone(row) else [dual for dual in self.duals_of(row) if not self.stands(*dual)]
             for row in rows
@@ -115,20 +119,25 @@ class QueuedRows(PairsOfClasses):
         solved = pilots | self.solved([dual for own in of_rows for dual in own if dual not in pilots])
         for row, duals in zip(rows, of_rows, strict=True):
             changed = dict.fromkeys((at for at, _ in self.duals_of(row)), nan) if self.is_alone(row) else {}
-            widths, reports, seeders, seeding_seconds = [*self.widths], [], set[str](), 0.0
+            widths, seeders, seconds, seeding_seconds = [*self.widths], set[str](), 0.0, 0.0
+            reports: list[SolveReport | FoldReport] = []
             for at, place in duals:
                 queue, solve = solved[at, place]
                 if queue.stopped is not None and not queue.has_ended(solve):
                     raise Stopped(queue.stopped)
-                reports.append(queue.tell(solve, observer))
-                widths[at] = max(widths[at], -reports[-1].gap)
+                told = queue.tell(solve, observer)
+                reports.append(told)
+                seconds += told.seconds
+                widths[at] = max(widths[at], -told.gap)
                 changed[at] = queue.left_out_value(solve)
                 seeders.add(queue.seeder_of([solve]))
                 seeding_seconds += queue.seeding_seconds(solve, solve + 1)
+            if len(changed) < len(self.pairs):
+                reports.append(standing(full, "none", [self.of_pairs[at] for at in changed]))
             report = fold_report(
                 reports,
                 seeder=min(seeders - {"none"}, default="none"),  # 'ato' if any start followed a path
                 seeding_seconds=seeding_seconds,
-                solving_seconds=sum(report.seconds for report in reports) - seeding_seconds,
+                solving_seconds=seconds - seeding_seconds,
             )
             yield LeftOut(report, changed, widths)
