@@ -126,6 +126,19 @@ def test_where_no_row_is_free_rho_is_that_of_the_rows_left(found_by, queue):
     assert np.ptp(expected) > 0.1
 
 
+@pytest.mark.filterwarnings("ignore:a solution degenerates")
+@pytest.mark.parametrize("seeder", ["auto", "path", "near"])
+@pytest.mark.parametrize("queue", [True, False])
+def test_one_class_with_every_row_at_its_bound(seeder, queue):
+    """rho has no upper limit, and is infinite, as in LIBSVM."""
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    options = {"svm_type": 2, "nu": 1.0, "policy": KernelPolicy(queue=queue)}
+    found = libsvmx.leave_one_out(X, np.ones(20), seeder=seeder, **options)
+    expected = libsvmx.cross_validate(X, np.ones(20), 20, **options)
+    assert np.array_equal(found.decision_values, expected.decision_values)
+    assert np.all(found.decision_values == -np.inf)
+
+
 @pytest.mark.parametrize("seeder", ["auto", "near", "sir"])
 def test_decision_values_of_nu_svc_are_as_accurate_where_a_row_changes_nothing(seeder):
     """Those of the pairs without the row are those of the training over all rows, which stops at eps r, too."""

@@ -152,16 +152,13 @@ def cross_validate(
     warm_starts = warm_starts or None
     left: list[FoldOptima] | None = None
     try:
-        kernels = kernels or shared_kernels(problem, param, drawn[0].order)
         linked = warm_starts is not None or for_larger_C
-        if (
-            n == len(problem)
-            and seeding.seeder != "none"
-            and not (seeding.scheme == "chain" or linked or hand_on or param.probability)
-        ):
+        starts = seeding.seeder != "none" and seeding.scheme != "chain" and not (linked or param.probability)
+        if starts and n == len(problem):
             seeding = replace(seeding, scheme="star")
-            left_one_out(results, param, observer, kernels, seeding)
+            left_one_out(results, param, observer, kernels or shared_kernels(problem, param), seeding)
             return results.result(named(seeding))
+        kernels = kernels or shared_kernels(problem, param, drawn[0].order)
         seeding, queue = chosen(seeding, drawn, param, len(results.labels), observer, kernels, linked)
         if queue is not None:
             queued(results, queue, param, observer, with_values, kernels, seeding, inner)

@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from math import inf
+from math import inf, isfinite
 from operator import ne
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -382,7 +382,7 @@ class DualFolds:
         from libsvmx._solvers.path.path import PathLost, path_of
 
         assert self.full is not None
-        if self.problem.groups == 2:
+        if self.problem.groups == 2 or not isfinite(self.full.report.rho):  # of one-class with nu = 1
             return None
         try:
             return path_of(self.problem, self.kernel, self.budget_bytes, self.full.beta, self._control())
