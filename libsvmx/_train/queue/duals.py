@@ -19,6 +19,7 @@ from libsvmx._train.observer import Observer, Remark, hears
 from libsvmx._train.parameter import Parameter, class_costs
 from libsvmx._train.queue.starts import PairNumbers
 from libsvmx._train.solve_report import NUMBERS, SolveReports
+from libsvmx._train.zero_weights import counting_part
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from libsvmx._train.folds import Rand
+    from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
@@ -165,26 +167,42 @@ class QueuedPairs:
 
 
 class QueuedTraining(QueuedPairs):
-    """QueuedTraining(queue, members, targets, param, observer, rand, known, inner): adds the solves of a training to a
+    """QueuedTraining(queue, kernels, problem, param, observer, rand, known, inner): adds the solves of a training to a
     queue, as of QueuedPairs; those without classes have no ``labels``, and one solve.
 
-    ``targets``: of the rows; ``param``: of their formulation; ``rand``: used only for probability estimates.
+    Parameters
+    ----------
+    kernels : KernelProvider       that the queue is of
+    param : Parameter              may differ from the queue's in C, p, tau and class weights
+    rand : Rand                    used only for probability estimates
+
+    Attributes
+    ----------
+    part : CountingPart or None    of ``problem``; ``counting``, (problem, parameters) of what is trained
     """
 
-    __slots__ = ("param",)
+    __slots__ = ("counting", "part")
 
     def __init__(
         self,
         queue: SolveQueue,
-        members: Buffer,
-        targets: Buffer,
+        kernels: KernelProvider,
+        problem: Problem,
         param: Parameter,
         observer: Observer,
         rand: Rand | None = None,
         known: KnownOptima | None = None,
         inner: str = "",
     ) -> None:
-        self.param = param
+        self.part = counting_part(problem, param, observer)
+        if self.part is not None:
+            problem, param = self.part.problem, self.part.param
+        self.counting = problem, param
+        members, targets, by_row = kernels.members(problem), problem.targets, None
+        if problem.sample_weight is not None:
+            by_row = zeros("d", queue.kernel_values.n)
+            folds.put_rows(by_row, members, problem.sample_weight, 1)
+        queue.belong_to(param, by_row)
         if known is not None:
             known.prepare(queue)
         if param.svm_type.is_classification:
@@ -201,17 +219,16 @@ class QueuedTraining(QueuedPairs):
 
     def collect(self, observer: Observer, for_model: bool = True) -> Pairs:
         if self.labels:
-            tell_of_classes(self.labels, self.start, self.param, observer)
+            tell_of_classes(self.labels, self.start, self.counting[1], observer)
         return super().collect(observer, for_model)
 
 
 class Star:
-    """Star(queue, problem, members, observer, decides=False): solves the dual problems over all rows.
+    """Star(queue, kernels, problem, observer, decides=False): solves the dual problems over all rows.
 
     Parameters
     ----------
-    queue : SolveQueue                empty, only for these solves
-    members : buffer of int32         row of ``queue.kernel_values`` of each row of the problem
+    queue : SolveQueue                of ``kernels``, empty, only for these solves
     observer : Observer               receives the reports
     decides : bool                    computes the decision values of all rows, too, ``queue.fold_values(0)``
 
@@ -225,14 +242,19 @@ class Star:
     chained = False
 
     def __init__(
-        self, queue: SolveQueue, problem: Problem, members: Buffer, observer: Observer, decides: bool = False
+        self,
+        queue: SolveQueue,
+        kernels: KernelProvider,
+        problem: Problem,
+        observer: Observer,
+        decides: bool = False,
     ) -> None:
         self.queue, self.solves = queue, PairNumbers()
         queue.keep_optima()
-        training = QueuedTraining(queue, members, problem.targets, queue.param, observer)
+        training = QueuedTraining(queue, kernels, problem, queue.param, observer)
         self.solves.put(training.labels or NO_CLASSES, training.own)
         if decides:
-            queue.add_fold(training.rows, training.start, training.own, members)
+            queue.add_fold(training.rows, training.start, training.own, kernels.members(problem))
         queue.run()
         if queue.stopped is not None:
             raise Stopped(queue.stopped)

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from libsvmx._core.arrays import take_float64, take_int32
-from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.arrays import take_int32
+from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
-from libsvmx._train import folds, probability
+from libsvmx._train import probability
 from libsvmx._train.assembly import assemble_single, classifier_of, solves_of
 from libsvmx._train.decision import most_probable
 from libsvmx._train.formulation import support_vectors
 from libsvmx._train.observer import Remark, hears
 from libsvmx._train.prediction import labels_of
 from libsvmx._train.queue.duals import QueuedTraining
-from libsvmx._train.zero_weights import counting_part, of_whole
+from libsvmx._train.zero_weights import of_whole
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.enums import SolveStatus, SvmType
+from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -57,14 +57,9 @@ def queue_of(
 
     ``predicted_often``: see ``KernelProvider.queue``.
     """
-    weights, costs = problem.sample_weight, [1.0]
-    if param.svm_type == SvmType.C_SVC:
-        costs = [param.C, *(param.C * weight for _, weight in param.weights)]
-    if min(costs) * (1.0 if weights is None else min(weights, default=1.0)) <= 0:
-        return None  # rows of weight 0
     if param.probability and not param.svm_type.is_classification:
         return None
-    return kernels.queue(param, observer, n_solves, weights is not None, predicted_often)
+    return kernels.queue(param, observer, n_solves, problem.sample_weight is not None, predicted_often)
 
 
 def queue_of_folds(
@@ -120,13 +115,15 @@ def solved_folds(
         for own in validations:
             members = kernels.members(own.problem)
             for fold in own.each:
-                yield partial(QueuedFold, own, fold, param, members, observer, known, inner)
+                held_out = take_int32(members, fold.held_out)
+                yield partial(QueuedFold, own, fold, held_out, param, kernels, observer, known, inner)
 
     return in_batches(queue, begun(), observer)
 
 
 class QueuedFold:
-    """One of ``own.each`` in a queue; other arguments of ``solved_folds``.
+    """One of ``own.each`` in a queue. ``held_out``: rows of ``queue.kernel_values``; other arguments of
+    ``solved_folds``.
 
     Attributes
     ----------
@@ -142,18 +139,18 @@ class QueuedFold:
         self,
         own: Folds,
         fold: Fold,
+        held_out: Buffer,
         param: Parameter,
-        members: Buffer,
+        kernels: KernelProvider,
         observer: Observer,
         known: KnownOptima | None,
         inner: str,
         queue: SolveQueue,
     ) -> None:
-        rest, held_out = fold.rest, take_int32(members, fold.held_out)
-        targets, rest = take_float64(own.problem.targets, rest), take_int32(members, rest)
         self.own, self.fold, self.param = own, fold, param
         self.queue, self.number, self.n_held = queue, queue.n_folds, len(held_out)
-        self.training = QueuedTraining(queue, rest, targets, param, observer, own.rand, known, inner)
+        rest = own.problem.take(fold.rest)
+        self.training = QueuedTraining(queue, kernels, rest, param, observer, own.rand, known, inner)
         self.labels = self.training.labels
         queue.add_fold(self.training.rows, self.training.start, self.training.own, held_out)
 
@@ -215,23 +212,14 @@ class QueuedModel:
         observer: Observer,
         queue: SolveQueue,
     ) -> None:
-        self.param, self.part = param, counting_part(problem, param, observer)
-        if self.part is not None:
-            problem, param = self.part.problem, self.part.param
-        self.counting = problem, param
-        members, by_row = kernels.members(problem), None
-        if problem.sample_weight is not None:
-            by_row = zeros("d", queue.kernel_values.n)
-            folds.put_rows(by_row, members, problem.sample_weight, 1)
-        queue.belong_to(param, by_row)
-        self.training = QueuedTraining(queue, members, problem.targets, param, observer, rand)
+        self.param, self.training = param, QueuedTraining(queue, kernels, problem, param, observer, rand)
 
     def result(self, observer: Observer) -> Model:
         """Its model, reported to the observer."""
-        (problem, param), training = self.counting, self.training
+        training, (problem, param) = self.training, self.training.counting
         found = training.collect(observer)
         if training.labels:
             model = classifier_of(problem, param, training.classes, found, observer)
         else:
             model = assemble_single(problem, param, found.betas, found.reports[0])
-        return model if self.part is None else of_whole(model, self.part, self.param)
+        return model if training.part is None else of_whole(model, training.part, self.param)

@@ -309,7 +309,7 @@ def queued(
     problem = results.problem
     known: KnownOptima | None = None
     if seeding.scheme == "star":
-        known = star = Star(queue.another(), problem, kernels.members(problem), observer)
+        known = star = Star(queue.another(), kernels, problem, observer)
         seconds = star.report.seconds
         results.full = fold_report([star.report], seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
     elif seeding.scheme == "chain":

@@ -156,7 +156,7 @@ def rows_left_out(
         if queue is not None:
             queue.decide_by_floats()
             queue.seed_by(seeder)
-            source = known = QueuedRows(queue, problem, param, kernels.members(problem), observer)
+            source = known = QueuedRows(queue, problem, param, kernels, observer)
             threads, at_once = 1, max(1, param.policy.rows_in_queue // n)
         if known is None or (seeder == "auto" and may_follow_path(param) and not known.pays()):
             source = ProblemFolds(*part[:2] if part else (problem, param), observer, kernels)

@@ -16,6 +16,7 @@ from libsvmx._train.validation.problem_folds import LeftOut, PairsOfClasses
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -31,17 +32,16 @@ N_PILOTS = 4  # of a pair
 
 
 class QueuedRows(PairsOfClasses):
-    """QueuedRows(queue, problem, param, members, observer): as ProblemFolds for ``leave_one_out``; ``queue`` is empty.
+    """QueuedRows(queue, problem, param, kernels, observer): as ProblemFolds for ``leave_one_out``; ``queue`` is empty.
 
-    ``members``: row of ``queue.kernel_values`` of each row of the problem. Methods that solve raise Stopped if the call
-    must stop.
+    ``kernels``: that the queue is of. Methods that solve raise Stopped if the call must stop.
     """
 
     def __init__(
-        self, queue: SolveQueue, problem: Problem, param: Parameter, members: Buffer, observer: Observer
+        self, queue: SolveQueue, problem: Problem, param: Parameter, kernels: KernelProvider, observer: Observer
     ) -> None:
         super().__init__(problem, param)
-        self.star = Star(queue, problem, members, observer, decides=True)
+        self.star = Star(queue, kernels, problem, observer, decides=True)
         self.of_pairs = [self.star.queue.summed(t, t + 1) for t in range(len(self.pairs))]
         self.widths = [max(0.0, -report.gap) for report in self.of_pairs]
         self.betas = [self.star.queue.coefficients(t) for t in range(len(self.pairs))]
