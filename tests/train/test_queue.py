@@ -384,6 +384,29 @@ def test_given_folds_are_predicted_as_by_models_of_their_own(least, policy, gamm
         assert bytes(predicted) == bytes(predict_labels(model, problem.matrix, fold.tests))
 
 
+@pytest.mark.parametrize("probability", [False, True])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("glass.scale", {"weights": {2: 0.0, 3: 2.0}}),
+        ("heart_scale", {"svm_type": "nu_svc", "nu": 0.2}),
+        ("mpg", {"svm_type": "epsilon_svr"}),
+        ("heart_scale", {"svm_type": "one_class", "nu": 0.2}),
+    ],
+)
+def test_folds_of_rows_of_weight_0(name, options, probability):
+    """As outside of a queue."""
+    matrix, y = data.load(name)
+    weights = np.random.default_rng(5).choice([0.0, 1.0, 1.0, 2.5], len(y))
+    options = {**options, "C": 4.0, "probability": probability, "sample_weight": weights, "threads": 1}
+    one, other = (
+        libsvmx.cross_validate(matrix.toarray(), y, 5, policy=own, **options) for own in (KernelPolicy(), IN_TURN)
+    )
+    assert one.predictions.tobytes() == other.predictions.tobytes()
+    assert one.decision_values.tobytes() == other.decision_values.tobytes()
+    assert [fold.iterations for fold in one.folds] == [fold.iterations for fold in other.folds]
+
+
 @pytest.mark.parametrize("step", [1, 2])
 def test_given_folds_stopped(step):
     """Three classes in a queue, or two of them."""
