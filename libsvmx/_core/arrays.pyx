@@ -1,6 +1,6 @@
 """Memory of plain buffers, and loops over them that Python would be slow at."""
 
-from cpython.buffer cimport PyBUF_WRITE
+from cpython.buffer cimport PyBUF_CONTIG_RO, PyBUF_FORMAT, PyBUF_WRITE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from cpython.memoryview cimport PyMemoryView_FromMemory, PyMemoryView_FromObject
@@ -27,24 +27,9 @@ cdef extern from *:
 cdef Py_ssize_t WORTH_GIVING_BACK = 1 << 20
 
 
-SIZE_OF = {"d": 8, "q": 8, "Q": 8, "i": 4, "f": 4, "h": 2, "H": 2, "b": 1}
-
-
 @freelist(32)
 cdef class Memory:
     """Memory of a buffer. A bytearray with a cast view takes three times as long; a small training makes fifty."""
-
-    def __cinit__(self, str kind, Py_ssize_t n, bint zeroed):
-        self.kind, self.n, self.size, self.ndim = kind, n, SIZE_OF[kind], 1
-        self.shape[0], self.strides[0] = n, self.size
-        if n < 0:
-            raise ValueError(f"a buffer of {n} items")
-        if zeroed:
-            self.items = PyMem_Calloc(n, self.size)
-        elif n <= PY_SSIZE_T_MAX // self.size:
-            self.items = PyMem_Malloc(n * self.size)
-        if self.items == NULL:
-            raise MemoryError()
 
     def __dealloc__(self):
         PyMem_Free(self.items)
@@ -56,7 +41,19 @@ cdef class Memory:
 
 
 cdef Memory memory(str kind, Py_ssize_t n, bint zeroed=True):
-    return Memory.__new__(Memory, kind, n, zeroed)
+    cdef Memory made = Memory.__new__(Memory)
+    cdef Py_UCS4 code = kind[0]
+    made.size = 8 if code in "dqQ" else 4 if code in "if" else 2 if code in "hH" else 1
+    made.kind, made.n, made.ndim, made.shape[0], made.strides[0] = kind, n, 1, n, made.size
+    if n < 0:
+        raise ValueError(f"a buffer of {n} items")
+    if zeroed:
+        made.items = PyMem_Calloc(n, made.size)
+    elif n <= PY_SSIZE_T_MAX // made.size:
+        made.items = PyMem_Malloc(n * made.size)
+    if made.items == NULL:
+        raise MemoryError()
+    return made
 
 
 cdef Memory memory_table(str kind, Py_ssize_t rows, Py_ssize_t columns):
@@ -69,6 +66,34 @@ cdef Memory memory_table(str kind, Py_ssize_t rows, Py_ssize_t columns):
     made.ndim, made.shape[0], made.shape[1] = 2, rows, columns
     made.strides[0], made.strides[1] = columns * made.size, made.size
     return made
+
+
+cdef const void *items_of(values, char code, Py_ssize_t *n) except? NULL:
+    """The items of a contiguous buffer whose format is ``code``, and their number; NULL for another one."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(values, &view, PyBUF_CONTIG_RO | PyBUF_FORMAT)
+    n[0] = view.shape[0] if view.ndim == 1 else -1
+    cdef const void *items = view.buf if view.format[0] == code and view.format[1] == 0 and n[0] >= 0 else NULL
+    PyBuffer_Release(&view)
+    return items
+
+
+cdef const int32_t *int32_of(values, Py_ssize_t *n) except NULL:
+    cdef const int32_t *items = <const int32_t *>items_of(values, b"i", n)
+    cdef const int32_t[::1] other
+    if items == NULL:  # such as an int32 that is called long
+        other = values
+        n[0], items = other.shape[0], &other[0] if other.shape[0] else <const int32_t *>n
+    return items
+
+
+cdef const double *float64_of(values, Py_ssize_t *n) except NULL:
+    cdef const double *items = <const double *>items_of(values, b"d", n)
+    cdef const double[::1] other
+    if items == NULL:
+        other = values
+        n[0], items = other.shape[0], &other[0] if other.shape[0] else <const double *>n
+    return items
 
 
 def zeros(str kind, Py_ssize_t n):
@@ -142,45 +167,46 @@ def ramp(Py_ssize_t n):
 
 def take_int32(values, positions):
     """values[positions], buffers of int32."""
-    cdef const int32_t[::1] v = values, p = positions
-    cdef Py_ssize_t i
-    cdef Memory made = memory("i", p.shape[0], False)
+    cdef Py_ssize_t i, n, n_values
+    cdef const int32_t *v = int32_of(values, &n_values)
+    cdef const int32_t *p = int32_of(positions, &n)
+    cdef Memory made = memory("i", n, False)
     cdef int32_t *out = <int32_t *>made.items
-    for i in range(p.shape[0]):
+    for i in range(n):
         out[i] = v[p[i]]
     return PyMemoryView_FromObject(made)
 
 
 def inverse(positions, Py_ssize_t n):
     """k at positions[k], 0 where there is none: buffer of int32, shape (n,). All positions are below n."""
-    cdef const int32_t[::1] p = positions
-    cdef Py_ssize_t k
+    cdef Py_ssize_t k, n_positions
+    cdef const int32_t *p = int32_of(positions, &n_positions)
     cdef Memory made = memory("i", n)
-    cdef int32_t[::1] out = made
-    for k in range(p.shape[0]):
+    cdef int32_t *out = <int32_t *>made.items
+    for k in range(n_positions):
         out[p[k]] = <int32_t>k
     return PyMemoryView_FromObject(made)
 
 
 def take_float64(values, positions):
     """values[positions], float64 by int32."""
-    cdef const double[::1] v = values
-    cdef const int32_t[::1] p = positions
-    cdef Py_ssize_t i
-    cdef Memory made = memory("d", p.shape[0], False)
+    cdef Py_ssize_t i, n, n_values
+    cdef const double *v = float64_of(values, &n_values)
+    cdef const int32_t *p = int32_of(positions, &n)
+    cdef Memory made = memory("d", n, False)
     cdef double *out = <double *>made.items
-    for i in range(p.shape[0]):
+    for i in range(n):
         out[i] = v[p[i]]
     return PyMemoryView_FromObject(made)
 
 
 def nonzero(values):
     """Positions of the values that are not 0 (nor nan): buffer of int32."""
-    cdef const double[::1] v = values
-    cdef Py_ssize_t i, n = 0
-    cdef Memory made = memory("i", v.shape[0], False)
+    cdef Py_ssize_t i, n_values, n = 0
+    cdef const double *v = float64_of(values, &n_values)
+    cdef Memory made = memory("i", n_values, False)
     cdef int32_t *out = <int32_t *>made.items
-    for i in range(v.shape[0]):
+    for i in range(n_values):
         if fabs(v[i]) > 0:
             out[n] = <int32_t>i
             n += 1
@@ -189,11 +215,11 @@ def nonzero(values):
 
 def counted_from_one(rows):
     """rows + 1: buffers of int32."""
-    cdef const int32_t[::1] row = rows
-    cdef Py_ssize_t i
-    cdef Memory made = memory("i", row.shape[0], False)
+    cdef Py_ssize_t i, n
+    cdef const int32_t *row = int32_of(rows, &n)
+    cdef Memory made = memory("i", n, False)
     cdef int32_t *out = <int32_t *>made.items
-    for i in range(row.shape[0]):
+    for i in range(n):
         out[i] = row[i] + 1
     return PyMemoryView_FromObject(made)
 

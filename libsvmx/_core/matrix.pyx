@@ -10,6 +10,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
+from libsvmx._core.arrays cimport Memory, int32_of, memory
+
 from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import zeros
 
@@ -93,6 +95,8 @@ cdef class CsrMatrix:
         cdef int64_t i, k, begin, end
         cdef int32_t last
         cdef const int32_t *feature
+        if indptr is TO_BE_SET:
+            return
         self.regular = regular
         self._indptr, self._indices = indptr, indices  # checks the types
         self.hold(values)
@@ -137,16 +141,17 @@ cdef class CsrMatrix:
         """Keep the values, and check their type."""
         if isinstance(values, RowsOnDemand):
             return self.hold_source(values)
-        if memoryview(values).ndim == 2:
+        view = memoryview(values)
+        if view.ndim == 2:
             return self.hold_table(values)
-        if memoryview(values).format == "f":
+        if view.format == "f":
             self._values, self._buffer, self.value = None, None, NULL
             self._floats = values
             self.nnz = self._floats.shape[0]
             self.in_float = &self._floats[0] if self.nnz else NULL
             return 0
         self._values = values
-        self._buffer, self.nnz = memoryview(values).toreadonly(), self._values.shape[0]
+        self._buffer, self.nnz = view.toreadonly(), self._values.shape[0]
         self.value = &self._values[0] if self.nnz else NULL
         return 0
 
@@ -282,17 +287,17 @@ cdef class CsrMatrix:
         Values keep their type; those of a table become double. A regular matrix loses its zeros, unless they are kernel
         values; with few zeros it stays regular, and keeps them, as the indices of the others take more memory.
         """
-        cdef const int32_t[::1] chosen = rows
-        cdef Py_ssize_t i, n = chosen.shape[0], first
+        cdef Py_ssize_t i, n, first
+        cdef const int32_t *chosen = int32_of(rows, &n)
         cdef int64_t begin, end, k, at, whole = 0
         cdef bint sparing = self.regular and self.first_index != 0 and self.n_nonzeros != self.nnz, alike, dense = True
-        cdef int32_t[::1] index
-        cdef double[::1] doubles
-        cdef float[::1] floats
+        cdef int32_t *index = NULL
+        cdef double *doubles = NULL
+        cdef float *floats = NULL
         cdef const int32_t *feature
         cdef double x
-        indptr = empty("q", n + 1)
-        cdef int64_t[::1] ptr = indptr
+        cdef Memory indptr = memory("q", n + 1, False), indices = None, values
+        cdef int64_t *ptr = <int64_t *>indptr.items
         ptr[0] = 0
         for i in range(n):
             if not 0 <= chosen[i] < self.n_rows:
@@ -307,14 +312,14 @@ cdef class CsrMatrix:
             for i in range(n):
                 ptr[i + 1] = ptr[i] + self.ptr[chosen[i] + 1] - self.ptr[chosen[i]]
         alike = self.regular and n > 0 and ptr[n] == whole
-        indices = self._indices if alike else empty("i", ptr[n])
-        values = empty("d" if self.in_float == NULL else "f", ptr[n])
         if not alike:
-            index = indices
+            indices = memory("i", ptr[n], False)
+            index = <int32_t *>indices.items
+        values = memory("d" if self.in_float == NULL else "f", ptr[n], False)
         if self.in_float == NULL:
-            doubles = values
+            doubles = <double *>values.items
         else:
-            floats = values
+            floats = <float *>values.items
         i = 0
         while i < n:
             begin, at, first, feature = self.ptr[chosen[i]], ptr[i], i, self.features(chosen[i])
@@ -347,7 +352,7 @@ cdef class CsrMatrix:
                 at += 1
             if at != ptr[i]:
                 raise ValueError(CHANGED)
-        return of_checked_rows(indptr, indices, values, self.n_columns, self.first_index, alike,
+        return of_checked_rows(indptr, self._indices if alike else indices, values, self.n_columns, self.first_index, alike,
                                dense and alike and self.first_index != 0)
 
     def followed_by(self, CsrMatrix other):
@@ -397,16 +402,17 @@ cdef class CsrMatrix:
         return f"<CsrMatrix of {self.n_rows} rows, {self.nnz} entries, largest index {self.max_index}>"
 
 
-OF_NO_ROWS = zeros("q", 1), zeros("i", 0), zeros("d", 0)
+cdef object TO_BE_SET = object()  # by ``of_checked_rows``
 
 
 cdef CsrMatrix of_checked_rows(indptr, indices, values, Py_ssize_t n_columns, int first_index, bint regular, bint dense):
     """A matrix of rows of others, which have been checked. ``dense``: no value is 0."""
-    cdef CsrMatrix made = CsrMatrix(*OF_NO_ROWS, copy=False)
+    cdef CsrMatrix made = CsrMatrix(TO_BE_SET, None, None)
     cdef Py_ssize_t i
     made.regular, made.first_index, made.n_columns = regular, first_index, n_columns
     made._indptr, made._indices, made.indptr = indptr, indices, memoryview(indptr).toreadonly()
     made.hold(values)
+    made.n_nonzeros = -1
     made.n_rows, made.ptr = made._indptr.shape[0] - 1, &made._indptr[0]
     made.feature = &made._indices[0] if made._indices.shape[0] else NULL
     for i in range(min(made.n_rows, 1) if regular else made.n_rows):
@@ -560,12 +566,12 @@ def first_not_finite(CsrMatrix matrix, rows):
 
     -1 for a table of kernel values, which was checked by its creator.
     """
-    cdef const int32_t[::1] chosen = rows
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, n
+    cdef const int32_t *chosen = int32_of(rows, &n)
     cdef int64_t k
     if matrix.is_table:
         return -1
-    for i in range(chosen.shape[0]):
+    for i in range(n):
         for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
             if matrix.at(k) - matrix.at(k) != 0:
                 return i
@@ -640,21 +646,23 @@ def square_of_offsets(CsrMatrix matrix, rows, double ranges):
 
     Such a feature is stored in every row, so only those of the first row are candidates.
     """
-    cdef const int32_t[::1] chosen = rows
+    cdef Py_ssize_t i, c, n
+    cdef const int32_t *chosen = int32_of(rows, &n)
     cdef const int32_t *feature
     cdef const int32_t *first
-    cdef Py_ssize_t i, c, n_candidates = matrix.ptr[chosen[0] + 1] - matrix.ptr[chosen[0]] if chosen.shape[0] else 0
+    cdef Py_ssize_t n_candidates = matrix.ptr[chosen[0] + 1] - matrix.ptr[chosen[0]] if n else 0
     cdef int64_t k, begin, end
     cdef double x, size, square = 0.0
     cdef bint far
-    lows_, highs_ = zeros("d", n_candidates), zeros("d", n_candidates)
-    cdef double[::1] low = lows_, high = highs_
+    cdef Memory ranges_ = memory("d", 2 * n_candidates)
+    cdef double *low = <double *>ranges_.items
+    cdef double *high = low + n_candidates
     if n_candidates == 0:
         return 0.0
     first = matrix.features(chosen[0])
     for c in range(n_candidates):
         low[c] = high[c] = matrix.at(matrix.ptr[chosen[0]] + c)
-    for i in range(1, chosen.shape[0]):
+    for i in range(1, n):
         begin, end = matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]
         feature, k, far = matrix.features(chosen[i]), begin, False
         for c in range(n_candidates):

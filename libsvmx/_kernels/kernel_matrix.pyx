@@ -4,11 +4,12 @@ Values are computed in double and rounded once to float, as in LIBSVM's cache. S
 given matrix, bits) and kernel function are composed.
 """
 
+from cpython.memoryview cimport PyMemoryView_FromObject
 from libc.float cimport DBL_MAX as DOUBLE_MAX, FLT_MAX as FLOAT_MAX
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
 
-from libsvmx._core.arrays cimport memory
+from libsvmx._core.arrays cimport Memory, int32_of, memory
 from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, SVMX_TABLE, svmx_bit_row
 from libsvmx._core.dot_products cimport SVMX_PANEL, SVMX_SOURCES
 from libsvmx._core.kernel_functions cimport (
@@ -479,13 +480,13 @@ cdef class DotTargets(Targets):
 
     cdef int lay_out(self, Kernel kernel, members, bint transposed, bint few, bint doubles) except -1:
         """Set the read-only data that threads share."""
-        cdef const int32_t[::1] chosen = members
         cdef Py_ssize_t k
-        self.kernel, self.n = kernel, chosen.shape[0]
+        cdef const int32_t *chosen = int32_of(members, &self.n)
+        self.kernel = kernel
         # both padded to the last panel
-        padded_, self.squares = zeros("i", self.n + SVMX_PANEL), memory("d", self.n + SVMX_PANEL)
-        rows_ = padded_[:self.n]
-        cdef int32_t[::1] rows = rows_
+        cdef Memory padded = memory("i", self.n + SVMX_PANEL)
+        cdef int32_t *rows = <int32_t *>padded.items
+        self.squares, rows_ = memory("d", self.n + SVMX_PANEL), PyMemoryView_FromObject(padded)[:self.n]
         cdef int product = kernel.formula.function.product
         cdef bint one_pass = self.n and kernel.formula.function.one_pass
         for k in range(self.n):

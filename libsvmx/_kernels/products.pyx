@@ -10,7 +10,7 @@ computes the kernel value in the same pass. Other products than dot products hav
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memset
 
-from libsvmx._core.arrays cimport memory
+from libsvmx._core.arrays cimport int32_of, memory
 from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport svmx_column_words
 from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_source, svmx_integer_block,
@@ -76,19 +76,30 @@ def products_of(CsrMatrix matrix, rows, bint distances=False, bint integers=Fals
     ``Kernel.integers`` holds. ``product``: see kernel_functions.h. ``any_row``: rows from outside ``matrix`` are
     allowed, in double. ``any_order``: RbfPanels follow, and ``rows`` are padded by a panel of rows of ``matrix``.
     """
-    cdef Products products = Products(matrix, rows)
-    if (integers and product == SVMX_DOT and LEAST_INTEGERS <= products.width <= MOST_INTEGERS
-            and products.nnz >= INTEGERS_FROM * products.n * products.width):
+    cdef Py_ssize_t n, width = 1 + <Py_ssize_t>matrix.max_index
+    cdef const int32_t *row = int32_of(rows, &n)
+    cdef int64_t nnz = nnz_of(matrix, row, n)
+    if (integers and product == SVMX_DOT and LEAST_INTEGERS <= width <= MOST_INTEGERS
+            and nnz >= INTEGERS_FROM * n * width):
         return IntegerProducts(matrix, rows)
     # regular rows that have all features from 1 on, side by side
     if (any_order and matrix.regular and matrix._indices.shape[0] == matrix.max_index
             and matrix.nnz >= IN_PLACE_FROM
             and matrix.max_index * (sizeof(double) if matrix.in_float == NULL else sizeof(float)) >= IN_PLACE_BYTES):
         return InPlaceProducts(matrix, rows)
-    if products.nnz >= DENSE_FROM * products.n * products.width:
+    if nnz >= DENSE_FROM * n * width:
         return PanelProducts(matrix, rows, product, any_row)
-    values = values_of_columns(products) if product == SVMX_DOT and not distances else None
+    values = values_of_columns(Products(matrix, rows)) if product == SVMX_DOT and not distances else None
     return PostingProducts(matrix, rows, product, any_row) if values is None else ColumnProducts(matrix, rows, values)
+
+
+cdef int64_t nnz_of(CsrMatrix matrix, const int32_t *rows, Py_ssize_t n) noexcept nogil:
+    """Entries of n rows."""
+    cdef Py_ssize_t i
+    cdef int64_t nnz = 0
+    for i in range(n):
+        nnz += matrix.ptr[rows[i] + 1] - matrix.ptr[rows[i]]
+    return nnz
 
 
 cdef values_of_columns(Products products):
@@ -135,12 +146,10 @@ cdef class Products:
     """
 
     def __cinit__(self, CsrMatrix matrix, rows, *args):
-        cdef Py_ssize_t i
         self.matrix, self.rows, self.tile = matrix, rows, TILE
         self.n = self.rows.shape[0]
         self.width = 1 + <Py_ssize_t>matrix.max_index
-        for i in range(self.n):
-            self.nnz += matrix.ptr[self.rows[i] + 1] - matrix.ptr[self.rows[i]]
+        self.nnz = nnz_of(matrix, &self.rows[0], self.n) if self.n else 0
         # blocks pay if targets are long enough to save fetching them, and the sources fit L2
         self.blocks = self.nnz >= BLOCK_FROM * self.n and self.width <= BLOCK_WIDTH and not matrix.regular
 
@@ -274,7 +283,9 @@ cdef int lay_panels(Products products, number[::1] panels) except -1:
         to = &panels[panel * (panels.shape[0] // n_panels)]
         for lane in range(count):
             at[lane] = matrix.ptr[products.rows[panel * SVMX_PANEL + lane]]
-        for f in range(FEATURES_AT_ONCE, products.width + FEATURES_AT_ONCE, FEATURES_AT_ONCE):
+        f = 0
+        while f < products.width:
+            f += FEATURES_AT_ONCE
             for lane in range(count):
                 row = products.rows[panel * SVMX_PANEL + lane]
                 k, end = at[lane], matrix.ptr[row + 1]

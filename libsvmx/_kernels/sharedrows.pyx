@@ -70,33 +70,37 @@ cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPoo
     """
     cdef float *out[SVMX_SOURCES]
     cdef int32_t rows[SVMX_SOURCES]
-    cdef Py_ssize_t i, n = targets.n
+    cdef Py_ssize_t i = 0, n = targets.n
     cdef int s, count
     cdef int64_t work = 0
     cdef bint mirrored = not targets.kernel.binary
-    for i in range(0, n, SVMX_SOURCES):
+    while i < n:
         count = <int>min(<Py_ssize_t>SVMX_SOURCES, n - i)
         for s in range(count):
             rows[s], out[s] = <int32_t>(first + i + s), values + (i + s) * n
         with nogil:
             targets.kernel.values_computed += targets.fill_rows(rows, count, i + count if mirrored else n, out, pool)
         work += 4 * count * (i + count if mirrored else n)
-        if work >= ASKED_AT_ONCE or i + count == n:
+        i += count
+        if work >= ASKED_AT_ONCE:
             asking.ask(work)
             work = 0
-    return mirror(values, n, pool, asking) if mirrored else 0
+    if mirrored:
+        return mirror(values, n, pool, asking)
+    asking.ask(work)
+    return 0
 
 
 cdef int mirror(float *values, Py_ssize_t n, ThreadPool pool, asking) except -1:
     """Mirror the lower triangle of (n, n) floats."""
     cdef Square square
-    cdef Py_ssize_t blocks = max(<Py_ssize_t>1, MIRRORED_AT_ONCE // max(n, 1) // SVMX_SOURCES), first, k
-    square.values, square.n = values, n
-    for first in range(0, n, blocks * SVMX_SOURCES):
-        square.first = first
+    cdef Py_ssize_t blocks = max(<Py_ssize_t>1, MIRRORED_AT_ONCE // max(n, 1) // SVMX_SOURCES), k
+    square.values, square.n, square.first = values, n, 0
+    while square.first < n:
         k = (min(blocks * SVMX_SOURCES, n - square.first) + SVMX_SOURCES - 1) // SVMX_SOURCES
         with nogil:
             pool.run(_mirror_block, &square, k, GATHER_NS * k * SVMX_SOURCES * n)
+        square.first += k * SVMX_SOURCES
         asking.ask(k * SVMX_SOURCES * n)
     return 0
 

@@ -1,11 +1,11 @@
 """Rows by class, and folds, in LIBSVM's order; folds are drawn with glibc's rand()."""
 
+from cpython.memoryview cimport PyMemoryView_FromObject
 from libc.math cimport NAN, floor
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from libsvmx._core.arrays cimport memory
+from libsvmx._core.arrays cimport Memory, float64_of, memory
 
-from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import filled, zeros
 from libsvmx.exceptions import DataError
 
@@ -58,9 +58,9 @@ cdef class Rand:
 
 def check_labels(targets):
     """Raise DataError unless every target is an integer that fits an int32."""
-    cdef const double[::1] y = targets
-    cdef Py_ssize_t i
-    for i in range(y.shape[0]):
+    cdef Py_ssize_t i, n
+    cdef const double *y = float64_of(targets, &n)
+    for i in range(n):
         if y[i] != floor(y[i]) or not -2147483648.0 <= y[i] <= 2147483647.0:
             hint = "; targets of a regression are for epsilon_svr, -s 3" if y[i] - floor(y[i]) > 0 else ""
             raise DataError(f"class label {y[i]!r} is not an integer between -2^31 and 2^31 - 1{hint}", i)
@@ -77,12 +77,14 @@ def group_classes(targets):
     start : list of int            first position of each class in ``order``, and the end
     order : buffer of int32        row numbers, grouped
     """
-    cdef const double[::1] y = targets
-    cdef Py_ssize_t i, n = y.shape[0]
+    cdef Py_ssize_t i, n
+    cdef const double *y = float64_of(targets, &n)
     cdef int32_t c, last = -1, other = -1
     cdef double last_label = 0, other_label = 0
     number = {}
-    cdef int32_t[::1] class_of = memory("i", n, False)
+    cdef Memory class_of_ = memory("i", n, False), order_ = memory("i", n, False)
+    cdef int32_t *class_of = <int32_t *>class_of_.items
+    cdef int32_t *order = <int32_t *>order_.items
     for i in range(n):
         if last < 0 or y[i] != last_label:  # the last two classes need no look-up
             last, last_label, other, other_label = other, other_label, last, last_label
@@ -96,19 +98,18 @@ def group_classes(targets):
         for i in range(n):
             class_of[i] = 1 - class_of[i]
     cdef Py_ssize_t k = len(labels)
-    cdef int64_t[::1] start = memory("q", 2 * k + 1)
-    cdef int64_t[::1] cursor = start[k + 1:]
+    cdef Memory starts = memory("q", 2 * k + 1)
+    cdef int64_t *start = <int64_t *>starts.items
+    cdef int64_t *cursor = start + k + 1
     for i in range(n):
         start[class_of[i] + 1] += 1
     for c in range(<int32_t>k):
         cursor[c] = start[c]
         start[c + 1] += start[c]
-    order_ = empty("i", n)
-    cdef int32_t[::1] order = order_
     for i in range(n):
         order[cursor[class_of[i]]] = <int32_t>i
         cursor[class_of[i]] += 1
-    return labels, [start[c] for c in range(k + 1)], order_
+    return labels, [start[c] for c in range(k + 1)], PyMemoryView_FromObject(order_)
 
 
 cdef void shuffle(int32_t[::1] items, Py_ssize_t begin, Py_ssize_t end, Rand rand) noexcept:

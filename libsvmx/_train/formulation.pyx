@@ -15,9 +15,8 @@ from cpython.memoryview cimport PyMemoryView_FromObject
 from libc.math cimport fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from libsvmx._core.arrays cimport memory
+from libsvmx._core.arrays cimport Memory, float64_of, int32_of, memory
 
-from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import zeros
 from libsvmx._problem.dual cimport Dual, DualProblem, DualSolution
 
@@ -291,14 +290,16 @@ def support_vectors(betas, start, order):
     sizes : list of int, shape (k,)                       how many are of each class
     numbers : buffer of int32, shape (n_sv,)              ``rows`` counted from 1
     """
-    cdef const double[::1] beta = betas
-    cdef const int32_t[::1] row = order
-    cdef Py_ssize_t k = len(start) - 1, n_sv = 0, at = 0, own, c, i, j, q
-    cdef int64_t[::1] begin = memory("q", 2 * k + 2)
-    cdef int64_t[::1] first = begin[k + 1:]     # column of the first support vector of each class
+    cdef Py_ssize_t k = len(start) - 1, n_sv = 0, at = 0, n_betas, n_rows, own, c, i, j, q
+    cdef const double *beta = float64_of(betas, &n_betas)
+    cdef const int32_t *row = int32_of(order, &n_rows)
+    cdef Memory by_class = memory("q", 2 * k + 2)
+    cdef int64_t *begin = <int64_t *>by_class.items
+    cdef int64_t *first = begin + k + 1     # column of the first support vector of each class
     for c in range(k + 1):
         begin[c] = start[c]
-    cdef int32_t[::1] position = memory("i", begin[k])     # 1 for a support vector; then those of the support vectors
+    cdef Memory positions = memory("i", begin[k])
+    cdef int32_t *position = <int32_t *>positions.items     # 1 for a support vector; then those of the support vectors
     for i in range(k):
         for j in range(i + 1, k):
             for c in (i, j):
@@ -312,8 +313,8 @@ def support_vectors(betas, start, order):
                 position[n_sv] = <int32_t>q
                 n_sv += 1
     first[k] = n_sv
-    rows_ = empty("i", n_sv)
-    cdef int32_t[::1] rows = rows_
+    cdef Memory rows_ = memory("i", n_sv, False)
+    cdef int32_t *rows = <int32_t *>rows_.items
     # bytes: a model takes them without a copy
     numbers = PyBytes_FromStringAndSize(NULL, n_sv * sizeof(int32_t))
     coef_ = PyBytes_FromStringAndSize(NULL, max(k - 1, 0) * n_sv * sizeof(double))
@@ -332,4 +333,4 @@ def support_vectors(betas, start, order):
                 coef[i * n_sv + q] = beta[own + position[q] - begin[j]]
             at = own + begin[j + 1] - begin[j]
     sizes = [first[c + 1] - first[c] for c in range(k)]
-    return rows_, PyMemoryView_FromObject(coef_).cast("d"), sizes, PyMemoryView_FromObject(numbers).cast("i")
+    return PyMemoryView_FromObject(rows_), PyMemoryView_FromObject(coef_).cast("d"), sizes, PyMemoryView_FromObject(numbers).cast("i")

@@ -17,13 +17,14 @@ from itertools import accumulate, chain, pairwise
 from math import nan
 
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.memoryview cimport PyMemoryView_FromObject
 from cython cimport critical_section
 from libc.math cimport HUGE_VAL, isfinite
 from libc.stdint cimport int8_t, int64_t
 from libc.stdlib cimport free
 
 from libsvmx._core.allocation cimport reallocate
-from libsvmx._core.arrays cimport memory
+from libsvmx._core.arrays cimport Memory, memory
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.tickets cimport (
     svmx_begin_tickets, svmx_end_tickets, svmx_renew_tickets, svmx_tear_tickets, svmx_tickets)
@@ -34,7 +35,7 @@ from libsvmx._train.queue.tasks cimport Fold, Task, TaskList, has_start
 from libsvmx._train.queue.worker cimport Worker
 
 from libsvmx._core.arrays import empty
-from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.control import MARKS
@@ -192,8 +193,9 @@ cdef class SolveQueue(TaskList):
         cdef Py_ssize_t t, n = 0
         for t in range(self.n_tasks):
             n += self.level[t] == level
-        order_, unit_ = memory("q", n), memory("q", n + 1)
-        cdef int64_t[::1] order = order_, unit = unit_
+        cdef Memory order_ = memory("q", n), unit_ = memory("q", n + 1)
+        cdef int64_t *order = <int64_t *>order_.items
+        cdef int64_t *unit = <int64_t *>unit_.items
         n = 0
         for t in range(self.n_tasks):
             if self.level[t] == level:
@@ -395,20 +397,19 @@ cdef class SolveQueue(TaskList):
 
     def reports(self, solves):
         """SolveReports of ``solves``, a sequence, all of which went well."""
-        cdef Py_ssize_t k, t, width = len(NUMBERS)
+        cdef Py_ssize_t t, width = len(NUMBERS)
         cdef Task *task
-        numbers = zeros("d", len(solves) * width)
-        cdef double[::1] out = numbers
-        cdef double *own
-        for k, t in enumerate(solves):
+        cdef Memory numbers = memory("d", len(solves) * width)
+        cdef double *own = <double *>numbers.items
+        for t in solves:
             task = self.task(t)
-            own = &out[k * width]
             own[0], own[1], own[2] = <double>task.iterations, task.found.objective, task.found.rho
             own[3], own[4], own[5] = <double>task.found.n_sv, <double>task.found.n_bsv, task.found.value
             own[6], own[7] = <double>task.rows_computed, <double>task.values_computed
             own[8], own[9], own[10] = task.gap, task.reach, task.seconds
             own[11] = task.found.has_value
-        return SolveReports(numbers, QUANTITIES.get(self.param.svm_type), self.chosen())
+            own += width
+        return SolveReports(PyMemoryView_FromObject(numbers), QUANTITIES.get(self.param.svm_type), self.chosen())
 
     def summed(self, Py_ssize_t first, Py_ssize_t last):
         """One report of solves ``first`` to ``last`` - 1: sums, largest gap, status DEGENERATE, or the first other than

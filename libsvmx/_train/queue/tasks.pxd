@@ -179,7 +179,7 @@ cdef class TaskList:
     cdef int append(self, Py_ssize_t n_rows) except -1
     cdef int add_targets(self, Task *task, targets) except -1
     cdef int append_targets(self, const double *targets, Py_ssize_t n) except -1
-    cdef int add_drawn(self, const int32_t[::1] rows, const int64_t *of_i, const int64_t *of_j, double Cp, double Cn, rand,
+    cdef int add_drawn(self, const int32_t *rows, const int64_t *of_i, const int64_t *of_j, double Cp, double Cn, rand,
                        Py_ssize_t parent, bint chained) except -1
     cdef int reserve_tasks(self, Py_ssize_t n_tasks) except -1
     cdef Task *new_task(self) except NULL

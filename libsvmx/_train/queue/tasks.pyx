@@ -5,7 +5,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from libsvmx._core.allocation cimport reallocate, reserve
-from libsvmx._core.arrays cimport memory
+from libsvmx._core.arrays cimport int32_of, memory
 from libsvmx._core.tickets cimport svmx_begin_countdown
 from libsvmx._kernels.sharedrows cimport SharedRows
 from libsvmx._solvers.seeding.seeders cimport ATO, AVG, NEAR, kind_of
@@ -260,17 +260,17 @@ cdef class TaskList:
         scheme : str                inner folds start from their pair's optimum: 'star'; from the previous one: 'chain';
             cold: ''
         """
-        cdef const int32_t[::1] chosen = rows
+        cdef Py_ssize_t i, j, k, c, n_rows, pair = 0, before = self.n_tasks
+        cdef const int32_t *chosen = int32_of(rows, &n_rows)
         cdef const int64_t[::1] begin = filled("q", start)
         cdef const int64_t[::1] parent = parents
         cdef const double[::1] C = filled("d", costs)
-        cdef Py_ssize_t i, j, k, c, pair = 0, before = self.n_tasks
         cdef Task *task
         cdef bint from_pair = scheme == "star"
         cdef list numbers = []
-        if not 0 <= begin[0] <= begin[C.shape[0]] <= chosen.shape[0] or begin.shape[0] != C.shape[0] + 1:
-            raise ValueError(f"{C.shape[0]} classes of {chosen.shape[0]} rows")
-        for k in range(chosen.shape[0]):
+        if not 0 <= begin[0] <= begin[C.shape[0]] <= n_rows or begin.shape[0] != C.shape[0] + 1:
+            raise ValueError(f"{C.shape[0]} classes of {n_rows} rows")
+        for k in range(n_rows):
             if not 0 <= chosen[k] < self.kernel_values.n:
                 raise IndexError(f"row {chosen[k]} of {self.kernel_values.n}")
         if self.n_tasks == 0:  # no more than they need, as there may be tens of thousands
@@ -306,7 +306,7 @@ cdef class TaskList:
                 pair += 1
         return range(before, self.n_tasks) if rand is None else numbers
 
-    cdef int add_drawn(self, const int32_t[::1] rows, const int64_t *of_i, const int64_t *of_j, double Cp, double Cn, rand,
+    cdef int add_drawn(self, const int32_t *rows, const int64_t *of_i, const int64_t *of_j, double Cp, double Cn, rand,
                        Py_ssize_t parent, bint chained) except -1:
         """``add_folds`` of a pair of classes, rows [of[0], of[1]) of each, with LIBSVM's inner folds drawn."""
         cdef Py_ssize_t n_i = of_i[1] - of_i[0], n_j = of_j[1] - of_j[0], k
