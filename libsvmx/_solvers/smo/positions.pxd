@@ -31,7 +31,8 @@ cdef class Positions:
     cdef float[:, ::1] low      # (groups, size): 0 in I_low of the group, +inf outside
     cdef int hold(self, Py_ssize_t m, int groups) except -1
     cdef void clear(self, Py_ssize_t m, int groups) noexcept nogil
-    cdef void put(self, Py_ssize_t p, int32_t v, double linear, double alpha, double C, int8_t y, double diagonal) noexcept nogil
+    cdef void put(self, Py_ssize_t p, int32_t v, double linear, double alpha, double C, int8_t y,
+                  double diagonal) noexcept nogil
     cdef void update_status(self, Py_ssize_t p) noexcept nogil
     cdef void close(self, Py_ssize_t p) noexcept nogil
     cdef bint is_free(self, Py_ssize_t p) noexcept nogil
@@ -91,13 +92,9 @@ cdef class DeferredUpdates:
                    bint transposed, Control control) except -1 nogil
     cdef int apply_by_row(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
                           bint transposed, Control control) except -1
-    cdef bint mostly_stored(self, int64_t first, KernelRows store) except -1
-    cdef int apply_sources(self, int64_t first, KernelRows store, const int32_t *places, Py_ssize_t n, double *scores,
-                           Control control) except -1
     cdef bint are_stored(self, int64_t first, KernelRows store) except -1 nogil
-    cdef int apply_rows(self, int64_t first, int64_t end, ThreadPool pool, const int32_t *positions, Py_ssize_t n,
-                        double *scores, Control control) except -1 nogil
-    cdef int apply_shared(self, int64_t first, KernelRows store, rows, double *scores, Control control) except -1
+    cdef int apply_rows(self, int64_t first, ThreadPool pool, const int32_t *positions, Py_ssize_t n, double *scores,
+                        Control control) except -1 nogil
     cdef int apply_blocks(self, int64_t first, KernelRows store, const int32_t *positions, const int32_t[::1] rows,
                           double *scores, bint transposed, bint usable, Control control) except -1
 
@@ -118,4 +115,5 @@ cdef class GBar:
     cdef int before_rows(self, KernelRows store, Control control) except -1 nogil
     cdef int clear(self, KernelRows store, Control control) except -1 nogil
     cdef bint make_stored(self, KernelRows store, Control control) except -1 nogil
-    cdef int make_current(self, KernelRows store, const int32_t *positions, Py_ssize_t n, Control control) except -1 nogil
+    cdef int make_current(self, KernelRows store, const int32_t *positions, Py_ssize_t n,
+                          Control control) except -1 nogil

@@ -23,15 +23,14 @@ from libsvmx._core.arrays cimport memory, memory_table
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport (
-    SVMX_PER_TOP, SVMX_REPLAY, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_row, svmx_axpy_rows, svmx_interleave,
+    SVMX_PER_TOP, SVMX_REPLAY, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_rows, svmx_interleave,
     svmx_pairing, svmx_partner, svmx_replay, svmx_update_max_violator)
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport KernelRows
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
 
-from libsvmx._core.arrays import ramp
-from libsvmx._core.buffers import table, zeros
+from libsvmx._core.buffers import zeros
 
 # Nanoseconds: a pass over a position, one update of a score, and a stored value that is fetched for it.
 cdef double SCAN_NS = 0.3, ADD_NS = 0.15, FETCH_NS = 0.4
@@ -78,7 +77,8 @@ cdef class Positions:
         self.groups, self.unit_diagonal = groups, True
         self.total = self.size = self.active_size = m
 
-    cdef void put(self, Py_ssize_t p, int32_t v, double linear, double alpha, double C, int8_t y, double diagonal) noexcept nogil:
+    cdef void put(self, Py_ssize_t p, int32_t v, double linear, double alpha, double C, int8_t y,
+                  double diagonal) noexcept nogil:
         """Set position p to variable v."""
         self.variable[p] = v
         self.V[p] = self.linear[p] = linear
@@ -246,8 +246,8 @@ cdef class Scans:
     cdef void update_part(self, int64_t number) noexcept nogil:
         cdef Part *part = &self.parts[number]
         cdef Py_ssize_t begin = self.begin(number)
-        part.found = svmx_update_max_violator(self.begin(number + 1) - begin, self.V + begin, self.K_i + begin, self.K_j + begin,
-                                              self.dbeta_i, self.dbeta_j, self.up + begin, &part.largest)
+        part.found = svmx_update_max_violator(self.begin(number + 1) - begin, self.V + begin, self.K_i + begin,
+                                              self.K_j + begin, self.dbeta_i, self.dbeta_j, self.up + begin, &part.largest)
         part.found += begin if part.found >= 0 else 0
 
     cdef void partner_of_part(self, int64_t number) noexcept nogil:
@@ -258,8 +258,8 @@ cdef class Scans:
         pair.QD += begin
         pair.low += begin
         pair.K += begin
-        part.found = svmx_partner(&pair, self.begin(number + 1) - begin, self.eps, &self.tops[0] + begin // SVMX_PER_TOP,
-                                  &part.largest, &part.gap)
+        part.found = svmx_partner(&pair, self.begin(number + 1) - begin, self.eps,
+                                  &self.tops[0] + begin // SVMX_PER_TOP, &part.largest, &part.gap)
         part.found += begin if part.found >= 0 else 0
 
 
@@ -327,26 +327,21 @@ cdef class DeferredUpdates:
             with gil:
                 return self.apply_by_row(first, store, positions, n, scores, transposed, control)
         if usable and self.are_stored(first, store):
-            return self.apply_rows(first, self.n, store.pool, positions, n, scores, control)
+            return self.apply_rows(first, store.pool, positions, n, scores, control)
         with gil:
             rows_ = zeros("i", n)
             take_rows(rows_, store, positions)
-            if store.targets.kept:
-                return self.apply_shared(first, store, rows_, scores, control)
             return self.apply_blocks(first, store, positions, rows_, scores, transposed, usable, control)
 
     cdef int apply_by_row(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
                           bint transposed, Control control) except -1:
-        """``apply`` for a store ``by_row``, with one position at a time of those that share a row.
-
-        If most rows are requested and stored, the missing ones are computed too, and whole rows are added.
-        """
-        cdef Py_ssize_t n_places = store.n_places(), left = n, m, rest, k
-        cdef bint usable = transposed or not store.kernel.given, every
-        order_, place_, every_ = zeros("i", n), zeros("i", n), ramp(n_places)
-        cdef int32_t[::1] order = order_, place = place_, all_places = every_
+        """``apply`` for a store ``by_row``, with one position at a time of those that share a row."""
+        cdef Py_ssize_t left = n, m, rest, k
+        cdef bint usable = transposed or not store.kernel.given
+        order_, place_ = zeros("i", n), zeros("i", n)
+        cdef int32_t[::1] order = order_, place = place_
         cdef int32_t[::1] one = zeros("i", n), of_one = zeros("i", n)
-        cdef double[::1] sums = zeros("d", n_places)
+        cdef double[::1] sums = zeros("d", n)
         sort_by_place(order, place, store, positions)
         while left:
             m = rest = 0
@@ -357,19 +352,16 @@ cdef class DeferredUpdates:
                 else:
                     one[m], of_one[m] = order[k], place[k]
                     m += 1
-            every = usable and 2 * m > n_places and self.mostly_stored(first, store)
             for k in range(m):
-                sums[of_one[k] if every else k] = scores[one[k]]
-            if every:
-                self.apply_sources(first, store, &all_places[0], n_places, &sums[0], control)
-            elif usable and self.are_stored(first, store):
-                self.apply_rows(first, self.n, store.pool, &of_one[0], m, &sums[0], control)
+                sums[k] = scores[one[k]]
+            if usable and self.are_stored(first, store):
+                self.apply_rows(first, store.pool, &of_one[0], m, &sums[0], control)
             else:
                 rows_ = zeros("i", m)
                 take_rows(rows_, store, &of_one[0])
                 self.apply_blocks(first, store, &of_one[0], rows_, &sums[0], transposed, usable, control)
             for k in range(m):
-                scores[one[k]] = sums[of_one[k] if every else k]
+                scores[one[k]] = sums[k]
             left = rest
         return 0
 
@@ -383,45 +375,13 @@ cdef class DeferredUpdates:
             self.row[e] = store.stored(self.source[e])
         return True
 
-    cdef bint mostly_stored(self, int64_t first, KernelRows store) except -1:
-        """Whether the rows of three in four updates from ``first`` on are stored."""
-        cdef int64_t e, missing = 0
-        for e in range(first, self.n):
-            missing += store.to_compute(self.source[e])
-        return 4 * missing <= self.n - first
-
-    cdef int apply_sources(self, int64_t first, KernelRows store, const int32_t *places, Py_ssize_t n, double *scores,
-                           Control control) except -1:
-        """Make the updates by whole rows; missing ones are computed in blocks and not kept."""
-        cdef float[:, ::1] values = table("f", SVMX_SOURCES, store.n_places())
-        cdef float *out[SVMX_SOURCES]
-        cdef int32_t missing[SVMX_SOURCES]
-        cdef int64_t end
-        cdef int m
-        for m in range(SVMX_SOURCES):
-            out[m] = &values[m, 0]
-        with nogil:
-            while first < self.n:
-                end, m = first, 0
-                while end < self.n and m < SVMX_SOURCES:
-                    if store.to_compute(self.source[end]):
-                        missing[m], self.row[end] = self.source[end], out[m]
-                        m += 1
-                    else:
-                        self.row[end] = store.stored(self.source[end])
-                    end += 1
-                if m:
-                    store.kernel.values_computed += store.targets.fill_rows(missing, m, store.n_places(), out, store.pool)
-                self.apply_rows(first, end, store.pool, places, n, scores, control)
-                first = end
-        return 0
-
-    cdef int apply_rows(self, int64_t first, int64_t end, ThreadPool pool, const int32_t *positions, Py_ssize_t n,
-                        double *scores, Control control) except -1 nogil:
-        """Make updates [first, end) by the whole rows in ``row``, POSITIONS ascending positions at a time per thread."""
+    cdef int apply_rows(self, int64_t first, ThreadPool pool, const int32_t *positions, Py_ssize_t n, double *scores,
+                        Control control) except -1 nogil:
+        """Make the updates from ``first`` on by the whole rows in ``row``, POSITIONS ascending positions at a time per
+        thread."""
         cdef StretchJob job
-        cdef Py_ssize_t k, parts = pool.parts(ADD_NS * n * (end - first))
-        job.row, job.coef, job.n_updates = self.row + first, self.coef + first, end - first
+        cdef Py_ssize_t k, parts = pool.parts(ADD_NS * n * (self.n - first))
+        job.row, job.coef, job.n_updates = self.row + first, self.coef + first, self.n - first
         job.positions, job.scores, job.n = positions, scores, n
         job.in_order, job.at = n > 0 and positions[n - 1] - positions[0] == n - 1, 0
         while job.at < n:
@@ -429,25 +389,6 @@ cdef class DeferredUpdates:
             pool.run(_add_to_stretch, &job, k, ADD_NS * k * POSITIONS * job.n_updates)
             control.worked(k * POSITIONS * job.n_updates)
             job.at += k * POSITIONS
-        return 0
-
-    cdef int apply_shared(self, int64_t first, KernelRows store, rows, double *scores, Control control) except -1:
-        """Make the updates from shared rows, which hold the sources but maybe not ``rows``."""
-        cdef Targets targets = store.kernel.targets(rows)
-        cdef float *out[SVMX_SOURCES]
-        cdef float[::1] values = zeros("f", SVMX_SOURCES * targets.n)
-        cdef int64_t e = first
-        cdef int r, count
-        with nogil:
-            while e < self.n:
-                count = <int>min(<int64_t>SVMX_SOURCES, self.n - e)
-                for r in range(count):
-                    out[r] = &values[r * targets.n]
-                store.kernel.values_computed += targets.fill_rows(&self.source[e], count, targets.n, out, store.pool)
-                for r in range(count):
-                    svmx_axpy_row(targets.n, self.coef[e + r], out[r], scores)
-                e += count
-                control.worked(2 * count * targets.n)
         return 0
 
     cdef int apply_blocks(self, int64_t first, KernelRows store, const int32_t *positions, const int32_t[::1] rows,
@@ -494,7 +435,8 @@ cdef class DeferredUpdates:
             targets = kernel.targets(members_[:replay.n_computed], transposed)
             replay.rows_of_part = SVMX_REPLAY * (1 + VALUES_FOR_THREADS // (SVMX_REPLAY * r))
             row_ns = targets.block_ns * replay.n_computed + FETCH_NS * replay.n_stored + ADD_NS * (end - begin)
-            parts = min(pool.parts(row_ns * n_rows), MOST_THREADS, (n_rows + replay.rows_of_part - 1) // replay.rows_of_part)
+            parts = min(pool.parts(row_ns * n_rows), MOST_THREADS,
+                        (n_rows + replay.rows_of_part - 1) // replay.rows_of_part)
             replay.stride = ((r + LINE - 1) // LINE | 1) * LINE
             work = parts * replay.rows_of_part // SVMX_REPLAY * (4 * SVMX_REPLAY * r + 2 * (end - begin))
             own = [targets]
@@ -688,14 +630,15 @@ cdef class GBar:
         row = store.row_at()  # the store may have been laid out anew
         for p in range(n):
             self.sums[p] = self.scores[row[p]]
-        self.updates.apply_rows(0, self.updates.n, store.pool, &self.every[0], n, &self.sums[0], control)
+        self.updates.apply_rows(0, store.pool, &self.every[0], n, &self.sums[0], control)
         for p in range(n):
             self.scores[row[p]] = self.sums[p]
         self.sources[:] = 0
         self.updates.n = 0
         return True
 
-    cdef int make_current(self, KernelRows store, const int32_t *positions, Py_ssize_t n, Control control) except -1 nogil:
+    cdef int make_current(self, KernelRows store, const int32_t *positions, Py_ssize_t n,
+                          Control control) except -1 nogil:
         """Make ``scores`` current at the rows of ``positions`` of ``store``."""
         cdef Py_ssize_t i, n_late
         cdef int32_t row
