@@ -213,8 +213,9 @@ class svm_parameter(Handle):
     def to_parameter(self) -> Parameter:
         """A checked Parameter with the same values. ValueError for invalid ones."""
         values = self._values(self)  # one reading: another thread may write meanwhile, and vars() tells nobody
-        integers = (*map(operator.index, values[:6]), *map(int, self.weight_label[: values[0]]))
-        floats = array("d", [*values[6:], *map(float, self.weight[: values[0]])])
+        counted, real = values[: len(self._counted)], values[len(self._counted) :]
+        integers = (*map(operator.index, counted), *map(int, self.weight_label[: counted[0]]))
+        floats = array("d", [*real, *map(float, self.weight[: counted[0]])])
         given = integers, floats.tobytes()  # copies; 0.0 is not -0.0
         known: tuple[Any, Parameter] | None = self._attributes.get("_checked")
         if known is None or known[0] != given:
@@ -222,11 +223,11 @@ class svm_parameter(Handle):
         return known[1]
 
     def _as_parameter(self, integers: tuple[int, ...], floats: array[float]) -> Parameter:
-        n, degree, kernel_type, probability, shrinking, svm_type = integers[:6]
+        n, degree, kernel_type, probability, shrinking, svm_type = integers[: len(self._counted)]
         for name, value in (("shrinking", shrinking), ("probability", probability)):
             if value not in (0, 1):
                 raise ParameterError(f"{name} must be 0 or 1, not {value}")
-        labels, factors = integers[6:], floats[len(self._real) :]
+        labels, factors = integers[len(self._counted) :], floats[len(self._real) :]
         if not len(labels) == len(factors) == n:
             raise ParameterError(f"nr_weight is {n}, but weight_label or weight has fewer entries")
         given: dict[str, Any] = dict(zip(self._real, floats, strict=False))
