@@ -16,8 +16,8 @@ cdef class Memory:
     cdef Py_ssize_t strides[2]
 
 
-# ``zeros`` or ``empty``, and ``table``, for typed memoryviews: without Python's memoryview in between, they take half the
-# time.
+# ``zeros`` or ``empty``, and ``table``, for typed memoryviews: without Python's memoryview in between, they take half
+# the time.
 cdef Memory memory(str kind, Py_ssize_t n, bint zeroed=*)
 cdef Memory memory_table(str kind, Py_ssize_t rows, Py_ssize_t columns)
 

@@ -79,8 +79,8 @@ cdef class Cholesky:
         self.size = n - 1
 
     def load(self, const double[::1, :] factor):
-        """Become that of the matrix whose lower factor is ``factor``, shape (size, size), in Fortran order; what is above
-        the diagonal is not read."""
+        """Become that of the matrix whose lower factor is ``factor``, shape (size, size), in Fortran order; what is
+        above the diagonal is not read."""
         cdef Py_ssize_t j, n = factor.shape[0]
         self.reserve(n + 1)
         for j in range(n):

@@ -405,7 +405,8 @@ cdef class CsrMatrix:
 cdef object TO_BE_SET = object()  # by ``of_checked_rows``
 
 
-cdef CsrMatrix of_checked_rows(indptr, indices, values, Py_ssize_t n_columns, int first_index, bint regular, bint dense):
+cdef CsrMatrix of_checked_rows(indptr, indices, values, Py_ssize_t n_columns, int first_index, bint regular,
+                               bint dense):
     """A matrix of rows of others, which have been checked. ``dense``: no value is 0."""
     cdef CsrMatrix made = CsrMatrix(TO_BE_SET, None, None)
     cdef Py_ssize_t i

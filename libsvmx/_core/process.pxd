@@ -39,4 +39,5 @@ cdef class ThreadPool:
     cdef svmx_pool *threads
     cdef readonly int n             # threads, the caller included
     cdef int parts(self, double work) noexcept nogil
-    cdef void run(self, svmx_job job, void *context, int64_t n_parts, double work, svmx_pause_call idle=*) noexcept nogil
+    cdef void run(self, svmx_job job, void *context, int64_t n_parts, double work,
+                  svmx_pause_call idle=*) noexcept nogil

@@ -110,7 +110,8 @@ cdef class CrossKernel:
         self.given, self.of_distance = function.argument == SVMX_GIVEN, function.argument == SVMX_DISTANCE
         self.product = function.product
         self.of_squares = function.argument not in (SVMX_GIVEN, SVMX_PRODUCT)
-        self.approximate = approximate and function.about != NULL and function.about_error(1, &self.formula, 0.0) < HUGE_VAL
+        self.approximate = (approximate and function.about != NULL
+                            and function.about_error(1, &self.formula, 0.0) < HUGE_VAL)
         self.slot_of = self.slot_feature = NO_INTS
         self.table = self.panel_memory = self.squares_memory = NO_DOUBLES
         self.square_z = zeros("d", max(vectors.n_rows, 1))
@@ -173,7 +174,8 @@ cdef class CrossKernel:
 
     cdef bint has_table(self, double square) noexcept nogil:
         """Whether a table covers integer distances, given the largest |x|^2."""
-        return self.product != SVMX_HARMONIC and 2.0 * (square + self.largest_square) <= TABLE_END  # (|x| + |z|)^2 at most
+        # (|x| + |z|)^2 at most
+        return self.product != SVMX_HARMONIC and 2.0 * (square + self.largest_square) <= TABLE_END
 
     cdef int tabulate(self, double square) except -1:
         """Set table[d] = K of squared distance d, for all possible d."""
@@ -226,7 +228,8 @@ cdef class CrossKernel:
                 self.panel[self.slot_of[feature[k]] * SVMX_TESTS + r] = x
                 self.square_x[r] += svmx_meeting(self.product, x, x)
             if not self.exact:
-                self.margin[r] = self.error_bound(self.square_x[r], self.tests.ptr[rows[r] + 1] - self.tests.ptr[rows[r]])
+                self.margin[r] = self.error_bound(self.square_x[r],
+                                                  self.tests.ptr[rows[r] + 1] - self.tests.ptr[rows[r]])
         if self.of_distance and self.distances == SUMS_OF_SQUARES:
             for k in range((self.n_slots + 1) * SVMX_TESTS):
                 self.squares[k] = self.panel[k] * self.panel[k]
@@ -344,7 +347,8 @@ cdef class CrossRow:
         self.numbered = compacted(kernel.vectors)[0]
         self.renumbered = self.numbered is not kernel.vectors
         self.feature = distinct_features(kernel.vectors) if self.renumbered else NO_INTS
-        self.met, self.met_value, self.place, self.value, self.memory = NO_INTS, NO_DOUBLES, NO_INTS, NO_DOUBLES, NO_DOUBLES
+        self.met, self.met_value, self.memory = NO_INTS, NO_DOUBLES, NO_DOUBLES
+        self.place, self.value = NO_INTS, NO_DOUBLES
 
     cdef int load(self, CsrMatrix tests, Py_ssize_t row) except -1:
         """Load a row of ``tests``."""

@@ -1,4 +1,5 @@
-"""Products with rows of features as an interior-point method needs them: dense rows of few features, and sparse rows."""
+"""Products with rows of features as an interior-point method needs them: dense rows of few features, and sparse
+rows."""
 
 from libc.stdint cimport int32_t, int64_t
 

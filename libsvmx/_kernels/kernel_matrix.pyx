@@ -48,8 +48,8 @@ cdef Py_ssize_t PARTS_PER_THREAD = 2
 # in double or float; layout of a target, and per nonzero.
 cdef double VALUE_NS = 0.65, BITS_NS = 0.1, ONE_NS = 0.01, QUOTIENT_NS = 1.0, FLOAT_QUOTIENT_NS = 0.2
 cdef double TARGET_NS = 10.0, NONZERO_NS = 1.5
-# A value of a kernel in Python, where a call costs more than the values of a row, alone and in a block (a quarter of the
-# prefetched rows must be used), and gathered from kept rows, which all solves share.
+# A value of a kernel in Python, where a call costs more than the values of a row, alone and in a block (a quarter of
+# the prefetched rows must be used), and gathered from kept rows, which all solves share.
 cdef double PYTHON_NS = 100.0, PYTHON_BLOCK_NS = 30.0, GATHER_NS = 0.5
 cdef double[::1] NO_DOUBLES = zeros("d", 0)
 cdef float[::1] NO_FLOATS = zeros("f", 0)
@@ -275,7 +275,8 @@ cdef class Kernel:
                 asking.ask(4 * n)
         return sums_
 
-    def block(self, const int32_t[::1] sources, const int32_t[::1] members, double[::1, :] out, asking, bint lower=False):
+    def block(self, const int32_t[::1] sources, const int32_t[::1] members, double[::1, :] out, asking,
+              bint lower=False):
         """K(source, member) in double into column ``source`` of ``out``, shape (members, sources), in Fortran order.
 
         ``lower``: what is above the diagonal may be left undefined. ``asking`` counts the work; raises Stopped.
@@ -339,8 +340,8 @@ cdef class Targets:
     ``fill_block(sources, count, begin, end, out)``: the same for up to SVMX_SOURCES rows, row s into out[s], after
     ``lay_block(sources, count)``; faster than row by row if ``blocks``.
 
-    ``fill_rows(sources, count, n, out, pool)``: one row or a block over the first n targets, by all threads of a pool if
-    that is enough work. Returns the number of values computed.
+    ``fill_rows(sources, count, n, out, pool)``: one row or a block over the first n targets, by all threads of a pool
+    if that is enough work. Returns the number of values computed.
 
     ``fill_doubles(i, begin, end, out)``: ``fill`` without rounding to float; only of ``double_targets``.
 

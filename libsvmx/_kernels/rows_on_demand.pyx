@@ -22,13 +22,13 @@ ctypedef fused real:
 
 
 cdef class RowSource(RowsOnDemand):
-    """Rows of a table of kernel values that a subclass computes in Python on demand, under its ``lock``; each once, unless
-    it is not kept (``keep_up_to``).
+    """Rows of a table of kernel values that a subclass computes in Python on demand, under its ``lock``; each once,
+    unless it is not kept (``keep_up_to``).
 
     ``diagonal()``: all K(i, i), float64, shape (n,). ``rows(numbers, columns=None)``: the rows of a list over the
-    ``columns`` (int32, ascending; the same object in many calls), or over all, float64, C order, never changed afterwards.
-    ``fail(error)`` receives exceptions of ``rows``, in any thread: rows are zeros from then on, and the source must end
-    the work.
+    ``columns`` (int32, ascending; the same object in many calls), or over all, float64, C order, never changed
+    afterwards. ``fail(error)`` receives exceptions of ``rows``, in any thread: rows are zeros from then on, and the
+    source must end the work.
 
     ``left_bytes``: memory left for a solve beside the kept rows, None until that is decided (``share_of_source``).
     ``divisible``: whether rows may be asked for over some columns.
@@ -80,7 +80,8 @@ cdef class RowSource(RowsOnDemand):
                     values = self.rows(numbers, self.unknown_columns)
                     block = values
                     if block.shape[0] != len(missing) or block.shape[1] != n - self.known.shape[0]:
-                        raise ValueError(f"{len(missing)} rows of {n - self.known.shape[0]} kernel values were asked for")
+                        asked = n - self.known.shape[0]
+                        raise ValueError(f"{len(missing)} rows of {asked} kernel values were asked for")
                     size = n * (sizeof(float) if self.in_float else sizeof(double))
                     if self.in_float:
                         values = empty("f", len(missing) * n)

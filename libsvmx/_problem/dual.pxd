@@ -82,7 +82,8 @@ cdef inline void begin(Certificate *found) noexcept nogil:
     found.total, found.n_free = 0.0, 0
 
 
-cdef inline void add_variable(Certificate *found, Py_ssize_t v, double V, bint can_grow, bint can_fall, bint free) noexcept nogil:
+cdef inline void add_variable(Certificate *found, Py_ssize_t v, double V, bint can_grow, bint can_fall,
+                              bint free) noexcept nogil:
     if can_grow and V > found.highest:
         found.highest, found.max_violator = V, v
     if can_fall and V < found.lowest:
@@ -92,7 +93,8 @@ cdef inline void add_variable(Certificate *found, Py_ssize_t v, double V, bint c
         found.n_free += 1
 
 
-cdef inline void certify(Certificate *found, Py_ssize_t n, const double *V, const float *up, const float *low) noexcept nogil:
+cdef inline void certify(Certificate *found, Py_ssize_t n, const double *V, const float *up,
+                         const float *low) noexcept nogil:
     """Begin, and add n variables; ``up``, ``low``: 0 in I_up, I_low, else infinite."""
     cdef Py_ssize_t v
     begin(found)

@@ -74,7 +74,8 @@ cdef class DualProblem:
             downs += lower[v] < 0.0 and upper[v] == 0.0
             total += beta[v]
             size += fabs(beta[v])
-        return self.groups == 1 and ups > 0 and downs > 0 and ups + downs == self.size and fabs(total) <= ROUNDING * size
+        return (self.groups == 1 and ups > 0 and downs > 0 and ups + downs == self.size
+                and fabs(total) <= ROUNDING * size)
 
 
 cdef class DualSolution:
@@ -84,7 +85,8 @@ cdef class DualSolution:
     ----------
     beta : buffer
     scores : buffer       V at beta, for every variable
-    rho : float           minus the level of V: decision values are sum_j beta_j K_j - rho; with levels V0 and V1 of two groups
+    rho : float           minus the level of V: decision values are sum_j beta_j K_j - rho; with levels V0 and V1 of two
+                          groups
                           -(V0 + V1)/2
     r : float             (V1 - V0)/2 with two groups, else 0
     objective : float     1/2 beta'K beta - linear'beta

@@ -16,7 +16,8 @@ MARKS = (".", "*", "few free")
 
 
 cdef class Control(Token):
-    """Control(eps, shrinking=True, max_iter=0, time_limit=0.0, on_progress=None, should_stop=None, on_gap=None, parent=None)
+    """Control(eps, shrinking=True, max_iter=0, time_limit=0.0, on_progress=None, should_stop=None, on_gap=None,
+    parent=None)
 
     The Token of a solve, with
 
@@ -55,7 +56,8 @@ cdef class Control(Token):
 
     def part(self, double eps, int64_t max_iter, on_progress=None):
         """A Control for a solve within this one, which stops with it."""
-        return self.handed_to(Control(eps, self.shrinking, max_iter, on_progress=on_progress, on_gap=self.on_gap, parent=self))
+        return self.handed_to(Control(eps, self.shrinking, max_iter, on_progress=on_progress, on_gap=self.on_gap,
+                                      parent=self))
 
     cdef Control handed_to(self, Control part):
         part.by_r = self.by_r and part.eps == self.eps

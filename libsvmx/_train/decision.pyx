@@ -210,8 +210,8 @@ cdef class KernelFunctions(Functions):
         return 0
 
     cdef int sum_up(self, double *total) noexcept nogil:
-        """total[p * SVMX_TESTS + r] = sum of function p over its vectors, for row r of the loaded panel, in LIBSVM's order:
-        for a pair i < j the vectors of class i, then those of j."""
+        """total[p * SVMX_TESTS + r] = sum of function p over its vectors, for row r of the loaded panel, in LIBSVM's
+        order: for a pair i < j the vectors of class i, then those of j."""
         cdef double[SVMX_VECTORS * SVMX_TESTS + SVMX_LINE] room
         cdef double *values = svmx_aligned(room)
         cdef Py_ssize_t v, end
@@ -353,7 +353,8 @@ def most_probable(labels, estimates, Py_ssize_t n):
 
 
 def one_against_rest(decision_values, Py_ssize_t n, int k):
-    """scikit-learn's decision function of shape "ovr", bit for bit: votes of each class, with ties broken by confidence.
+    """scikit-learn's decision function of shape "ovr", bit for bit: votes of each class, with ties broken by
+    confidence.
 
     Parameters
     ----------
@@ -362,8 +363,8 @@ def one_against_rest(decision_values, Py_ssize_t n, int k):
 
     Returns
     -------
-    buffer of float64, shape (n * k,): votes + s / (3 (|s| + 1)), with s the sum of the values of the pairs with this class
-    first minus those with it second; nan for a class without a pair
+    buffer of float64, shape (n * k,): votes + s / (3 (|s| + 1)), with s the sum of the values of the pairs with this
+    class first minus those with it second; nan for a class without a pair
     """
     cdef const double[::1] values = decision_values
     cdef Py_ssize_t row, f = 0

@@ -22,7 +22,8 @@ from libsvmx._problem.dual cimport Dual, DualProblem, DualSolution
 
 from libsvmx.enums import SvmType
 
-cdef int C_SVC = SvmType.C_SVC, NU_SVC = SvmType.NU_SVC, ONE_CLASS = SvmType.ONE_CLASS, EPSILON_SVR = SvmType.EPSILON_SVR
+cdef int C_SVC = SvmType.C_SVC, NU_SVC = SvmType.NU_SVC
+cdef int ONE_CLASS = SvmType.ONE_CLASS, EPSILON_SVR = SvmType.EPSILON_SVR
 cdef int QUANTILE_SVR = SvmType.QUANTILE_SVR
 # The ``quantity`` of a formulation, see SolveReport.
 QUANTITIES = {
@@ -285,8 +286,8 @@ def support_vectors(betas, start, order):
     Returns
     -------
     rows : buffer of int32, shape (n_sv,)                 their numbers, grouped by class
-    coef : buffer of float64, shape ((k-1) * n_sv,)       LIBSVM's sv_coef: pair (i, j) fills row j-1 for class i and row
-        i for class j
+    coef : buffer of float64, shape ((k-1) * n_sv,)       LIBSVM's sv_coef: pair (i, j) fills row j-1 for class i and
+                                                          row i for class j
     sizes : list of int, shape (k,)                       how many are of each class
     numbers : buffer of int32, shape (n_sv,)              ``rows`` counted from 1
     """

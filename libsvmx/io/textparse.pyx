@@ -1,8 +1,8 @@
 """Parser of LIBSVM data and model files into arrays, without an object per token.
 
 The grammar is LIBSVM's: label, then index:value pairs separated by blanks, indices ascending, a blank allowed after the
-colon; in addition comments (# anywhere), CRLF, and a byte order mark. Text that LIBSVM would silently misread is refused
-with line and column.
+colon; in addition comments (# anywhere), CRLF, and a byte order mark. Text that LIBSVM would silently misread is
+refused with line and column.
 
     TextSlice                    lines, slices of whole lines for threads, unusual tokens and errors
     parse_data, parse_vectors    rows of data and model files, into arrays
@@ -26,9 +26,9 @@ from libsvmx.exceptions import FormatError
 
 # ---- lines, slices and unusual tokens --------------------------------------------------------------
 
-# A text is counted, then read. The numbers of newlines and colons determine the places of rows and entries in the arrays,
-# so slices can be read in any order. ``scan.h`` reads the usual tokens, almost all of every file; where it stops, the code
-# here reads a number, label, coefficient or index:value pair, or finds the error.
+# A text is counted, then read. The numbers of newlines and colons determine the places of rows and entries in the
+# arrays, so slices can be read in any order. ``scan.h`` reads the usual tokens, almost all of every file; where it
+# stops, the code here reads a number, label, coefficient or index:value pair, or finds the error.
 
 cdef extern from "scan.h":
     bint is_blank "svmx_is_blank"(char c) noexcept nogil
@@ -154,7 +154,8 @@ cdef const char *border(const char *target, const char *end) noexcept nogil:
 
 
 cdef list slices_of(const char *begin, const char *end, int64_t line, int threads, Py_ssize_t slice_bytes):
-    """The text [begin, end), counted, as slices with their places in the arrays; at least one, with one thread exactly one.
+    """The text [begin, end), counted, as slices with their places in the arrays; at least one, with one thread exactly
+    one.
 
     ``line``: number of lines before it.
     """
@@ -373,7 +374,8 @@ cdef class Rows:
         self.comments = comments
         self.told, self.owner, self.n_read = None, PyThread_get_thread_ident(), 0
         self.n_bytes = last.lines.end - first.lines.next
-        self.indptr_, self.indices_, self.values_ = empty("q", n_rows + 1), empty("i", entries + 1), empty("d", entries + 1)
+        self.indptr_ = empty("q", n_rows + 1)
+        self.indices_, self.values_ = empty("i", entries + 1), empty("d", entries + 1)
         self.indptr, self.indices, self.values = self.indptr_, self.indices_, self.values_
         self.indptr[0] = 0
 
@@ -471,7 +473,8 @@ cdef class Rows:
 
     cdef CsrMatrix matrix(self, int64_t n):
         """The first n rows."""
-        return CsrMatrix(self.indptr_[:n + 1], self.indices_[:self.indptr[n]], self.values_[:self.indptr[n]], copy=False)
+        return CsrMatrix(self.indptr_[:n + 1], self.indices_[:self.indptr[n]], self.values_[:self.indptr[n]],
+                         copy=False)
 
 
 cdef class DataRows(Rows):
@@ -613,8 +616,8 @@ def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False, t
     return rows.matrix(n), rows.targets_[:n], rows.numbers_[:n], last.blank_from
 
 
-def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssize_t n_sv, Py_ssize_t n_coef, threads=None,
-                  Py_ssize_t slice_bytes=SLICE_BYTES):
+def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssize_t n_sv, Py_ssize_t n_coef,
+                  threads=None, Py_ssize_t slice_bytes=SLICE_BYTES):
     """Support vector lines of a model file: ``n_coef`` coefficients, then index:value pairs.
 
     Parameters
@@ -649,5 +652,6 @@ def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssiz
             raise fault_error(path, part.fault, &part.lines, part.at)
     n = rows.close_gaps()
     if n < n_sv:
-        raise FormatError(path, last.lines.number, 0, f"the file ends after {n} of {n_sv} support vectors: it is cut off")
+        raise FormatError(path, last.lines.number, 0,
+                          f"the file ends after {n} of {n_sv} support vectors: it is cut off")
     return rows.coef_, rows.matrix(n)

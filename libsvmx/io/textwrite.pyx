@@ -15,7 +15,8 @@ from libsvmx.exceptions import DataError
 
 # ---- Numbers and rows ------------------------------------------------------------------------------
 
-# Room that the longest text of a number needs: sign, 17 digits, point, exponent (e-308), blank; or ten digits and a colon.
+# Room that the longest text of a number needs: sign, 17 digits, point, exponent (e-308), blank; or ten digits and a
+# colon.
 cdef enum:
     NUMBER_ROOM = 32
 
@@ -156,7 +157,8 @@ cdef class Text:
     cdef int general(self, double value, int precision) except -1:
         """%.<precision>g, precision 6, 8 or 17"""
         cdef char *out = self.reserve(NUMBER_ROOM)
-        self.size += put_6(out, value) if precision == 6 else put_8(out, value) if precision == 8 else put_17(out, value)
+        self.size += (put_6(out, value) if precision == 6 else put_8(out, value) if precision == 8
+                      else put_17(out, value))
         return 0
 
     cdef bytes done(self):
@@ -168,8 +170,8 @@ cdef class Text:
 
 
 def vectors_text(bytes head, CsrMatrix vectors, coef, bint precomputed, int digits=8):
-    """``head`` and the support vector lines of a model file: coefficients by %.17g, values by %.8g, or with other ``digits``, each
-    followed by a blank. A buffer of bytes.
+    """``head`` and the support vector lines of a model file: coefficients by %.17g, values by %.8g, or with other
+    ``digits``, each followed by a blank. A buffer of bytes.
 
     ``coef``: buffer of float64, shape (n_coef * n_rows,), row k holds coefficient k of all vectors.
     """

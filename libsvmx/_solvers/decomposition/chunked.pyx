@@ -143,7 +143,8 @@ cdef class ScoreUpdates:
             self.control.worked(8 * active_size)
         return 0
 
-    cdef int add_block(self, const int32_t *sources, const double *coef, int count, Py_ssize_t n, double *V) except -1 nogil:
+    cdef int add_block(self, const int32_t *sources, const double *coef, int count, Py_ssize_t n,
+                       double *V) except -1 nogil:
         """V += coef times the rows of ``count`` sources, by all threads."""
         cdef float *rows[SVMX_SOURCES]
         cdef int s
@@ -157,7 +158,8 @@ cdef class ScoreUpdates:
         job.rows, job.n, job.V = rows, n, V
         job.doubles = &self.doubles[0] if self.in_double else NULL
         work_ns = (self.targets.value_ns if self.in_double else ADD_NS) * count * n
-        job.size = (n // (PARTS_PER_THREAD * self.store.pool.parts(work_ns)) // self.targets.tile + 1) * self.targets.tile
+        job.size = n // (PARTS_PER_THREAD * self.store.pool.parts(work_ns))
+        job.size = (job.size // self.targets.tile + 1) * self.targets.tile
         self.store.pool.run(_add_part, &job, (n + job.size - 1) // job.size, work_ns)
         return 0
 
@@ -342,7 +344,8 @@ cdef class ChunkedSmo(WarmSmo):
     cdef double tenth                       # of the gap after ``flops_then``
     cdef double flops_then
 
-    def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, settings):
+    def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads,
+                 settings):
         cdef double fitting
         self.cold = problem.scores is None or (problem.rounded and settings.precision == "double")
         self.rounded = self.cold or problem.rounded
@@ -355,7 +358,8 @@ cdef class ChunkedSmo(WarmSmo):
         self.may_have_doubles = settings.least_squares and self.may_switch_to_double and self.groups == 1
         self.has_doubles = self.far = False
         self.min_free, self.tenth, self.flops_then, self.path_decades = problem.size, HUGE_VAL, 0.0, 0.0
-        if settings.least_squares and self.may_switch_to_double and control.max_iter == 0 and leads_there(problem, kernel):
+        if (settings.least_squares and self.may_switch_to_double and control.max_iter == 0
+                and leads_there(problem, kernel)):
             self.path_decades = decades(problem, kernel)
         fitting = sqrt(SHARE_OF_SUBPROBLEM * budget_bytes / (sizeof(float) + (IN_DOUBLE if self.may_have_doubles else 0)))
         if settings.least_squares:
@@ -363,7 +367,8 @@ cdef class ChunkedSmo(WarmSmo):
         self.max_size = min(settings.working_set or max(SMALLEST_SIZE, <Py_ssize_t>fitting), self.size)
         self.min_size = min(settings.working_set or USUAL_SIZE, self.max_size)
         self.selection = Selection(self.total, settings.working_set_rule, settings.keep_share, settings.random_state)
-        self.settings, self.begins_by_pairs = settings, settings.least_squares and not settings.working_set and self.cold
+        self.settings = settings
+        self.begins_by_pairs = settings.least_squares and not settings.working_set and self.cold
         self.working, self.coef = zeros("i", max(self.max_size, 1)), zeros("d", max(self.max_size, 1))
         self.updates = ScoreUpdates(<RowStore>self.store, self.size, settings.precision == "double", control)
 
@@ -376,7 +381,8 @@ cdef class ChunkedSmo(WarmSmo):
 
             engine = LeastSquares()
             per_pair = LEAST_SQUARES + (IN_DOUBLE if self.may_have_doubles else 0)
-            require(per_pair * self.max_size ** 2, f"a working set of {self.max_size} variables", "; a smaller --working-set needs less")
+            require(per_pair * self.max_size ** 2, f"a working set of {self.max_size} variables",
+                    "; a smaller --working-set needs less")
         selection = settings.working_set_rule, settings.keep_share, settings.random_state
         self.subproblem = Subproblem(self.max_size, self.groups, 0, engine, selection, self.control)
         return 0
@@ -571,7 +577,8 @@ cdef class ChunkedSmo(WarmSmo):
         ``may_end``: stop early at a limit.
         """
         cdef Py_ssize_t p, n = 0, size = self.size
-        cdef Py_ssize_t most = min(self.working.shape[0], SVMX_SOURCES * (1 + VALUES_AT_ONCE // (SVMX_SOURCES * self.total)))
+        cdef Py_ssize_t most = min(self.working.shape[0],
+                                   SVMX_SOURCES * (1 + VALUES_AT_ONCE // (SVMX_SOURCES * self.total)))
         self.size = self.active_size = self.total
         self.updates.stale = True
         for p in range(self.total):
@@ -594,8 +601,8 @@ cdef class ChunkedSmo(WarmSmo):
     cdef Py_ssize_t choose(self) noexcept nogil:
         """Fill ``working``; returns its size."""
         cdef Py_ssize_t size = min(self.max_size, max(self.min_size, <Py_ssize_t>(PER_FREE * self.count_free())))
-        return self.selection.choose(self.active_size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0], self.total,
-                                     &self.last[0], <int32_t>self.rounds, size, &self.working[0])
+        return self.selection.choose(self.active_size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0],
+                                     self.total, &self.last[0], <int32_t>self.rounds, size, &self.working[0])
 
     cdef Py_ssize_t count_free(self) noexcept nogil:
         cdef Py_ssize_t p, n_free = 0

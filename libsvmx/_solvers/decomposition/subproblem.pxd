@@ -19,7 +19,8 @@ cdef class Selection:
     cdef double random(self) noexcept nogil
     cdef Py_ssize_t choose(self, Py_ssize_t n, int groups, const double *V, const float *up, const float *low,
                            Py_ssize_t stride, int32_t *last, int32_t round, Py_ssize_t q, int32_t *chosen) noexcept nogil
-    cdef Py_ssize_t take_largest(self, Py_ssize_t n, Py_ssize_t q, int32_t *last, int32_t round, int32_t *chosen) noexcept nogil
+    cdef Py_ssize_t take_largest(self, Py_ssize_t n, Py_ssize_t q, int32_t *last, int32_t round,
+                                 int32_t *chosen) noexcept nogil
     cdef double threshold(self, Py_ssize_t n, Py_ssize_t count) noexcept nogil
 
 
@@ -60,7 +61,8 @@ cdef class Subproblem:
     cdef double[::1] falls
     cdef const float **rows
     cdef void begin(self, Py_ssize_t size) noexcept nogil
-    cdef void put(self, Py_ssize_t v, double V, double beta, double lower, double upper, double diagonal, int group) noexcept nogil
+    cdef void put(self, Py_ssize_t v, double V, double beta, double lower, double upper, double diagonal,
+                  int group) noexcept nogil
     cdef void update_status(self, Py_ssize_t v) noexcept nogil
     cdef bint crowded(self) noexcept nogil
     cdef double gap(self) noexcept nogil

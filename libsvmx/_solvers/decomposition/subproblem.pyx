@@ -111,11 +111,13 @@ cdef class Selection:
             if has_pair(&found[g]):
                 self.key[found[g].max_violator] = self.key[found[g].min_violator] = FIRST
         if groups == 2 and has_pair(&found[0]) and has_pair(&found[1]):
-            g = 0 if gap_of(&found[0]) >= gap_of(&found[1]) else 1  # two or three variables must include a pair of one group
+            # two or three variables must include a pair of one group
+            g = 0 if gap_of(&found[0]) >= gap_of(&found[1]) else 1
             self.key[found[g].max_violator] = self.key[found[g].min_violator] = 2 * FIRST
         return self.take_largest(n, q, last, round, chosen)
 
-    cdef Py_ssize_t take_largest(self, Py_ssize_t n, Py_ssize_t q, int32_t *last, int32_t round, int32_t *chosen) noexcept nogil:
+    cdef Py_ssize_t take_largest(self, Py_ssize_t n, Py_ssize_t q, int32_t *last, int32_t round,
+                                 int32_t *chosen) noexcept nogil:
         """The variables of the q largest keys, ascending, into ``chosen``; returns the number."""
         cdef Py_ssize_t p, k = 0, n_chosen = 0
         cdef double bar = self.threshold(n, q)
@@ -220,11 +222,13 @@ cdef class Subproblem:
         self.group = zeros("b", self.stride)
         self.up, self.low = table("f", groups, self.stride), table("f", groups, self.stride)
         self.before = zeros("d", self.stride)
-        self.coef, self.falls, self.working, self.last = zeros("d", room), zeros("d", room), zeros("i", room), zeros("i", room)
+        self.coef, self.falls = zeros("d", room), zeros("d", room)
+        self.working, self.last = zeros("i", room), zeros("i", room)
         self.rows = <const float **>malloc(room * sizeof(float *))
         if self.rows == NULL:
             raise MemoryError("rows of a subproblem")
-        self.nearby, self.inverse = zeros("f", self.stride), zeros("f", self.stride if leaf < room else room * self.stride)
+        self.nearby = zeros("f", self.stride)
+        self.inverse = zeros("f", self.stride if leaf < room else room * self.stride)
         self.selection = Selection(room, *selection)
         if leaf < room:
             self.inner = Subproblem(leaf, groups, leaf, None, selection, control)
@@ -245,7 +249,8 @@ cdef class Subproblem:
             self.last[v] = 0
         self.rounds = 1
 
-    cdef void put(self, Py_ssize_t v, double V, double beta, double lower, double upper, double diagonal, int group) noexcept nogil:
+    cdef void put(self, Py_ssize_t v, double V, double beta, double lower, double upper, double diagonal,
+                  int group) noexcept nogil:
         self.V[v], self.beta[v], self.lower[v], self.upper[v] = V, beta, lower, upper
         self.diagonal[v], self.group[v] = diagonal, <int8_t>group
         self.update_status(v)
@@ -290,8 +295,8 @@ cdef class Subproblem:
                 if not self.many_steps(eps, min(last_step - self.steps, STEPS_PER_VARIABLE * self.size)):
                     break
             else:
-                n = self.selection.choose(self.size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0], self.stride,
-                                          &self.last[0], <int32_t>self.rounds, self.inner.room, &self.working[0])
+                n = self.selection.choose(self.size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0],
+                                          self.stride, &self.last[0], <int32_t>self.rounds, self.inner.room, &self.working[0])
                 self.inner.load(self, n)
                 self.inner.steps = self.inner.subproblems = 0
                 self.inner.solve(max(0.5 * eps, TIGHTNESS * gap), last_step - self.steps)

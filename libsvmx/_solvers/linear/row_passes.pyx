@@ -1,6 +1,7 @@
 """Passes over rows of a linear problem: products, and coordinate descent.
 
-    min_w  1/2 |w|^2 + sum_k max_{lower_k <= beta_k <= upper_k} (target_k - x_k'w) beta_k - tube |beta_k| - ridge_k/2 beta_k^2
+    min_w  1/2 |w|^2 + sum_k max_{lower_k <= beta_k <= upper_k} (target_k - x_k'w) beta_k - tube |beta_k|
+                                                                              - ridge_k/2 beta_k^2
 
 Its dual, with w = sum_k beta_k x_k:
 

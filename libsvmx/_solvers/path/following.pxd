@@ -15,8 +15,8 @@ cdef int write_line(Motion motion, PathState s, double step) except -1 nogil
 
 
 cdef enum:
-    # Repairs after which rows are no longer shrunk: wrong shrinking is their likely cause. Each has fewer rows to mend, so
-    # the last one, over all rows, is short: after 1, it was four fifths of the work with 100 rows of 20,000.
+    # Repairs after which rows are no longer shrunk: wrong shrinking is their likely cause. Each has fewer rows to mend,
+    # so the last one, over all rows, is short: after 1, it was four fifths of the work with 100 rows of 20,000.
     REPAIRS_TO_STOP_SHRINKING = 3
 
 cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil

@@ -369,7 +369,8 @@ cdef Py_ssize_t first_to_answer(Motion motion, PathState s, int g, double sign) 
     return best
 
 
-cdef bint ends_meet(Motion motion, PathState s, int g, double *step, Py_ssize_t *below, Py_ssize_t *above) noexcept nogil:
+cdef bint ends_meet(Motion motion, PathState s, int g, double *step, Py_ssize_t *below,
+                    Py_ssize_t *above) noexcept nogil:
     """Whether the interval of a group's level is empty after a line of length ``step``, INOUT: shortened to where it
     becomes empty. ``below``, ``above``: OUT, the variables at its ends there."""
     cdef double width, speed, meeting

@@ -224,7 +224,8 @@ cdef copy_of(const Numbers *numbers):
 # With eta from 0 to 1 there move beta of variables outside the margin M (the moving set: A, R, and those at bounds that
 # move), the linear term, or the bounds. With
 #
-#     W = sum over the moving set of d beta_j K_j,      sum_residual = required change of each sum without the moving set
+#     W = sum over the moving set of d beta_j K_j,      sum_residual = required change of each sum without the moving
+#                                                            set
 #
 # M, levels and V respond, per unit of eta, such that the KKT conditions continue to hold:
 #
@@ -256,7 +257,8 @@ cdef class Motion:
 
     Attributes
     ----------
-    breakpoints, steps, exchanges, repairs : int      since ``begin``: changes of sets, lines of length > 0, moves along a
+    breakpoints, steps, exchanges, repairs : int      since ``begin``: changes of sets, lines of length > 0, moves along
+                                                     a
         null direction, paths that repaired rounding
     work : float            since ``begin``, as ``Control`` counts it
     """
@@ -384,7 +386,8 @@ cdef class Motion:
         memset(&self.W[0], 0, self.state.active * sizeof(double))
         for v in range(self.state.per_row * self.state.active):
             if self.velocity[v] != 0.0:
-                svmx_axpy(self.state.active, self.velocity[v], self.state.row(<int32_t>(v // self.state.per_row)), &self.W[0])
+                svmx_axpy(self.state.active, self.velocity[v], self.state.row(<int32_t>(v // self.state.per_row)),
+                          &self.W[0])
                 self.sum_residual[self.state.group[v]] -= self.velocity[v]
                 self.speed_outside += fabs(self.velocity[v])
         self.blur = ULP * self.state.largest * self.speed_outside

@@ -440,8 +440,8 @@ cdef class Path:
                 s.assign(v, JOINING)
         return 0
 
-    def rescale(self, lower, upper, ratio, Control control, double most_work=INFINITY, Trace trace=None, double first=1.0,
-                double last=1.0):
+    def rescale(self, lower, upper, ratio, Control control, double most_work=INFINITY, Trace trace=None,
+                double first=1.0, double last=1.0):
         """The optimum with the bounds ``lower`` and ``upper`` (buffers of float64, shape (per_row * n,)). With
         ``ratio`` > 0 bounds and sums are the present ones times it, up to rounding; None: any bounds, same sums. Raises
         as ``update``.

@@ -6,8 +6,8 @@ The optimum, in double, of the dual problem (_problem/dual.pyx) of one or two gr
     V = linear - F,  F = K beta;   optimal  <=>  each group has a level, such that for its variables
     V_v <= level where beta_v = lower,   V_v >= level where beta_v = upper,   V_v = level between
 
-A row of data has one variable, or two in regression (y = +1 and y = -1), which share K and F. With one group the level is
--rho. The nu formulations have two groups: beta >= 0 and beta <= 0.
+A row of data has one variable, or two in regression (y = +1 and y = -1), which share K and F. With one group the level
+is -rho. The nu formulations have two groups: beta >= 0 and beta <= 0.
 """
 
 from libc.math cimport HUGE_VAL, fabs
@@ -515,7 +515,8 @@ cdef class PathState:
             memoryview(self.member)[:len(member)] = member
         for number, lower, upper, linear, where, side in self.left:
             v = number
-            self.lower[v], self.upper[v], self.linear[v], self.where[v], self.side[v] = lower, upper, linear, where, side
+            self.lower[v], self.upper[v], self.linear[v] = lower, upper, linear
+            self.where[v], self.side[v] = where, side
         for k in range(self.rows.pins.shape[0]):
             self.rows.pins[k] = 0
         self.rows.cut(n)

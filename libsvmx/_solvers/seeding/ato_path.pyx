@@ -16,8 +16,8 @@ Departs from the paper:
 * The level (the paper's -b) moves, as in Karasuyama & Takeuchi's (7). The paper keeps f on the margin as it is (9), so
   its matrix (10) has one row more than columns, and in general only a pseudo-inverse.
 * The paper's path has no limits. Here M and its kernel values are limited (below), and the work of a path to that of a
-  cold start; folds where a path is not expected to pay (paying.pyx) start as in SIR, or cold. If a path reaches a limit,
-  the rest of R is removed in one step, ignoring the bounds of M, and AdjustAlpha makes the start feasible.
+  cold start; folds where a path is not expected to pay (paying.pyx) start as in SIR, or cold. If a path reaches a
+  limit, the rest of R is removed in one step, ignoring the bounds of M, and AdjustAlpha makes the start feasible.
 * Rows far from their level are updated only for the first line and at the end, unless M becomes empty. Those that
   crossed the level meanwhile, and those that the solver left violating within its tolerance, are corrected by further
   paths, on which they alone move.

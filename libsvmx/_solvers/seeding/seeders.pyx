@@ -387,7 +387,8 @@ cdef class Replacement:
     cdef Py_ssize_t choose_equations(self, FoldStart *at, Py_ssize_t n_unknowns, double most_work) noexcept nogil:
         """Set ``equation`` and ``goal``: margin, unknowns, and if these are of T others of S; returns their number."""
         cdef Py_ssize_t v, t, n = 0, n_others = 0, first, room, at_other = 0
-        cdef Py_ssize_t most = <Py_ssize_t>min(<double>(MOST_VALUES // n_unknowns), 2.0 * most_work / n_unknowns / n_unknowns)
+        cdef Py_ssize_t most = <Py_ssize_t>min(<double>(MOST_VALUES // n_unknowns),
+                                               2.0 * most_work / n_unknowns / n_unknowns)
         cdef bint star = at.entering[self.unknown[0]] <= 0
         most = max(most, n_unknowns)
         for v in range(at.m):

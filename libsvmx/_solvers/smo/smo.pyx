@@ -34,9 +34,9 @@ from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import Stopped
 
 cdef int64_t SHRINK_EVERY = 1000
-# Work of a step in values: per active variable the update by two rows, and two passes of selection for each group; and a
-# constant, as that of this number of variables. Measured on 14 sets of 200 to 1,800 rows, two choices of parameters each: a
-# value takes 0.22 to 0.48 ns. (By all variables instead of active ones it took 0.05 to 0.35 ns.)
+# Work of a step in values: per active variable the update by two rows, and two passes of selection for each group; and
+# a constant, as that of this number of variables. Measured on 14 sets of 200 to 1,800 rows, two choices of parameters
+# each: a value takes 0.22 to 0.48 ns. (By all variables instead of active ones it took 0.05 to 0.35 ns.)
 cdef double VARIABLES_OF_A_STEP = 256.0
 
 
@@ -172,7 +172,8 @@ cdef class Smo(PositionsWithRows):
         return self.solution(SolveStatus.CONVERGED if converged else self.control.stopped or self.unfinished())
 
     cdef bint refined_by_r(self, double eps, bint converged) except -1 nogil:
-        """Go on from an optimum to ``eps``, to ``tolerance_by_r``, which ``control`` then has; whether it is reached."""
+        """Go on from an optimum to ``eps``, to ``tolerance_by_r``, which ``control`` then has; whether it is
+        reached."""
         cdef double finer
         cdef int64_t most = self.iterations + MOST_REFINING * max(self.iterations, <int64_t>self.size)
         most = min(most, self.control.max_iter if self.control.max_iter != 0 else libsvms_limit(self.size))
@@ -330,7 +331,8 @@ cdef class Smo(PositionsWithRows):
             self.reach = new_j / C_j
         self.update_status(i)
         self.update_status(j)
-        self.max_violator = self.scans.update_max_violator(self.active_size, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i),
+        self.max_violator = self.scans.update_max_violator(self.active_size, &self.V[0], K_i, K_j,
+                                                           self.y[i] * (new_i - old_i),
                                                            self.y[j] * (new_j - old_j), &self.up[0, 0], &self.max_score)
         if self.control.shrinking:
             self.update_G_bar(i, was_upper_i)
@@ -546,8 +548,8 @@ cdef double tolerance_by_r(double eps, double r, double rounding=0.0) noexcept n
 
 
 # Steps from eps to eps r at most, relative to those to eps, or to one of each variable if these are fewer. Measured in
-# chains, on 48 problems of 13 sets of 208 to 400 rows: up to 1 / r = 1,000 all solves took up to 23, but for some of one
-# set, 52; beyond, up to 400. With random labels, r about 0, 300 did not determine the decision values.
+# chains, on 48 problems of 13 sets of 208 to 400 rows: up to 1 / r = 1,000 all solves took up to 23, but for some of
+# one set, 52; beyond, up to 400. With random labels, r about 0, 300 did not determine the decision values.
 cdef int64_t MOST_REFINING = 30
 
 

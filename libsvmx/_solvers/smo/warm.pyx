@@ -63,7 +63,8 @@ cdef class WarmSmo(Smo):
             if lower[v] >= upper[v]:
                 out[n_out] = <int32_t>v
                 n_out += 1
-            elif self.control.shrinking and ((not up and V[v] > found[g].highest) or (not low and V[v] < found[g].lowest)):
+            elif self.control.shrinking and ((not up and V[v] > found[g].highest)
+                                             or (not low and V[v] < found[g].lowest)):
                 shrunk[n_shrunk] = <int32_t>v
                 n_shrunk += 1
             else:
@@ -143,7 +144,8 @@ def solve_growing(DualProblem problem, Py_ssize_t n_tests, Kernel kernel, double
     """
     if problem.groups != 1:
         raise ValueError("sums of beta that grow with C have no start at a smaller one")
-    cdef GrowingSmo smo = GrowingSmo(with_tests(problem, kernel.n - n_tests, n_tests), kernel, budget_bytes, control, n_threads)
+    cdef GrowingSmo smo = GrowingSmo(with_tests(problem, kernel.n - n_tests, n_tests), kernel, budget_bytes, control,
+                                     n_threads)
     found = [smo.optimum()]
     for growth in growths:
         began = machine.perf_counter()
