@@ -206,6 +206,18 @@ def test_symmetry_of_rows_that_are_stored_while_nothing_moves():
     assert store.use_symmetry() == 0  # some rows may be shorter
 
 
+def test_a_store_grows_soon_where_rows_come_back():
+    """Of 1,400 rows read again and again, 700 have room at first, and the other 700 are computed only once more."""
+    n = 3000
+    rng = np.random.default_rng(5)
+    matrix = data.from_rows([[(j + 1, float(v)) for j, v in enumerate(row)] for row in rng.normal(size=(n, 4))])
+    store = RowStore(Kernel(matrix, filled("i", range(n)), RBF, 0, 0.1, 0.0), 1e9)
+    for _ in range(4):
+        for position in range(1400):
+            store.fetch(position)
+    assert 2000 < store.rows_computed < 2200
+
+
 def test_slots_are_compressed():
     """A full store of cheap rows twice as long as needed makes room for more, and keeps its rows."""
     matrix, _ = data.load("a1a.xz", 400)
