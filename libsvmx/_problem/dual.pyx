@@ -77,6 +77,23 @@ cdef class DualProblem:
         return (self.groups == 1 and ups > 0 and downs > 0 and ups + downs == self.size
                 and fabs(total) <= ROUNDING * size)
 
+    def largest_bound(self):
+        """Of |beta|; 0 without variables."""
+        cdef const double[::1] lower = self.lower, upper = self.upper
+        cdef Py_ssize_t v
+        cdef double largest = 0
+        for v in range(self.size):
+            largest = max(largest, upper[v], -lower[v])
+        return largest
+
+    def count_free(self, values):
+        """Variables inside of their box at beta = ``values``, float64."""
+        cdef const double[::1] beta = values, lower = self.lower, upper = self.upper
+        cdef Py_ssize_t v, n = 0
+        for v in range(self.size):
+            n += bound_state(beta[v], lower[v], upper[v], 0.0) == FREE
+        return n
+
 
 cdef class DualSolution:
     """Result of a solver; buffers of float64, shape (m,), in the order of the problem's variables.

@@ -43,8 +43,7 @@ class ChoicePolicy:
     """When SMO's gap is checked, what is too slow, and which solver takes over.
 
     Steps are per variable where not said otherwise, after the first check per row (in regression a row has two
-    variables, and SMO's last steps take longer than the rate of the first lets expect); gap ratios are to the initial
-    gap.
+    variables); gap ratios are to the initial gap.
 
     Attributes
     ----------
@@ -66,6 +65,8 @@ class ChoicePolicy:
     trial_rows_per_step : float           of a linear kernel only if crsvm is as much work as SMO steps for this many
         times the rows: a queue computes all kernel values, and crsvm none
     smo_alone : float                     up to this (largest bound) x (largest kernel value), only the last check
+    regression_share : float              in regression this share of ``smo_alone`` and ``max_steps_left``: SMO's last
+        steps take far longer there than the rate of the first lets expect
     linear_smo_alone : float              the same x rows, with a linear kernel and up to ``few_rows`` rows: SMO is
         about as fast as crsvm there, and faster in a queue
     wide_smo_alone : float                the same with more features than rows, which a plane usually separates: SMO's
@@ -74,7 +75,7 @@ class ChoicePolicy:
     linear_checks : pairs of (multiple, gap ratio)      as ``checks``, with crsvm as the alternative: after multiples of
         the steps that cost as much as crsvm; at 1 SMO is too slow if, at the rate so far, the rest costs more than it
     max_free : int                        irwls factors matrices over the free variables; with more of them, SMO is too
-        slow only above ``ratio_many_free`` x the initial gap, and chunked follows the last check
+        slow at ``checks`` only above ``ratio_many_free`` x the initial gap, and chunked follows the last check
     ratio_many_free : float
     min_free_for_pivoting, max_free_for_pivoting : int      block pivoting comes before irwls and chunked between these
         numbers of free variables (of the last the factor takes 0.8 GB), if
@@ -91,7 +92,7 @@ class ChoicePolicy:
     max_margin: tuple[tuple[float, float], ...] = ((0.25, 350), (2, 260), (8, 100))
     margin_share: float = 1 / 40
     max_free_for_path: float = 2.0
-    checks: tuple[tuple[float, float], ...] = ((0.25, 8.0), (0.5, 6.0), (1, 3.0), (2, 1.5))
+    checks: tuple[tuple[float, float], ...] = ((0.25, 8.0), (0.5, 5.25), (1, 3.0), (2, 1.5))
     min_variables: int = 2500
     late_checks: tuple[float, ...] = (4, 20)
     max_steps_left: float = 24
@@ -102,15 +103,16 @@ class ChoicePolicy:
     trial_rows: int = 2500
     trial_rows_per_step: float = 4.0
     smo_alone: float = 100.0
+    regression_share: float = 0.5
     linear_smo_alone: float = 5e4
     wide_smo_alone: float = 1e8
     few_rows: int = 2500
-    linear_checks: tuple[tuple[float, float], ...] = ((0.03, 2.5), (0.1, 1), (0.25, 1), (0.5, 1), (1, 1), (2, 0))
+    linear_checks: tuple[tuple[float, float], ...] = ((0.004, 2.5), (0.02, 2.5), (0.05, 1), (0.2, 1), (1, 1), (2, 0))
     max_free: int = 2500
     ratio_many_free: float = 5.0
     min_free_for_pivoting: int = 1000
     max_free_for_pivoting: int = 10_000
-    least_pivot: float = 0.06
+    least_pivot: float = 0.1
     pivoting_work: float = 1 / 8
     pivoting_checks: tuple[float, ...] = (20, 60)
     least_squares: Solver | None = None
@@ -119,6 +121,10 @@ class ChoicePolicy:
     def margin_limits(self, size: int) -> tuple[tuple[float, float], ...]:
         """``max_margin`` of ``size`` variables."""
         return tuple((steps, rows + self.margin_share * size) for steps, rows in self.max_margin)
+
+    def share(self, regression: bool) -> float:
+        """``regression_share``, or 1."""
+        return self.regression_share if regression else 1.0
 
     def max_steps(self, size: int) -> int:
         """Steps that SMO has for ``size`` variables."""
@@ -135,10 +141,10 @@ class Auto(Solver):
 
     policy: ChoicePolicy = policy_field(ChoicePolicy)
 
-    def queued_up_to(self, kernel_type: KernelType, n_rows: int, n_features: int) -> float:
+    def queued_up_to(self, kernel_type: KernelType, n_rows: int, n_features: int, regression: bool = False) -> float:
         policy = self.policy
         if kernel_type != KernelType.LINEAR:
-            return policy.smo_alone
+            return policy.smo_alone * policy.share(regression)
         if n_rows > policy.few_rows:
             return 0.0
         return (policy.wide_smo_alone if n_features > n_rows else policy.linear_smo_alone) / max(n_rows, 1)
@@ -160,9 +166,10 @@ class Auto(Solver):
         if inf in dual.upper:
             solution = SMO().solve(dual, kernel, budget_bytes, control, threads)
             return named(checked(solution, dual, kernel, control), SMO.name)
-        limit = self.queued_up_to(KernelType(kernel.kind), kernel.n, work.n_features)
-        smo_alone = largest_product(dual, kernel) <= limit
-        has_features = not smo_alone and work.allows(kernel.n) and dual.is_of_hinges()
+        rows, regression = kernel.n, dual.size > kernel.n
+        limit = self.queued_up_to(KernelType(kernel.kind), rows, work.n_features, regression)
+        smo_alone = dual.largest_bound() * max(kernel.diagonal, default=0.0) <= limit
+        has_features = not smo_alone and work.allows(rows) and dual.is_of_hinges()
         early = control.part(control.eps, 0, control.tell)
         smo = smo_from(dual, kernel, budget_bytes, early, threads)
         initial = initial_gap(dual)
@@ -172,23 +179,28 @@ class Auto(Solver):
             if exact:
                 early.read_out()
                 return named(exact, "smo, path")
-        checks = last_check(self.policy, dual.size) if smo_alone else all_checks(self.policy, kernel.n)
+        checks = last_check(self.policy, dual.size) if smo_alone else all_checks(self.policy, rows, regression)
         if has_features:
-            checks = linear_checks(self.policy, work.in_steps(kernel.n, dual.size))
-        elif not (smo_alone or control.max_iter):
-            checks = checks.or_pivoting(self.policy, dual, kernel, early)
+            checks = linear_checks(self.policy, work.in_steps(rows, dual.size))
+        pivoting = Pivoting(self.policy, dual, kernel, control)
+        if not (smo_alone or has_features or control.max_iter):
+            checks = checks.or_pivoting(pivoting)
         converged, too_slow = run(smo, checks, initial, early, control.max_iter)
         found = named(checked(smo.finish(converged), dual, kernel, early), SMO.name)
         early.read_out()
         left = Unfinished(found, too_slow, too_slow and smo.gap >= initial, by_trial=False)
         del smo  # and its kernel rows
-        return self.go_on(left, dual, kernel, budget_bytes, control, threads)
+        return self.taken_over(left, pivoting, budget_bytes, threads)
 
     def go_on(
         self, left: Unfinished, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
     ) -> DualSolution:
-        solution = left.solution
-        for name, attempt in attempts(self.policy, dual, left, kernel, budget_bytes, control, threads):
+        return self.taken_over(left, Pivoting(self.policy, dual, kernel, control), budget_bytes, threads)
+
+    def taken_over(self, left: Unfinished, pivoting: Pivoting, budget_bytes: float, threads: int) -> DualSolution:
+        """By the other solvers. ``pivoting`` has the problem."""
+        solution, control = left.solution, pivoting.control
+        for name, attempt in attempts(left, pivoting, budget_bytes, threads):
             steps = control.max_iter - solution.iterations if control.max_iter else inf
             if steps <= 0 or solution.status not in UNFINISHED:
                 break
@@ -212,7 +224,7 @@ class Trial(NamedTuple):
     def checks(self, n: int) -> Checks:
         if self.work.allows(n):
             return linear_checks(self.policy, self.work.in_steps(n, n))
-        return all_checks(self.policy, n, self.policy.trial_steps_per_variable)
+        return all_checks(self.policy, n, first=self.policy.trial_steps_per_variable)
 
     def first_check(self, n: int) -> int:
         """Steps over n rows before the first check."""
@@ -241,11 +253,10 @@ class Checks(NamedTuple):
     ratio_many_free: float = inf
     pivoting: Pivoting | None = None
 
-    def or_pivoting(self, policy: ChoicePolicy, dual: DualProblem, kernel: Kernel, control: Control) -> Checks:
+    def or_pivoting(self, pivoting: Pivoting) -> Checks:
         """With the checks whether block pivoting pays."""
-        unit = max(dual.size, policy.min_variables)
-        more = [(steps * unit, inf) for steps in policy.pivoting_checks if steps * unit not in dict(self.at)]
-        pivoting = Pivoting(policy, dual, kernel, control)
+        unit = max(pivoting.dual.size, pivoting.policy.min_variables)
+        more = [(steps * unit, inf) for steps in pivoting.policy.pivoting_checks if steps * unit not in dict(self.at)]
         return self._replace(at=tuple(sorted((*self.at, *more))), pivoting=pivoting)
 
 
@@ -297,14 +308,14 @@ class Pivoting:
         return self.work(n_free) > self.policy.max_steps(self.dual.size) and has_path(self.dual, self.kernel)
 
 
-def all_checks(policy: ChoicePolicy, n: int, first: float = 0.0) -> Checks:
-    """Those of n variables without crsvm as an alternative, after ``first`` steps per variable or more."""
+def all_checks(policy: ChoicePolicy, n: int, regression: bool = False, first: float = 0.0) -> Checks:
+    """Those over n rows without crsvm as an alternative, after ``first`` steps per row or more."""
     unit = max(n, policy.min_variables)
     late = ((steps, 1.0) for steps in policy.late_checks)
     early = (*policy.checks, *late, (policy.max_steps_few_free, 1e-300))  # SMO is too slow with any gap
     most = policy.max_steps_per_variable
     at = (*((steps * unit, ratio) for steps, ratio in early if first <= steps < most), (most * unit, 0.0))
-    max_left = max(policy.max_total_steps_left, policy.max_steps_left * n)
+    max_left = max(policy.max_total_steps_left, policy.max_steps_left * policy.share(regression) * n)
     return Checks(at, max_left, policy.max_free, policy.ratio_many_free)
 
 
@@ -377,7 +388,7 @@ def run(smo: Smo, checks: Checks, initial: float, control: Control, max_iter: in
             break
         if initial == inf:
             continue
-        limit_ratio = ratio if smo.n_free <= checks.max_free else checks.ratio_many_free
+        limit_ratio = ratio if ratio == 1 or smo.n_free <= checks.max_free else checks.ratio_many_free
         too_slow = not fast_enough(initial, smo.gap, limit, limit_ratio, checks.max_left, control.eps)
         if checks.pivoting:
             pays = checks.pivoting.pays(initial, smo.gap, limit, smo.n_free)
@@ -396,11 +407,6 @@ def fast_enough(initial: float, gap: float, steps: int, ratio: float, max_left: 
     return ratio > 1 or steps * log(gap / eps) < max_left * log(initial / gap)
 
 
-def largest_product(dual: DualProblem, kernel: Kernel) -> float:
-    """The largest bound of |beta| times the largest kernel value."""
-    return max(max(dual.upper, default=0.0), -min(dual.lower, default=0.0)) * max(kernel.diagonal, default=0.0)
-
-
 def smo_from(dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int) -> Smo:
     """SMO, warm if ``dual`` has scores."""
     if dual.scores is None:
@@ -412,17 +418,9 @@ def smo_from(dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Co
     return WarmSmo(dual, kernel, budget_bytes, control, threads)
 
 
-def attempts(
-    policy: ChoicePolicy,
-    dual: DualProblem,
-    left: Unfinished,
-    kernel: Kernel,
-    budget_bytes: float,
-    control: Control,
-    threads: int,
-) -> Iterator[tuple[str, Attempt]]:
+def attempts(left: Unfinished, pivoting: Pivoting, budget_bytes: float, threads: int) -> Iterator[tuple[str, Attempt]]:
     """Name and call of each solver that takes over from SMO, in turn."""
-    solution = left.solution
+    solution, policy, dual, kernel = left.solution, pivoting.policy, pivoting.dual, pivoting.kernel
     if solution.status not in UNFINISHED:
         return
     from libsvmx._solvers.decomposition.solver import IRWLS, Chunked
@@ -432,10 +430,9 @@ def attempts(
         yield "path", lambda control: solved_by_path(policy, dual, kernel, budget_bytes, control, threads)
     if has_features:
         yield "crsvm", lambda control: solved_by_features(dual, kernel, control, threads)
-    n_free = sum(lower < beta < upper for beta, lower, upper in zip(solution.beta, dual.lower, dual.upper, strict=True))
+    n_free = dual.count_free(solution.beta)
     least_squares, by_pairs = policy.least_squares or IRWLS(), policy.by_pairs or Chunked()
-    pivoting = Pivoting(policy, dual, kernel, control)
-    pivots = not (has_features or control.max_iter) and pivoting.is_possible(n_free)
+    pivots = not (has_features or pivoting.control.max_iter) and pivoting.is_possible(n_free)
     if pivots:
         anew = left.has_grown and pivoting.begins_at_small_cost(n_free)
         beta = None if anew else solution.beta

@@ -210,10 +210,10 @@ class Solver:
         for known in self.settings():
             object.__setattr__(self, known.name, known.checked(getattr(self, known.name)))
 
-    def queued_up_to(self, kernel_type: KernelType, n_rows: int, n_features: int) -> float:
+    def queued_up_to(self, kernel_type: KernelType, n_rows: int, n_features: int, regression: bool = False) -> float:
         """Largest (bound of |beta|) x (kernel value) up to which this solver takes LIBSVM's steps only, so that many
-        problems of up to ``n_rows`` rows can be solved in a queue. ``n_features``: of a linear kernel. Not asked of one
-        that ``follows_libsvm``."""
+        problems of up to ``n_rows`` rows can be solved in a queue. ``n_features``: of a linear kernel; ``regression``:
+        rows have two variables. Not asked of one that ``follows_libsvm``."""
         return 0.0
 
     def trial(self, kernel: Kernel, n_rows: int) -> Trial | None:

@@ -192,7 +192,7 @@ def solver_of(problem: Problem, param: Parameter, largest: int) -> tuple[str, st
     if param.has_infinite_cost:
         return "smo", "auto takes smo for a hard margin", product
     features = count_nonzeros(problem.features)[1] if param.kernel_type == KernelType.LINEAR else 0
-    limit = auto_of(param).queued_up_to(param.kernel_type, largest, features)
+    limit = auto_of(param).queued_up_to(param.kernel_type, largest, features, param.svm_type.is_regression)
     if product <= limit:
         return "smo", f"auto takes it where C times the largest kernel value is {limit:g} or less", product
     if features and are_few(features, largest) and not param.svm_type.has_nu:

@@ -148,7 +148,8 @@ class KernelProvider:
             return None
         if not param.solver.follows_libsvm:
             n_features = count_nonzeros(problem.features)[1] if param.kernel_type == KernelType.LINEAR else 0
-            most = param.solver.queued_up_to(param.kernel_type, self.most_rows(), n_features)
+            kind, regression = param.kernel_type, param.svm_type.is_regression
+            most = param.solver.queued_up_to(kind, self.most_rows(), n_features, regression)
             largest = max((self.whole or self.make_whole()).diagonal, default=0.0) if most else inf
             weight = 1.0 if problem.sample_weight is None else max(problem.sample_weight, default=0.0)
             if largest * max(param.costs, default=1.0) * weight > most:

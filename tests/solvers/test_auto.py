@@ -233,6 +233,27 @@ def test_a_gap_that_does_not_fall_fast_enough(soon_enough, names):
     assert chosen(model) == [names]
 
 
+@pytest.mark.parametrize(
+    ("kind", "C", "names"), [("c_svc", 90, "smo"), ("epsilon_svr", 90, "smo, irwls"), ("epsilon_svr", 40, "smo")]
+)
+def test_a_regression_is_watched_from_half_the_product(kind, C, names):
+    """With or without memory for a queue."""
+    for size in (100, 1e-3):
+        solver = auto_by(smo_alone=100.0)
+        model = libsvmx.train(HEART, LABELS, svm_type=kind, solver=solver, C=C, gamma=0.1, cache_size=size)
+        assert chosen(model) == [names]
+
+
+@pytest.mark.parametrize(("distance", "names"), [(0.0, "smo, crsvm"), (9.0, "smo")])
+def test_with_few_features_and_many_rows_smo_has_few_steps(distance, names):
+    """The first check comes after some of them; a plane far from all rows is found before."""
+    X, y = np.random.default_rng(0).normal(size=(20_000, 3)), np.repeat([1.0, -1.0], 10_000)
+    X[:, 0] += distance * y
+    model = libsvmx.train(X, y, solver="auto", kernel_type="linear")
+    assert chosen(model) == [names]
+    assert model.reports[0].iterations < 100
+
+
 def test_a_linear_kernel_by_features():
     options = {"kernel_type": "linear", "C": 20, "eps": 1e-6}  # for smaller C smo takes least
     model = libsvmx.train(HEART, LABELS, solver=Auto(SOON), **options)

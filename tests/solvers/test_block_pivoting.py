@@ -147,6 +147,17 @@ def test_another_solver_where_memory_ends(module, name, error, names, monkeypatc
     assert model.reports[0].chosen == names
 
 
+def test_the_kernel_is_looked_at_once(monkeypatch):
+    """However often SMO is checked, and again where it ends."""
+    asked, typical_pivot = [], block_pivoting.typical_pivot
+    monkeypatch.setattr(block_pivoting, "typical_pivot", lambda *of: asked.append(of) or typical_pivot(*of))
+    X, y = noisy(400)
+    checks = {"late_checks": (0.25, 0.5), "pivoting_checks": (0.5, 5.0), "min_free_for_pivoting": 1}
+    model = libsvmx.train(X, y, solver=by_pivoting(max_free=10**6, **checks), C=1e3, gamma=0.2)
+    assert model.reports[0].chosen == "smo, pivoting"
+    assert len(asked) == 1
+
+
 @pytest.mark.parametrize("limit", [{}, {"MOST_ROUNDS": 1}])
 def test_another_solver_where_sets_cycle_or_rounds_are_over(limit, monkeypatch):
     """Few features, so that K over the free variables is singular."""

@@ -31,7 +31,7 @@ OF_ROW, OF_PAIR, BREAKPOINTS = 0.3, 1.2, 1 / 3
 
 def leads_there(dual: DualProblem, kernel: Kernel) -> bool:
     """Whether such a path exists: C-SVC and regression without nu, kernel not precomputed."""
-    return not kernel.given and dual.is_of_hinges() and max(dual.upper) < NO_BOUND and -min(dual.lower) < NO_BOUND
+    return not kernel.given and dual.is_of_hinges() and dual.largest_bound() < NO_BOUND
 
 
 def decades(dual: DualProblem, kernel: Kernel) -> float:
@@ -41,8 +41,7 @@ def decades(dual: DualProblem, kernel: Kernel) -> float:
 
 def growth(dual: DualProblem, kernel: Kernel) -> float:
     """Ratio of the bounds to those at the start of the path, at least 1."""
-    largest = max(max(dual.upper), -min(dual.lower)) * max(kernel.diagonal, default=0.0)
-    return max(1.0, largest / START)
+    return max(1.0, dual.largest_bound() * max(kernel.diagonal, default=0.0) / START)
 
 
 def start_of(dual: DualProblem, kernel: Kernel) -> DualProblem:
