@@ -60,12 +60,15 @@ class KernelType(IntEnum):
         Name and formula in the usage of the commands.
     nonnegative : bool
         Whether it is defined for nonnegative rows only.
+    is_of_distance : bool
+        Whether it is a function of |u - v|^2, which is |u|^2 + |v|^2 - 2 u'v in rows of it.
     """
 
     keyword: str
     uses: tuple[str, ...]
     usage: str
     nonnegative: bool
+    is_of_distance: bool
 
     def __new__(
         cls, value: int, keyword: str = "", uses: tuple[str, ...] = (), usage: str = "", nonnegative: bool = False
@@ -73,6 +76,7 @@ class KernelType(IntEnum):
         kernel = int.__new__(cls, value)
         kernel._value_ = value
         kernel.keyword, kernel.uses, kernel.usage, kernel.nonnegative = keyword, uses, usage, nonnegative
+        kernel.is_of_distance = value in (2, 11, 12, 13)
         return kernel
 
     @property
@@ -84,11 +88,6 @@ class KernelType(IntEnum):
     def option(self) -> str:
         """What ``-t`` calls it: LIBSVM's number, or a name where LIBSVM has none."""
         return str(self.value) if self.is_libsvms else self.keyword
-
-    @property
-    def is_of_distance(self) -> bool:
-        """Whether it is a function of |u - v|^2, which is |u|^2 + |v|^2 - 2 u'v in rows of it."""
-        return self in (KernelType.RBF, KernelType.MATERN32, KernelType.MATERN52, KernelType.RATIONAL_QUADRATIC)
 
     LINEAR = 0, "linear", (), "linear u'v"
     POLY = 1, "polynomial", ("degree", "gamma", "coef0"), "polynomial (gamma u'v + coef0)^degree"

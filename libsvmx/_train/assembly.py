@@ -109,9 +109,10 @@ def classifier_of(
     """The model of the solved pairs of ``classes`` (``folds.group_classes``)."""
     if pairs.not_begun and len(classes[0]) > 2:
         observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {len(pairs.reports)}")
-    found = pairs.sigmoids if len(pairs.reports) else []  # LIBSVM's model of a single class has them, too, with no pair
     sigmoids: dict[str, Buffer] = {}
-    if param.probability and found is not None:
+    # LIBSVM's model of a single class has them, too, with no pair
+    found = (pairs.sigmoids if len(pairs.reports) else []) if param.probability else None
+    if found is not None:
         parts = enumerate(("sigmoid_a", "sigmoid_b"))
         sigmoids = {name: filled("d", [sigmoid[part] for sigmoid in found]) for part, name in parts}
     if feature_map and feature_map.predicts:

@@ -33,12 +33,13 @@ def check_problem(problem: Problem, param: Parameter) -> None:
 
 def check_rows(problem: Problem, param: Parameter) -> None:
     """``check_problem`` for the rows only, whatever their targets."""
-    if not len(problem):
+    if not len(problem.rows):
         raise DataError("no data: there is not a single row")
     row = first_not_finite(problem.matrix, problem.rows)
     if row >= 0:
         raise DataError("a feature value is not finite", row)
-    check_signs(problem.matrix, problem.rows, param.kernel_type)
+    if param.kernel_type.nonnegative:
+        check_signs(problem.matrix, problem.rows, param.kernel_type)
     if param.kernel_type == KernelType.PRECOMPUTED:
         check_precomputed(problem)
 
@@ -82,7 +83,7 @@ def check_pairs(
 
     ``n_fresh``: number of rows that may be of classes of other pairs; None: all.
     """
-    n = len(problem)
+    n = len(problem.rows)
     most = n if n_fresh is None else n_fresh + classes_of(n_known)
     if not param.svm_type.is_classification or min(most, n) <= FEW_CLASSES:
         return

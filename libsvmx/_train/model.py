@@ -297,27 +297,20 @@ class Model(KeepsPredictors):
 
     def __post_init__(self) -> None:
         """Copy the buffers and check all lengths: predictions rely on both. Raises ValueError, TypeError."""
-        for name, kind in (("param", Parameter), ("vectors", CsrMatrix), ("nr_class", int)):
-            if not isinstance(getattr(self, name), kind):
-                raise TypeError(f"{name} of a model must be a {kind.__name__}, not {getattr(self, name)!r}")
+        param, vectors, k = self.param, self.vectors, self.nr_class
+        for name, given, kind in (("param", param, Parameter), ("vectors", vectors, CsrMatrix), ("nr_class", k, int)):
+            if not isinstance(given, kind):
+                raise TypeError(f"{name} of a model must be a {kind.__name__}, not {given!r}")
         if not isinstance(self.reports, SolveReports):
             object.__setattr__(self, "reports", tuple(self.reports))
             if not all(isinstance(report, SolveReport) for report in self.reports):
                 raise TypeError(f"reports of a model must be SolveReports, not {self.reports!r}")
-        k, n_sv, functions = self.nr_class, self.vectors.n_rows, self.nr_class * (self.nr_class - 1) // 2
-        for name, own, length in (
-            ("coef", _own, (k - 1) * n_sv),
-            ("offsets", _own, functions),
-            ("class_labels", _numbers, k),
-            ("class_sv", _numbers, k),
-            ("sigmoid_a", _own, functions),
-            ("sigmoid_b", _own, functions),
-            ("marks", _own, N_MARKS),
-            ("row_numbers", _own, n_sv),
-        ):
+        n_sv, functions = vectors.n_rows, k * (k - 1) // 2
+        lengths = ((k - 1) * n_sv, functions, functions, functions, N_MARKS, n_sv, k, k)
+        for name, length in zip(ARRAYS, lengths, strict=True):
             value = getattr(self, name)
             if value is not None:
-                held = own(name, value)
+                held = _own(name, value) if name in BUFFERS else tuple(map(index, value))
                 if held is not value:
                     object.__setattr__(self, name, held)
                 if len(held) != length:
@@ -326,7 +319,7 @@ class Model(KeepsPredictors):
                 raise ValueError(f"a model needs {name}")
         if len(self.reports) not in (0, functions):
             raise ValueError(f"reports of a model has length {len(self.reports)}, {functions} would fit")
-        if self.param.kernel_type == KernelType.PRECOMPUTED and not serials_only_in(self.vectors):
+        if param.kernel_type == KernelType.PRECOMPUTED and not serials_only_in(vectors):
             raise ValueError("vectors of a precomputed kernel must be 0:serial, with serial numbers of 1 and more")
         if self.own_kernel is not None and not self._fits(self.own_kernel):
             raise TypeError(f"own_kernel of a model must be that of a model like it, not {self.own_kernel!r}")
@@ -334,7 +327,7 @@ class Model(KeepsPredictors):
             object.__setattr__(self, "columns", index(self.columns))
             if self.columns < self._needed_columns():
                 raise ValueError(f"columns of a model must be at least {self._needed_columns()}, not {self.columns}")
-        if self.param.svm_type.is_classification:
+        if param.svm_type.is_classification:
             if self.class_labels is None or self.class_sv is None:
                 raise ValueError("a classification model needs class_labels and class_sv")
             if min(self.class_sv) < 0 or sum(self.class_sv) != n_sv:
@@ -364,6 +357,7 @@ N_MARKS = 10
 STATE_VERSION = 2
 # buffers of a model, and the format of each
 BUFFERS = {"coef": "d", "offsets": "d", "sigmoid_a": "d", "sigmoid_b": "d", "marks": "d", "row_numbers": "i"}
+ARRAYS = (*BUFFERS, "class_labels", "class_sv")
 
 
 def places_of(sizes: Sequence[int] | IntArray | None) -> list[list[tuple[int, slice]]]:
@@ -440,10 +434,6 @@ def _own(name: str, value: Any) -> Any:
     if view is value and type(value.obj) is bytes:
         return value
     return memoryview(bytes(view)).cast(kind)
-
-
-def _numbers(name: str, value: Any) -> tuple[int, ...]:
-    return tuple(map(index, value))
 
 
 def _restore(version: int, state: dict[str, Any]) -> Model:

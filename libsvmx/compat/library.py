@@ -31,7 +31,6 @@ from libsvmx.io.modelfile import load_model, save_model
 from libsvmx.io.transcript import Remarks, TrainingReport
 
 if TYPE_CHECKING:
-    from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import Buffer
@@ -45,18 +44,16 @@ _rand_lock = RLock()  # a print function may train
 
 def train(problem: svm_problem, param: Parameter, print_func: Any) -> svm_model:
     """Train with the process-wide rand() stream; ValueError for invalid data or parameters."""
-    report = _observer(print_func)
+    given, report = problem.to_problem(), _observer(print_func)
     if not param.probability:  # draws nothing, so threads need not wait for each other
-        return _with_rows(problem, train_problem(problem.to_problem(), param, _rand, report))
-    with _rand_lock:
-        return _with_rows(problem, train_problem(problem.to_problem(), param, _rand, report))
-
-
-def _with_rows(problem: svm_problem, model: Model) -> svm_model:
-    if model.param.kernel_type != KernelType.PRECOMPUTED or model.row_numbers is None:
+        model = train_problem(given, param, _rand, report)
+    else:
+        with _rand_lock:
+            model = train_problem(given, param, _rand, report)
+    if param.kernel_type != KernelType.PRECOMPUTED or model.row_numbers is None:
         return svm_model(model)
     rows = filled("i", (number - 1 for number in model.row_numbers))
-    return svm_model(model, vectors=problem.to_problem().matrix.take(rows))
+    return svm_model(model, vectors=given.matrix.take(rows))
 
 
 def cross_validate(problem: svm_problem, param: Parameter, n_folds: int, print_func: Any) -> Buffer:
@@ -67,7 +64,7 @@ def cross_validate(problem: svm_problem, param: Parameter, n_folds: int, print_f
 
 
 def _observer(print_func: Any) -> Observer:
-    silent = print_func in (print_null, ctypes_print_null)
+    silent = print_func in (ctypes_print_null, print_null)
     found = Remarks(_warn) if silent else TrainingReport(_writer(print_func), _warn)
     found.limits = Token()  # of this call alone, so no other observer is made for it
     return found

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import CFUNCTYPE, c_char_p
 from enum import IntEnum
+from struct import Struct
+from struct import error as StructError
 from typing import Any, ClassVar, cast
 
 from libsvmx._core.records import replace
@@ -127,6 +128,7 @@ class svm_parameter(Handle):
     _counted = ("nr_weight", "degree", "kernel_type", "probability", "shrinking", "svm_type")
     _real = tuple(sorted(_floats))
     _values: ClassVar[Any] = staticmethod(operator.attrgetter(*_counted, *_real))
+    _packed: ClassVar[Any] = staticmethod(Struct(f"{len(_counted)}q{len(_real)}d").pack)
 
     svm_type: int
     kernel_type: int
@@ -213,24 +215,24 @@ class svm_parameter(Handle):
     def to_parameter(self) -> Parameter:
         """A checked Parameter with the same values. ValueError for invalid ones."""
         values = self._values(self)  # one reading: another thread may write meanwhile, and vars() tells nobody
-        counted, real = values[: len(self._counted)], values[len(self._counted) :]
-        integers = (*map(operator.index, counted), *map(int, self.weight_label[: counted[0]]))
-        floats = array("d", [*real, *map(float, self.weight[: counted[0]])])
-        given = integers, floats.tobytes()  # copies; 0.0 is not -0.0
+        weights = tuple(map(int, self.weight_label[: values[0]])), tuple(map(float, self.weight[: values[0]]))
         known: tuple[Any, Parameter] | None = self._attributes.get("_checked")
+        try:
+            given = self._packed(*values), weights  # copies; 0.0 is not -0.0
+        except StructError:  # numbers that no parameter takes
+            known = given = None
         if known is None or known[0] != given:
-            self._attributes["_checked"] = known = given, self._as_parameter(integers, floats)
+            self._attributes["_checked"] = known = given, self._as_parameter(values, *weights)
         return known[1]
 
-    def _as_parameter(self, integers: tuple[int, ...], floats: array[float]) -> Parameter:
-        n, degree, kernel_type, probability, shrinking, svm_type = integers[: len(self._counted)]
+    def _as_parameter(self, values: tuple[Any, ...], labels: tuple[int, ...], factors: tuple[float, ...]) -> Parameter:
+        n, degree, kernel_type, probability, shrinking, svm_type = map(operator.index, values[: len(self._counted)])
         for name, value in (("shrinking", shrinking), ("probability", probability)):
             if value not in (0, 1):
                 raise ParameterError(f"{name} must be 0 or 1, not {value}")
-        labels, factors = integers[len(self._counted) :], floats[len(self._real) :]
         if not len(labels) == len(factors) == n:
             raise ParameterError(f"nr_weight is {n}, but weight_label or weight has fewer entries")
-        given: dict[str, Any] = dict(zip(self._real, floats, strict=False))
+        given: dict[str, Any] = dict(zip(self._real, values[len(self._counted) :], strict=True))
         return Parameter(
             svm_type=SvmType(svm_forms(svm_type)),
             kernel_type=KernelType(kernel_type),

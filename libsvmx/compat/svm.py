@@ -149,7 +149,7 @@ class svm_problem(Handle):
 
     def to_problem(self) -> Problem:
         """All rows with the present labels."""
-        matrix, targets = self.matrix, targets_of(self.y)
+        matrix, targets = self._rows.matrix(), targets_of(self.y)
         if len(targets) != matrix.n_rows:
             raise DataError(f"y has {len(targets)} labels, but x has {matrix.n_rows} rows; give one label for each row")
         return Problem(matrix, targets, sample_weight=self._weights())
