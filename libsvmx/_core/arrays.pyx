@@ -11,6 +11,8 @@ from libc.stdint cimport int32_t
 
 from libsvmx._core.slab cimport svmx_drop_slabs, svmx_give_slab, svmx_give_slabs, svmx_take_slab
 
+from _operator import index
+
 cdef extern from *:
     """
     #if defined(__GLIBC__)
@@ -222,6 +224,27 @@ def counted_from_one(rows):
     for i in range(n):
         out[i] = row[i] + 1
     return PyMemoryView_FromObject(made)
+
+
+def own_arrays(model, dict kinds, lengths):
+    """Make the arrays of a model immutable, and check them; ``kinds``: format of each by its name, "" for a tuple of
+    integers. Raises TypeError, ValueError."""
+    for (name, kind), length in zip(kinds.items(), lengths):
+        value = held = getattr(model, name)
+        if value is None:
+            continue
+        if kind == "":
+            held = tuple([index(number) for number in value])
+        else:
+            view = value if type(value) is memoryview else memoryview(value)
+            if view.format != kind or view.ndim != 1:
+                raise TypeError(f"{name} of a model must be a flat buffer of format {kind!r}, not {view.format!r}")
+            if view is not value or type(view.obj) is not bytes:
+                held = memoryview(bytes(view)).cast(kind)
+        if held is not value:
+            object.__setattr__(model, name, held)
+        if len(held) != length:
+            raise ValueError(f"{name} of a model has length {len(held)}, {length} would fit")
 
 
 def add_up_scores(predictions, targets, sums_):

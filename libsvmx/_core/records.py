@@ -161,14 +161,14 @@ else:
         put, finish, left = object.__setattr__ if frozen else setattr, hasattr(cls, "__post_init__"), [PLAIN_CALLS]
 
         def __init__(self, *args, **given):
-            first = dict(zip(positional, args, strict=False))
-            values = {**usual, **first, **given}
-            for name, make in made.items():
+            values = usual | given
+            values.update(zip(positional, args, strict=False))
+            for name in made:
                 if name not in values:
-                    values[name] = make()
+                    values[name] = made[name]()
             left[0] -= 1
-            fits = len(first) == len(args) and first.keys().isdisjoint(given)
-            if left[0] < 0 or not fits or values.keys() != known.keys():
+            fits = given.keys() <= known.keys() and given.keys().isdisjoint(positional[: len(args)])
+            if left[0] < 0 or not fits or len(values) != len(known) or len(args) > len(positional):
                 compiled = _compiled_init(cls, known, frozen)
                 for owner in type(self).__mro__:
                     if owner.__dict__.get("__init__") is __init__:

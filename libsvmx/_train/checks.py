@@ -13,6 +13,7 @@ from libsvmx._core.matrix import (
     serial_number,
 )
 from libsvmx._train.folds import check_labels
+from libsvmx._train.solve_report import SolveReports
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError
@@ -194,7 +195,8 @@ def check_finite(model: Model) -> None:
     """Raise ParameterError if a function of the model is not finite; names the value and the pair of classes."""
     param, what, where = model.param, "", ""
     classes: tuple[int, ...] = ()
-    if SolveStatus.DEGENERATE in model.statuses:
+    # SolveReports are of solves that went well
+    if not isinstance(model.reports, SolveReports) and SolveStatus.DEGENERATE in model.statuses:
         function = model.statuses.index(SolveStatus.DEGENERATE)
         what = "rho is" if all(map(isfinite, model.coef)) else "coefficients are"
         if isfinite(model.offsets[function]) and what == "rho is":

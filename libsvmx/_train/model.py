@@ -5,7 +5,7 @@ from __future__ import annotations
 from _operator import index
 from itertools import accumulate, combinations, pairwise
 
-from libsvmx._core.arrays import take_int32
+from libsvmx._core.arrays import own_arrays, take_int32
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix, largest_serial, serials_only
 from libsvmx._core.records import fields, record
@@ -306,17 +306,9 @@ class Model(KeepsPredictors):
             if not all(isinstance(report, SolveReport) for report in self.reports):
                 raise TypeError(f"reports of a model must be SolveReports, not {self.reports!r}")
         n_sv, functions = vectors.n_rows, k * (k - 1) // 2
-        lengths = ((k - 1) * n_sv, functions, functions, functions, N_MARKS, n_sv, k, k)
-        for name, length in zip(ARRAYS, lengths, strict=True):
-            value = getattr(self, name)
-            if value is not None:
-                held = _own(name, value) if name in BUFFERS else tuple(map(index, value))
-                if held is not value:
-                    object.__setattr__(self, name, held)
-                if len(held) != length:
-                    raise ValueError(f"{name} of a model has length {len(held)}, {length} would fit")
-            elif name in ("coef", "offsets"):
-                raise ValueError(f"a model needs {name}")
+        if self.coef is None or self.offsets is None:
+            raise ValueError(f"a model needs {'coef' if self.coef is None else 'offsets'}")
+        own_arrays(self, ARRAYS, ((k - 1) * n_sv, functions, functions, functions, N_MARKS, n_sv, k, k))
         if len(self.reports) not in (0, functions):
             raise ValueError(f"reports of a model has length {len(self.reports)}, {functions} would fit")
         if param.kernel_type == KernelType.PRECOMPUTED and not serials_only_in(vectors):
@@ -357,7 +349,7 @@ N_MARKS = 10
 STATE_VERSION = 2
 # buffers of a model, and the format of each
 BUFFERS = {"coef": "d", "offsets": "d", "sigmoid_a": "d", "sigmoid_b": "d", "marks": "d", "row_numbers": "i"}
-ARRAYS = (*BUFFERS, "class_labels", "class_sv")
+ARRAYS = {**BUFFERS, "class_labels": "", "class_sv": ""}
 
 
 def places_of(sizes: Sequence[int] | IntArray | None) -> list[list[tuple[int, slice]]]:
@@ -423,17 +415,6 @@ def serials_only_in(vectors: CsrMatrix) -> bool:
         and all(map(float.is_integer, values))
         and (not n or (min(values) >= 1 and max(values) < 2**31))
     )
-
-
-def _own(name: str, value: Any) -> Any:
-    """An immutable copy of a buffer; the buffer itself if it is immutable already."""
-    kind: Any = BUFFERS[name]
-    view = value if type(value) is memoryview else memoryview(value)
-    if view.format != kind or view.ndim != 1:
-        raise TypeError(f"{name} of a model must be a flat buffer of format {kind!r}, not {view.format!r}")
-    if view is value and type(value.obj) is bytes:
-        return value
-    return memoryview(bytes(view)).cast(kind)
 
 
 def _restore(version: int, state: dict[str, Any]) -> Model:

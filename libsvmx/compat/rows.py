@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._core.buffers import filled
+from libsvmx._core.arrays import doubles
 from libsvmx._core.interchange import in_shape
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx.exceptions import DataError
@@ -113,7 +113,7 @@ def targets_of(y: Any, name: str = "y") -> Buffer:
     if not isinstance(y, (list, tuple)):
         raise TypeError(f"{name} is a {type(y).__name__}; it must be a list, a tuple or an ndarray")
     try:
-        return filled("d", y)
+        return doubles(y)
     except (TypeError, OverflowError):
         wrong = next(i for i, value in enumerate(y) if not _is_number(value))
         what, remedy = ("label", "map labels to integers first") if name == "y" else ("weight", "1 counts a row once")

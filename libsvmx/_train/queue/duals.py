@@ -125,7 +125,8 @@ class QueuedPairs:
         self.own = queue.add_pairs(self.rows, start, costs, *(part or (0, n)), parents, chained, rand, inner)
         if known is not None:
             known.note(labels, self.own)
-        self.solves, self.inner = range(begin, queue.n_tasks), list[range]()
+        self.solves = range(begin, queue.n_tasks)
+        self.inner: list[range] = []
         if rand is not None:  # inner folds are between their pair's solve and the next, or the previous one and theirs
             ends = [*self.own, queue.n_tasks] if inner == "star" else [begin - 1, *self.own]
             self.inner = [range(one + 1, other) for one, other in pairwise(ends)]
