@@ -126,6 +126,20 @@ def test_where_no_row_is_free_rho_is_that_of_the_rows_left(found_by, queue):
     assert np.ptp(expected) > 0.1
 
 
+@pytest.mark.parametrize("seeder", ["auto", "near", "sir"])
+@pytest.mark.parametrize("queue", [True, False])
+def test_coefficients_beside_a_bound_do_not_decide_on_rho(seeder, queue):
+    """With a small C there are rows without which no other is free."""
+    X, y = libsvmx.read_problem(data.DATA / "mpg")
+    X, y = np.asarray(X.toarray())[::2], np.asarray(y)[::2]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    options = {"svm_type": 3, "C": 0.1, "gamma": 0.02, "policy": KernelPolicy(queue=queue)}
+    found = libsvmx.leave_one_out(X, y, seeder=seeder, **options)
+    expected = libsvmx.cross_validate(X, y, len(y), **options)
+    np.testing.assert_allclose(found.decision_values, expected.decision_values, rtol=0, atol=1e-6)
+    assert min(one.gap for one in expected.folds) < -0.01
+
+
 @pytest.mark.filterwarnings("ignore:a solution degenerates")
 @pytest.mark.parametrize("seeder", ["auto", "path", "near"])
 @pytest.mark.parametrize("queue", [True, False])

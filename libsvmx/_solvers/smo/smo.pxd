@@ -60,6 +60,7 @@ cdef class Smo(PositionsWithRows):
     cdef double calculate_rho(self, int g) noexcept nogil
     cdef double r(self) noexcept nogil
     cdef double work(self) noexcept nogil
+    cdef void to_bounds(self) noexcept nogil
     cdef void write(self, Optimum *found, double *beta, double *scores) noexcept nogil
     cdef object ended(self, bint converged)
     cdef object unfinished(self)

@@ -109,6 +109,7 @@ cdef class WarmSmo(Smo):
         return updates.apply(0, self.store, &positions[0], end - begin, &self.V[begin], True, self.control)
 
     cdef object solution(self, status, int64_t subproblems=0, int64_t fallbacks=0):
+        self.to_bounds()
         self.make_current(self.size, self.total)
         return Smo.solution(self, status, subproblems, fallbacks)
 

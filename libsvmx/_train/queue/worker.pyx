@@ -133,6 +133,8 @@ cdef class Worker:
                 task.converged = self.smo.optimize()
             if self.todo.stops_by_r(task):
                 task.converged = self.smo.refined_by_r(self.todo.eps, task.converged)
+            if seeded:
+                self.smo.to_bounds()
             self.smo.write(&optimum, &self.beta[0], &self.scores[0])
             task.iterations, task.reach = self.smo.iterations, 1.0 if seeded else self.smo.reach
             task.work = self.smo.work()
