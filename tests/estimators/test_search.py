@@ -82,6 +82,7 @@ CASES = {
         {},
         {"cv": lambda: model_selection.RepeatedStratifiedKFold(n_splits=4, n_repeats=3, random_state=3)},
     ),
+    "a fold per row": ((IRIS[0][:60], IRIS[1][:60]), {}, {"cv": model_selection.LeaveOneOut}),
     "a list of folds": (
         HEART,
         {},
@@ -170,6 +171,20 @@ def test_kernels_that_have_no_gamma(kernel):
         ours, theirs = both((X @ X.T, y), {"kernel": kernel}, gammas=None)
     assert_same_search(ours, theirs, len(y), most_apart=0)
     assert "param_gamma" not in ours.cv_results_
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_regression_without_one_row(turned):
+    """With the small C and the wide tube rho is the middle of an interval; the order of the folds is any."""
+    X, y = (MPG[0] - MPG[0].mean(axis=0))[:80] / MPG[0].std(axis=0), MPG[1][:80]
+    folds = list(model_selection.LeaveOneOut().split(X))[:: -1 if turned else 1]
+    search = {"cv": folds, "scoring": "neg_mean_absolute_error"}
+    parameters = {"epsilon": 2.0, "tol": 1e-4}
+    ours, theirs = both((X, y), parameters, kind="SVR", gammas=[0.02, 0.2], costs=[0.02, 1.0, 30.0], search=search)
+    assert ours.best_params_ == theirs.best_params_
+    for f in range(80):
+        own, other = (found.cv_results_[f"split{f}_test_score"] for found in (ours, theirs))
+        np.testing.assert_allclose(own, other, rtol=0, atol=5e-3)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])

@@ -3,7 +3,8 @@
     Column(problem, param, costs)   one gamma, whose folds share kernel rows; not for nu formulations
         .solve(folds) -> ColumnFold of each      each C of a dual starts from the next smaller one: in a queue if all
                                                  kernel values fit in memory, else the folds side by side, each dual
-                                                 by dual with solve_growing
+                                                 by dual with solve_growing; folds of one row are left out one by
+                                                one, C by C
     predicted_folds(problem, given)     C-SVC by LIBSVM's steps, as a list of trainings for each gamma
 
 The optima of a column are LIBSVM's to eps, so the prediction of a row within about eps of the border may differ.
@@ -12,18 +13,21 @@ The optima of a column are LIBSVM's to eps, so the prediction of a row within ab
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import ramp, take_int32
+from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.smo.warm import solve_growing
 from libsvmx._train import folds, limits
 from libsvmx._train.assembly import solves_of
+from libsvmx._train.drawn_folds import Folds
 from libsvmx._train.folds import Rand
 from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
@@ -32,7 +36,11 @@ from libsvmx._train.prediction import predict_labels
 from libsvmx._train.queue.trainings import in_batches, queue_of
 from libsvmx._train.side_by_side import param_of, side_by_side
 from libsvmx._train.training import pair_problem
-from libsvmx.exceptions import DataError
+from libsvmx._train.validation.fold_report import standing
+from libsvmx._train.validation.leave_one_out import rows_left_out
+from libsvmx._train.validation.problem_folds import by_pairs
+from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import DataError, StoppedEarly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.validation.fold_report import FoldReport
     from libsvmx._typing import Buffer
 
 # With fewer rows, shrinking costs more than it saves.
@@ -118,7 +127,7 @@ class Column:
             raise ValueError(f"{param.svm_type.name} has no start at a smaller C")
         self.problem, self.param, self.observer = problem, replace(param, C=costs[0]), observer
         self.few_rows = replace(self.param, shrinking=False)
-        self.growths = [after / before for before, after in pairwise(costs)]
+        self.costs, self.growths = costs, [after / before for before, after in pairwise(costs)]
         self.kernels = KernelProvider(problem, param, self.groups(), repeated=True)
 
     def groups(self) -> tuple[list[int], Buffer] | None:
@@ -137,6 +146,9 @@ class Column:
         DataError          rows of one class only
         Stopped
         """
+        if self.is_leave_one_out(given):
+            yield from self.leave_one_out(given)
+            return
         n_classes = len(set(self.problem.targets)) if self.param.svm_type.is_classification else 2
         n_solves = len(given) * solves_of(n_classes, False) * (1 + len(self.growths))
         queue = queue_of(self.problem, self.few_rows, n_solves, self.observer, self.kernels)
@@ -151,6 +163,44 @@ class Column:
             return
         queue.decide_by_floats()
         yield from in_batches(queue, (partial(WaitingColumn, self, fold) for fold in given), self.observer)
+
+    def is_leave_one_out(self, given: Sequence[GivenFold]) -> bool:
+        """Whether each fold predicts another row by a training on all others. Not with weights, where rho may depend on
+        rounding (see ``widths`` of ColumnFold); nor if a class has one row only."""
+        n, weighted = len(self.problem), self.problem.sample_weight is not None
+        if len(given) != n or weighted or not self.param.solver.follows_libsvm:
+            return False
+        if self.param.svm_type.is_classification and min(Counter(self.problem.targets).values()) < 2:
+            return False
+        if {row for fold in given for row in fold.tests} != set(range(n)):
+            return False
+        return all(len(rest) == n - 1 and len({*rest, *tests}) == n and not weights for rest, tests, weights in given)
+
+    def leave_one_out(self, given: Sequence[GivenFold]) -> list[ColumnFold]:
+        """Solve folds of one row, each from the optimum over all rows. Raises Stopped."""
+        n, labels = len(self.problem), FoldClasses(self.problem, self.param, given[0]).labels
+        drawn = Folds(self.problem, ramp(n), list(range(n + 1)), Rand())
+        by_row: list[list[tuple[Buffer, FoldReport]]] = [[] for _ in given]  # decision values and report, by C
+        for C in self.costs:
+            try:
+                found = rows_left_out(drawn, replace(self.param, C=C), self.observer, self.kernels)
+            except StoppedEarly as stop:
+                raise Stopped(stop.status) from None
+            values, same = by_pairs(found.values, n, found.labels, labels), standing(found.full, "none")
+            width, reports = len(values) // n, dict(zip(found.retrained, found.folds, strict=True))
+            for row, own in enumerate(by_row):
+                own.append((values[row * width : (row + 1) * width], reports.get(row, same)))
+        return [
+            ColumnFold(
+                labels,
+                filled("d", chain.from_iterable(zip(*(values for values, _ in own), strict=True))),
+                [0.0] * len(own),
+                [one.seeding_seconds + one.solving_seconds for _, one in own],
+                [one.iterations for _, one in own],
+                [one.status == SolveStatus.CONVERGED for _, one in own],
+            )
+            for own in (by_row[fold.tests[0]] for fold in given)
+        ]
 
     def fold(self, fold: FoldClasses, param: Parameter, observer: Observer) -> ColumnFold:
         """Solve a fold outside a queue, dual by dual."""
