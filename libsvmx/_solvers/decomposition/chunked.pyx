@@ -223,12 +223,12 @@ cdef double MIN_DECREASE = 1e-10
 # Flops in a nanosecond, and per variable in a pair step.
 cdef double FLOPS = 8
 cdef double PER_VARIABLE = 8
-# Working sets must bring the gap to a tenth within this share of the expected work of a path from a small C (and at
-# least MIN_FLOPS), and to eps within MAX_TENTHS times that. The margin of the path is estimated from the least number
+# Working sets must halve the gap within this share of the expected work of a path from a small C (and at least
+# MIN_FLOPS), and bring it to eps within MAX_HALVES times that. The margin of the path is estimated from the least number
 # of free rows.
-cdef double PATH_SHARE = 0.75
+cdef double PATH_SHARE = 0.375
 cdef double MARGIN_PER_FREE = 1.5
-cdef double MAX_TENTHS = 3.0
+cdef double MAX_HALVES = 6.0
 cdef double MIN_FLOPS = 1e8
 # Kernel values between two checks of the limits: some milliseconds.
 cdef Py_ssize_t VALUES_AT_ONCE = 1 << 22
@@ -341,7 +341,7 @@ cdef class ChunkedSmo(WarmSmo):
     cdef readonly bint far                  # from the optimum, and a path from a small C is faster
     cdef double path_decades                # decades of C on such a path; 0: none exists
     cdef Py_ssize_t min_free                # least number of free variables between two working sets so far
-    cdef double tenth                       # of the gap after ``flops_then``
+    cdef double half                        # of the gap after ``flops_then``
     cdef double flops_then
 
     def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads,
@@ -357,7 +357,7 @@ cdef class ChunkedSmo(WarmSmo):
         # one group: a path can finish if that stalls, too
         self.may_have_doubles = settings.least_squares and self.may_switch_to_double and self.groups == 1
         self.has_doubles = self.far = False
-        self.min_free, self.tenth, self.flops_then, self.path_decades = problem.size, HUGE_VAL, 0.0, 0.0
+        self.min_free, self.half, self.flops_then, self.path_decades = problem.size, HUGE_VAL, 0.0, 0.0
         if (settings.least_squares and self.may_switch_to_double and control.max_iter == 0
                 and leads_there(problem, kernel)):
             self.path_decades = decades(problem, kernel)
@@ -522,11 +522,11 @@ cdef class ChunkedSmo(WarmSmo):
         """
         cdef double flops = PER_VARIABLE * self.min_size * self.subproblem.steps + self.subproblem.engine.flops, most, left
         self.min_free = min(self.min_free, self.count_free())
-        if gap <= self.tenth:
-            self.tenth, self.flops_then = 0.1 * gap, flops
+        if gap <= self.half:
+            self.half, self.flops_then = 0.5 * gap, flops
         most = expected_ns((<RowStore>self.store).kernel.n, MARGIN_PER_FREE * self.min_free, self.path_decades)
         most = max(PATH_SHARE * FLOPS * most, MIN_FLOPS)
-        left = min(self.flops_then + most, MAX_TENTHS * most) - flops
+        left = min(self.flops_then + most, MAX_HALVES * most) - flops
         self.subproblem.engine.max_flops = self.subproblem.engine.flops + left
         return <int64_t>(left / (PER_VARIABLE * self.min_size))
 
