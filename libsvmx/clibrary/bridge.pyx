@@ -318,8 +318,8 @@ cdef int told(error, char *message) noexcept:
     message[0] = 0
     try:
         known = isinstance(error, (ValueError, OSError)) and str(error)
-        text = str(error) if known else f"{type(error).__name__}: {error}"
-        text = text.encode("utf-8", "replace")[:SVMX_MESSAGE - 1]
+        said = str(error) if known else f"{type(error).__name__}: {error}"
+        text = said.encode("utf-8", "replace")[:SVMX_MESSAGE - 1]
         memcpy(message, <const char *>text, len(text) + 1)
     except BaseException:  # another Ctrl-C
         memcpy(message, b"interrupted", 12)
