@@ -1,7 +1,7 @@
 # How a fold is begun.
-cdef enum Way:
+cdef enum StartKind:
     COLD            # from alpha = 0, or as LIBSVM
-    CHEAP           # a seeder passes on what leaves, in one step
+    SEEDED          # a seeder passes on what leaves, in one step
     PATH            # it follows a path
 
 
@@ -14,17 +14,17 @@ cdef enum PathKind:
 
 # What earlier solves have taken.
 cdef struct Taken:
-    double by[3]            # by Way, start and solve; negative: unknown
-    int wait[3]             # folds until a way that did not pay is tried again
+    double by[3]            # by StartKind, start and solve; negative: unknown
+    int wait[3]             # folds until a start that did not pay is tried again
     int next_wait[3]
 
 
 cdef void begin(Taken *taken) noexcept nogil
-cdef void average(Taken *taken, int way, double work) noexcept nogil
-cdef void note(Taken *taken, int way, double work) noexcept nogil
-cdef Way choose(const Taken *taken, double cold, double cheap, double path) noexcept nogil
+cdef void average(Taken *taken, int kind, double work) noexcept nogil
+cdef void note(Taken *taken, int kind, double work) noexcept nogil
+cdef StartKind choose(const Taken *taken, double cold, double seeded, double path) noexcept nogil
 cpdef double work_of_start(double n, double n_changed) noexcept nogil
-cpdef double expected_cheap(double cold, double n, double n_changed, bint chained) noexcept nogil
+cpdef double expected_seeded(double cold, double n, double n_changed, bint chained) noexcept nogil
 cpdef double expected_path(int kind, double m, double margin, double moving) noexcept nogil
 cpdef double expected_paths(double n, double n_sv, double margin) noexcept nogil
 cpdef bint pilots_pay(double cold, double paths) noexcept nogil

@@ -1,13 +1,13 @@
-"""How a fold is begun: the way that is expected to take the least work, of start and solve together.
+"""How a fold is begun: by the start that is expected to take the least work, together with the solve.
 
-    way         work expected, before a fold has shown it
+    start       work expected, before a fold has shown it
     COLD        what the last cold start took, by its number of rows
-    CHEAP       the start, and of a cold start's work the share that is left if so many rows change
+    SEEDED       the start, and of a cold start's work the share that is left if so many rows change
     PATH        lines and their cost, by the margin and the rows that leave or enter
 
-Once earlier folds of the list have been begun in a way, it is what these have taken:
+Once earlier folds of the list have had such a start, it is what these have taken:
 
-* in a chain the folds before, on average. A way that took more than another is left out for the next fold, then for 2, 4,
+* in a chain the folds before, on average. A start that took more than another is left out for the next fold, then for 2, 4,
   … folds, and then expected anew;
 * in a star of a queue its pilots, the first two folds, or four of many. One of them, or two of four, follow a path if
   that is expected to take less than a cold start; the other two of four do not.
@@ -21,16 +21,17 @@ variables of its steps (``work`` of Smo), a start its rows, a path the values th
 
 from libc.math cimport HUGE_VAL, cbrt
 
-# Cost of a value, of a line, of a variable, and of a path besides, by PathKind. Measured on 9 sets of 400 and 900 rows: a path of a star
-# takes 0.5 to 0.9 ns a value and 1.5 us a line, where a value of SMO takes 0.28; in a chain 0.2 to 0.4 ns a value; in
-# double, on folds of 900 to 3,000 rows with margins of 17 to 380, 0.2 to 0.5 ns a value, 15 us a line, and 0.3 ms.
+# Cost of a value, of a line, of a variable, and of a path besides, by PathKind. Measured on 9 sets of 400 and 900 rows: a
+# path of a star takes 0.5 to 0.9 ns a value and 1.5 us a line, where a value of SMO takes 0.28; in a chain 0.2 to 0.4 ns a
+# value; in double, on folds of 900 to 3,000 rows with margins of 17 to 380, 0.2 to 0.5 ns a value, 15 us a line, and 0.3 ms.
+# A variable takes 150 to 580 values, in leave-one-out of abalone and random classes, 240 to 2,400 variables.
 cdef double VALUE[3]
 cdef double LINE[3]
 cdef double VARIABLE[3]
 cdef double BESIDES[3]
 VALUE[:] = [2.5, 1.2, 1.25]
 LINE[:] = [6e3, 6e3, 54e3]
-VARIABLE[:] = [150, 0, 0]  # the least of some leave-one-outs of 240 to 2,400 variables: up to 580
+VARIABLE[:] = [150, 0, 0]
 BESIDES[:] = [36e3, 36e3, 1.1e6]
 # Expected lines: constant, and per row with a coefficient that leaves or enters; and the share of all variables that they
 # are followed for. Medians of the same sets, with a tenth and a hundredth of the rows held out: there were 0.2 to 20 times
@@ -39,8 +40,8 @@ cdef double LINES_BESIDES = 10.0
 cdef double LINES_OF_A_ROW = 5.0
 cdef double NEAR_SHARE = 0.35
 
-# Leave-one-out: share of the work expected of an exact path, which took .2 to .53 on abalone and random classes; and the work of
-# a training, in such paths, from which on they are taken at once, since pilots would take long, too.
+# Leave-one-out: share of the work expected of an exact path, which took .2 to .53 on abalone and random classes; and the
+# work of a training, in such paths, from which on they are taken at once, since pilots would take long, too.
 cdef double ONE_ROW = 0.38
 cdef double LONG_TRAINING = 100.0
 
@@ -60,7 +61,7 @@ cpdef double work_of_start(double n, double n_changed) noexcept nogil:
     return START_BESIDES + n * (START_OF_A_ROW + START_OF_A_CHANGE * n_changed)
 
 
-cpdef double expected_cheap(double cold, double n, double n_changed, bint chained) noexcept nogil:
+cpdef double expected_seeded(double cold, double n, double n_changed, bint chained) noexcept nogil:
     """Work of start and solve where a cold start takes ``cold``; in a chain, where one fold shows it to the next, of the
     start alone."""
     cdef double share = n_changed / max(1.0, CHANGES_ALL * n)
@@ -103,52 +104,52 @@ cpdef double most_values(int kind, double work) noexcept nogil:
 
 cdef void begin(Taken *taken) noexcept nogil:
     """Nothing is known."""
-    cdef int way
-    for way in range(3):
-        taken.by[way], taken.wait[way], taken.next_wait[way] = -1.0, 0, 1
+    cdef int kind
+    for kind in range(3):
+        taken.by[kind], taken.wait[kind], taken.next_wait[kind] = -1.0, 0, 1
 
 
-cdef void average(Taken *taken, int way, double work) noexcept nogil:
-    taken.by[way] = 0.5 * (taken.by[way] + work) if taken.by[way] >= 0 else work
+cdef void average(Taken *taken, int kind, double work) noexcept nogil:
+    taken.by[kind] = 0.5 * (taken.by[kind] + work) if taken.by[kind] >= 0 else work
 
 
-cdef void note(Taken *taken, int way, double work) noexcept nogil:
+cdef void note(Taken *taken, int kind, double work) noexcept nogil:
     """Note what the next fold of a chain has taken, its start included."""
     cdef int other
     cdef bint pays = True
-    average(taken, way, work)
+    average(taken, kind, work)
     for other in range(3):
-        if other != way:
-            pays = pays and not 0 <= taken.by[other] < taken.by[way]
+        if other != kind:
+            pays = pays and not 0 <= taken.by[other] < taken.by[kind]
             if taken.wait[other] > 0:
                 taken.wait[other] -= 1
                 if taken.wait[other] == 0:
                     taken.by[other] = -1.0
-    if way != COLD and not pays:
-        taken.wait[way], taken.next_wait[way] = taken.next_wait[way], min(64, 2 * taken.next_wait[way])
+    if kind != COLD and not pays:
+        taken.wait[kind], taken.next_wait[kind] = taken.next_wait[kind], min(64, 2 * taken.next_wait[kind])
     elif pays:
-        taken.next_wait[way] = 1
+        taken.next_wait[kind] = 1
 
 
-cdef Way choose(const Taken *taken, double cold, double cheap, double path) noexcept nogil:
-    """The way of the next fold.
+cdef StartKind choose(const Taken *taken, double cold, double seeded, double path) noexcept nogil:
+    """The start of the next fold.
 
-    Arguments: work expected of each way before it is known; HUGE_VAL: there is no such way, or of ``cold``, nothing is
+    Arguments: work expected of each start before it is known; HUGE_VAL: there is no such start, or of ``cold``, nothing is
     known.
     """
     cdef double expected[3]
-    cdef int way, best = COLD
-    expected[0], expected[1], expected[2] = cold, cheap, path
+    cdef int kind, best = COLD
+    expected[0], expected[1], expected[2] = cold, seeded, path
     if cold == HUGE_VAL:
-        return CHEAP
-    for way in range(3):
-        if taken.wait[way] > 0:
-            expected[way] = HUGE_VAL
-        elif taken.by[way] >= 0:
-            expected[way] = taken.by[way]
-        if expected[way] < expected[best]:
-            best = way
-    return <Way>best
+        return SEEDED
+    for kind in range(3):
+        if taken.wait[kind] > 0:
+            expected[kind] = HUGE_VAL
+        elif taken.by[kind] >= 0:
+            expected[kind] = taken.by[kind]
+        if expected[kind] < expected[best]:
+            best = kind
+    return <StartKind>best
 
 
 cdef class Account:
@@ -159,14 +160,14 @@ cdef class Account:
     def __cinit__(self):
         begin(&self.taken)
 
-    def note(self, int way, double work):
+    def note(self, int kind, double work):
         """See ``note`` above."""
-        note(&self.taken, way, work)
+        note(&self.taken, kind, work)
 
-    def choose(self, double cold, double cheap, double path):
+    def choose(self, double cold, double seeded, double path):
         """See ``choose`` above."""
-        return <int>choose(&self.taken, cold, cheap, path)
+        return <int>choose(&self.taken, cold, seeded, path)
 
 
-WAYS = (COLD, CHEAP, PATH)
+STARTS = (COLD, SEEDED, PATH)
 PATHS = (OWN_FACTOR, KEPT_FACTOR, IN_DOUBLE)

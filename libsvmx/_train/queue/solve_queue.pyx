@@ -342,8 +342,8 @@ cdef class SolveQueue(TaskList):
         cdef bint along_path = False, enters = False, starts = False
         for t in solves:
             task = self.task(t)
-            if has_start(task) and task.way != COLD:
-                starts, along_path, enters = True, along_path or task.way == PATH, enters or task.n_new > 0
+            if has_start(task) and task.start_kind != COLD:
+                starts, along_path, enters = True, along_path or task.start_kind == PATH, enters or task.n_new > 0
         if not starts:
             return "none"
         if self.seeder != ATO or along_path:

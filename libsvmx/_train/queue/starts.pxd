@@ -4,7 +4,7 @@ from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.fold_change cimport FoldStart
-from libsvmx._solvers.seeding.paying cimport Taken, Way
+from libsvmx._solvers.seeding.paying cimport StartKind, Taken
 from libsvmx._solvers.seeding.seeders cimport FoldSeeder
 from libsvmx._train.queue.tasks cimport Parent, Task, TaskList
 
@@ -36,5 +36,5 @@ cdef class QueueStarts:
     cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil
     cdef int add_new(self, const Task *task, const Dual *dual) except -1 nogil
     cdef void follow(self, const Task *task) noexcept nogil
-    cdef Way way_of(self, const Task *task, double *limit) noexcept nogil
+    cdef StartKind kind_of_start(self, const Task *task, double *limit) noexcept nogil
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil

@@ -10,8 +10,8 @@ from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Dual, grow
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.paying cimport (
-    CHEAP, COLD, KEPT_FACTOR, OWN_FACTOR, PATH, PathKind, Taken, Way, average, begin, choose, expected_cheap, expected_path,
-    most_values, note, work_of_path, work_of_start)
+    COLD, KEPT_FACTOR, OWN_FACTOR, PATH, SEEDED, PathKind, StartKind, Taken, average, begin, choose, expected_path,
+    expected_seeded, most_values, note, work_of_path, work_of_start)
 from libsvmx._solvers.seeding.seeders cimport ATO, FoldSeeder
 from libsvmx._solvers.smo.smo cimport tolerance_by_r
 from libsvmx._train.queue.tasks cimport Parent, Task, TaskList, is_as_parent, is_of_many
@@ -124,7 +124,7 @@ cdef class QueueStarts:
 
     cdef void inherit(self, Task *task, const Task *former) noexcept nogil:
         """Set ``cold_work``."""
-        task.cold_work = former.cold_work if former.way != COLD else former.work / max(1, former.n)
+        task.cold_work = former.cold_work if former.start_kind != COLD else former.work / max(1, former.n)
 
     cdef bint stands(self, const Task *task, const Parent *parent) noexcept nogil:
         """Whether the parent's optimum is that of the task, too."""
@@ -165,7 +165,7 @@ cdef class QueueStarts:
         task.found.rho *= sign
         if task.n_left > 0:
             task.found.value *= former.n / <double>task.n  # of C-SVC: the mean of alpha / C
-        task.way, task.converged, task.begun = CHEAP, True, True
+        task.start_kind, task.converged, task.begun = SEEDED, True, True
         return True
 
     cdef int begin_larger(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
@@ -210,17 +210,17 @@ cdef class QueueStarts:
             if self.todo.seeder == ATO:
                 self.seeder.path.forget()  # so that starts do not depend on this worker's other tasks
         if former.start_work + former.work > 0:
-            note(&self.taken, former.way, former.start_work + former.work)
+            note(&self.taken, former.start_kind, former.start_work + former.work)
         self.last_task = self.todo.number_of(task)
 
-    cdef Way way_of(self, const Task *task, double *limit) noexcept nogil:
+    cdef StartKind kind_of_start(self, const Task *task, double *limit) noexcept nogil:
         """How a task is begun, after ``begin``; ``limit``: of a path's values, or the work of a cold start."""
         cdef const Task *former = self.todo.parent_of(task).task
         cdef Taken taken = self.taken
-        cdef Way way
+        cdef StartKind chosen
         cdef PathKind kind = KEPT_FACTOR if task.chained else OWN_FACTOR
         cdef double cold = task.cold_work * task.n if task.cold_work > 0 else HUGE_VAL, path = HUGE_VAL
-        cdef double cheap = expected_cheap(cold, task.n, task.n_left + task.n_new, task.chained)
+        cdef double seeded = expected_seeded(cold, task.n, task.n_left + task.n_new, task.chained)
         cdef Py_ssize_t v, n_free = 0
         cdef int k
         if self.todo.seeder == ATO:
@@ -229,32 +229,32 @@ cdef class QueueStarts:
             path = expected_path(kind, self.at.m, n_free, self.at.n_left + self.at.n_entering)
         if not task.chained:
             begin(&taken)
-            taken.by[<int>CHEAP] = cheap
+            taken.by[<int>SEEDED] = seeded
             for k in range(4 if task.of_earlier and task.pilot < 0 else 0):
                 if former.pilot_work[k] > 0:
-                    average(&taken, former.pilot_way[k], former.pilot_work[k])
-        way = choose(&taken, cold, cheap, path)
+                    average(&taken, former.pilot_kind[k], former.pilot_work[k])
+        chosen = choose(&taken, cold, seeded, path)
         if task.of_earlier and task.pilot >= 0 and path < cold and (is_of_many(task) or task.pilot == 1):
-            way = PATH if task.pilot % 2 else CHEAP
+            chosen = PATH if task.pilot % 2 else SEEDED
         limit[0] = cold
         if self.todo.seeder == ATO:
-            limit[0] = most_values(kind, cold) if way == PATH else 0.0
-        return CHEAP if way == COLD and not former.converged else way
+            limit[0] = most_values(kind, cold) if chosen == PATH else 0.0
+        return SEEDED if chosen == COLD and not former.converged else chosen
 
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
         """Start of a task, after ``begin``: beta in ``dual``, V in ``scores``. False if it is infeasible, or not expected
         to pay."""
         cdef double limit
         cdef bint feasible
-        cdef Way way = self.way_of(task, &limit)
-        if way == COLD or not isfinite(self.todo.parent_of(task).task.r):  # of nu-SVC, whose decision values are then 0
+        cdef StartKind chosen = self.kind_of_start(task, &limit)
+        if chosen == COLD or not isfinite(self.todo.parent_of(task).task.r):  # of nu-SVC, whose decision values are then 0
             return False
         if task.n_new:
             self.add_new(task, dual)
         if not task.chained and self.todo.seeder == ATO:
             self.seeder.path.forget()
         feasible = self.seeder.make(&self.at, self.kernel_rows.values, self.control, self.todo.seeder, limit, scores)
-        task.way = PATH if self.seeder.along_path else CHEAP
+        task.start_kind = PATH if self.seeder.along_path else SEEDED
         task.start_work = work_of_start(self.at.m, task.n_left + task.n_new) + self.seeder.replacement.work
         if self.seeder.along_path:
             task.start_work += work_of_path(KEPT_FACTOR if task.chained else OWN_FACTOR, self.at.m, self.seeder.path.values,

@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.tickets cimport svmx_countdown
 from libsvmx._kernels.sharedrows cimport SharedRows
-from libsvmx._solvers.seeding.paying cimport Way
+from libsvmx._solvers.seeding.paying cimport StartKind
 from libsvmx._solvers.seeding.seeders cimport SeederKind
 from libsvmx._train.formulation cimport Formulation, Recovered
 
@@ -20,7 +20,7 @@ cdef struct Task:
     int pilot                   # in a star: number among the first to start there, by whose work the others decide on a
                                 # start; -1: none of them
     int n_pilots                # of the tasks that start from it
-    Way pilot_way[4]            # how these were begun, and what they have taken; 0: nothing
+    StartKind pilot_kind[4]     # how these were begun, and what they have taken; 0: nothing
     float pilot_work[4]
     double growth               # > 0: the parent's problem with C times growth; 0: over other rows
     bint closed                 # rows that left are among its rows nevertheless, with closed boxes: leave-one-out
@@ -29,7 +29,7 @@ cdef struct Task:
     Py_ssize_t left             # the same of the rows that left
     Py_ssize_t n_left           # rows of the parent not in this task
     Py_ssize_t n_new            # rows not in the parent
-    Way way                     # how it was begun; COLD in spite of a parent: a start is not expected to pay, or infeasible
+    StartKind start_kind        # COLD in spite of a parent: a start is not expected to pay, or infeasible
     double start_work           # of its start, in values (_solvers/seeding/paying.pyx)
     double work                 # of its steps
     double values_checked       # kernel values that a check of its gap computes in double

@@ -13,7 +13,7 @@ from libsvmx._core.tickets cimport svmx_next_ticket, svmx_tickets, svmx_tickets_
 from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, width_of_rho
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.seeding.paying cimport CHEAP, COLD
+from libsvmx._solvers.seeding.paying cimport COLD, SEEDED
 from libsvmx._solvers.smo.smo cimport Optimum, Smo, rounding_may_hide
 from libsvmx._train.formulation cimport recover, write_dual
 from libsvmx._train.queue.decisions cimport QueueDecisions
@@ -118,7 +118,7 @@ cdef class Worker:
             self.control.worked(task.n)
             memcpy(&self.beta[0], &self.start[0], task.n_variables * sizeof(double))
             memcpy(&self.scores[0], &self.starts.V[0], task.n_variables * sizeof(double))
-            task.way, task.converged, task.begun, task.reach = CHEAP, True, True, 1.0
+            task.start_kind, task.converged, task.begun, task.reach = SEEDED, True, True, 1.0
             optimum.rho, optimum.objective, optimum.r = parent.task.found.rho, parent.task.found.objective, parent.task.r
             if task.turned:
                 optimum.rho = -optimum.rho
@@ -144,7 +144,7 @@ cdef class Worker:
             task.gap = self.gap()
             task.rounding = self.smo.stalled
             if task.of_earlier and task.pilot >= 0:
-                self.todo.earlier.tasks[task.parent].pilot_way[task.pilot] = task.way
+                self.todo.earlier.tasks[task.parent].pilot_kind[task.pilot] = task.start_kind
                 self.todo.earlier.tasks[task.parent].pilot_work[task.pilot] = task.start_work + task.work
             if task.converged and self.may_hide_gap(rows):
                 self.check_gap(task, rows)
@@ -252,12 +252,12 @@ cdef class Worker:
         cdef int groups = 1, y
         cdef bint negative, seeded = False
         if task.growth > 0:
-            seeded, task.way = True, CHEAP
+            seeded, task.start_kind = True, SEEDED
             self.starts.begin_larger(task, &self.dual, &self.scores[0])
         elif has_start(task):
             seeded = self.starts.make(task, &self.dual, &self.scores[0])
             if not seeded:
-                task.way, task.start_work, self.control.eps = COLD, 0.0, self.todo.eps
+                task.start_kind, task.start_work, self.control.eps = COLD, 0.0, self.todo.eps
                 self.write_dual(task)
         for v in range(self.dual.size):
             if self.group[v]:

@@ -26,10 +26,10 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
 from libsvmx._solvers.seeding.paying import (
     PATHS,
-    WAYS,
+    STARTS,
     Account,
-    expected_cheap,
     expected_path,
+    expected_seeded,
     most_values,
     work_of_path,
     work_of_start,
@@ -39,7 +39,7 @@ from libsvmx._train.formulation import build_dual, coefficient_sums, decision_va
 from libsvmx._train.limits import control_of
 from libsvmx._train.solve_dual import recover, solve
 from libsvmx._train.validation.scheme import AUTO
-from libsvmx.enums import KernelType, SvmType
+from libsvmx.enums import KernelType, SolveStatus, SvmType
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel_matrix import Kernel, Targets
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 # Cost of a kernel value of a solver's row, relative to one of a start's block: measured on a4a, german, abalone,
 # cpusmall.
 WORK_OF_A_VALUE = 4.0
-COLD, CHEAP, PATH = WAYS
+COLD, SEEDED, PATH = STARTS
 OWN_FACTOR, KEPT_FACTOR, IN_DOUBLE = PATHS
 
 # auto takes the path up to this work per line, if few rows leave: SMO would take some dozens of steps of n values.
@@ -104,6 +104,12 @@ class SolvedFold:
 def optimum_may_stand(param: Parameter) -> bool:
     """Whether an optimum is unchanged without its unused rows: not if a sum depends on the number of rows."""
     return not param.svm_type.has_nu
+
+
+def may_lose_rows(report: SolveReport) -> bool:
+    """Whether rows without a coefficient do not matter: not if the solve was ended early, or no row is free, so
+    that rho depends on each."""
+    return report.gap >= 0 and report.status in (SolveStatus.CONVERGED, SolveStatus.ROUNDING)
 
 
 def may_follow_path(param: Parameter) -> bool:
@@ -328,12 +334,12 @@ class DualFolds:
             moving = changed * known.report.n_sv / self.kernel.n
             path = expected_path(kind, fold.size, known.report.n_sv - known.report.n_bsv, moving)
         account = self.account if chained else Account()
-        way = account.choose(cold, expected_cheap(cold, n, 0 if poor else changed, chained), path)
-        if way == COLD:
+        chosen = account.choose(cold, expected_seeded(cold, n, 0 if poor else changed, chained), path)
+        if chosen == COLD:
             return None
         most_work = cold
         if seeder == "ato":
-            most_work = most_values(kind, cold) if way == PATH else 0.0
+            most_work = most_values(kind, cold) if chosen == PATH else 0.0
         change = FoldChange(
             self.kernel, fold, sums, known.beta, known.scores, known.dual, control, self.every_row, most_work
         )
@@ -353,7 +359,7 @@ class DualFolds:
             )
         else:
             start_work = work_of_start(self.kernel.n, start_values // self.kernel.n) + change.work
-            self.account.note(CHEAP, start_work + start_values + work)
+            self.account.note(SEEDED, start_work + start_values + work)
 
     @cached_property
     def every_row(self) -> Targets:
@@ -374,7 +380,7 @@ class DualFolds:
         if n_left_out <= FEW_LEAVING and margin * (n + margin) <= SHORT_LINE:
             return True
         path = expected_path(IN_DOUBLE, n, margin, moving)
-        return Account().choose(cold, expected_cheap(cold, n - n_left_out, n_left_out, False), path) == PATH
+        return Account().choose(cold, expected_seeded(cold, n - n_left_out, n_left_out, False), path) == PATH
 
     @cached_property
     def path(self) -> Path | None:
@@ -409,9 +415,9 @@ class DualFolds:
         return decision_values(self.problem, solved.scores, rows, solved.scale, solved.report.rho)
 
     def is_unused(self, row: int) -> bool:
-        """Whether the optimum over all rows is that without the row, too; if no row is free, rho depends on each."""
+        """Whether the optimum over all rows is that without the row, too."""
         assert self.full is not None
-        return bool(self.full.coefficients[row] == 0 and self.full.report.gap >= 0)
+        return bool(self.full.coefficients[row] == 0 and may_lose_rows(self.full.report))
 
     @property
     def rho_width(self) -> float:

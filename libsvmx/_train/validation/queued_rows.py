@@ -9,7 +9,7 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.seeding.paying import expected_paths, pilots_pay
 from libsvmx._train.queue.duals import Star
-from libsvmx._train.validation.dual_folds import optimum_may_stand
+from libsvmx._train.validation.dual_folds import may_lose_rows, optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport, fold_report, standing
 from libsvmx._train.validation.problem_folds import LeftOut, PairsOfClasses
 
@@ -44,6 +44,7 @@ class QueuedRows(PairsOfClasses):
         self.star = Star(queue, kernels, problem, observer, decides=True)
         self.of_pairs = [self.star.queue.summed(t, t + 1) for t in range(len(self.pairs))]
         self.widths = [max(0.0, -report.gap) for report in self.of_pairs]
+        self.may_stand = [optimum_may_stand(param) and may_lose_rows(report) for report in self.of_pairs]
         self.betas = [self.star.queue.coefficients(t) for t in range(len(self.pairs))]
         self.pilots: Solves | None = None
 
@@ -61,9 +62,8 @@ class QueuedRows(PairsOfClasses):
         return self.widths
 
     def stands(self, at: int, place: int) -> bool:
-        """Whether an optimum is that without one of its rows, too: not if a sum depends on the number of rows, or rho
-        on each row."""
-        return optimum_may_stand(self.param) and self.widths[at] == 0 and self.betas[at][place] == 0
+        """Whether an optimum is that without one of its rows, too: not if a sum depends on the number of rows."""
+        return self.may_stand[at] and self.betas[at][place] == 0
 
     def is_unused(self, row: int) -> bool:
         """Whether all optima of the row stand without it."""
