@@ -65,8 +65,8 @@ class ChoicePolicy:
     trial_rows_per_step : float           of a linear kernel only if crsvm is as much work as SMO steps for this many
         times the rows: a queue computes all kernel values, and crsvm none
     smo_alone : float                     up to this (largest bound) x (largest kernel value), only the last check
-    regression_share : float              in regression this share of ``smo_alone`` and ``max_steps_left``: SMO's last
-        steps take far longer there than the rate of the first lets expect
+    regression_share : float              in regression this share of ``smo_alone`` and of the steps left: the last of
+        SMO's steps take far longer there than the rate of the first lets expect
     linear_smo_alone : float              the same x rows, with a linear kernel and up to ``few_rows`` rows: SMO is
         about as fast as crsvm there, and faster in a queue
     wide_smo_alone : float                the same with more features than rows, which a plane usually separates: SMO's
@@ -315,7 +315,7 @@ def all_checks(policy: ChoicePolicy, n: int, regression: bool = False, first: fl
     early = (*policy.checks, *late, (policy.max_steps_few_free, 1e-300))  # SMO is too slow with any gap
     most = policy.max_steps_per_variable
     at = (*((steps * unit, ratio) for steps, ratio in early if first <= steps < most), (most * unit, 0.0))
-    max_left = max(policy.max_total_steps_left, policy.max_steps_left * policy.share(regression) * n)
+    max_left = max(policy.max_total_steps_left, policy.max_steps_left * n) * policy.share(regression)
     return Checks(at, max_left, policy.max_free, policy.ratio_many_free)
 
 
