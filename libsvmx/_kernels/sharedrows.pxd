@@ -116,6 +116,7 @@ cdef class DoubleRows:
     cdef double *unordered          # a row in the order of the targets
     cdef int32_t[::1] target        # of a row, or its place in ``source``; unless ``in_order``
     cdef bint in_order
+    cdef double value_ns            # of the last targets
     cdef Py_ssize_t n_alone         # rows computed since ``bind``, at most FEW_ROWS + 1
     cdef int64_t clock
     cdef int32_t[::1] slot_of       # by row, -1: not kept
@@ -130,6 +131,7 @@ cdef class DoubleRows:
     cdef void begin(self, Py_ssize_t n) noexcept nogil
     cdef void place_column(self, Py_ssize_t a, Py_ssize_t n, const int32_t *rows, const double *values) noexcept nogil
     cdef const double *kept(self, int32_t p) noexcept nogil
+    cdef double most_kept(self) noexcept nogil
     cdef const double *row(self, int32_t p) except NULL nogil
     cdef const double *peek(self, int32_t p) except NULL nogil
     cdef int compute(self, int32_t p, double *out) except -1 nogil

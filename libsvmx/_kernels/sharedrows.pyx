@@ -738,6 +738,10 @@ cdef class DoubleRows:
         """Row p if kept, else NULL. Valid until ``row`` is called, or while pinned."""
         return NULL if self.slot_of[p] < 0 else self.slots[self.slot_of[p]]
 
+    cdef double most_kept(self) noexcept nogil:
+        """Number of rows that there may be slots for."""
+        return self.budget_bytes / (8.0 * max(self.room, 1))
+
     cdef const double *row(self, int32_t p) except NULL nogil:
         """Row p, (n,). Valid until the next call, or while pinned."""
         cdef int32_t s = self.slot_of[p]
@@ -776,6 +780,7 @@ cdef class DoubleRows:
             if self.n_alone == 0 or (self.n_alone == FEW_ROWS and self.n > SMALL):
                 with gil:
                     self.targets = self.kernel.double_targets(None, self.n_alone == 0)
+                    self.value_ns = self.targets.value_ns
             self.n_alone += 1
         self.kernel.values_computed += self.n
         if self.in_order:

@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 from support.data import dense_rows
 from support.exact import Twin, blobs, come_and_go, fingerprint, shaped, unchanged
 from support.examples import examples
-from support.paths import Along, Followed, Lost, Short
+from support.paths import Along, Followed, Lost, Short, follow_by
 
 import libsvmx
 from libsvmx import KernelType, ParameterError, State, SvmType
 from libsvmx._core.buffers import filled
 from libsvmx._solvers.path.path import Path, PathLost
 from libsvmx._train.observer import Observer
+from libsvmx._train.updating import transaction
 from libsvmx._train.updating.left_out import values_left_out
 
 LINEAR, POLY, RBF = KernelType.LINEAR, KernelType.POLY, KernelType.RBF
@@ -89,6 +90,25 @@ def test_nu_at_its_limit():
     twin.check_against_fresh()
 
 
+@pytest.mark.parametrize("kind", [NU_SVC, NU_SVR])
+def test_a_path_to_another_nu_that_is_longer_than_trainings(kind, monkeypatch):
+    """It is given up, the problem is trained, and paths go on from there."""
+    X, y = blobs(4, 90, 3 if kind == NU_SVC else 2)
+    twin = Twin(X[:80], y[:80] if kind == NU_SVC else X[:80, 0], svm_type=kind, nu=0.3, gamma=0.4)
+    with monkeypatch.context() as patched:
+        patched.setattr(transaction, "most_cost", lambda binary: 0.0)
+        twin.state.set_nu(0.4)
+    twin.options["nu"] = 0.4
+    assert twin.state.report.retrained == len(twin.state.binaries)
+    twin.check()
+    twin.state.set_nu(0.35)
+    twin.options["nu"] = 0.35
+    assert twin.state.report.retrained == 0
+    twin.check()
+    twin.update(X[80:], y[80:] if kind == NU_SVC else X[80:, 0], [3, 5])
+    twin.check_against_fresh()
+
+
 def test_identical_classes():
     """Rows of both classes at the same places: r is 0, and there is no model."""
     X, y = blobs(7, 60)
@@ -132,6 +152,7 @@ def test_where_paths_are_lost(path, kind):
     twin.options["nu"] = 0.3
     assert twin.state.report.retrained == 1
     twin.check()
+    follow_by(path, twin.state)
     if kind == NU_SVR:
         twin.set_cost(2.0)
         assert twin.state.report.retrained == 1

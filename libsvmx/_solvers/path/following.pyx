@@ -6,7 +6,7 @@ A line ends at a breakpoint: a member of the margin M meets a bound, or V of ano
 group. The Cholesky factor of K_MM follows M.
 """
 
-from libc.math cimport HUGE_VAL, fabs
+from libc.math cimport HUGE_VAL, INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -622,19 +622,27 @@ cdef int unshrink(Motion motion, PathState s) except -1 nogil:
 
 # ---- From breakpoint to breakpoint -----------------------------------------------------------------
 
+# Breakpoints after which the rest of a path is known to about a third.
+cdef double FEW_BREAKPOINTS = 8.0
+# A repair is given up if it costs this share of another way from here.
+cdef double MOST_REPAIR = 0.5
 # Consecutive lines of length 0, per member of M, that count as cycling.
 cdef int64_t MAX_IDLE_LINES = 4
 
 
 cdef int follow(Motion motion) except -1:
-    """Follow the path to eta = 1, without the interpreter. Raises PathLong (more than ``most_work``); PathLost;
+    """Follow the path to eta = 1, without the interpreter. Raises PathLong (more than ``most_cost``); PathLost;
     Stopped; what a signal handler raises; MemoryError."""
     cdef PathState s = motion.state
     cdef int end
     motion.mass += motion.speed_outside
-    motion.work_before, motion.speed_before = motion.work, motion.speed_outside
+    motion.speed_before = motion.speed_outside
     with nogil:
         shrink_if_many(motion, s)
+        if not motion.directed and not s.has_empty_group():
+            motion.direction()  # now: it may compute the rows of the margin, which say nothing of the lines
+            motion.directed = True
+        motion.cost_before, motion.breakpoints_before = motion.total_cost(), motion.breakpoints
         end = go(motion, s)
         if end != LOST:
             unshrink(motion, s)
@@ -645,15 +653,18 @@ cdef int follow(Motion motion) except -1:
 
 
 cdef bint is_long(Motion motion) noexcept nogil:
-    """Whether the path, or the rest of it, will take more than ``most_work``, extrapolated from its work so far: of the
-    rest much more, while little of the path is known."""
-    cdef double work = motion.work, counted = motion.work, done = motion.eta, glimpse = motion.glimpse * motion.most_work
-    if motion.rest_counts:
-        work -= motion.work_before
-        if motion.speed_before > 0.0:  # rows that have joined the margin, or met a bound, have ended their motion
-            done = 1.0 - (1.0 - done) * min(motion.speed_outside / motion.speed_before, 1.0)
-        counted = work * (1.0 - done) * work / (work + 2.0 * glimpse)
-    return work > glimpse and counted > done * motion.most_work
+    """Whether the path will take more than ``most_work``, or the rest of it cost more than another way from here,
+    extrapolated from its lines so far; from few of them, only if it is much more."""
+    cdef double done = motion.eta, spent, left, known, otherwise
+    if motion.most_cost == INFINITY:
+        return motion.work > max(motion.glimpse, done) * motion.most_work
+    if motion.speed_before > 0.0:  # rows that have joined the margin, or met a bound, have ended their motion
+        done = 1.0 - (1.0 - done) * min(motion.speed_outside / motion.speed_before, 1.0)
+    spent, known = motion.total_cost() - motion.cost_before, motion.breakpoints - motion.breakpoints_before
+    if motion.linear_moves:  # a repair, whose first breakpoints lie close together: they say little of the rest
+        return spent > MOST_REPAIR * (motion.most_cost - motion.falling_cost)
+    left, otherwise = spent * (1.0 - done), motion.most_cost - motion.falling_cost * done
+    return spent > motion.glimpse * otherwise and left * known > done * otherwise * (known + FEW_BREAKPOINTS)
 
 
 cdef int go(Motion motion, PathState s) except -1 nogil:
@@ -687,6 +698,7 @@ cdef int go(Motion motion, PathState s) except -1 nogil:
             motion.steps += step > 0.0
             breakpoint_event(motion, s, v)
             motion.tick(s.factor.size * (s.active + s.factor.size))
+            motion.cost += motion.line_cost(s.active)
         idle = idle + 1 if step == 0.0 else 0
         if idle > allowance + MAX_IDLE_LINES * (s.factor.size + 50):
             motion.lost = b"the path turns in a circle"

@@ -42,11 +42,15 @@ cdef class Motion:
     cdef readonly int64_t exchanges         # along a null direction
     cdef readonly int64_t repairs           # paths in the linear term
     cdef readonly double work               # as ``Control`` counts it
-    cdef double most_work                   # limit of the work of the path, extrapolated
-    cdef bint rest_counts                   # of the rest only: another way would begin where the path is given up
-    cdef double work_before                 # ``work`` before the path: a repair follows another path
+    cdef double most_work                   # limit of the work of a fold's path, extrapolated
+    cdef double glimpse                     # share of that, or of ``most_cost``, after which it is extrapolated
+    cdef double cost                        # of the lines, in half nanoseconds, without kernel rows
+    cdef int64_t rows_before                # ``rows_computed`` then
+    cdef double most_cost                   # of another way, and how much of it falls to 0 as the path is followed
+    cdef double falling_cost
+    cdef double cost_before                 # ``total_cost`` before the path: a repair follows another path
     cdef double speed_before                # ``speed_outside`` at its begin
-    cdef double glimpse                     # share of that after which its work is extrapolated
+    cdef int64_t breakpoints_before
     cdef double many_values                 # K_:M, from which shrinking is tried
     cdef double far                         # distance of shrunk rows, in lengths of the path
     cdef const char *lost                   # why the path cannot be followed, or NULL
@@ -81,6 +85,9 @@ cdef class Motion:
     cdef double sharpness                   # tolerance of V
     cdef double slowest                     # speeds of V below it are rounding
     cdef void reset_counts(self, double most_work) noexcept nogil
+    cdef double total_cost(self) noexcept nogil
+    cdef double line_cost(self, double active) noexcept nogil
+    cdef double row_cost(self) noexcept nogil
     cdef int make_room(self) except -1
     cdef int reset(self) except -1 nogil
     cdef int tick(self, int64_t amount) except -1 nogil

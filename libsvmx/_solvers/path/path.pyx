@@ -11,7 +11,7 @@ Paths, with eta from 0 to 1:
 * ``by_smo``: the same by SMO in double, if no path can be followed.
 """
 
-from libc.math cimport HUGE_VAL, INFINITY, fabs, isfinite
+from libc.math cimport HUGE_VAL, INFINITY, fabs, isfinite, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memset
 
@@ -233,6 +233,13 @@ cdef void set_levels_of_free(Motion motion) noexcept:
 cdef double ULP = 2.0 ** -52
 # Gap of an accepted optimum with F recomputed, in tolerances of a path.
 cdef double GAP_TOLERANCES = 4.0
+# Of a path whose cost is expected: share of the rows that stay active where it shrinks; breakpoints of other rows, as a
+# multiple of the root of the number of rows that move (2 to 80 were measured); share of all whose kernel rows, if those
+# that move are not kept, have to be computed; half nanoseconds per element of the factor for a member that leaves.
+cdef double ACTIVE_SHARE = 0.2
+cdef double BREAKPOINTS = 20.0
+cdef double JOINING_SHARE = 0.5
+cdef double COST_OF_ROTATION = 0.4
 
 
 cdef class Path:
@@ -284,11 +291,13 @@ cdef class Path:
         other.motion = Motion(other.state)
         return other
 
-    def update(self, Py_ssize_t n_fresh, gone, totals, Control control, double most_work=INFINITY):
+    def update(self, Py_ssize_t n_fresh, gone, totals, Control control, double most_cost=INFINITY,
+               double falling_cost=0.0):
         """The optimum with the last ``n_fresh`` rows and without the rows ``gone`` (buffer of int32), which stay with
         beta = 0 until ``state.discard``.
 
-        Raises PathLong for more than ``most_work`` (``motion.work``); else as ``start``.
+        Raises PathLong if the rest of the path seems to cost more than ``most_cost``, of which ``falling_cost`` would be
+        of what this path has done already, in half nanoseconds; else as ``start``.
         """
         cdef PathState s = self.state
         cdef Motion motion = self.motion
@@ -297,7 +306,7 @@ cdef class Path:
         if self.rests(n_fresh, gone, totals, control):
             return
         self.begin(control)
-        motion.most_work = most_work
+        motion.most_cost, motion.falling_cost = most_cost, falling_cost
         for k in range(leaving.shape[0]):
             for h in range(s.per_row):
                 v = s.per_row * leaving[k] + h
@@ -347,21 +356,36 @@ cdef class Path:
         centre_levels(self.motion, s)
         return True
 
-    def n_moving(self, Py_ssize_t n_fresh, gone):
+    def expected(self, Py_ssize_t n_fresh, gone):
         """Number of the last ``n_fresh`` rows, and of the rows ``gone`` (buffer of int32), that ``update`` would move
-        from or to 0; and how many of them are in the margin."""
+        from or to 0, and how many of them are in the margin; and its expected cost in half nanoseconds."""
         cdef PathState s = self.state
+        cdef Motion motion = self.motion
         cdef const int32_t[::1] leaving = gone
-        cdef Py_ssize_t k, p, v, count = 0, n_members = 0
-        cdef bint moves
+        cdef Py_ssize_t k, p, v, count = 0, n_members = 0, n_kept = 0
+        cdef bint moves, is_member
+        cdef double others, missing, line, m = s.factor.size, active = s.n
         for k in range(leaving.shape[0] + n_fresh):
             p = leaving[k] if k < leaving.shape[0] else s.n - n_fresh + k - leaving.shape[0]
-            moves = False
+            moves = is_member = False
             for v in range(s.per_row * p, s.per_row * (p + 1)):
                 moves = moves or s.beta[v] != 0.0 or (k >= leaving.shape[0] and violates_at_zero(s, v))
-                n_members += s.place[v] >= 0
+                is_member = is_member or s.place[v] >= 0
             count += moves
-        return count, n_members
+            n_members += is_member
+            n_kept += moves and not is_member and s.rows.kept(<int32_t>p) != NULL
+        if m * s.n > motion.many_values:
+            active *= ACTIVE_SHARE
+        others = max(count - n_members, 0)
+        missing = (others - n_kept) * motion.row_cost()
+        line = motion.line_cost(active) + JOINING_SHARE * missing / max(others, 1.0)
+        line += max(m - s.rows.most_kept(), 0.0) * motion.row_cost()  # members that cannot be kept
+        return count, n_members, n_members * COST_OF_ROTATION * m * m + missing + (others + BREAKPOINTS * sqrt(others)) * line
+
+    @property
+    def row_cost(self):
+        """Estimated cost of a kernel row in half nanoseconds."""
+        return self.motion.row_cost()
 
     def leave(self, gone):
         """Mark the rows ``gone`` (buffer of int32) as LEAVING, without a path, for ``dual`` and ``near``."""
@@ -440,7 +464,7 @@ cdef class Path:
                 s.assign(v, JOINING)
         return 0
 
-    def rescale(self, lower, upper, ratio, Control control, double most_work=INFINITY, Trace trace=None,
+    def rescale(self, lower, upper, ratio, Control control, double most_cost=INFINITY, Trace trace=None,
                 double first=1.0, double last=1.0):
         """The optimum with the bounds ``lower`` and ``upper`` (buffers of float64, shape (per_row * n,)). With
         ``ratio`` > 0 bounds and sums are the present ones times it, up to rounding; None: any bounds, same sums. Raises
@@ -455,7 +479,7 @@ cdef class Path:
         check_length(final_lower.shape[0], m)
         check_length(final_upper.shape[0], m)
         self.begin(control)
-        motion.most_work = most_work
+        motion.most_cost = most_cost
         if trace is not None:
             trace.begin(s, first, last)
         motion.trace = trace
@@ -529,9 +553,9 @@ cdef class Path:
             raise PathLost("the change is beyond double precision")
         return motion.resum_if_stale()
 
-    def by_smo(self, gone, totals, double eps, Control control, lower=None, upper=None):
-        """As ``update``, or as ``rescale`` to bounds ``lower`` and ``upper``, by SMO from the present beta to a gap of
-        ``eps``: if no path can be followed. Raises as ``start``."""
+    def by_smo(self, gone, totals, double eps, Control control):
+        """As ``update`` by SMO from the present beta to a gap of ``eps``: if no path can be followed. Raises as
+        ``start``."""
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef const int32_t[::1] leaving = gone
@@ -544,9 +568,6 @@ cdef class Path:
                 v = s.per_row * leaving[k] + h
                 s.beta[v] = s.lower[v] = s.upper[v] = s.linear[v] = 0.0
                 s.assign(v, LEAVING)
-        if lower is not None:
-            memoryview(s.lower)[:m] = lower
-            memoryview(s.upper)[:m] = upper
         for v in range(m):
             s.beta[v] = min(max(s.beta[v], s.lower[v]), s.upper[v])
         self.restore_sums_at(totals)

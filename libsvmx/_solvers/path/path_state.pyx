@@ -364,6 +364,7 @@ cdef class PathState:
             return 0
         values = zeros("d", k)
         targets = kernel.double_targets(rows_[:k], kernel.n - self.n <= FEW_ROWS)
+        self.rows.value_ns = targets.value_ns
         for p in range(self.n, kernel.n):
             if control is not None:
                 control.asked(VALUE_WORK * k)
@@ -372,31 +373,6 @@ cdef class PathState:
             self.rows.place_column(p, k, &rows[0], &values[0])
         kernel.values_computed += k * (kernel.n - self.n)
         return 0
-
-    def positions(self, tags):
-        """Positions of the rows with these tags (buffer of int64, ascending): buffer of int32, ascending."""
-        cdef const int64_t[::1] wanted = tags
-        cdef Py_ssize_t p, begin, end, middle, n_found = 0, n = wanted.shape[0]
-        cdef int64_t first, last
-        found_ = zeros("i", n)
-        cdef int32_t[::1] found = found_
-        if n == 0:
-            return found_
-        first, last = wanted[0], wanted[n - 1]
-        for p in range(self.n):
-            if not first <= self.tag[p] <= last:
-                continue
-            begin, end = 0, n
-            while begin + 1 < end:
-                middle = (begin + end) // 2
-                if wanted[middle] <= self.tag[p]:
-                    begin = middle
-                else:
-                    end = middle
-            if wanted[begin] == self.tag[p] and n_found < n:
-                found[n_found] = <int32_t>p
-                n_found += 1
-        return found_[:n_found]
 
     def discard(self):
         """Remove the LEAVING rows: the last rows take their places. Cannot fail."""
@@ -552,7 +528,7 @@ cdef class PathState:
         other.rows.make_room(self.n)
         other.n = other.active = self.n
         other.level, other.total, other.drift, other.inexact = self.level, self.total, self.drift, self.inexact
-        other.shift, other.largest = self.shift, self.largest
+        other.shift, other.largest, other.rows.value_ns = self.shift, self.largest, self.rows.value_ns
         for mine, own in zip(self.row_lists(), other.row_lists()):
             own[:self.n] = mine[:self.n]
         for mine, own in zip(self.lists(), other.lists()):

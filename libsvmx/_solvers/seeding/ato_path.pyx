@@ -93,7 +93,6 @@ cdef class AtoPath:
         self.state.rows = self.rows
         self.motion = Motion(self.state)
         self.motion.glimpse, self.motion.many_values, self.motion.far = GLIMPSE, 0.0, FAR
-        self.motion.rest_counts = False
         self.row_of, self.member_key, self.violating = zeros("i", 0), zeros("i", 0), zeros("b", 0)
 
     cdef int reserve(self, Py_ssize_t m, Py_ssize_t columns) except -1:

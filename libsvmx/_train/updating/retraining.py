@@ -6,7 +6,8 @@
         -- Path.near -->         the optimum, in double
 
 A path costs |M| (n + |M|) per breakpoint, and has at least about one for each row whose beta becomes 0 or nonzero. A
-training needs the kernel rows of these and of the margin once, and one factor of the margin.
+training needs the kernel rows of these and of the margin once, and one factor of the margin. Both are counted in half
+nanoseconds: ``Path.expected`` before a path begins, ``is_long`` in following.pyx while it is followed.
 """
 
 from __future__ import annotations
@@ -32,70 +33,35 @@ if TYPE_CHECKING:
 
 # Gap at which SMO ends, unless -e is smaller: the remaining path has a few breakpoints.
 EPS = 1e-3
-# Cost of a training, in units of about half a nanosecond: minimum; per kernel value of the margin and of the moving
-# rows; per product of the factor; per variable of an iteration of SMO, most being shrunk; per iteration. Measured on
-# elec2 and synthetic sets of 2 to 54 features, 1 to 1,000 of 5,000 and 20,000 rows; the last one on 600 to 2,200 rows
-# of two features at C from 1e3 to 1e5.
-WORK_AT_LEAST = 1e7
-WORK_OF_VALUE = 20.0
-WORK_OF_PRODUCT = 0.06
-WORK_OF_VARIABLE = 0.25
-WORK_OF_ITERATION = 900.0
-# Cost of a breakpoint of a path in the same units: per row, for kernel rows; per active row, and per value of its row
-# in the margin; per element of the factor. ``Motion.work`` counts |M| (active + |M|) for it, as ``Control`` does.
-LINE_OF_ROW = 4.0
-LINE_OF_ACTIVE = 9.0
-LINE_OF_VALUE = 0.26
-LINE_OF_PAIR = 4.6
-WORK_OF_ROTATION = 0.4  # per element of the factor, of a row that leaves the margin
-# Share of the rows that are active where a path shrinks, and n |M| from which it does.
-ACTIVE_SHARE = 0.5
-MANY_VALUES = 4e5
+# Cost of a training in half nanoseconds, as a path counts its own: minimum, more than what was measured, since paths
+# over few rows are shorter than expected; per row; kernel rows in double per member of the margin, per row that moves,
+# and of others, as a multiple of the root of the number of those; per product of the factor; per variable of an
+# iteration of SMO, most being shrunk. Measured on 130 changes of 1 to 1,000 of 5,000 and 20,000 rows of elec2 and
+# synthetic sets of 2 to 54 features: .6 to 1.5 times the time that they took.
+COST_AT_LEAST = 5e6
+COST_OF_ROW = 520.0
+ROWS_OF_MEMBER = 0.8
+ROWS_OF_MOVING = 1.4
+ROWS_OF_OTHERS = 21.0
+COST_OF_PRODUCT = 0.15
+COST_OF_VARIABLE = 0.13
 # Free rows for each row that leaves from which they take over its beta. Fewer reach their bounds, and the rest of beta
 # would be spread over all rows: of elec2, 4,900 iterations of SMO instead of 1,700.
 FREE_FOR_EACH = 4.0
 
 
-def work_of_training(state: PathState, n_moving: int, iterations: int) -> float:
-    """Expected cost of ``train_near``, with ``n_moving`` rows whose beta becomes 0 or nonzero and as many
-    ``iterations`` as the last training."""
-    margin = state.margin_size
-    work = WORK_AT_LEAST + WORK_OF_VALUE * (margin + n_moving) * state.n + WORK_OF_PRODUCT * margin**3
-    return work + work_of_iteration(state) * iterations
+def cost_of_training(path: Path, iterations: int, n_moving: int = 0, n_members: int = 0) -> tuple[float, float]:
+    """Expected cost of ``train_near`` with as many ``iterations`` as the last training and ``n_moving`` rows whose beta
+    becomes 0 or nonzero, of which ``n_members`` leave the margin; and how much of it is due to these rows."""
+    n, margin = path.state.n, path.state.margin_size - n_members
+    moving = path.row_cost * (ROWS_OF_MOVING * n_moving + ROWS_OF_OTHERS * n_moving**0.5)
+    others = path.row_cost * ROWS_OF_MEMBER * margin + COST_OF_PRODUCT * margin**3
+    return COST_AT_LEAST + COST_OF_ROW * n + COST_OF_VARIABLE * n * iterations + others + moving, moving
 
 
-def least_work_of_path(state: PathState, n_moving: int, n_members: int) -> float:
-    """Low estimate of the cost of the path along which ``n_moving`` rows move from or to 0: a breakpoint for each, 1.06
-    to 5 were measured; but for ``n_members`` that leave the margin, which may need none, a rotation of the factor."""
-    return (n_moving - n_members) * work_of_line(state) + n_members * WORK_OF_ROTATION * state.margin_size**2
-
-
-def most_path(state: PathState, work: float) -> float:
-    """``Motion.work`` of a path that costs as much as this ``work`` of a training."""
-    margin = max(state.margin_size, 1)
-    return work * margin * (n_active(state) + margin) / work_of_line(state)
-
-
-def work_of_line(state: PathState) -> float:
-    """Cost of a breakpoint."""
-    n, margin = state.n, state.margin_size
-    active = LINE_OF_ACTIVE + LINE_OF_VALUE * margin
-    return LINE_OF_ROW * n + active * n_active(state) + LINE_OF_PAIR * margin**2
-
-
-def n_active(state: PathState) -> float:
-    """Expected number of active rows on a path."""
-    return state.n * (ACTIVE_SHARE if state.margin_size * state.n > MANY_VALUES else 1.0)
-
-
-def most_iterations(state: PathState, work: float) -> int:
+def most_iterations(state: PathState, cost: float) -> int:
     """Maximum number of iterations of SMO in a training of this expected cost: all of it."""
-    return 1 + int(work / work_of_iteration(state))
-
-
-def work_of_iteration(state: PathState) -> float:
-    """Cost of an iteration of SMO."""
-    return WORK_OF_ITERATION + WORK_OF_VARIABLE * state.n
+    return 1 + int(cost / (COST_OF_VARIABLE * state.n))
 
 
 def train_near(

@@ -341,7 +341,8 @@ class State:
             param = replace(version.param, nu=nu)
             check_feasible(version.problem, param, len(version.binaries), 0)
             transaction = transaction_of(version, param, observer, moving)
-            binaries, report = transaction.set_sums(version.binaries)
+            index = PairIndex(param, version.problem, transaction.observer)
+            binaries, report = transaction.set_sums(version.binaries, index)
             return replace(version, param=param, binaries=binaries, report=report)
 
         self._make(followed, keeper)

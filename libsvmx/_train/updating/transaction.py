@@ -1,7 +1,7 @@
 """One change of a trained state: the changes of its binary problems.
 
-Each follows its path (libsvmx._solvers.path); if a path is lost, SMO in double takes over. All are marked before they
-move; the owner of the transaction commits or rolls back (version.py).
+Each follows its path (libsvmx._solvers.path); if that is long or lost, a training takes over, or SMO in double. All are
+marked before they move; the owner of the transaction commits or rolls back (version.py).
 """
 
 from __future__ import annotations
@@ -22,11 +22,9 @@ from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.updating.binary_problem import errors_of_a_path, no_bounds, train_binary
 from libsvmx._train.updating.retraining import (
-    least_work_of_path,
+    cost_of_training,
     most_iterations,
-    most_path,
     train_near,
-    work_of_training,
 )
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
@@ -44,19 +42,18 @@ if TYPE_CHECKING:
 UNCHANGED = "the state is as it was before"
 # Expected iterations of the next training as a multiple of those after which one was given up.
 MORE = 4
-# A path to another C is given up if it costs as much as so many trainings. Their iterations rise by the root of C,
-# but not beyond that of this ratio.
+# A path to another C or nu is given up if it costs as much as so many trainings. Their iterations rise by the root of
+# C, but not beyond that of this ratio.
 MANY = 4
 MOST_RISE = 1e6
 # Span of ids, as a multiple of the number of rows, up to which a table of all ids is made.
 SPARSE_IDS = 4
+NOBODY = np.zeros(0, dtype=np.int32)
 
 
-def most_rescaling(binary: BinaryProblem) -> float:
-    """``Motion.work`` of a path to another C that costs as much as MANY trainings; a loaded state knows of none."""
-    if not binary.iterations:
-        return inf
-    return most_path(binary.state, MANY * work_of_training(binary.state, 0, binary.iterations))
+def most_cost(binary: BinaryProblem) -> float:
+    """Cost of a path to another C or nu that is given up: of MANY trainings; a loaded state knows of none."""
+    return MANY * cost_of_training(binary.path, binary.iterations)[0] if binary.iterations else inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +211,6 @@ class Transaction:
         """
         after: dict[Pair, BinaryProblem] = {}
         leaving_rows = np.flatnonzero(~self.stays)
-        leaving_ids = self.ids[leaving_rows]
         remaining = self.ids[self.stays] if len(leaving_rows) else self.ids
         leaving = set(np.asarray(self.problem.targets)[leaving_rows].tolist())
         for listed in index.costs:
@@ -226,11 +222,15 @@ class Transaction:
             binary = after[pair] = binaries[pair]
             fresh = remaining[index.members(listed, len(remaining) - self.n_fresh)] if self.n_fresh else self.ids[:0]
             some_leave = bool(leaving if pair is None else leaving.intersection(pair))
-            gone = np.asarray(binary.state.positions((leaving_ids if some_leave else leaving_ids[:0]).data))
+            gone = self.positions_leaving(binary) if some_leave else NOBODY
             if len(gone) or len(fresh):
                 binary = after[pair] = self.mark(binary)
                 self.update_binary(binary, pair, index, fresh, gone)
         return after, report_of(self.touched, after, gap_before)
+
+    def positions_leaving(self, binary: BinaryProblem) -> IntArray:
+        """Positions in a binary problem of the rows that leave: ndarray of int32, ascending."""
+        return np.flatnonzero(~self.stays[self.numbers(binary.ids)]).astype(np.int32)
 
     def update_binary(self, binary: BinaryProblem, pair: Pair, index: PairIndex, fresh: Ids, gone: IntArray) -> None:
         """Change one path: rows with the ids ``fresh`` join, those at the positions ``gone`` leave."""
@@ -259,12 +259,12 @@ class Transaction:
             state.append(kernel, *joining, self.control())
 
         state.append(kernel, *joining, self.control())
-        n_moving, n_members = path.n_moving(n_fresh, gone)
-        work = work_of_training(state, n_moving, binary.iterations)
-        max_iter, lost = most_iterations(state, work), False
+        n_moving, n_members, of_path = path.expected(n_fresh, gone)
+        cost, falling = cost_of_training(path, binary.iterations, n_moving, n_members)
+        max_iter, lost = most_iterations(state, cost), False
         try:
-            if least_work_of_path(state, n_moving, n_members) <= work or state.inexact:
-                return path.update(n_fresh, gone, totals, self.control(), most_path(state, work))
+            if of_path <= cost or state.inexact:
+                return path.update(n_fresh, gone, totals, self.control(), cost, falling)
             path.leave(gone)
         except PathLong:
             pass
@@ -294,37 +294,28 @@ class Transaction:
     def for_each(
         self,
         binaries: dict[Pair, BinaryProblem],
-        action: Callable[[Pair, BinaryProblem], object],
-        otherwise: Callable[[Pair, BinaryProblem], object] | None = None,
+        follow: Callable[[Pair, BinaryProblem], object],
         index: PairIndex | None = None,
     ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
-        """``action`` on the path of each binary problem, ``otherwise`` if it is lost; a training by ``index`` if it is
-        too long. Returns as ``update``."""
+        """``follow`` the path of each binary problem; if it is lost, or longer than a training, train by ``index``,
+        else raise ParameterError. Returns as ``update``."""
         gap_before = largest_gap(binaries)
         after: dict[Pair, BinaryProblem] = {}
         try:
             for pair, before in binaries.items():
-                binary = after[pair] = self.mark(before)
-                self.touched.append(binary)
+                binary = self.mark(before)
                 self.bind(binary)
-                with binary.timed():
-                    try:
-                        action(pair, binary)
-                    except PathLong:
-                        assert index is not None
-                        binary.state.rollback()
-                        listed = index.as_listed(pair)
-                        del after[pair]
-                        binary = after[listed] = self.trained(index, listed, self.ids)
-                        self.touched[-1] = binary
-                    except PathLost:
-                        if otherwise is None:
-                            raise
-                        binary.state.rollback()
-                        binary.state.mark()
-                        self.bind(binary)
-                        binary.retrained = True
-                        otherwise(pair, binary)
+                try:
+                    with binary.timed():
+                        follow(pair, binary)
+                except PathLost:
+                    if index is None:
+                        raise
+                    binary.state.rollback()
+                    pair = index.as_listed(pair)
+                    binary = self.trained(index, pair, self.ids)
+                after[pair] = binary
+                self.touched.append(binary)
                 binary.check_scale()
         except PathLost as error:
             raise ParameterError(f"the optimum cannot be followed ({error}): train again") from None
@@ -341,28 +332,23 @@ class Transaction:
     ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
         """Change bounds to those of ``index``, and sums: both are multiplied by ``ratio``. Returns as ``update``."""
         bounds = {pair: index.bounded(pair, self.rows_of(b.ids))[1:] for pair, b in binaries.items()}
-        nobody = filled("i", [])
         rise = min(max(1.0, ratio), MOST_RISE) ** 0.5
 
         def follow(pair: Pair, binary: BinaryProblem) -> None:
             binary.iterations = int(rise * binary.iterations)
-            binary.path.rescale(*bounds[pair], ratio, self.control(), most_rescaling(binary))
+            binary.path.rescale(*bounds[pair], ratio, self.control(), most_cost(binary))
 
-        return self.for_each(
-            binaries,
-            follow,
-            lambda pair, b: b.path.by_smo(nobody, self.totals_of(b), self.param.eps, self.control(), *bounds[pair]),
-            index,
-        )
+        return self.for_each(binaries, follow, index)
 
-    def set_sums(self, binaries: dict[Pair, BinaryProblem]) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
+    def set_sums(
+        self, binaries: dict[Pair, BinaryProblem], index: PairIndex
+    ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
         """Change the sums of coefficients to those of ``param``, with another nu. Returns as ``update``."""
-        nobody = filled("i", [])
-        return self.for_each(
-            binaries,
-            lambda _, b: b.path.update(0, nobody, self.totals_of(b), self.control()),
-            lambda _, b: b.path.by_smo(nobody, self.totals_of(b), self.param.eps, self.control()),
-        )
+
+        def follow(_: Pair, binary: BinaryProblem) -> None:
+            binary.path.update(0, NOBODY.data, self.totals_of(binary), self.control(), most_cost(binary))
+
+        return self.for_each(binaries, follow, index)
 
     def totals_of(self, binary: BinaryProblem) -> tuple[float, ...]:
         """The required sums of its coefficients."""
