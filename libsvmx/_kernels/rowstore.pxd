@@ -44,6 +44,8 @@ cdef class KernelRows:
     cdef Py_ssize_t n_places(self) noexcept nogil
     cdef const int32_t *row_at(self) noexcept nogil
     cdef bint may_replace(self, const unsigned char *wanted) noexcept nogil
+    cdef bint add_rows(self, int64_t count, const int32_t *rows, const double *coef, const float **row,
+                       Py_ssize_t first, Py_ssize_t n, double *scores) except -1 nogil
     cdef bint is_crowded(self) noexcept nogil
     cdef void shorten(self) noexcept nogil
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil

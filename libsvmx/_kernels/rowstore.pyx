@@ -120,6 +120,12 @@ cdef class KernelRows:
         """Whether computing the next rows may evict one of ``wanted`` (mask by kernel row)."""
         return False
 
+    cdef bint add_rows(self, int64_t count, const int32_t *rows, const double *coef, const float **row,
+                       Py_ssize_t first, Py_ssize_t n, double *scores) except -1 nogil:
+        """scores[k] += sum_e coef_e K(rows_e, index[first + k]) for n positions, from values that are shared, in any order
+        of the terms; False if there are none. ``row``: scratch, (count,)."""
+        return False
+
     cdef bint is_crowded(self) noexcept nogil:
         """Whether shorter rows, not ``whole``, would be better, so that more fit."""
         return False

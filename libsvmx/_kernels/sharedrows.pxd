@@ -93,6 +93,8 @@ cdef class GramRows(KernelRows):
     cdef int32_t n_slots
     cdef Py_ssize_t stride
     cdef int64_t[::1] synced        # swaps applied to the slot of a row, -1: no slot, -2: in place
+    cdef int32_t[::1] length        # of a slot: positions that it has values of
+    cdef double[::1] sums           # scratch
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil
     cdef void copy(self, const float *row, float *values) noexcept nogil
 

@@ -31,14 +31,15 @@ def test_a_path_that_pays_leaves_nothing_to_the_solver():
     found = validated("heart_scale", 100, "ato", C=1000.0, threads=1)
     followed = [fold for fold in found.folds[2:] if fold.iterations == 0]
     assert len(followed) > 40
-    assert found.iterations < 0.3 * validated("heart_scale", 100, "sir", C=1000.0, threads=1).iterations
+    assert found.iterations < 0.4 * validated("heart_scale", 100, "sir", C=1000.0, threads=1).iterations
 
 
 @pytest.mark.parametrize("queue", [True, False])
 @pytest.mark.parametrize("seeder", ["sir", "mir", "near"])
 def test_a_start_that_does_not_pay_is_not_made_again_at_once(seeder, queue):
-    """The fold after one that took more than a cold start begins cold, and reports it."""
-    options = {"C": 30.0, "policy": KernelPolicy(queue=queue)}
+    """The fold after one that took more than a cold start begins cold, and reports it. Without shrinking, all steps
+    take as much."""
+    options = {"C": 30.0, "shrinking": False, "policy": KernelPolicy(queue=queue)}
     one, three = (validated("heart_scale", 8, seeder, threads=threads, **options) for threads in (1, 3))
     plain = validated("heart_scale", 8, "none", threads=1, **options)
     names = [fold.seeder for fold in one.folds]

@@ -22,15 +22,15 @@ variables of its steps (``work`` of Smo), a start its rows, a path the values th
 from libc.math cimport HUGE_VAL, cbrt
 
 # Cost of a value, of a line, of a variable, and of a path besides, by PathKind. Measured on 9 sets of 400 and 900 rows: a
-# path of a star takes 0.5 to 0.9 ns a value and 1.5 us a line, where a value of SMO takes 0.28; in a chain 0.2 to 0.4 ns a
+# path of a star takes 0.2 to 0.5 ns a value and 1.5 us a line, where a value of SMO takes 0.28; in a chain 0.2 to 0.3 ns a
 # value; in double, on folds of 900 to 3,000 rows with margins of 17 to 380, 0.2 to 0.5 ns a value, 15 us a line, and 0.3 ms.
 # A variable takes 150 to 580 values, in leave-one-out of abalone and random classes, 240 to 2,400 variables.
 cdef double VALUE[3]
 cdef double LINE[3]
 cdef double VARIABLE[3]
 cdef double BESIDES[3]
-VALUE[:] = [2.5, 1.2, 1.25]
-LINE[:] = [6e3, 6e3, 54e3]
+VALUE[:] = [1.6, 0.8, 1.25]
+LINE[:] = [6e3, 4e3, 54e3]
 VARIABLE[:] = [150, 0, 0]
 BESIDES[:] = [36e3, 36e3, 1.1e6]
 # Expected lines: constant, and per row with a coefficient that leaves or enters; and the share of all variables that they

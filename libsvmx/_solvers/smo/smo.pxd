@@ -30,8 +30,6 @@ cdef class Smo(PositionsWithRows):
     cdef Scans scans
     cdef int32_t[::1] shrunk    # scratch: positions
     cdef DeferredUpdates missed # of shrunk positions
-    @staticmethod
-    cdef Smo for_many(Py_ssize_t m, int groups, Control control, KernelRows store)
     cdef int make_room(self, Py_ssize_t m, int groups) except -1
     cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil
     cdef object starting_order(self, DualProblem problem)
@@ -45,6 +43,7 @@ cdef class Smo(PositionsWithRows):
     cdef bint refined_by_r(self, double eps, bint converged) except -1 nogil
     cdef int bring_back(self) except -1 nogil
     cdef int64_t first_countdown(self) noexcept nogil
+    cdef int64_t between_shrinkings(self) noexcept nogil
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
     cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
     cdef int before_rows(self) except -1 nogil

@@ -74,15 +74,6 @@ cdef class Smo(PositionsWithRows):
         pool = ThreadPool(n_threads)
         self.store, self.scans = RowStore(kernel, budget_bytes, row_, pool, self.active_size), Scans(m, pool)
 
-    @staticmethod
-    cdef Smo for_many(Py_ssize_t m, int groups, Control control, KernelRows store):
-        """A solver for many problems of at most m variables over ``store``, each set by ``begin`` and ``put``."""
-        cdef Smo smo = Smo.__new__(Smo)
-        smo.control, smo.store, smo.scans = control, store, Scans(m, store.pool)
-        smo.make_room(m, groups)
-        smo.G_bar = GBar(m, m)
-        return smo
-
     cdef int make_room(self, Py_ssize_t m, int groups) except -1:
         """Allocate for at most m variables."""
         self.hold(m, groups)
@@ -202,7 +193,11 @@ cdef class Smo(PositionsWithRows):
         return 0
 
     cdef int64_t first_countdown(self) noexcept nogil:
-        return min(self.size, SHRINK_EVERY) + 1
+        return self.between_shrinkings() + 1
+
+    cdef int64_t between_shrinkings(self) noexcept nogil:
+        """Steps from one shrinking to the next."""
+        return min(self.size, SHRINK_EVERY)
 
     cdef int make_steps(self, int64_t limit) except -1 nogil:
         """``iterate``, but shrunk variables stay shrunk if a limit ends it."""
@@ -210,7 +205,7 @@ cdef class Smo(PositionsWithRows):
         while self.iterations < limit and not self.control.expired:
             self.countdown -= 1
             if self.countdown == 0:
-                self.countdown = min(self.size, SHRINK_EVERY)
+                self.countdown = self.between_shrinkings()
                 if self.control.shrinking:
                     self.shrink()
                 self.control.mark(MARK_STEP)

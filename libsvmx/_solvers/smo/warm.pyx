@@ -3,7 +3,7 @@
 The iteration is that of smo.pyx, and the optimum is LIBSVM's to eps, though the iterates differ:
 
 * Scores are given, so no kernel row is computed for coefficients that do not change.
-* Variables in no violating pair are shrunk before the first step.
+* Variables in no violating pair are shrunk before the first step, in a queue after SHRINK_FIRST steps.
 * Scores of shrunk variables, and of fixed ones (lower = upper: held-out rows), are computed from the difference to the
   start, V = V_start - sum_j (beta_j - beta_j_start) K_j, which has few terms after a good start. There is no G_bar.
 """
@@ -15,10 +15,11 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row
 from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._kernels.kernel_matrix cimport Kernel
+from libsvmx._kernels.rowstore cimport KernelRows
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, add_variable, begin, gap_of, grow, width_of_rho
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
-from libsvmx._solvers.smo.positions cimport DeferredUpdates
+from libsvmx._solvers.smo.positions cimport GBar, Scans
 from libsvmx._solvers.smo.smo cimport Optimum, Smo, libsvms_limit
 
 from libsvmx._core.arrays import ramp
@@ -27,6 +28,12 @@ from libsvmx._core.machine import machine
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.path.path_state import PathLost
 from libsvmx._solvers.smo.smo import TOLERATED, gap_in_double
+
+# Steps before the first shrinking in a queue, where a start is near the optimum, so that few variables move; then it is
+# after twice as many, up to LIBSVM's number. With 20 or 40, rows that are gathered again cost what the steps save (7 sets
+# of 400 and 900 rows, a hundredth of them held out).
+cdef int64_t SHRINK_FIRST = 100
+
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
     """Solve ``problem``, whose ``scores`` are those of its feasible ``beta``; returns a DualSolution.
@@ -41,6 +48,17 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
 
 
 cdef class WarmSmo(Smo):
+    @staticmethod
+    cdef WarmSmo for_many(Py_ssize_t m, int groups, Control control, KernelRows store, const double[::1] beta,
+                          const double[::1] scores):
+        """A solver for many problems of at most m variables over ``store``, each set by ``begin`` and ``put``, that start
+        from ``beta`` and ``scores``, by variable, unless ``cold``."""
+        cdef WarmSmo smo = WarmSmo.__new__(WarmSmo)
+        smo.control, smo.store, smo.scans, smo.G_bar = control, store, Scans(m, store.pool), GBar(m, m)
+        smo.make_room(m, groups)
+        smo.start_beta, smo.start_scores, smo.of_many = beta, scores, True
+        return smo
+
     cdef object starting_order(self, DualProblem problem):
         """Variables in violating pairs first, then other movable ones (shrunk), then fixed ones."""
         cdef const double[::1] lower = problem.lower, upper = problem.upper, beta = problem.beta, V = problem.scores
@@ -73,40 +91,50 @@ cdef class WarmSmo(Smo):
         order[n_active:n_active + n_shrunk] = shrunk[:n_shrunk]
         order[n_active + n_shrunk:] = out[:n_out]
         self.active_size, self.size = n_active, n_active + n_shrunk
-        self.unshrunk_once = True
         return order_
 
     cdef int add_start(self) except -1 nogil:
         cdef Py_ssize_t p
-        self.reach = 1.0  # unknown for earlier iterations
+        if self.cold:
+            return Smo.add_start(self)
+        self.reach, self.unshrunk_once = 1.0, not self.of_many  # unknown for earlier iterations
         for p in range(self.total):
             self.V[p] = self.start_scores[self.variable[p]]
+        if self.of_many:
+            self.store.shorten()  # no sum needs values of shrunk variables
         return 0
+
+    cdef int64_t between_shrinkings(self) noexcept nogil:
+        cdef int64_t usual = Smo.between_shrinkings(self)
+        return usual if self.cold or not self.of_many else min(usual, max(SHRINK_FIRST, self.iterations))
 
     cdef int update_G_bar(self, Py_ssize_t p, bint was_upper) except -1 nogil:
-        return 0
+        return Smo.update_G_bar(self, p, was_upper) if self.cold else 0
+
+    cdef int before_rows(self) except -1 nogil:
+        return Smo.before_rows(self) if self.cold else 0
 
     cdef int add_deferred(self, int64_t n_free) except -1 nogil:
-        with gil:
-            return self.make_current(self.active_size, self.size)
+        return Smo.add_deferred(self, n_free) if self.cold else self.make_current(self.active_size, self.size)
 
-    cdef int make_current(self, Py_ssize_t begin, Py_ssize_t end) except -1:
+    cdef int make_current(self, Py_ssize_t begin, Py_ssize_t end) except -1 nogil:
         """Compute V of positions [begin, end) from that of the start."""
         cdef Py_ssize_t p
         cdef double fall
-        cdef DeferredUpdates updates = DeferredUpdates()
-        positions_ = zeros("i", max(end - begin, 1))
-        cdef int32_t[::1] positions = positions_
         if begin == end:
             return 0
         for p in range(begin, end):
-            positions[p - begin] = <int32_t>p
+            self.shrunk[p - begin] = <int32_t>p
             self.V[p] = self.start_scores[self.variable[p]]
+        self.missed.n = 0
         for p in range(self.size):
             fall = self.start_beta[self.variable[p]] - self.y[p] * self.alpha[p]
             if fall != 0:
-                updates.add(self.store.index[p], fall)
-        return updates.apply(0, self.store, &positions[0], end - begin, &self.V[begin], True, self.control)
+                self.missed.add(self.store.index[p], fall)
+        if self.missed.n and self.store.add_rows(self.missed.n, self.missed.source, self.missed.coef, self.missed.row, begin,
+                                                 end - begin, &self.V[begin]):
+            return self.control.worked(self.missed.n * (end - begin))
+        return self.missed.apply(0, self.store, &self.shrunk[0], end - begin, &self.V[begin], True, self.control)
 
     cdef object solution(self, status, int64_t subproblems=0, int64_t fallbacks=0):
         self.to_bounds()

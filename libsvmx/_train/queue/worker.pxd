@@ -4,7 +4,7 @@ from libsvmx._core.tickets cimport svmx_tickets
 from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.smo.smo cimport Smo
+from libsvmx._solvers.smo.warm cimport WarmSmo
 from libsvmx._train.queue.decisions cimport QueueDecisions
 from libsvmx._train.queue.starts cimport QueueStarts
 from libsvmx._train.queue.tasks cimport Task, TaskList
@@ -21,7 +21,7 @@ cdef class Worker:
     cdef Py_ssize_t last_task       # solved by this worker; -1: none
     cdef QueueControl control
     cdef GramRows kernel_rows
-    cdef Smo smo
+    cdef WarmSmo smo
     cdef Dual dual
     cdef double[::1] targets, weights, linear, lower, upper, start, beta, scores, coefficients
     cdef int8_t[::1] group

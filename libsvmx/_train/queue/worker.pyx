@@ -14,7 +14,8 @@ from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, width_of_rho
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.paying cimport COLD, SEEDED
-from libsvmx._solvers.smo.smo cimport Optimum, Smo, rounding_may_hide
+from libsvmx._solvers.smo.smo cimport Optimum, rounding_may_hide
+from libsvmx._solvers.smo.warm cimport WarmSmo
 from libsvmx._train.formulation cimport recover, write_dual
 from libsvmx._train.queue.decisions cimport QueueDecisions
 from libsvmx._train.queue.starts cimport QueueStarts
@@ -65,7 +66,6 @@ cdef class Worker:
         self.todo, self.last_task = todo, -1
         self.control = QueueControl(param.eps, param.shrinking, max_iter, should_stop=should_stop)
         self.kernel_rows = GramRows(todo.kernel_values.of_thread(), l, m, ThreadPool(1))
-        self.smo = Smo.for_many(m, 2, self.control, self.kernel_rows)
         # one buffer for all: each takes as long as twenty steps
         cdef double[::1] doubles = memory("d", 3 * l + 6 * m)
         self.targets, self.weights, self.coefficients = doubles[:l], doubles[l:2 * l], doubles[2 * l:3 * l]
@@ -73,6 +73,7 @@ cdef class Worker:
         self.linear, self.lower, self.upper = doubles[:m], doubles[m:2 * m], doubles[2 * m:3 * m]
         self.start, self.beta, self.scores = doubles[3 * m:4 * m], doubles[4 * m:5 * m], doubles[5 * m:]
         self.group, self.row = memory("b", m), memory("i", m)
+        self.smo = WarmSmo.for_many(m, 2, self.control, self.kernel_rows, self.start, self.scores)
         self.starts = QueueStarts(todo, self.kernel_rows, self.control, l) if todo.has_starts else None
         self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
         self.decisions = QueueDecisions(todo, self.kernel_rows, self.control, self.starts)
@@ -259,6 +260,8 @@ cdef class Worker:
             if not seeded:
                 task.start_kind, task.start_work, self.control.eps = COLD, 0.0, self.todo.eps
                 self.write_dual(task)
+        # at a larger C, kernel rows stay in place if no variable moves
+        self.smo.cold = not seeded or task.growth > 0 or self.todo.tries
         for v in range(self.dual.size):
             if self.group[v]:
                 groups = 2
@@ -271,7 +274,7 @@ cdef class Worker:
                          self.todo.kernel_values.diagonal[rows[self.row[v]]])
             if self.lower[v] == self.upper[v]:
                 self.smo.close(v)
-        if seeded:
+        if seeded and self.smo.cold:
             memcpy(&self.smo.V[0], &self.scores[0], self.dual.size * sizeof(double))
             self.smo.scores_known = True
         return 0
