@@ -10,7 +10,7 @@
     parameter, problem, model     input and output; checks: of the input; gamma: its default
     option_words      a parameter as options of svmx-train; policy: thresholds between mechanisms
     prediction        decision values, labels and probabilities of a Model  ──by──>  decision (loops)
-    folds             LIBSVM's classes and folds, Rand; drawn_folds: once or repeatedly, with the inner ones
+    folds             LIBSVM's classes and folds, Rand; repeated_folds: once or repeatedly, with the inner ones
     many              trainings over the same rows with different targets
     side_by_side      independent solves by several threads
     warm_start        start of a training that follows another one over the same rows

@@ -352,7 +352,7 @@ def most_probable(labels, estimates, Py_ssize_t n):
     return out_
 
 
-def one_against_rest(decision_values, Py_ssize_t n, int k):
+def one_vs_rest_values(decision_values, Py_ssize_t n, int k):
     """scikit-learn's decision function of shape "ovr", bit for bit: votes of each class, with ties broken by
     confidence.
 

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from libsvmx._solvers.solver import Unfinished
-    from libsvmx._train.drawn_folds import Folds
     from libsvmx._train.folds import Rand
     from libsvmx._train.observer import Observer
     from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.repeated_folds import Folds
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.seeded_inner_folds import SeededDual, SeededInnerFolds
     from libsvmx._train.warm_start import WarmStart
@@ -400,8 +400,8 @@ def cross_validate_problem(
     Folds are LIBSVM's: stratified for classification, plain otherwise and for leave-one-out. ``kernels``: of these
     rows, if other solves share them. Raises Stopped.
     """
-    from libsvmx._train.drawn_folds import draw_repeats
     from libsvmx._train.queue.trainings import queue_of_folds, solved_folds
+    from libsvmx._train.repeated_folds import draw_repeats
 
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
@@ -444,7 +444,7 @@ def each_trained(
         for f, model in enumerate(queued_models(queue, rests, observer, kernels)):
             yield of_fold(f, model, observer)
         return
-    from libsvmx._train.drawn_folds import folds_at_once
+    from libsvmx._train.repeated_folds import folds_at_once
     from libsvmx._train.side_by_side import param_of, side_by_side
 
     n, (threads, rands) = len(each), folds_at_once(drawn, param, kernels)

@@ -9,8 +9,8 @@ import numpy as np
 from libsvmx._core.records import record, replace
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
-from libsvmx._train.drawn_folds import draw_folds
 from libsvmx._train.limits import limited
+from libsvmx._train.repeated_folds import draw_folds
 from libsvmx._train.updating.cost_curve import middle
 from libsvmx._train.updating.cost_folds import followed
 from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, check_followed

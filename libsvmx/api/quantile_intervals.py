@@ -9,10 +9,10 @@ import numpy as np
 from libsvmx._core.records import replace
 from libsvmx._train import folds
 from libsvmx._train.conformal import interval_ends
-from libsvmx._train.drawn_folds import draw_folds
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.many import Training, finished_models
 from libsvmx._train.prediction import predict_labels
+from libsvmx._train.repeated_folds import draw_folds
 from libsvmx._train.updating.binary_problem import errors_of_a_path
 from libsvmx.api.arrays import folds_of, new_rows, parameter_of, problem_of, rand_of
 from libsvmx.api.intervals import Intervals, alpha_of

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx._train.assembly import INNER_FOLDS, solves_of
 from libsvmx._train.checks import check_nu_of
-from libsvmx._train.decision import one_against_rest
+from libsvmx._train.decision import one_vs_rest_values
 from libsvmx._train.model import by_function
 from libsvmx._train.observer import Remark
 from libsvmx.enums import SvmType
@@ -155,7 +155,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM, PairwiseVoting):
         if self.decision_function_shape == "ovo":
             return values
         # nan for pairs of a class without rows, see ``leave_one_out``
-        shaped: FloatArray = np.asarray(one_against_rest(values.reshape(-1).data, len(values), k)).reshape(-1, k)
+        shaped: FloatArray = np.asarray(one_vs_rest_values(values.reshape(-1).data, len(values), k)).reshape(-1, k)
         return shaped
 
     def _predictions(self, X: Any) -> Any:

@@ -7,13 +7,13 @@ from support.data import filled
 from support.policies import BY_CLASSES, KernelPolicy
 
 import libsvmx
-from libsvmx._train.drawn_folds import Folds, draw_folds
 from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.queue.duals import Chain
 from libsvmx._train.queue.trainings import queue_of_folds, solved_folds
+from libsvmx._train.repeated_folds import Folds, draw_folds
 from libsvmx._train.training import shared_kernels
 from libsvmx._train.validation.cross_validation import cross_validate
 from libsvmx._train.validation.scheme import Seeding

@@ -15,8 +15,8 @@ of beta and one bias; here there is a sum and a level for each group, two in the
                     fill_margin, centre_levels: the interval of the level of a group with an empty margin
                     shrink_if_many, unshrink: shrinking
                     go: direction, next_breakpoint, advance, breakpoint_event, until eta = 1; follow: raises, too
-    path.pyx        refine, repair: from near the optimum to it
-                    Path: start, update (rows), rescale (C), check; near: from a training; by_smo (smo/warm.pyx): if no
+    repair.pyx      refine, repair: from near the optimum to it, and away from drift
+    path.pyx        Path: start, update (rows), rescale (C), check; near: from a training; by_smo (smo/warm.pyx): if no
                     path can be followed
                     path_of, solution_without: folds of a cross-validation
     from_small_cost.py      solve: the optimum at a large C by the path from a small one, for irwls and auto

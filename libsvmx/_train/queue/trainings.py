@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Protocol, TypeVar
 
-    from libsvmx._train.drawn_folds import Fold, Folds
     from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.duals import KnownOptima
     from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.repeated_folds import Fold, Folds
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 

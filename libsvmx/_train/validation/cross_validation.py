@@ -20,11 +20,11 @@ from libsvmx._core.threads import thread_count
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
-from libsvmx._train.drawn_folds import draw_repeats
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.queue.duals import Chain, Star
 from libsvmx._train.queue.trainings import queue_of_folds, solved_folds
+from libsvmx._train.repeated_folds import draw_repeats
 from libsvmx._train.side_by_side import HandedOn
 from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
 from libsvmx._train.validation.fold_report import FoldReport, fold_report, standing
@@ -46,7 +46,6 @@ from libsvmx.exceptions import StoppedEarly
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from libsvmx._train.drawn_folds import Fold, Folds
     from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.duals import KnownOptima
     from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.repeated_folds import Fold, Folds
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.warm_start import KnownOptima as FoldOptima
     from libsvmx._train.zero_weights import CountingPart

@@ -12,9 +12,9 @@ from libsvmx._core.arrays import inverse, ramp
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
-from libsvmx._train.drawn_folds import draw_repeats
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.queue.trainings import queue_of_folds
+from libsvmx._train.repeated_folds import draw_repeats
 from libsvmx._train.training import each_trained, shared_kernels, tell_offset
 from libsvmx._train.validation.problem_folds import by_pairs
 from libsvmx.exceptions import StoppedEarly

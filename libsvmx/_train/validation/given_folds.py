@@ -27,13 +27,13 @@ from libsvmx._core.threads import thread_count
 from libsvmx._solvers.smo.warm import solve_growing
 from libsvmx._train import folds, limits
 from libsvmx._train.assembly import solves_of
-from libsvmx._train.drawn_folds import Folds
 from libsvmx._train.folds import Rand
 from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.many import Training, train_many
 from libsvmx._train.prediction import predict_labels
 from libsvmx._train.queue.trainings import in_batches, queue_of
+from libsvmx._train.repeated_folds import Folds
 from libsvmx._train.side_by_side import param_of, side_by_side
 from libsvmx._train.training import pair_problem
 from libsvmx._train.validation.fold_report import standing

@@ -21,9 +21,9 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
-from libsvmx._train.drawn_folds import Folds, draw_folds
 from libsvmx._train.limits import limited
 from libsvmx._train.queue.trainings import queue_of_folds
+from libsvmx._train.repeated_folds import Folds, draw_folds
 from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
 from libsvmx._train.validation.dual_folds import may_follow_path, optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport

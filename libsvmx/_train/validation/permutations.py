@@ -15,10 +15,10 @@ from libsvmx._core.records import NamedTuple
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, limits
 from libsvmx._train.checks import check_problem
-from libsvmx._train.drawn_folds import draw_folds, draw_repeats
 from libsvmx._train.folds import Rand
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.queue.trainings import queue_of_folds, solved_folds
+from libsvmx._train.repeated_folds import draw_folds, draw_repeats
 from libsvmx._train.training import tell_offset
 from libsvmx._train.validation.cross_validation import cross_validate
 from libsvmx._train.validation.scheme import Seeding

@@ -14,7 +14,7 @@ from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, limits
 from libsvmx._train.assembly import INNER_FOLDS
-from libsvmx._train.drawn_folds import draw_folds
+from libsvmx._train.repeated_folds import draw_folds
 from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.solve_dual import Recovered
 from libsvmx._train.training import cross_validate_problem
