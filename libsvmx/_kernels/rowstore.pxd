@@ -101,7 +101,7 @@ cdef class RowStore(KernelRows):
     cdef int64_t rows_before        # rows_taken when the positions last changed
     cdef int32_t[::1] length        # values in the slot
     cdef int64_t[::1] synced        # swaps the slot has seen
-    cdef double credit_ns           # what memory has saved, or would have, minus what it has cost
+    cdef double credit_ns           # what memory is expected to save, minus what it has cost
     cdef int64_t recomputed         # rows, in a full store
     cdef int64_t max_unjudged       # guesses before their use counts
     cdef int64_t guesses            # rows prefetched recently

@@ -748,13 +748,13 @@ cdef class RowStore(KernelRows):
         return max(few, <Py_ssize_t>(least / (4.0 * self.stride)))
 
     cdef void credit_reuse(self, int32_t i) noexcept nogil:
-        """At a read of row i: credit what memory beyond ``min_rows`` saved, or would have, and is expected to save."""
+        """At a read of row i: credit what memory beyond ``min_rows`` is expected to save from now on."""
         cdef int64_t since = self.rows_taken - self.last_use[i]
         if self.last_use[i] > 0 and self.min_rows() < since <= self.capacity:
             self.credit_ns += EXPECTED_READS * max(0.0, self.targets.again_ns - FETCH_NS) * self.extent
 
     cdef bint grows(self) noexcept nogil:
-        """Whether another slot pays, if the budget allows it: its first touch is cheap, or has been earned."""
+        """Whether another slot pays, if the budget allows it: its first touch is cheap, or credited."""
         return (self.used < self.min_rows() or self.targets.again_ns >= BLOCK_NS
                 or self.credit_ns >= TOUCH_NS * self.stride)
 
