@@ -95,6 +95,7 @@ cdef class DeferredUpdates:
     cdef bint are_stored(self, int64_t first, KernelRows store) except -1 nogil
     cdef int apply_rows(self, int64_t first, ThreadPool pool, const int32_t *positions, Py_ssize_t n, double *scores,
                         Control control) except -1 nogil
+    cdef int apply_shared(self, int64_t first, KernelRows store, rows, double *scores, Control control) except -1
     cdef int apply_blocks(self, int64_t first, KernelRows store, const int32_t *positions, const int32_t[::1] rows,
                           double *scores, bint transposed, bint usable, Control control) except -1
 

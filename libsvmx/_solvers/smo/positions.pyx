@@ -23,7 +23,7 @@ from libsvmx._core.arrays cimport memory, memory_table
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport (
-    SVMX_PER_TOP, SVMX_REPLAY, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_rows, svmx_interleave,
+    SVMX_PER_TOP, SVMX_REPLAY, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_row, svmx_axpy_rows, svmx_interleave,
     svmx_pairing, svmx_partner, svmx_replay, svmx_update_max_violator)
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport KernelRows
@@ -331,6 +331,8 @@ cdef class DeferredUpdates:
         with gil:
             rows_ = zeros("i", n)
             take_rows(rows_, store, positions)
+            if store.targets.kept:
+                return self.apply_shared(first, store, rows_, scores, control)
             return self.apply_blocks(first, store, positions, rows_, scores, transposed, usable, control)
 
     cdef int apply_by_row(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
@@ -389,6 +391,25 @@ cdef class DeferredUpdates:
             pool.run(_add_to_stretch, &job, k, ADD_NS * k * POSITIONS * job.n_updates)
             control.worked(k * POSITIONS * job.n_updates)
             job.at += k * POSITIONS
+        return 0
+
+    cdef int apply_shared(self, int64_t first, KernelRows store, rows, double *scores, Control control) except -1:
+        """Make the updates from shared rows, which hold the sources but maybe not ``rows``."""
+        cdef Targets targets = store.kernel.targets(rows)
+        cdef float *out[SVMX_SOURCES]
+        cdef float[::1] values = zeros("f", SVMX_SOURCES * targets.n)
+        cdef int64_t e = first
+        cdef int r, count
+        with nogil:
+            while e < self.n:
+                count = <int>min(<int64_t>SVMX_SOURCES, self.n - e)
+                for r in range(count):
+                    out[r] = &values[r * targets.n]
+                store.kernel.values_computed += targets.fill_rows(&self.source[e], count, targets.n, out, store.pool)
+                for r in range(count):
+                    svmx_axpy_row(targets.n, self.coef[e + r], out[r], scores)
+                e += count
+                control.worked(2 * count * targets.n)
         return 0
 
     cdef int apply_blocks(self, int64_t first, KernelRows store, const int32_t *positions, const int32_t[::1] rows,
