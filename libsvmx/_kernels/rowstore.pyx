@@ -236,8 +236,8 @@ cdef double MIN_BYTES = 8 << 20
 cdef double MIN_BYTES_CHEAP = 1 << 20
 # Per float: the first touch (0.4 to 4.6 on virtual machines), and a fetch.
 cdef double TOUCH_NS = 0.6, FETCH_NS = 0.4
-# A row that has come back is expected to be read so many times from now on: 1 computes svmguide1's rows 1.9 times each, 2
-# 1.5 and 3 to 8 1.3 times, and all end with equal memory.
+# Number of reads expected of a row that has come back. Of svmguide1, each row is computed 1.9 times if it is 1, 1.5 times
+# if 2, and 1.3 times if 3 to 8, all with the same memory in the end.
 cdef double EXPECTED_READS = 3
 # Rows of cheaper values are computed for the active part. Others are computed whole, as the rest is needed when the
 # gradient is reconstructed,

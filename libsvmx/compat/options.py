@@ -215,10 +215,11 @@ class svm_parameter(Handle):
     def to_parameter(self) -> Parameter:
         """A checked Parameter with the same values. ValueError for invalid ones."""
         values = self._values(self)  # one reading: another thread may write meanwhile, and vars() tells nobody
-        weights = tuple(map(int, self.weight_label[: values[0]])), tuple(map(float, self.weight[: values[0]]))
+        n = operator.index(values[0])
+        weights = tuple(map(int, self.weight_label[:n])), tuple(map(float, self.weight[:n]))
         known: tuple[Any, Parameter] | None = self._attributes.get("_checked")
         try:
-            given = self._packed(*values), weights  # copies; 0.0 is not -0.0
+            given = self._packed(*values), weights[0], tuple(map(repr, weights[1]))  # copies; 0.0 is not -0.0
         except StructError:  # numbers that no parameter takes
             known = given = None
         if known is None or known[0] != given:

@@ -323,3 +323,19 @@ def test_quiet_and_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == ""
     svmutil.svm_train(Y6, X6)
     assert capsys.readouterr().out.endswith("Total nSV = 6\n")
+
+
+def test_weights_of_classes_changed_in_place() -> None:
+    """A training reads them anew, also if only the sign of a 0 changes."""
+    param = svmutil.svm_parameter("-q -w1 3")
+    assert param.to_parameter().weights == ((1, 3.0),)
+    for weight in (-0.0, 0.0, 2.0):
+        param.weight[0] = weight
+        assert repr(param.to_parameter().weights) == repr(((1, weight),))
+
+
+def test_a_number_of_weights_that_is_no_integer() -> None:
+    param = svmutil.svm_parameter("-q")
+    vars(param)["nr_weight"] = 1.5
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        param.to_parameter()
