@@ -109,11 +109,12 @@ def test_folds_of_one_row_report_all_their_pairs(task, queue):
         assert one.n_sv == pytest.approx(other.n_sv, abs=2)
 
 
-def test_an_interrupted_cross_validation_keeps_its_leading_folds():
+@pytest.mark.parametrize("weights", [None, np.arange(N) % 3 * 1.0], ids=["", "some of 0"])
+def test_an_interrupted_cross_validation_keeps_its_leading_folds(weights):
     class Stopping(libsvmx.Observer):
         def counted(self, what, done, total):
             assert (what, total) == ("fold", N)
-            self.stops = done == 9
+            self.done, self.stops = done, done >= 9
 
         stops = False
 
@@ -121,13 +122,42 @@ def test_an_interrupted_cross_validation_keeps_its_leading_folds():
             return self.stops
 
     case = cut("smo", "two classes", "rbf")
-    with pytest.raises(StoppedEarly, match="9 of 20 folds are done") as stop:
-        libsvmx.cross_validate(
-            case.X(), case.y(), N, seeder="auto", policy=KernelPolicy(queue=False), observer=Stopping(), **case.options
-        )
+    options = {"seeder": "auto", "policy": KernelPolicy(queue=False), "sample_weight": weights, **case.options}
+    stopping = Stopping()
+    with pytest.raises(StoppedEarly, match=r"\d+ of 20 folds are done") as stop:
+        libsvmx.cross_validate(case.X(), case.y(), N, observer=stopping, **options)
     found = stop.value.partial
-    assert len(found.folds) == 9
-    assert np.array_equal(np.isnan(found.predictions), found.fold_of >= 9)
+    assert 9 <= len(found.folds) == stopping.done < N
+    assert f"{stopping.done} of 20 folds" in str(stop.value)
+    assert np.array_equal(np.isnan(found.predictions), found.fold_of >= stopping.done)
+
+
+@pytest.mark.parametrize("queue", [True, False])
+def test_repeated_folds_as_many_as_rows(queue):
+    case = cut("smo", "two classes", "rbf", eps=EPS)
+    plain, found = (
+        libsvmx.cross_validate(
+            case.X(), case.y(), 10, repeats=2, seeder=seeder, policy=KernelPolicy(queue=queue), **case.options
+        )
+        for seeder in ("none", "auto")
+    )
+    assert len(found.folds) == N
+    assert np.allclose(found.decision_values, plain.decision_values, atol=20 * EPS)
+
+
+@pytest.mark.parametrize("queue", [True, False])
+def test_coefficients_that_are_small_beside_a_huge_C_stay(queue):
+    """They are the whole model where the classes can be separated."""
+    rng = np.random.default_rng(0)
+    X = 8 * rng.normal(size=(60, 2))
+    y = np.where(X.sum(1) > 0, 1.0, -1.0)
+    options = {"C": 1e12, "gamma": 0.01, "eps": 1e-5, "policy": KernelPolicy(queue=queue)}
+    plain, found = (
+        libsvmx.cross_validate(X, y, 10, seeder=seeder, scheme=scheme, **options)
+        for seeder, scheme in (("none", ""), ("near", "star"))
+    )
+    assert min(fold.n_sv for fold in plain.folds) > 0
+    assert np.allclose(found.decision_values, plain.decision_values, atol=1e-3)
 
 
 def test_only_rows_that_matter_are_trained_without():

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from math import nan
 from typing import TYPE_CHECKING
 
-from libsvmx._core.buffers import not_done, zeros
+from libsvmx._core.buffers import filled, not_done, zeros
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
@@ -154,7 +155,7 @@ def cross_validate(
     try:
         linked = warm_starts is not None or for_larger_C
         starts = seeding.seeder != "none" and seeding.scheme != "chain" and not (linked or param.probability)
-        if starts and n == len(problem):
+        if starts and repeats == 1 and n == len(problem):
             seeding = replace(seeding, scheme="star")
             left_one_out(results, param, observer, kernels or shared_kernels(problem, param), seeding)
             return results.result(named(seeding))
@@ -286,8 +287,11 @@ def left_one_out(
         results.predicted, results.values, results.full = found.predicted, found.values, found.full
         name = seeding.seeder if seeding.seeder in SEEDERS else AUTO["star"]
         same, reports = standing(found.full, name), dict(zip(found.retrained, found.folds, strict=True))
-        done = found.done if stopped else len(drawn.order)  # rows of weight 0 are not solved
-        results.reports = [reports.get(row, same) for row in drawn.order[:done]]
+        results.reports = [reports.get(row, same) for row in drawn.order[: found.done]]
+        width = len(found.values) // len(found.predicted)
+        for row in drawn.order[found.done :]:
+            found.predicted[row] = nan
+            found.values[row * width : (row + 1) * width] = filled("d", [nan] * width)
     if stopped:
         raise stopped
 

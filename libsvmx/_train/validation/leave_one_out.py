@@ -70,7 +70,7 @@ class LeftOneOut:
     known_wrong : int                  misclassified rows for which it was not
     folds : tuple of FoldReport        one for each of ``retrained``
     full : FoldReport                  the training over all rows
-    done : int                         number of rows that are done, in the order in which they are left out
+    done : int                         number of rows, or of leading folds drawn, that are done
     """
 
     predicted: Buffer
@@ -140,7 +140,9 @@ def rows_left_out(
     part = counting_part(problem, param, observer)
     rows, own_order = (part.rows, part.split(order)[0]) if part else (ramp(n), order)
     check_count(rows)
-    visited = own_order if unit == "fold" else ramp(len(rows))
+    visited, counts = ramp(len(rows)), [*range(len(rows) + 1)]
+    if unit == "fold":
+        visited, counts = own_order, [*(place[rows[row]] for row in own_order), n]
 
     def libsvms(doubtful: list[int]) -> dict[int, float]:
         """Predictions of rows by LIBSVM's own training on all others. Raises Stopped."""
@@ -166,7 +168,7 @@ def rows_left_out(
         if known is not None and isinstance(source, ProblemFolds):
             source.know(known.star.queue)
             seeding = Seeding("path", "star")
-        found = Rows(source, param, own_order, full, visited)
+        found = Rows(source, param, own_order, full, visited, counts)
         for first in range(0, len(rows), at_once):
             some = visited[first : first + at_once]
             for _ in found.left_out(some, seeding, threads, with_values, observer):
@@ -224,8 +226,8 @@ def check_count(rows: Buffer) -> None:
 
 
 class Rows:
-    """Rows(source, param, order, full, visited): collects folds of one row each, all of weight > 0, left out in the
-    order ``visited``.
+    """Rows(source, param, order, full, visited, counts): collects folds of one row each, all of weight > 0, left out in
+    the order ``visited``; ``counts``: what is counted when the k first are done.
 
     Attributes
     ----------
@@ -234,9 +236,16 @@ class Rows:
     """
 
     def __init__(
-        self, source: ProblemFolds | QueuedRows, param: Parameter, order: Buffer, full: FoldReport, visited: Buffer
+        self,
+        source: ProblemFolds | QueuedRows,
+        param: Parameter,
+        order: Buffer,
+        full: FoldReport,
+        visited: Buffer,
+        counts: list[int],
     ) -> None:
-        self.source, self.param, self.order, self.full, self.visited = source, param, order, full, visited
+        self.source, self.param, self.order, self.full = source, param, order, full
+        self.visited, self.counts = visited, counts
         self.values, self.widths = source.full_values(), source.rho_widths()
         self.width = len(self.values) // len(order)
         self.reports: dict[int, FoldReport] = {}  # of rows solved again
@@ -278,7 +287,7 @@ class Rows:
     def counted(self, observer: Observer, unit: str) -> None:
         """Count one more row that is done."""
         self.done += 1
-        observer.counted(unit, self.done, len(self.order))
+        observer.counted(unit, self.counts[self.done], self.counts[-1])
 
     def is_doubtful(self, row: int) -> bool:
         """Whether two optima to eps might disagree on the prediction of a row."""
@@ -321,7 +330,7 @@ class Rows:
             known_wrong=len(self.known_wrong) - len(unfinished.intersection(self.known_wrong)),
             folds=tuple(reports.values()),
             full=self.full,
-            done=self.done,
+            done=self.counts[self.done],
         )
 
 
