@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 UNFINISHED = (SolveStatus.ITERATION_LIMIT, SolveStatus.ROUNDING)
 # KKT gap of a pair of classes in C-SVC at beta = 0.
 INITIAL_GAP = 2.0
+# Least number of steps before crsvm: classes far apart take about 10, whatever their number of rows.
+LEAST_STEPS = 20.0
 
 
 @record(frozen=True)
@@ -324,8 +326,8 @@ def last_check(policy: ChoicePolicy, n: int) -> Checks:
 
 
 def linear_checks(policy: ChoicePolicy, steps: float) -> Checks:
-    """``steps``: those that cost as much as crsvm."""
-    return Checks(tuple((share * steps, ratio) for share, ratio in policy.linear_checks), steps)
+    """``steps``: those that cost as much as crsvm. Where they are few, a gap is known only after some."""
+    return Checks(tuple((max(share * steps, LEAST_STEPS), ratio) for share, ratio in policy.linear_checks), steps)
 
 
 def initial_gap(dual: DualProblem) -> float:

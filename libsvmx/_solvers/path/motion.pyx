@@ -224,8 +224,8 @@ cdef copy_of(const Numbers *numbers):
 # With eta from 0 to 1 there move beta of variables outside the margin M (the moving set: A, R, and those at bounds that
 # move), the linear term, or the bounds. With
 #
-#     W = sum over the moving set of d beta_j K_j,      sum_residual = required change of each sum without the moving
-#                                                            set
+#     W = sum over the moving set of d beta_j K_j
+#     sum_residual = required change of each sum without the moving set
 #
 # M, levels and V respond, per unit of eta, such that the KKT conditions continue to hold:
 #
@@ -248,8 +248,8 @@ cdef double STALE = 64.0
 # Share of ``most_cost`` after which the cost of a path is extrapolated.
 cdef double GLIMPSE = 0.03
 # Cost of a line in half nanoseconds: of itself; of an active row, and of its value in a row of the margin; of an element
-# of the factor. And of a kernel value in double, for 1 + ``value_ns``. Measured on 54 changes of 10 to 1,000 of 5,000 and 20,000 rows
-# of elec2 and synthetic sets of 2 to 54 features: .5 to 1.5 times the time that they took.
+# of the factor. And of a kernel value in double, for 1 + ``value_ns``. Measured on 54 changes of 10 to 1,000 of 5,000 and
+# 20,000 rows of elec2 and synthetic sets of 2 to 54 features: .5 to 1.5 times the time that they took.
 cdef double COST_OF_LINE = 15000.0
 cdef double COST_OF_ACTIVE = 2.0
 cdef double COST_OF_VALUE = 0.2

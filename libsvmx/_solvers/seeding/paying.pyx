@@ -2,7 +2,7 @@
 
     start       work expected, before a fold has shown it
     COLD        what the last cold start took, by its number of rows
-    SEEDED       the start, and of a cold start's work the share that is left if so many rows change
+    SEEDED      the start, and of a cold start's work the share that is left if so many rows change
     PATH        lines and their cost, by the margin and the rows that leave or enter
 
 Once earlier folds of the list have had such a start, it is what these have taken:

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 UNCHANGED = "the state is as it was before"
 # Expected iterations of the next training as a multiple of those after which one was given up.
 MORE = 4
-# A path to another C or nu is given up if it costs as much as so many trainings. Their iterations rise by the root of
-# C, but not beyond that of this ratio.
+# A path to another C or nu is given up if it costs as much as so many trainings. Their iterations rise and fall by the
+# root of C, but not beyond that of this ratio.
 MANY = 4
 MOST_RISE = 1e6
 # Span of ids, as a multiple of the number of rows, up to which a table of all ids is made.
@@ -332,10 +332,10 @@ class Transaction:
     ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
         """Change bounds to those of ``index``, and sums: both are multiplied by ``ratio``. Returns as ``update``."""
         bounds = {pair: index.bounded(pair, self.rows_of(b.ids))[1:] for pair, b in binaries.items()}
-        rise = min(max(1.0, ratio), MOST_RISE) ** 0.5
+        rise = min(max(1 / MOST_RISE, ratio), MOST_RISE) ** 0.5
 
         def follow(pair: Pair, binary: BinaryProblem) -> None:
-            binary.iterations = int(rise * binary.iterations)
+            binary.iterations = max(1, int(rise * binary.iterations))
             binary.path.rescale(*bounds[pair], ratio, self.control(), most_cost(binary))
 
         return self.for_each(binaries, follow, index)
