@@ -5,14 +5,9 @@ cimport libsvmx._core.dispatch  # for svmx_loops
 cdef extern from "loops.h" nogil:
     enum: SVMX_LEAF_PAD
 
-    void svmx_leaf_inverse "svmx_loops.leaf_inverse"(
-            int64_t n, const float *row, const double *diagonal, double own, float *inverse) noexcept
     int64_t svmx_leaf_move "svmx_loops.leaf_move"(
             int64_t n, float *V, const float *Ki, const float *Kj, float step, const float *up, float *top) noexcept
     int64_t svmx_leaf_partner "svmx_loops.leaf_partner"(
-            int64_t n, const float *V, const float *low, const float *inverse, float top, float *gain,
-            float *widest) noexcept
-    int64_t svmx_leaf_partner_of "svmx_loops.leaf_partner_of"(
             int64_t n, const float *V, const float *low, const float *row, const float *diagonal, float own, float top,
             float *gain, float *widest) noexcept
     void svmx_add_float_rows "svmx_loops.add_float_rows"(

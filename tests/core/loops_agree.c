@@ -545,13 +545,6 @@ static int64_t padded(int64_t n)
     return (n + SVMX_LEAF_PAD - 1) / SVMX_LEAF_PAD * SVMX_LEAF_PAD;
 }
 
-TRY(leaf_inverse)
-{
-    UNUSED;
-    t->leaf_inverse(padded(n), F[0], D[0], 1.5, F[1]);
-    add_floats(F[1], padded(n) + 1);
-}
-
 TRY(leaf_move)
 {
     float top;
@@ -571,21 +564,8 @@ TRY(leaf_partner)
         return;
     draw_sides(F[1], padded(n), HUGE_VALF);
     for (int64_t k = 0; k < padded(n); ++k)
-        F[2][k] = fabsf(F[2][k]);
-    const int64_t at = t->leaf_partner(padded(n), F[0], F[1], F[2], 0.75f, &gain, &widest);
-    add(&at, sizeof(at)), add_floats(&gain, 1), add_floats(&widest, 1);
-}
-
-TRY(leaf_partner_of)
-{
-    float gain, widest;
-    UNUSED;
-    if (n == 0)
-        return;
-    draw_sides(F[1], padded(n), HUGE_VALF);
-    for (int64_t k = 0; k < padded(n); ++k)
         F[3][k] = fabsf(F[3][k]) + 0.5f;
-    const int64_t at = t->leaf_partner_of(padded(n), F[0], F[1], F[2], F[3], 1.0f, 0.75f, &gain, &widest);
+    const int64_t at = t->leaf_partner(padded(n), F[0], F[1], F[2], F[3], 1.0f, 0.75f, &gain, &widest);
     add(&at, sizeof(at)), add_floats(&gain, 1), add_floats(&widest, 1);
 }
 

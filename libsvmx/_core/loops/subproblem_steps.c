@@ -1,16 +1,6 @@
 /* Pair steps in float; see subproblem_steps.h. */
 #include "simd.h"
 
-/* inverse[k] = 1 / (K_ii + K_kk - 2 K_ik), at least 1e-12 below: a selection is without divisions. */
-void SVMX_LOOP(leaf_inverse)(int64_t n, const float *SVMX_RESTRICT row, const double *SVMX_RESTRICT diagonal,
-                             double own, float *SVMX_RESTRICT inverse)
-{
-    for (int64_t k = 0; k < n; ++k) {
-        const double curvature = own + diagonal[k] - 2.0 * row[k];
-        inverse[k] = (float)(1.0 / (curvature > 1e-12 ? curvature : 1e-12));
-    }
-}
-
 #if defined(__GNUC__)
 typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES), aligned(4), may_alias));
 typedef int32_t svmx_ints __attribute__((vector_size(SVMX_BYTES), aligned(4), may_alias));
@@ -72,10 +62,13 @@ int64_t SVMX_LOOP(leaf_move)(int64_t n, float *SVMX_RESTRICT V, const float *Ki,
     return *top == -HUGE_VALF ? -1 : winner;
 }
 
-SVMX_INLINE int64_t svmx_leaf_best(int64_t n, const float *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
-                                   const float *SVMX_RESTRICT inverse, const float *SVMX_RESTRICT row,
-                                   const float *SVMX_RESTRICT diagonal, float own, float top, float *gain, float *widest)
+/* The place of the largest gain (top - V)^2 / (K_ii + K_kk - 2 K_ik), at least 1e-12 below, over low, from row K_i and
+ * own = K_ii; -1 if there is none. *widest: the largest top - V. */
+int64_t SVMX_LOOP(leaf_partner)(int64_t n, const float *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
+                                const float *SVMX_RESTRICT row, const float *SVMX_RESTRICT diagonal, float own,
+                                float top, float *gain, float *widest)
 {
+    const svmx_floats floor = (svmx_floats){0} + 1e-12f;
     svmx_floats best[2], wide[2];
     svmx_ints at[2], here = svmx_ramp();
     best[0] = best[1] = wide[0] = wide[1] = (svmx_floats){0};
@@ -88,14 +81,8 @@ SVMX_INLINE int64_t svmx_leaf_best(int64_t n, const float *SVMX_RESTRICT V, cons
             svmx_ints m = gap > wide[u];
             wide[u] = SVMX_CHOOSE(m, gap, wide[u]);
             gap = SVMX_CHOOSE(gap > 0, gap, (svmx_floats){0});
-            svmx_floats g = gap * gap;
-            if (row == NULL) {
-                g *= SVMX_FLOATS(inverse + p);
-            } else {
-                const svmx_floats curvature = own + SVMX_FLOATS(diagonal + p) - 2.0f * SVMX_FLOATS(row + p);
-                const svmx_floats floor = (svmx_floats){0} + 1e-12f;
-                g /= SVMX_CHOOSE(curvature > floor, curvature, floor);
-            }
+            const svmx_floats curvature = own + SVMX_FLOATS(diagonal + p) - 2.0f * SVMX_FLOATS(row + p);
+            const svmx_floats g = gap * gap / SVMX_CHOOSE(curvature > floor, curvature, floor);
             m = g > best[u];
             best[u] = SVMX_CHOOSE(m, g, best[u]);
             at[u] = SVMX_CHOOSE_INTS(m, here, at[u]);
@@ -123,15 +110,15 @@ int64_t SVMX_LOOP(leaf_move)(int64_t n, float *V, const float *Ki, const float *
     return winner;
 }
 
-static inline int64_t svmx_leaf_best(int64_t n, const float *V, const float *low, const float *inverse, const float *row,
-                                     const float *diagonal, float own, float top, float *gain, float *widest)
+int64_t SVMX_LOOP(leaf_partner)(int64_t n, const float *V, const float *low, const float *row, const float *diagonal,
+                                float own, float top, float *gain, float *widest)
 {
     int64_t winner = -1;
     *gain = *widest = 0;
     for (int64_t k = 0; k < n; ++k) {
         const float gap = top - (V[k] + low[k]);
-        const float curvature = row == NULL ? 0.0f : own + diagonal[k] - 2.0f * row[k];
-        const float g = row == NULL ? gap * gap * inverse[k] : gap * gap / (curvature > 1e-12f ? curvature : 1e-12f);
+        const float curvature = own + diagonal[k] - 2.0f * row[k];
+        const float g = gap * gap / (curvature > 1e-12f ? curvature : 1e-12f);
         *widest = gap > *widest ? gap : *widest;
         if (gap > 0 && g > *gain) {
             *gain = g;
@@ -142,21 +129,6 @@ static inline int64_t svmx_leaf_best(int64_t n, const float *V, const float *low
 }
 
 #endif
-
-/* The place of the largest gain (top - V)^2 / (K_ii + K_kk - 2 K_ik) over low, given the inverse curvatures; -1 if there is
- * none. *widest: the largest top - V. */
-int64_t SVMX_LOOP(leaf_partner)(int64_t n, const float *V, const float *low, const float *inverse, float top,
-                                float *gain, float *widest)
-{
-    return svmx_leaf_best(n, V, low, inverse, NULL, NULL, 0, top, gain, widest);
-}
-
-/* The same from row K_i: dividing takes less time than fetching the inverse from beyond the second-level cache. */
-int64_t SVMX_LOOP(leaf_partner_of)(int64_t n, const float *V, const float *low, const float *row,
-                                   const float *diagonal, float own, float top, float *gain, float *widest)
-{
-    return svmx_leaf_best(n, V, low, NULL, row, diagonal, own, top, gain, widest);
-}
 
 /* V[k] += sum_s coef[s] rows[s][begin + k] over count rows, eight at a time. */
 SVMX_INLINE void svmx_add_eight_floats(int64_t n, const double *coef, const float *const *rows, int64_t begin,

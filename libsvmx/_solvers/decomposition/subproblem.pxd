@@ -18,7 +18,8 @@ cdef class Selection:
     cdef double[::1] sorted
     cdef double random(self) noexcept nogil
     cdef Py_ssize_t choose(self, Py_ssize_t n, int groups, const double *V, const float *up, const float *low,
-                           Py_ssize_t stride, int32_t *last, int32_t round, Py_ssize_t q, int32_t *chosen) noexcept nogil
+                           Py_ssize_t stride, int32_t *last, int32_t round, Py_ssize_t q,
+                           int32_t *chosen) noexcept nogil
     cdef Py_ssize_t take_largest(self, Py_ssize_t n, Py_ssize_t q, int32_t *last, int32_t round,
                                  int32_t *chosen) noexcept nogil
     cdef double threshold(self, Py_ssize_t n, Py_ssize_t count) noexcept nogil
@@ -44,8 +45,8 @@ cdef class Subproblem:
     cdef int8_t[::1] filled         # which of its rows are filled
     cdef const int32_t[::1] sources # their kernel rows
     cdef Targets targets            # what fills them; None: K in float is what engines work on
-    cdef float[::1] inverse
     cdef float[::1] nearby
+    cdef float[::1] float_diagonal
     cdef double[::1] V
     cdef double[::1] beta
     cdef double[::1] lower

@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_gather
 from libsvmx._core.subproblem_steps cimport (
-    SVMX_LEAF_PAD, svmx_add_float_rows, svmx_leaf_inverse, svmx_leaf_move, svmx_leaf_partner, svmx_leaf_partner_of)
+    SVMX_LEAF_PAD, svmx_add_float_rows, svmx_leaf_move, svmx_leaf_partner)
 from libsvmx._kernels.kernel_matrix cimport Targets
 from libsvmx._problem.dual cimport Certificate, certify, gap_of, level_of
 from libsvmx._solvers.control cimport Control
@@ -62,7 +62,8 @@ cdef class Selection:
         return (self.state * <uint64_t>0x2545F4914F6CDD1D >> 11) * 1.1102230246251565e-16
 
     cdef Py_ssize_t choose(self, Py_ssize_t n, int groups, const double *V, const float *up, const float *low,
-                           Py_ssize_t stride, int32_t *last, int32_t round, Py_ssize_t q, int32_t *chosen) noexcept nogil:
+                           Py_ssize_t stride, int32_t *last, int32_t round, Py_ssize_t q,
+                           int32_t *chosen) noexcept nogil:
         """Up to q of n variables, ascending, into ``chosen``; returns the number.
 
         ``up`` and ``low`` (groups, stride): 0 in I_up and I_low of the group, infinite outside; ``last`` (n,): INOUT,
@@ -168,7 +169,7 @@ cdef int64_t STEPS_PER_VARIABLE = 32
 cdef int64_t WORK = 1 << 27
 # Rounds in which the gap need not fall by a tenth.
 cdef int STALL_ROUNDS = 20
-# Variables of the smaller subproblem: its matrix and curvatures, 8 bytes per pair, fit a second-level cache.
+# Variables of the smaller subproblem: its matrix, 4 bytes per pair, fits a second-level cache.
 cdef Py_ssize_t LEAF = 352
 
 
@@ -227,8 +228,7 @@ cdef class Subproblem:
         self.rows = <const float **>malloc(room * sizeof(float *))
         if self.rows == NULL:
             raise MemoryError("rows of a subproblem")
-        self.nearby = zeros("f", self.stride)
-        self.inverse = zeros("f", self.stride if leaf < room else room * self.stride)
+        self.nearby, self.float_diagonal = zeros("f", self.stride), zeros("f", self.stride)
         self.selection = Selection(room, *selection)
         if leaf < room:
             self.inner = Subproblem(leaf, groups, leaf, None, selection, control)
@@ -296,7 +296,8 @@ cdef class Subproblem:
                     break
             else:
                 n = self.selection.choose(self.size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0],
-                                          self.stride, &self.last[0], <int32_t>self.rounds, self.inner.room, &self.working[0])
+                                          self.stride, &self.last[0], <int32_t>self.rounds, self.inner.room,
+                                          &self.working[0])
                 self.inner.load(self, n)
                 self.inner.steps = self.inner.subproblems = 0
                 self.inner.solve(max(0.5 * eps, TIGHTNESS * gap), last_step - self.steps)
@@ -372,7 +373,7 @@ cdef class Subproblem:
         return changed
 
     cdef void begin_steps(self, Py_ssize_t size) noexcept nogil:
-        """Set V in float, relative to the levels, padded to ``size``; curvatures; and copies of beta and V."""
+        """Set V in float, relative to the levels, padded to ``size``; the diagonal in float; copies of beta and V."""
         cdef Py_ssize_t n = self.size, v
         cdef Certificate found
         cdef float *V = &self.nearby[0]
@@ -381,12 +382,8 @@ cdef class Subproblem:
             certify(&found, n, &self.V[0], &self.up[g, 0], &self.low[g, 0])
             self.level[g] = level_of(&found)
         for v in range(n):
-            if self.inner is None:
-                svmx_leaf_inverse(n, &self.K[v * self.stride], &self.diagonal[0], self.diagonal[v],
-                                  &self.inverse[v * self.stride])
-            else:
-                self.inverse[v] = <float>self.diagonal[v]
             self.coef[v], self.before[v] = self.beta[v], self.V[v]
+            self.float_diagonal[v] = <float>self.diagonal[v]
             V[v] = <float>(self.V[v] - self.level[self.group[v]])
         for v in range(n, size):
             V[v] = 0
@@ -404,7 +401,6 @@ cdef class Subproblem:
         cdef int64_t t, since = 0, together = max(WORK // max(self.size, 1), 1)
         cdef int g
         cdef float *V = &self.nearby[0]
-        cdef bint stored = self.inner is None
         size = padded(n)
         self.begin_steps(size)
         for g in range(self.groups):
@@ -418,12 +414,9 @@ cdef class Subproblem:
             for g in range(self.groups):
                 if violator[g] < 0:
                     continue
-                if stored:
-                    candidate = svmx_leaf_partner(size, V, &self.low[g, 0], &self.inverse[violator[g] * self.stride],
-                                                  highest[g], &gain, &widest)
-                else:
-                    candidate = svmx_leaf_partner_of(size, V, &self.low[g, 0], &self.K[violator[g] * self.stride],
-                                                     &self.inverse[0], <float>self.diagonal[violator[g]], highest[g], &gain, &widest)
+                candidate = svmx_leaf_partner(size, V, &self.low[g, 0], &self.K[violator[g] * self.stride],
+                                              &self.float_diagonal[0], self.float_diagonal[violator[g]], highest[g],
+                                              &gain, &widest)
                 gap = max(gap, widest)
                 if candidate >= 0 and gain > best:
                     best, i, j = gain, violator[g], candidate
