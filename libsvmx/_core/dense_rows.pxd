@@ -9,5 +9,3 @@ cdef extern from "loops.h" nogil:
     void svmx_narrow_gram "svmx_loops.narrow_gram"(
             int64_t q, int64_t n, const double *X, const int64_t *members, const double *weights, double *room,
             double *outer, double *total) noexcept
-    void svmx_dense_transposed "svmx_loops.dense_transposed"(
-            int64_t m, int64_t n, const double *X, int64_t k, const double *vectors, double *out) noexcept

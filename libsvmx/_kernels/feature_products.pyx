@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from libsvmx._core.dense_rows cimport SVMX_NARROW, SVMX_NARROW_ROOM, svmx_dense_transposed, svmx_narrow_gram
+from libsvmx._core.dense_rows cimport SVMX_NARROW, SVMX_NARROW_ROOM, svmx_narrow_gram
 from libsvmx._core.matrix cimport CsrMatrix
 
 from libsvmx._core.stopping import NOBODY
@@ -265,9 +265,8 @@ def sparse_rows(CsrMatrix matrix, rows, features):
 
 # ---- Dense rows of few features --------------------------------------------------------------------
 #
-# Products with dense rows, many of few features, for which BLAS is slow; featurerows.py has the rows.
-#
-# All arrays are float64 and C-contiguous.
+# A product with dense rows of few features, for which BLAS is slow; featurerows.py has the rows. All arrays are float64
+# and C-contiguous.
 
 # Features of narrow rows at most.
 NARROW = SVMX_NARROW
@@ -306,16 +305,3 @@ def narrow_gram(const double[:, ::1] X, members, const double[::1] weights):
         with nogil:
             svmx_narrow_gram(q, n, &X[0, 0], chosen, &weights[0], &room[0], &outer[0, 0], &total[0])
     return outer_, sum_
-
-
-def dense_transposed(const double[:, ::1] vectors, const double[:, ::1] X):
-    """vectors X, shape (k, n), of ``vectors``, shape (k, m), and X, shape (m, n)."""
-    cdef Py_ssize_t k = vectors.shape[0], m = X.shape[0], n = X.shape[1]
-    if vectors.shape[1] != m:
-        raise ValueError(f"vectors of {vectors.shape[1]} for {m} rows")
-    out_ = np.zeros((k, n))
-    cdef double[:, ::1] out = out_
-    if k and m and n:
-        with nogil:
-            svmx_dense_transposed(m, n, &X[0, 0], k, &vectors[0, 0], &out[0, 0])
-    return out_

@@ -10,7 +10,7 @@ from scipy.linalg import blas
 from libsvmx._core.dense import MOST_MOVED
 from libsvmx._core.matrix import DENSE_SHARE, compacted, distinct_features
 from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, pieces
-from libsvmx._kernels.feature_products import NARROW, SparseRows, dense_transposed, narrow_gram, sparse_rows
+from libsvmx._kernels.feature_products import NARROW, SparseRows, narrow_gram, sparse_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,10 +95,8 @@ class DenseRows:
         return product
 
     def transposed(self, vectors: FloatArray) -> FloatArray:
-        if len(vectors) == 1:
-            product: FloatArray = vectors @ self.X
-            return product
-        return dense_transposed(np.ascontiguousarray(vectors), self.X)
+        product: FloatArray = vectors @ self.X
+        return product
 
     def curvature(self, weights: FloatArray, v: FloatArray) -> FloatArray:
         total = np.zeros(self.n)

@@ -218,14 +218,6 @@ TRY(narrow_gram)
     }
 }
 
-TRY(dense_transposed)
-{
-    const int64_t width = n % SVMX_NARROW + 1;
-    UNUSED;
-    t->dense_transposed(201, width, D[0] + 1, 3, D[1], D[2]);
-    add_doubles(D[2], 3 * width + 1);
-}
-
 TRY(rotate)
 {
     UNUSED;

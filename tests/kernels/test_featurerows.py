@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from libsvmx._kernels.feature_products import NARROW, SparseRows, dense_transposed, narrow_gram, sparse_rows
+from libsvmx._kernels.feature_products import NARROW, SparseRows, narrow_gram, sparse_rows
 from support import data
 
 from libsvmx._core.buffers import filled
@@ -156,8 +156,6 @@ def test_dense_products_refuse_wrong_sizes():
         narrow_gram(X, np.arange(2), np.ones(5))
     with pytest.raises(IndexError, match="row 6 of 6"):
         narrow_gram(X, np.array([0, 6]), np.ones(2))
-    with pytest.raises(ValueError, match="vectors of 5 for 6 rows"):
-        dense_transposed(np.ones((3, 5)), X)
     for n in (0, NARROW + 1):
         with pytest.raises(ValueError, match=f"rows of {n} features"):
             narrow_gram(np.ones((6, n)), None, np.ones(6))

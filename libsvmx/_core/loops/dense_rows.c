@@ -88,23 +88,3 @@ void SVMX_LOOP(narrow_gram)(int64_t q, int64_t n, const double *X, const int64_t
         memcpy(outer + a * n, sums + a * stride, (size_t)(a + 1) * sizeof(double));
     memcpy(total, weighted, (size_t)n * sizeof(double));
 }
-
-/* vectors X, out (k, n), of vectors (k, m). */
-void SVMX_LOOP(dense_transposed)(int64_t m, int64_t n, const double *X, int64_t k, const double *vectors,
-                                  double *SVMX_RESTRICT out)
-{
-    int64_t i = 0;
-    memset(out, 0, (size_t)(k * n) * sizeof(double));
-    for (; i + 4 <= m; i += 4) /* each time ``out`` is read and written for four rows */
-        for (int64_t v = 0; v < k; ++v) {
-            const double *x = X + i * n, *a = vectors + v * m + i;
-            double *SVMX_RESTRICT to = out + v * n;
-            const double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
-            for (int64_t c = 0; c < n; ++c)
-                to[c] = to[c] + a0 * x[c] + a1 * x[n + c] + a2 * x[2 * n + c] + a3 * x[3 * n + c];
-        }
-    for (; i < m; ++i)
-        for (int64_t v = 0; v < k; ++v)
-            for (int64_t c = 0; c < n; ++c)
-                out[v * n + c] += vectors[v * m + i] * X[i * n + c];
-}

@@ -1,8 +1,7 @@
 /* Products with many dense rows, X of shape (m, n) in C order: sums over the rows.
  *
- * BLAS is slow for narrow matrices: with 16 to 64 features its dsyrk takes twice as long as narrow_gram (AVX-512), and with
- * 16 to 152 features a product of three vectors with X two to three times as long as one pass over X. Sums are in the order
- * of the rows: equal bits on every CPU.
+ * BLAS is slow for narrow matrices: with 16 to 64 features its dsyrk takes twice as long as narrow_gram (AVX-512). Sums are
+ * in the order of the rows: equal bits on every CPU.
  *
  * Who calls: _kernels/feature_products.pyx.
  */
@@ -20,7 +19,6 @@
 
 #define SVMX_DENSE_ROW_LOOPS(LOOP)                                                                                        \
     LOOP(void, narrow_gram, (int64_t q, int64_t n, const double *X, const int64_t *members, const double *weights,        \
-                             double *room, double *outer, double *total))                                                 \
-    LOOP(void, dense_transposed, (int64_t m, int64_t n, const double *X, int64_t k, const double *vectors, double *out))
+                             double *room, double *outer, double *total))
 
 #endif
