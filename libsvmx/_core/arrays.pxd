@@ -22,7 +22,7 @@ cdef Memory memory(str kind, Py_ssize_t n, bint zeroed=*)
 cdef Memory memory_table(str kind, Py_ssize_t rows, Py_ssize_t columns)
 
 
-# The items of a buffer, and their number, as long as it is there and nobody else has the GIL: a typed memoryview takes five
-# times as long. They raise, as that does, for a buffer of another kind.
+# The items of a buffer, and their number, as long as it is there and nobody else has the GIL: a typed memoryview takes
+# five times as long. They raise, as that does, for a buffer of another kind.
 cdef const int32_t *int32_of(values, Py_ssize_t *n) except NULL
 cdef const double *float64_of(values, Py_ssize_t *n) except NULL

@@ -352,8 +352,8 @@ cdef class CsrMatrix:
                 at += 1
             if at != ptr[i]:
                 raise ValueError(CHANGED)
-        return of_checked_rows(indptr, self._indices if alike else indices, values, self.n_columns, self.first_index, alike,
-                               dense and alike and self.first_index != 0)
+        return of_checked_rows(indptr, self._indices if alike else indices, values, self.n_columns, self.first_index,
+                               alike, dense and alike and self.first_index != 0)
 
     def followed_by(self, CsrMatrix other):
         """A copy of the rows, then those of ``other``, whose columns may be more; values are double."""

@@ -444,7 +444,8 @@ cdef class DotTargets(Targets):
             self.lay_out(kernel, members, transposed, few, doubles)
         self.tile, self.on_demand = self.products.tile, kernel.matrix.source is not None
         # a row of the matrix counts as kept if it will be: the row store stores only the others
-        self.blocks, self.kept = self.products.blocks or self.on_demand, self.on_demand and kernel.matrix.source.keeps_all
+        self.blocks = self.products.blocks or self.on_demand
+        self.kept = self.on_demand and kernel.matrix.source.keeps_all
         self.value_ns = self.again_ns = VALUE_NS + self.products.value_ns
         self.block_ns = VALUE_NS + self.products.block_ns if self.products.blocks else self.value_ns
         if self.on_demand:
@@ -612,8 +613,9 @@ cdef class BitTargets(Targets):
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         cdef int64_t first = self.kernel.first_one[i]
         svmx_bit_row(end - begin, self.kernel.n_ones[i], &self.kernel.ones[0] + first, &self.columns[0] + begin // 64,
-                     self.stride, &self.offset[0] + begin, self.kernel.n_ones[i] if self.kernel.of_distance else self.base,
-                     &self.kernel.table[0], self.kernel.n_table, out + begin)
+                     self.stride, &self.offset[0] + begin,
+                     self.kernel.n_ones[i] if self.kernel.of_distance else self.base, &self.kernel.table[0],
+                     self.kernel.n_table, out + begin)
         if self.kernel.of_quotient:
             self.divide(i, begin, end, out + begin)
         return 0

@@ -108,4 +108,5 @@ cdef class RbfPanels:
     cdef bint fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
     cdef bint fill_block(self, const int32_t *sources, int count, const double *laid, Py_ssize_t begin, Py_ssize_t end,
                          float **out) noexcept nogil
-    cdef void settle(self, int32_t i, Py_ssize_t begin, int64_t n_doubtful, const int32_t *doubtful, float *out) noexcept nogil
+    cdef void settle(self, int32_t i, Py_ssize_t begin, int64_t n_doubtful, const int32_t *doubtful,
+                     float *out) noexcept nogil

@@ -155,8 +155,8 @@ cdef class Products:
 
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         cdef int64_t first = self.matrix.ptr[row]
-        return self.dots(self.matrix.ptr[row + 1] - first, self.matrix.features(row), self.matrix.values_from(first), begin,
-                         end, out)
+        return self.dots(self.matrix.ptr[row + 1] - first, self.matrix.features(row), self.matrix.values_from(first),
+                         begin, end, out)
 
     cdef int dots(self, int64_t nnz, const int32_t *index, svmx_numbers value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil:
@@ -183,8 +183,8 @@ cdef class Products:
 
     cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         cdef double dots[BLOCK_TILE * SVMX_SOURCES]
-        svmx_stream_dots(end - begin, &self.rows[begin], self.matrix.ptr, self.matrix.feature, self.matrix.values_from(0),
-                         sources, dots)
+        svmx_stream_dots(end - begin, &self.rows[begin], self.matrix.ptr, self.matrix.feature,
+                         self.matrix.values_from(0), sources, dots)
         svmx_by_source(end - begin, dots, BLOCK_TILE, out)
         return 0
 
@@ -304,8 +304,8 @@ cdef class PanelProducts(Products):
     """Dense data: panels of 16 targets, feature-major, so that a feature of the row is multiplied by 16 targets at
     once.
 
-    Blocks are of dot products only. ``dots`` of rows in double, and ``distances``, need panels in double: of a matrix in
-    double, or with ``any_row``.
+    Blocks are of dot products only. ``dots`` of rows in double, and ``distances``, need panels in double: of a matrix
+    in double, or with ``any_row``.
     """
 
     def __cinit__(self, CsrMatrix matrix, rows, int product=SVMX_DOT, bint any_row=False):
@@ -356,8 +356,8 @@ cdef class PanelProducts(Products):
 
 
 cdef class InPlaceProducts(Products):
-    """Dense rows of the features 1, 2, …, in place, for RbfPanels; ``fill`` is for rows that they leave, and ``fill_block``
-    is theirs. ``rows`` must be padded, see ``products_of``."""
+    """Dense rows of the features 1, 2, …, in place, for RbfPanels; ``fill`` is for rows that they leave, and
+    ``fill_block`` is theirs. ``rows`` must be padded, see ``products_of``."""
 
     def __cinit__(self, CsrMatrix matrix, rows):
         self.blocks = self.width <= BLOCK_WIDTH
@@ -477,7 +477,8 @@ cdef class PostingProducts(Products):
                 continue
             x = value.in_double[k] if value.in_float == NULL else <double>value.in_float[k]
             if self.product == SVMX_DOT:
-                svmx_postings_axpy(start[f + 1] - first, &self.place[first], svmx_numbers_from(self.values, first), x, out)
+                svmx_postings_axpy(start[f + 1] - first, &self.place[first],
+                                   svmx_numbers_from(self.values, first), x, out)
             else:
                 svmx_postings_meetings(self.product, start[f + 1] - first, &self.place[first],
                                        svmx_numbers_from(self.values, first), x, out)
@@ -485,8 +486,8 @@ cdef class PostingProducts(Products):
 
     cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
                        double *out) noexcept nogil:
-        svmx_postings_distances(end - begin, self.width, &self.column[begin // self.tile * self.width + 1], &self.place[0],
-                                self.values.in_double, nnz, place, value, out + self.tile, out)
+        svmx_postings_distances(end - begin, self.width, &self.column[begin // self.tile * self.width + 1],
+                                &self.place[0], self.values.in_double, nnz, place, value, out + self.tile, out)
         return 0
 
 
@@ -656,8 +657,8 @@ cdef class RbfPanels:
             if not self.knows(sources[s], &shares[s]):
                 return False
         while begin < end:
-            svmx_rbf_block(&self.targets, begin, min(end - begin, self.block_tile), count, laid, shares, out, n_doubtful,
-                           doubtful)
+            svmx_rbf_block(&self.targets, begin, min(end - begin, self.block_tile), count, laid, shares, out,
+                           n_doubtful, doubtful)
             for s in range(count):
                 self.settle(sources[s], begin, n_doubtful[s], &doubtful[s * SVMX_RBF_BLOCK], out[s] + begin)
             begin += self.block_tile

@@ -93,7 +93,7 @@ cdef class RowStore(KernelRows):
     cdef Py_ssize_t n_moved
     cdef bint moves_known           # and laid out rows are valid
     cdef float[::1] scratch
-    cdef bint symmetric             # values may be copied: the store was empty when targets were made, and no row has moved
+    cdef bint symmetric             # values may be copied: the store was empty when targets were made, no row moved
     cdef bint symmetry_pays
     cdef Symmetry symmetry
     cdef Py_ssize_t n_symmetric     # slots used when it was made, 0: not in use

@@ -81,7 +81,8 @@ cdef class KernelRows:
 
     cdef int note_swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
         """Log a swap for the stored rows, each of which applies it at its next use."""
-        reserve(<void **>&self.swaps, &self.room_for_swaps, 2 * self.n_swaps + 2, sizeof(int32_t), b"swaps of variables")
+        reserve(<void **>&self.swaps, &self.room_for_swaps, 2 * self.n_swaps + 2, sizeof(int32_t),
+                b"swaps of variables")
         self.swaps[2 * self.n_swaps], self.swaps[2 * self.n_swaps + 1] = <int32_t>a, <int32_t>b
         self.n_swaps += 1
         return 0
@@ -122,8 +123,8 @@ cdef class KernelRows:
 
     cdef bint add_rows(self, int64_t count, const int32_t *rows, const double *coef, const float **row,
                        Py_ssize_t first, Py_ssize_t n, double *scores) except -1 nogil:
-        """scores[k] += sum_e coef_e K(rows_e, index[first + k]) for n positions, from values that are shared, in any order
-        of the terms; False if there are none. ``row``: scratch, (count,)."""
+        """scores[k] += sum_e coef_e K(rows_e, index[first + k]) for n positions, from values that are shared, in any
+        order of the terms; False if there are none. ``row``: scratch, (count,)."""
         return False
 
     cdef bint is_crowded(self) noexcept nogil:
@@ -269,7 +270,7 @@ cdef double MIN_ENTRIES = 64
 
 
 cdef class RowStore(KernelRows):
-    """RowStore(kernel, budget_bytes, index=None, pool=None, active=None): rows K(index[p], index[0..active)) of position p.
+    """RowStore(kernel, budget_bytes, index=None, pool=None, active=None): rows K(index[p], index[0..active)) of p.
 
     ``row(p)`` is valid until two other rows have been read, or the positions change. At least three rows are stored for
     any budget.
@@ -306,7 +307,8 @@ cdef class RowStore(KernelRows):
             self.injective &= not self.last_use[given[p]]
             self.last_use[given[p]] = 1
         self.last_use[:] = 0
-        self.slot_of, self.row_in, self.length = zeros("i", kernel.n), zeros("i", kernel.n + 4), zeros("i", kernel.n + 4)
+        self.slot_of = zeros("i", kernel.n)
+        self.row_in, self.length = zeros("i", kernel.n + 4), zeros("i", kernel.n + 4)
         self.synced, self.ahead = zeros("q", kernel.n + 4), bytearray(kernel.n + 4)
         self.asked = bytearray(max(kernel.n, 1))
         self.make_targets()
@@ -722,7 +724,8 @@ cdef class RowStore(KernelRows):
         for k in range(DRAWN):
             dice[0] = dice[0] * 6364136223846793005ULL + 1442695040888963407ULL  # Knuth's, mod 2^64
             s = <int32_t>(((dice[0] >> 32) * <uint64_t>self.used) >> 32)
-            if s != self.held and self.length[s] >= 0 and (found < 0 or self.uses[self.row_in[s]] < self.uses[self.row_in[found]]):
+            if s != self.held and self.length[s] >= 0 and (
+                    found < 0 or self.uses[self.row_in[s]] < self.uses[self.row_in[found]]):
                 found = s
         for s in range(<int32_t>self.used if found < 0 else 0):
             if s != self.held and self.length[s] >= 0:

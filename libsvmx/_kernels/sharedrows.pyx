@@ -7,8 +7,8 @@ turn, the worst case of a cache of the latest ones. A piece is computed by the f
 thread that needs it meanwhile computes it for itself, which is rare.
 
 For a queue of many small solves, the pieces of rows with their own segment are computed first, in separate memory: of a
-single segment the Gram matrix, of classes what pairs of classes share. Each thread then has SharedRows of its own, of two
-classes at a time, and GramRows are the rows of its solves.
+single segment the Gram matrix, of classes what pairs of classes share. Each thread then has SharedRows of its own, of
+two classes at a time, and GramRows are the rows of its solves.
 
 DoubleRows, in double, belong to one solve or path whose rows join and leave.
 """
@@ -269,8 +269,8 @@ cdef class SharedRows:
 
     # ---- whole rows, for one thread --------------------------------------------------------------
     #
-    # Of pairs of segments, for problems whose Gram matrix does not fit; classes are the segments. One against one has one
-    # problem per pair of classes, or six with probability estimates: consecutive solves reuse the values of a pair.
+    # Of pairs of segments, for problems whose Gram matrix does not fit; classes are the segments. One against one has
+    # one problem per pair of classes, or six with probability estimates: consecutive solves reuse the values of a pair.
 
     @property
     def thread_bytes(self):
@@ -579,7 +579,8 @@ cdef class GramRows(KernelRows):
         self.values, self.kernel, self.pool, self.whole = values, values.kernel, pool, True
         cdef int32_t[::1] of_rows = memory("i", 4 * most_rows), of_positions = memory("i", 2 * most_positions)
         self.index, self.place = of_positions[:most_positions], of_positions[most_positions:]
-        self.member, self.slot_of, self.run = of_rows[:most_rows], of_rows[most_rows:2 * most_rows], of_rows[2 * most_rows:]
+        self.member, self.slot_of = of_rows[:most_rows], of_rows[most_rows:2 * most_rows]
+        self.run = of_rows[2 * most_rows:]
         self.length = self.run[most_rows:]
         self.synced, self.sums = memory("q", most_rows), memory("d", values.n)
         self.slab = Slab(most_rows * padded(most_positions), "kernel rows")
@@ -620,7 +621,8 @@ cdef class GramRows(KernelRows):
             self.copy(self.values.at(self.member[i]), values)
             self.synced[i], self.length[i] = 0, <int32_t>n
         if self.synced[i] < 0 or self.length[i] < n or (
-                self.synced[i] != self.n_swaps and not self.follow(values, self.length[i], self.synced[i], n * GATHER_NS)):
+                self.synced[i] != self.n_swaps and
+                not self.follow(values, self.length[i], self.synced[i], n * GATHER_NS)):
             svmx_gather(n, self.values.at(self.member[i]), &self.place[0], values)
             self.length[i] = <int32_t>n
         self.synced[i] = self.n_swaps

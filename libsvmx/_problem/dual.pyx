@@ -127,10 +127,10 @@ cdef class DualSolution:
     def changed(self, **fields):
         """A copy with other values of some fields."""
         kept = dict(
-            beta=self.beta, scores=self.scores, rho=self.rho, r=self.r, objective=self.objective, iterations=self.iterations,
-            rows_computed=self.rows_computed, values_computed=self.values_computed, subproblems=self.subproblems,
-            fallbacks=self.fallbacks, work=self.work, reach=self.reach, status=self.status, chosen=self.chosen,
-            gap=self.gap)
+            beta=self.beta, scores=self.scores, rho=self.rho, r=self.r, objective=self.objective,
+            iterations=self.iterations, rows_computed=self.rows_computed, values_computed=self.values_computed,
+            subproblems=self.subproblems, fallbacks=self.fallbacks, work=self.work, reach=self.reach,
+            status=self.status, chosen=self.chosen, gap=self.gap)
         return DualSolution(**(kept | fields))
 
 

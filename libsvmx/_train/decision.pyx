@@ -358,8 +358,8 @@ def one_vs_rest_values(decision_values, Py_ssize_t n, int k):
 
     Parameters
     ----------
-    decision_values : buffer of float64, shape (n * k (k - 1) / 2,)      row by row, pairs (0, 1), (0, 2), …, positive for
-        the first class; nan: a pair without a model
+    decision_values : buffer of float64, shape (n * k (k - 1) / 2,)      row by row, pairs (0, 1), (0, 2), …, positive
+        for the first class; nan: a pair without a model
 
     Returns
     -------

@@ -334,4 +334,5 @@ def support_vectors(betas, start, order):
                 coef[i * n_sv + q] = beta[own + position[q] - begin[j]]
             at = own + begin[j + 1] - begin[j]
     sizes = [first[c + 1] - first[c] for c in range(k)]
-    return PyMemoryView_FromObject(rows_), PyMemoryView_FromObject(coef_).cast("d"), sizes, PyMemoryView_FromObject(numbers).cast("i")
+    return (PyMemoryView_FromObject(rows_), PyMemoryView_FromObject(coef_).cast("d"), sizes,
+            PyMemoryView_FromObject(numbers).cast("i"))

@@ -224,8 +224,8 @@ cdef double MIN_DECREASE = 1e-10
 cdef double FLOPS = 8
 cdef double PER_VARIABLE = 8
 # Working sets must halve the gap within this share of the expected work of a path from a small C (and at least
-# MIN_FLOPS), and bring it to eps within MAX_HALVES times that. The margin of the path is estimated from the least number
-# of free rows.
+# MIN_FLOPS), and bring it to eps within MAX_HALVES times that. The margin of the path is estimated from the least
+# number of free rows.
 cdef double PATH_SHARE = 0.375
 cdef double MARGIN_PER_FREE = 1.5
 cdef double MAX_HALVES = 6.0
@@ -361,7 +361,8 @@ cdef class ChunkedSmo(WarmSmo):
         if (settings.least_squares and self.may_switch_to_double and control.max_iter == 0
                 and leads_there(problem, kernel)):
             self.path_decades = decades(problem, kernel)
-        fitting = sqrt(SHARE_OF_SUBPROBLEM * budget_bytes / (sizeof(float) + (IN_DOUBLE if self.may_have_doubles else 0)))
+        fitting = sqrt(SHARE_OF_SUBPROBLEM * budget_bytes /
+                       (sizeof(float) + (IN_DOUBLE if self.may_have_doubles else 0)))
         if settings.least_squares:
             fitting = min(fitting, MAX_FACTORED)
         self.max_size = min(settings.working_set or max(SMALLEST_SIZE, <Py_ssize_t>fitting), self.size)
@@ -513,14 +514,16 @@ cdef class ChunkedSmo(WarmSmo):
 
     cdef int64_t stall_rounds(self) noexcept nogil:
         """Rounds in which the gap need not fall by a tenth; small working sets need many to reach all variables."""
-        return (STALL_ROUNDS_IN_DOUBLE if self.updates.in_double else STALL_ROUNDS) * (1 + self.active_size // self.min_size)
+        cdef int64_t rounds = STALL_ROUNDS_IN_DOUBLE if self.updates.in_double else STALL_ROUNDS
+        return rounds * (1 + self.active_size // self.min_size)
 
     cdef int64_t steps_before_path(self, double gap) except *:
         """Steps for the next working set before a path from a small C would be faster; also limits the flops.
 
         Rows that are free only for a time are not in the margin of the path, hence the least number of free rows.
         """
-        cdef double flops = PER_VARIABLE * self.min_size * self.subproblem.steps + self.subproblem.engine.flops, most, left
+        cdef double flops = PER_VARIABLE * self.min_size * self.subproblem.steps + self.subproblem.engine.flops
+        cdef double most, left
         self.min_free = min(self.min_free, self.count_free())
         if gap <= self.half:
             self.half, self.flops_then = 0.5 * gap, flops

@@ -247,7 +247,8 @@ cdef class Scans:
         cdef Part *part = &self.parts[number]
         cdef Py_ssize_t begin = self.begin(number)
         part.found = svmx_update_max_violator(self.begin(number + 1) - begin, self.V + begin, self.K_i + begin,
-                                              self.K_j + begin, self.dbeta_i, self.dbeta_j, self.up + begin, &part.largest)
+                                              self.K_j + begin, self.dbeta_i, self.dbeta_j, self.up + begin,
+                                              &part.largest)
         part.found += begin if part.found >= 0 else 0
 
     cdef void partner_of_part(self, int64_t number) noexcept nogil:

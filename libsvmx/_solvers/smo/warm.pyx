@@ -30,8 +30,8 @@ from libsvmx._solvers.path.path_state import PathLost
 from libsvmx._solvers.smo.smo import TOLERATED, gap_in_double
 
 # Steps before the first shrinking in a queue, where a start is near the optimum, so that few variables move; then it is
-# after twice as many, up to LIBSVM's number. With 20 or 40, rows that are gathered again cost what the steps save (7 sets
-# of 400 and 900 rows, a hundredth of them held out).
+# after twice as many, up to LIBSVM's number. With 20 or 40, rows that are gathered again cost what the steps save (7
+# sets of 400 and 900 rows, a hundredth of them held out).
 cdef int64_t SHRINK_FIRST = 100
 
 
@@ -51,8 +51,8 @@ cdef class WarmSmo(Smo):
     @staticmethod
     cdef WarmSmo for_many(Py_ssize_t m, int groups, Control control, KernelRows store, const double[::1] beta,
                           const double[::1] scores):
-        """A solver for many problems of at most m variables over ``store``, each set by ``begin`` and ``put``, that start
-        from ``beta`` and ``scores``, by variable, unless ``cold``."""
+        """A solver for many problems of at most m variables over ``store``, each set by ``begin`` and ``put``, that
+        start from ``beta`` and ``scores``, by variable, unless ``cold``."""
         cdef WarmSmo smo = WarmSmo.__new__(WarmSmo)
         smo.control, smo.store, smo.scans, smo.G_bar = control, store, Scans(m, store.pool), GBar(m, m)
         smo.make_room(m, groups)
@@ -131,8 +131,8 @@ cdef class WarmSmo(Smo):
             fall = self.start_beta[self.variable[p]] - self.y[p] * self.alpha[p]
             if fall != 0:
                 self.missed.add(self.store.index[p], fall)
-        if self.missed.n and self.store.add_rows(self.missed.n, self.missed.source, self.missed.coef, self.missed.row, begin,
-                                                 end - begin, &self.V[begin]):
+        if self.missed.n and self.store.add_rows(self.missed.n, self.missed.source, self.missed.coef, self.missed.row,
+                                                 begin, end - begin, &self.V[begin]):
             return self.control.worked(self.missed.n * (end - begin))
         return self.missed.apply(0, self.store, &self.shrunk[0], end - begin, &self.V[begin], True, self.control)
 
