@@ -273,3 +273,16 @@ def test_the_digest_of_rows_has_their_targets_and_weights():
     kinds = [(y[:60], None), (np.r_[-y[0], y[1:60]], None), (y[:60], np.r_[2.0, np.ones(59)])]
     digests = {libsvmx.train(X[:60], t, sample_weight=w, **options).certificate()["sha256"] for t, w in kinds}
     assert len(digests) == 3
+
+
+def test_rows_that_a_path_leaves_out_are_far():
+    """Each one whose score meets the level nevertheless would take another path to repair it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5040, 2))
+    y = np.where((np.hypot(*X.T) * 2 % 2 < 1) ^ (rng.random(5040) < 0.05), 1, -1)
+    state = libsvmx.train(X[:5000], y[:5000], keep_state=True, gamma=4)
+    ids = state.add(X[5000:], y[5000:])
+    assert (state.report.retrained, state.report.repairs) == (0, 0)
+    assert state.report.breakpoints > 50
+    state.remove(ids)
+    assert (state.report.retrained, state.report.repairs) == (0, 0)

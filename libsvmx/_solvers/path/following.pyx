@@ -6,7 +6,7 @@ A line ends at a breakpoint: a member of the margin M meets a bound, or V of ano
 group. The Cholesky factor of K_MM follows M.
 """
 
-from libc.math cimport HUGE_VAL, INFINITY, fabs
+from libc.math cimport HUGE_VAL, INFINITY, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -531,10 +531,10 @@ cdef int empty_margin_if_all_bound(Motion motion, PathState s) except -1 nogil:
 
 # ---- Shrinking -------------------------------------------------------------------------------------
 #
-# On large data V of most variables stays far from the level. Rows whose variables would not meet it, at their initial
-# speed, within ``far`` times the path are shrunk: rows are permuted, all loops go over the others, and F of the shrunk
-# ones is updated at the end (``unshrink``). The KKT conditions over all rows show what was shrunk wrongly; it is
-# repaired.
+# On large data V of most variables stays far from the level. Rows whose variables would not meet it within ``far`` times
+# the path at their initial speed, nor within ``far_at_mean`` times it at the root mean square of all, are shrunk: rows
+# are permuted, all loops go over the others, and F of the shrunk ones is updated at the end (``unshrink``). The KKT
+# conditions over all rows show what was shrunk wrongly; it is repaired.
 
 # Shrink only if at most this share of the rows is left.
 cdef double MAX_ACTIVE_SHARE = 0.8
@@ -543,6 +543,7 @@ cdef double MAX_ACTIVE_SHARE = 0.8
 cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
     """Keep active only rows with a variable in the margin, moving, or with V near the level, if that pays."""
     cdef Py_ssize_t p, q, v, n_near = 0, n_pairs = 0
+    cdef double near, squares = 0.0
     if motion.bounds_move or motion.repairs >= REPAIRS_TO_STOP_SHRINKING or s.factor.size * <double>s.n <= motion.many_values:
         return 0
     if s.has_empty_group():  # whose level may be anywhere
@@ -551,7 +552,11 @@ cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
     motion.directed = True
     memset(&motion.near[0], 0, s.n)
     for v in range(s.per_row * s.n):
-        if is_near(motion, s, v):
+        if s.side[v] != 0.0 and motion.velocity[v] == 0.0:
+            squares += approach(motion, s, v) ** 2
+    near = motion.far_at_mean * sqrt(squares / (s.per_row * s.n))
+    for v in range(s.per_row * s.n):
+        if is_near(motion, s, v, near):
             motion.near[v // s.per_row] = 1
     for p in range(s.n):
         n_near += motion.near[p]
@@ -577,13 +582,18 @@ cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
     return 0
 
 
-cdef inline bint is_near(Motion motion, PathState s, Py_ssize_t v) noexcept nogil:
-    """Whether a variable is in the margin, moves, or may meet the level at its initial speed."""
-    cdef double speed = s.side[v] * (motion.dlinear[v] - motion.dF[v // s.per_row] - motion.dlevel[s.group[v]])
+cdef inline double approach(Motion motion, PathState s, Py_ssize_t v) noexcept nogil:
+    """Initial speed of a variable towards its level."""
+    return s.side[v] * (motion.dlinear[v] - motion.dF[v // s.per_row] - motion.dlevel[s.group[v]])
+
+
+cdef inline bint is_near(Motion motion, PathState s, Py_ssize_t v, double near) noexcept nogil:
+    """Whether a variable is in the margin, moves, or may meet the level: in the distance ``near``, or at its speed."""
     cdef double distance = s.side[v] * (s.level[s.group[v]] - s.score(v))
     if motion.final_linear is not None and motion.dlinear[v] != 0.0:  # under repair: at the level at first
         return True
-    return s.side[v] == 0.0 or motion.velocity[v] != 0.0 or motion.far * speed > distance - motion.sharpness
+    return s.side[v] == 0.0 or motion.velocity[v] != 0.0 or (
+        max(motion.far * approach(motion, s, v), near) > distance - motion.sharpness)
 
 
 cdef void swap_motion(Motion motion, Py_ssize_t v, Py_ssize_t w) noexcept nogil:

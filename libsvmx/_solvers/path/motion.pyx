@@ -255,9 +255,11 @@ cdef double COST_OF_ACTIVE = 2.0
 cdef double COST_OF_VALUE = 0.2
 cdef double COST_OF_PAIR = 1.9
 cdef double COST_OF_COMPUTED = 5.0
-# Values K_:M from which shrinking is tried, and the distance that counts as far, in lengths of the path.
+# Values K_:M from which shrinking is tried, and the distance that counts as far, in lengths of the path at a row's own
+# initial speed, and at the root mean square of all: speeds turn, and each row that was shrunk wrongly costs a repair.
 cdef double MANY_VALUES = 4e5
 cdef double FAR = 5.0
+cdef double FAR_AT_MEAN = 2.0
 
 
 cdef class Motion:
@@ -275,7 +277,7 @@ cdef class Motion:
         self.state = state
         self.velocity = self.dlinear = self.dlower = self.dupper = self.W = self.dF = self.start_beta = NO_DOUBLES
         self.final_linear = None
-        self.glimpse, self.many_values, self.far = GLIMPSE, MANY_VALUES, FAR
+        self.glimpse, self.many_values, self.far, self.far_at_mean = GLIMPSE, MANY_VALUES, FAR, FAR_AT_MEAN
 
     def begin(self, Control control, bint moves=True):
         """Reset the counts; ``control`` is asked whether to stop from now on. The state is saved if it ``moves``."""

@@ -92,7 +92,7 @@ cdef class AtoPath:
         self.state = PathState(1, 0.0)
         self.state.rows = self.rows
         self.motion = Motion(self.state)
-        self.motion.glimpse, self.motion.many_values, self.motion.far = GLIMPSE, 0.0, FAR
+        self.motion.glimpse, self.motion.many_values, self.motion.far, self.motion.far_at_mean = GLIMPSE, 0.0, FAR, 0.0
         self.row_of, self.member_key, self.violating = zeros("i", 0), zeros("i", 0), zeros("b", 0)
 
     cdef int reserve(self, Py_ssize_t m, Py_ssize_t columns) except -1:
