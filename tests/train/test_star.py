@@ -358,6 +358,22 @@ def test_steps_to_eps_r_are_limited_where_r_of_nu_svc_is_about_0(policy):
 
 
 @pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])
+def test_where_r_of_nu_svc_is_small_more_steps_are_taken(policy):
+    """30 times those to eps leave decision values of up to 59 off by 38."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (120, 2))
+    y = np.where(X[:, 1] > np.sin(3 * X[:, 0]), 1, -1)
+    seeded, exact = (
+        libsvmx.cross_validate(X, y, 10, seeder=seeder, eps=eps, svm_type=1, nu=0.02, gamma=0.3, policy=policy)
+        for seeder, eps in (("near", 1e-3), ("none", EPS))
+    )
+    assert {fold.status for fold in seeded.folds} == {"converged"}
+    assert max(fold.iterations for fold in seeded.folds) > 300 * 120
+    np.testing.assert_allclose(seeded.decision_values, exact.decision_values, rtol=0, atol=0.5)
+    np.testing.assert_array_equal(seeded.predictions, exact.predictions)
+
+
+@pytest.mark.parametrize("policy", [KernelPolicy(), IN_TURN], ids=["queue", "in turn"])
 def test_solves_with_probability_estimates_stop_at_eps_r_too(policy):
     options = {"svm_type": 1, "nu": 0.1, "gamma": 0.5, "probability": True, "policy": policy, "eps": 1e-3}
     plain, seeded = (found("heart_scale", seeder, 5, **options) for seeder in ("none", "near"))
