@@ -543,7 +543,7 @@ cdef double MAX_ACTIVE_SHARE = 0.8
 cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
     """Keep active only rows with a variable in the margin, moving, or with V near the level, if that pays."""
     cdef Py_ssize_t p, q, v, n_near = 0, n_pairs = 0
-    cdef double near, squares = 0.0
+    cdef double near = -HUGE_VAL, squares = 0.0
     if motion.bounds_move or motion.repairs >= REPAIRS_TO_STOP_SHRINKING or s.factor.size * <double>s.n <= motion.many_values:
         return 0
     if s.has_empty_group():  # whose level may be anywhere
@@ -551,10 +551,11 @@ cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
     motion.direction()
     motion.directed = True
     memset(&motion.near[0], 0, s.n)
-    for v in range(s.per_row * s.n):
-        if s.side[v] != 0.0 and motion.velocity[v] == 0.0:
-            squares += approach(motion, s, v) ** 2
-    near = motion.far_at_mean * sqrt(squares / (s.per_row * s.n))
+    if motion.far_at_mean > 0.0:
+        for v in range(s.per_row * s.n):
+            if s.side[v] != 0.0 and motion.velocity[v] == 0.0:
+                squares += approach(motion, s, v) ** 2
+        near = motion.far_at_mean * sqrt(squares / (s.per_row * s.n))
     for v in range(s.per_row * s.n):
         if is_near(motion, s, v, near):
             motion.near[v // s.per_row] = 1

@@ -53,7 +53,7 @@ cdef class Motion:
     cdef int64_t breakpoints_before
     cdef double many_values                 # K_:M, from which shrinking is tried
     cdef double far                         # distance of shrunk rows, in lengths of the path at their own speed,
-    cdef double far_at_mean                 # and at the mean speed of all rows
+    cdef double far_at_mean                 # and at the mean speed of all rows, if > 0
     cdef const char *lost                   # why the path cannot be followed, or NULL
     # per unit of eta
     cdef double eta
