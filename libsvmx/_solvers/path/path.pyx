@@ -37,10 +37,12 @@ from libsvmx.enums import SolveStatus
 cdef double ULP = 2.0 ** -52
 # Gap of an accepted optimum with F recomputed, in tolerances of a path.
 cdef double GAP_TOLERANCES = 4.0
-# Of a path whose cost is expected: share of the rows that stay active where it shrinks; breakpoints of other rows, as a
-# multiple of the root of the number of rows that move (2 to 80 were measured); share of all whose kernel rows, if those
-# that move are not kept, have to be computed; half nanoseconds per element of the factor for a member that leaves.
+# Of a path whose cost is expected: share of the rows that stay active where it shrinks; breakpoints for each row that
+# moves, and of other rows, as a multiple of the root of the number of those (1.4 to 4 in all for each of 200 or more
+# rows); share of all whose kernel rows, if those that move are not kept, have to be computed; half nanoseconds per
+# element of the factor for a member that leaves.
 cdef double ACTIVE_SHARE = 0.2
+cdef double BREAKPOINTS_OF_MOVING = 2.0
 cdef double BREAKPOINTS = 20.0
 cdef double JOINING_SHARE = 0.5
 cdef double COST_OF_ROTATION = 0.4
@@ -184,7 +186,8 @@ cdef class Path:
         missing = (others - n_kept) * motion.row_cost()
         line = motion.line_cost(active) + JOINING_SHARE * missing / max(others, 1.0)
         line += max(m - s.rows.most_kept(), 0.0) * motion.row_cost()  # members that cannot be kept
-        return count, n_members, n_members * COST_OF_ROTATION * m * m + missing + (others + BREAKPOINTS * sqrt(others)) * line
+        return count, n_members, n_members * COST_OF_ROTATION * m * m + missing + (
+            BREAKPOINTS_OF_MOVING * others + BREAKPOINTS * sqrt(others)) * line
 
     @property
     def row_cost(self):
