@@ -286,3 +286,14 @@ def test_rows_that_a_path_leaves_out_are_far():
     assert state.report.breakpoints > 50
     state.remove(ids)
     assert (state.report.retrained, state.report.repairs) == (0, 0)
+
+
+def test_a_loaded_state_follows_its_path_to_a_far_larger_C(tmp_path):
+    """It knows of no training, and so of none that would be shorter."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 6))
+    y = np.where(X[:, 0] + 1.5 * rng.normal(size=600) > 0, 1, -1)
+    libsvmx.train(X, y, keep_state=True, gamma=0.2).save(tmp_path / "state.npz")
+    loaded = libsvmx.State.load(tmp_path / "state.npz")
+    loaded.set_cost(1000)
+    assert loaded.report.retrained == 0 < loaded.report.breakpoints

@@ -335,7 +335,7 @@ class Transaction:
         rise = min(max(1 / MOST_RISE, ratio), MOST_RISE) ** 0.5
 
         def follow(pair: Pair, binary: BinaryProblem) -> None:
-            binary.iterations = max(1, int(rise * binary.iterations))
+            binary.iterations = max(min(1, binary.iterations), int(rise * binary.iterations))  # 0: not known
             binary.path.rescale(*bounds[pair], ratio, self.control(), most_cost(binary))
 
         return self.for_each(binaries, follow, index)
