@@ -1,7 +1,7 @@
 """Type aliases shared by the Python layers, and the name that type checkers take for true.
 
 Importing ``typing`` takes a tenth of the start of a command, so what a command needs at its start imports it for type
-checkers alone.
+checkers alone. Modules that need NumPy anyway import what their annotations name like anything else.
 """
 
 from __future__ import annotations
@@ -24,4 +24,4 @@ if TYPE_CHECKING:
     # a typed memoryview as libsvmx._core.buffers makes them; numpy.asarray reads it without a copy
     Buffer: TypeAlias = Any
 else:
-    Buffer = object
+    FloatArray = IntArray = Ids = FilePath = Buffer = object

@@ -16,8 +16,9 @@ Needs the extra ``dask`` here and on the workers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from glob import glob
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from libsvmx._train.cluster.low_rank import LowRankFeatures
 from libsvmx._train.cluster.problem import DataBlock, DistributedProblem, problem_of
 from libsvmx._train.cluster.training import train_distributed
 from libsvmx._train.limits import limited
+from libsvmx._train.model import Model
+from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx.api import arrays
 from libsvmx.api.arrays import as_matrix, numbers_of, parameter_of
@@ -37,12 +40,6 @@ from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 from libsvmx.io import svmlight
 from libsvmx.io.weightfile import read_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
 
 __all__ = ["DistributedProblem", "decision_values", "from_arrays", "predict", "read_problem", "train"]
 

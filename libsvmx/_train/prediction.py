@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
     Tests: TypeAlias = "CsrMatrix | RowBlocks"
+else:
+    Tests = object
 
 
 class _OthersFailed(Exception):

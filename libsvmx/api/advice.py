@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from libsvmx._train.advice import TrainingPlan, plan_of
 from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
 from libsvmx.api.arrays import parameter_of, problem_of
 from libsvmx.api.kernels import asked_for, called
-
-if TYPE_CHECKING:
-    from libsvmx._train.parameter import Parameter
 
 
 def explain_training(

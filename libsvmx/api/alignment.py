@@ -12,20 +12,16 @@ Learning Research 13, 2012, section 3.2: alignf).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
+from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import numbers_of
 from libsvmx.api.kernel_values import chosen_rows, n_rows_of, values_of
 from libsvmx.api.own_kernel import as_kernel, prepared
 from libsvmx.exceptions import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from libsvmx._typing import FloatArray
 
 # Rows of all kernels whose values are held at a time.
 ROWS_AT_ONCE = 256

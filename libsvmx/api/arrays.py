@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,14 +24,12 @@ from libsvmx._train.folds import DEFAULT_SEED, Rand
 from libsvmx._train.gamma import default_gamma, gamma_of, scaled_rows
 from libsvmx._train.model import Model, columns_of
 from libsvmx._train.parameter import SCIKIT_LEARN, Parameter, changed, check_threads
+from libsvmx._train.prediction import Tests
 from libsvmx._train.problem import Problem
+from libsvmx._typing import Buffer, FloatArray, Ids
 from libsvmx.api.warned import warn_of_weights
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from libsvmx._train.prediction import Tests
-    from libsvmx._typing import Buffer, FloatArray, Ids
 
 MAX_INDEX = 2**31 - 1
 REAL_KINDS = "biufO"  # kinds of dtypes; objects are converted one by one

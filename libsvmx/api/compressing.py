@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,17 +17,13 @@ from libsvmx._kernels.block_kernel import KernelSpec, kernel_diagonal
 from libsvmx._kernels.pursuit import UNIT, Pursuit, Rounding, kernel_matrix
 from libsvmx._solvers.solver import converted
 from libsvmx._train.limits import control_of
-from libsvmx._train.model import by_class, by_function, places_of
+from libsvmx._train.model import Model, by_class, by_function, places_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
-from libsvmx.api.arrays import model_of, threads_of
+from libsvmx._typing import FloatArray
+from libsvmx.api.arrays import Fitted, model_of, threads_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from libsvmx._train.model import Model
-    from libsvmx._typing import FloatArray
-    from libsvmx.api.arrays import Fitted
 
 # Of a vector in a model file.
 DIGITS = 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,24 +10,21 @@ from libsvmx._core.records import record, replace
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
 from libsvmx._train.limits import limited
+from libsvmx._train.model import Model
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.repeated_folds import draw_folds
-from libsvmx._train.updating.cost_curve import middle
+from libsvmx._train.updating.cost_curve import Curve, middle
 from libsvmx._train.updating.cost_folds import followed
 from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, check_followed
 from libsvmx._train.updating.state import train_state
 from libsvmx._train.zero_weights import check_bounds
+from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import decision_values, folds_of, numbers_of, parameter_of, problem_of, rand_of
 from libsvmx.api.kernels import KernelRows, asked_for, called, with_all_values
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
-
-if TYPE_CHECKING:
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.updating.cost_curve import Curve
-    from libsvmx._typing import FloatArray
 
 AnyPath = TypeVar("AnyPath", bound="ModelPath")
 

@@ -5,23 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._core import memory
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.shapley import ExpansionShapley
-from libsvmx._train.model import by_function
-from libsvmx.api.arrays import as_matrix, decision_values, model_of, tests_of, threads_of
+from libsvmx._train.model import Model, by_function
+from libsvmx._typing import FloatArray
+from libsvmx.api.arrays import Fitted, as_matrix, decision_values, model_of, tests_of, threads_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.model import Model
-    from libsvmx._typing import FloatArray
-    from libsvmx.api.arrays import Fitted
 
 # Dense numbers for each feature in addition to those of rows: scratch memory of all threads.
 OF_FEATURE = 1600

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from libsvmx._solvers.solver import converted
-from libsvmx.api.arrays import model_of
+from libsvmx._train.model import Model
+from libsvmx._typing import FilePath
+from libsvmx.api.arrays import Fitted, model_of
 from libsvmx.io.exporting import export_model, format_of
-
-if TYPE_CHECKING:
-    from libsvmx._train.model import Model
-    from libsvmx._typing import FilePath
-    from libsvmx.api.arrays import Fitted
 
 
 def export(

@@ -8,29 +8,26 @@ The start is the feasible point that a warm start makes of them; its scores take
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libsvmx._train import folds
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
 from libsvmx._train.updating.from_model import check_classes, matched_rows
 from libsvmx._train.warm_start import KnownOptima, KnownOptimum, WarmStart
 from libsvmx._train.zero_weights import counting_part
+from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import is_model, model_of, numbers_of
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._typing import FloatArray
-
-    Rows = NDArray[np.integer[Any]]
+Rows = NDArray[np.integer[Any]]
 
 UNKNOWN: dict[str, Any] = {}  # kernel of K beta: unknown, so K beta is not used
 

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Grid, exponents, param_at
+from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Grid, Point, exponents, param_at
 from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.grid_search import Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
+from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import folds_of, parameter_of, problem_of, seed_of
 from libsvmx.api.kernels import asked_for, called, kernel_word
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import ParameterError, StoppedEarly
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.validation.grid import Point
-    from libsvmx._typing import FloatArray
 
 Axis = tuple[float, float, float] | None
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._core.threads import thread_count
 from libsvmx._train.limits import ask, limited
+from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
 from libsvmx._train.prediction import labels_of
 from libsvmx._train.updating.binary_problem import errors_of_a_path
 from libsvmx._train.updating.influence import NO_RESULT, left_out
+from libsvmx._typing import FloatArray, Ids
 from libsvmx.api.arrays import targets_of, threads_of, values_of_tests
 from libsvmx.api.state import State, check_state
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from libsvmx._train.model import Model
-    from libsvmx._typing import FloatArray, Ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -14,12 +15,14 @@ from libsvmx._solvers.solver import converted
 from libsvmx._train.conformal import class_numbers, class_scores, interval_ends, own_scores, p_values, rank_of
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.updating.binary_problem import errors_of_a_path
 from libsvmx._train.updating.full_conformal import ClassTrials, TargetTrials
 from libsvmx._train.updating.influence import left_out
 from libsvmx._train.updating.joined import each_joining
 from libsvmx._train.validation.fold_values import fold_values
 from libsvmx._train.zero_weights import rows_of_state
+from libsvmx._typing import FloatArray, Ids, IntArray
 from libsvmx.api.arrays import (
     folds_of,
     new_rows,
@@ -36,12 +39,6 @@ from libsvmx.api.training import train
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import FloatArray, Ids, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

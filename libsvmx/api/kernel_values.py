@@ -5,22 +5,19 @@ Rows are arrays, object arrays, sparse matrices, data frames, or lists, such as 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._core.interchange import in_shape
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns
 from libsvmx._kernels.cross import CrossKernel, CrossRow
+from libsvmx._typing import FloatArray, Ids
 from libsvmx.api.arrays import as_matrix, csr_of_parts, is_of_polars, parts_of_csr, real_array
 from libsvmx.exceptions import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._typing import FloatArray, Ids
 
 # K(i, j) and K(j, i) of a symmetric kernel may differ by this share of sqrt(K(i, i) K(j, j)): rounding in float.
 APART = 1e-4

@@ -11,18 +11,23 @@ To a training, rows of any kind are a precomputed kernel; row i has the serial n
 from __future__ import annotations
 
 from _thread import allocate_lock
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.process import Token
 from libsvmx._core.records import replace
 from libsvmx._kernels.rows_on_demand import RowSource
 from libsvmx._train.limits import ask, limited
+from libsvmx._train.model import Model
+from libsvmx._train.observer import Observer
 from libsvmx._train.prediction import RowBlocks
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.binary_problem import NO_STATE, errors_of_a_path
+from libsvmx._typing import Buffer, FloatArray, Ids
 from libsvmx.api.arrays import kernel_table
 from libsvmx.api.kernel_values import (
     all_rows,
@@ -34,18 +39,9 @@ from libsvmx.api.kernel_values import (
     n_rows_of,
     values_of,
 )
-from libsvmx.api.own_kernel import Function, as_kernel, diagonal_of, is_called, prepared
+from libsvmx.api.own_kernel import Function, Kernel, as_kernel, diagonal_of, is_called, prepared
 from libsvmx.enums import KernelType, SolveStatus
 from libsvmx.exceptions import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from libsvmx._core.process import Token
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._typing import Buffer, FloatArray, Ids
-    from libsvmx.api.own_kernel import Kernel
 
 # Up to this number of training rows the whole kernel matrix is computed in one call.
 FEW_ROWS = 64

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.lowrank import features_of
@@ -20,14 +21,11 @@ from libsvmx._train.model import columns_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
+from libsvmx._typing import FloatArray, IntArray
 from libsvmx.api.arrays import parameter_of, rows_as, training_rows
 from libsvmx.api.kernels import without_named
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
-
-if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

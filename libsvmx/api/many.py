@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,17 +10,15 @@ from libsvmx._core import memory
 from libsvmx._core.buffers import zeros
 from libsvmx._train.gamma import default_gamma
 from libsvmx._train.many import Training, finished_models
+from libsvmx._train.model import Model
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx.api.arrays import numbers_of, parameter_of, rand_of, training_rows, weights_of
 from libsvmx.api.kernels import asked_for, called
 from libsvmx.api.warned import early_stops_warned, warn_of_weights
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
 
 
 def fit_many(

@@ -8,8 +8,9 @@ Sum, Product    of several: w * k, k + k, k * k
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,15 +19,11 @@ from libsvmx._kernels.block_kernel import KernelSpec, kernel_diagonal
 from libsvmx._train.checks import check_signs
 from libsvmx._train.gamma import GROWING_AS_FEATURES, shown_gammas
 from libsvmx._train.parameter import Parameter, is_several
+from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import as_matrix, scaled
 from libsvmx.api.kernel_values import NamedRows, PartRows, check_finite, chosen_rows, n_rows_of, plain_array, values_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from libsvmx._typing import FloatArray
 
 # The default ``diagonal`` computes blocks of this many rows by ``__call__``, and takes their diagonals.
 ROWS_OF_DIAGONAL = 32

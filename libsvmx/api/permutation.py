@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._solvers.solver import converted
 from libsvmx._train.metrics import Scores, balanced_accuracy
-from libsvmx._train.validation.permutations import predicted_permutations
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.validation.permutations import Predicted, predicted_permutations
 from libsvmx._train.validation.scheme import Seeding
+from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import folds_of, parameter_of, problem_of, seed_of
 from libsvmx.api.kernels import asked_for, called
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import ParameterError, StoppedEarly
-
-if TYPE_CHECKING:
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.validation.permutations import Predicted
-    from libsvmx._typing import FloatArray
 
 # Relative error of a score, due to the order of a sum or of the solvers' steps.
 TIE = 1e-10

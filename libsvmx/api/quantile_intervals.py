@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train import folds
 from libsvmx._train.conformal import interval_ends
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.many import Training, finished_models
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.prediction import predict_labels
+from libsvmx._train.problem import Problem
 from libsvmx._train.repeated_folds import draw_folds
 from libsvmx._train.updating.binary_problem import errors_of_a_path
+from libsvmx._typing import Buffer, FloatArray
 from libsvmx.api.arrays import folds_of, new_rows, parameter_of, problem_of, rand_of
 from libsvmx.api.intervals import Intervals, alpha_of
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
-
-if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._typing import Buffer, FloatArray
 
 
 def quantile_intervals(

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from libsvmx._core.arrays import ramp, zeros
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train.checks import check_signs
-from libsvmx._train.model import columns_of
+from libsvmx._train.model import Model, columns_of
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating import state
 from libsvmx._train.updating.from_model import completed, state_of_model
+from libsvmx._train.updating.version import Version
+from libsvmx._typing import FilePath, FloatArray, Ids
 from libsvmx.api.arrays import (
+    Fitted,
     as_matrix,
     check_width,
     decision_values,
@@ -30,19 +35,10 @@ from libsvmx.api.arrays import (
     training_rows,
     weights_of,
 )
-from libsvmx.api.kernels import StateRows, asked_for, called, with_all_values, without_named
+from libsvmx.api.kernels import KernelRows, StateRows, asked_for, called, with_all_values, without_named
 from libsvmx.api.warned import early_stops_warned, warn_of_weights
 from libsvmx.exceptions import DataError
 from libsvmx.io.statefile import load_state, save_state
-
-if TYPE_CHECKING:
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.updating.version import Version
-    from libsvmx._typing import FilePath, FloatArray, Ids
-    from libsvmx.api.arrays import Fitted
-    from libsvmx.api.kernels import KernelRows
 
 NO_ROWS = CsrMatrix(zeros("q", 1), zeros("i", 0), zeros("d", 0), copy=False)
 

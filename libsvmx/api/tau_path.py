@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._core.records import replace
 from libsvmx._solvers.solver import converted
+from libsvmx._train.model import Model
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import decision_values, parameter_of
 from libsvmx.api.cost_path import ModelPath, followed_from
 from libsvmx.api.kernel_values import n_rows_of
 from libsvmx.api.kernels import called
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
-
-if TYPE_CHECKING:
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import FloatArray
 
 
 class TauPath(ModelPath):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -14,23 +14,20 @@ from libsvmx._train import prediction
 from libsvmx._train.checks import check_finite, check_problem
 from libsvmx._train.limits import limited
 from libsvmx._train.model import Model
+from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.training import train_problem
 from libsvmx._train.updating.state import train_state
 from libsvmx._train.validation.calibration import calibrated, check_calibrated
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx._train.validation.seeded_inner_folds import seeded_inner_folds
-from libsvmx.api.arrays import model_of, parameter_of, problem_of, rand_of, threads_of, to_predict
+from libsvmx._typing import FilePath, FloatArray
+from libsvmx.api.arrays import Fitted, model_of, parameter_of, problem_of, rand_of, threads_of, to_predict
 from libsvmx.api.kernels import asked_for, called, with_all_values
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError, ParameterError, warn_caller
 from libsvmx.io import modelfile, svmlight
-
-if TYPE_CHECKING:
-    from libsvmx._train.observer import Observer
-    from libsvmx._typing import FilePath, FloatArray
-    from libsvmx.api.arrays import Fitted
 
 
 @overload

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._train.metrics import mean, scores_of_repeats
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
 from libsvmx._train.validation import cross_validation
+from libsvmx._train.validation.cross_validation import CrossValidated
+from libsvmx._train.validation.fold_report import FoldReport
+from libsvmx._train.validation.leave_one_out import LeftOneOut
 from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_out_problem
 from libsvmx._train.validation.scheme import Seeding
+from libsvmx._typing import FloatArray, IntArray
 from libsvmx.api.arrays import folds_of, parameter_of, problem_of, rand_of
 from libsvmx.api.kernels import asked_for, called
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import ParameterError, StoppedEarly
-
-if TYPE_CHECKING:
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._train.validation.cross_validation import CrossValidated
-    from libsvmx._train.validation.fold_report import FoldReport
-    from libsvmx._train.validation.leave_one_out import LeftOneOut
-    from libsvmx._typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,17 +3,13 @@ doubtful."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from libsvmx._train.observer import Forwarding, Observer, Remark
+from libsvmx._train.parameter import Parameter
 from libsvmx.exceptions import ConvergenceWarning, warn_caller
 from libsvmx.io.transcript import REMARKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from libsvmx._train.parameter import Parameter
 
 WHAT_TO_DO = {
     Remark.ITERATION_LIMIT: "scale the data, lower C, raise eps, or raise max_iter if it was set",

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from math import isfinite, nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.metrics import Scores
+from libsvmx._typing import FloatArray
 from libsvmx.exceptions import DataError, warn_caller
 from libsvmx.io.svmlight import read_data
 from libsvmx.io.textparse import parse_data
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from libsvmx._core.matrix import CsrMatrix
 
 __all__ = ["csr_find_scale_param", "csr_scale", "evaluations", "svm_read_problem"]
 
@@ -152,7 +149,7 @@ def _squared_correlation(l: int, v: Any, y: Any, vy: Any, vv: Any, yy: Any) -> f
             return nan
 
 
-def csr_find_scale_param(x: Any, lower: float = -1, upper: float = 1) -> dict[str, NDArray[np.float64]]:
+def csr_find_scale_param(x: Any, lower: float = -1, upper: float = 1) -> dict[str, FloatArray]:
     """Linear maps that bring every column of ``x`` to the range from lower to upper.
 
     Parameters
@@ -191,7 +188,7 @@ def csr_find_scale_param(x: Any, lower: float = -1, upper: float = 1) -> dict[st
     return {"coef": coef, "offset": offset}
 
 
-def csr_scale(x: Any, scale_param: dict[str, NDArray[np.float64]]) -> Any:
+def csr_scale(x: Any, scale_param: dict[str, FloatArray]) -> Any:
     """Scale the columns of ``x`` by the maps of ``csr_find_scale_param``.
 
     Columns without a map become 0, with a warning on standard error.

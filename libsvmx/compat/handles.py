@@ -5,12 +5,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import MutableSequence, Sequence
 from ctypes import POINTER, Array, Structure, addressof, byref, c_double, c_int, cast, py_object, sizeof
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from typing import Self
 
 T = TypeVar("T", bound="Handle")
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from ctypes import c_double, c_int, pointer
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.process import Token
@@ -17,10 +17,13 @@ from libsvmx._kernels import sharedrows as sharedrows
 from libsvmx._train.checks import check_problem
 from libsvmx._train.folds import Rand
 from libsvmx._train.gamma import default_gamma
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.prediction import predict, predict_probability
 from libsvmx._train.queue import solve_queue as solve_queue
 from libsvmx._train.queue import trainings as trainings
 from libsvmx._train.training import cross_validate_problem, train_problem
+from libsvmx._typing import Buffer
 from libsvmx.compat.handles import contents_of, fill, set_to_null
 from libsvmx.compat.nodes import row_of
 from libsvmx.compat.options import Printing, ctypes_print_null, print_null, svm_parameter
@@ -29,11 +32,6 @@ from libsvmx.compat.svm import all_rows, svm_model, svm_problem, toPyModel
 from libsvmx.enums import KernelType
 from libsvmx.io.modelfile import load_model, save_model
 from libsvmx.io.transcript import Remarks, TrainingReport
-
-if TYPE_CHECKING:
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import Buffer
 
 FileName = str | bytes | os.PathLike[str]
 

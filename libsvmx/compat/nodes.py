@@ -5,15 +5,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from ctypes import Array, Structure, addressof, c_double, c_int, sizeof
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx.compat.rows import MAX_INDEX, RENUMBER, matrix_of, pairs_of
 from libsvmx.exceptions import DataError
-
-if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
 
 
 class svm_node(Structure):

@@ -10,21 +10,16 @@ from __future__ import annotations
 
 import sys
 from array import array
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from libsvmx._core.arrays import doubles
 from libsvmx._core.interchange import in_shape
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._typing import Buffer, FloatArray, Ids
 from libsvmx.exceptions import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from libsvmx._typing import Buffer
 
 MAX_INDEX = 2**31 - 1  # largest int of LIBSVM's svm_node and of our CsrMatrix
 
@@ -144,7 +139,7 @@ def _from_rows(rows: Sequence[Any], kernel: bool) -> tuple[CsrMatrix, int]:
     return matrix, matrix.max_index
 
 
-def _from_dense(x: NDArray[Any], kernel: bool) -> tuple[CsrMatrix, int]:
+def _from_dense(x: Any, kernel: bool) -> tuple[CsrMatrix, int]:
     n_rows, n_columns = x.shape
     dense = _as_float(x)
     if kernel:
@@ -171,13 +166,13 @@ def _from_sparse(x: Any, kernel: bool) -> tuple[CsrMatrix, int]:
     return _checked(csr.indptr.astype(np.int64), indices, _as_float(csr.data).copy()), n_columns
 
 
-def _as_float(values: NDArray[Any]) -> NDArray[np.float64]:
+def _as_float(values: Any) -> FloatArray:
     if values.dtype.kind not in "buifO":
         raise TypeError(f"x is of dtype {values.dtype}; it must hold real numbers")
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-def _checked(indptr: NDArray[np.int64], indices: NDArray[np.int64], values: NDArray[np.float64]) -> CsrMatrix:
+def _checked(indptr: Ids, indices: Ids, values: FloatArray) -> CsrMatrix:
     """Indices and values of rows, checked; errors name the first invalid row."""
     for wrong in (np.flatnonzero((indices < 0) | (indices > MAX_INDEX)), np.flatnonzero(~np.isfinite(values))):
         if wrong.size:

@@ -13,14 +13,16 @@ from collections.abc import Callable, Sequence
 from ctypes import c_double
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train.model import Model
 from libsvmx._train.problem import Problem
+from libsvmx._typing import Buffer
 from libsvmx.compat.handles import Handle, contents_of
 from libsvmx.compat.nodes import NodeRows, gen_svm_nodearray, svm_node
 from libsvmx.compat.options import (
@@ -33,10 +35,6 @@ from libsvmx.compat.options import (
 from libsvmx.compat.options import ctypes_print_null as ctypes_print_null
 from libsvmx.compat.rows import matrix_of, targets_of
 from libsvmx.exceptions import DataError
-
-if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._typing import Buffer
 
 # Formulations and kernels by name, as in LIBSVM up to 3.32.
 C_SVC, NU_SVC, ONE_CLASS, EPSILON_SVR, NU_SVR = map(int, svm_forms)

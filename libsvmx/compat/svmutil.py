@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import eq
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._train.model import Model
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.prediction import predict, predict_probability
 from libsvmx.compat import commonutil, svm
 from libsvmx.compat.commonutil import *  # noqa: F403
 from libsvmx.compat.commonutil import evaluations
-from libsvmx.compat.library import cross_validate, libsvm, train, with_default_gamma
+from libsvmx.compat.library import FileName, cross_validate, libsvm, train, with_default_gamma
 from libsvmx.compat.options import Printing
 from libsvmx.compat.rows import is_sparse, matrix_of, targets_of
 from libsvmx.compat.svm import *  # noqa: F403
 from libsvmx.compat.svm import all_rows, svm_model, svm_parameter, svm_problem, toPyModel
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from libsvmx._train.model import Model
-    from libsvmx._train.parameter import Parameter
-    from libsvmx.compat.library import FileName
 
 __all__ = ["libsvm", "svm_load_model", "svm_predict", "svm_save_model", "svm_train"]
 __all__ += svm.__all__

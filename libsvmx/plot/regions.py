@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._core.records import replace
 from libsvmx._solvers.solver import converted
-from libsvmx._train.model import tube_of
-from libsvmx.api.arrays import decision_values, model_of, numbers_of, predict, tests_of
+from libsvmx._train.model import Model, tube_of
+from libsvmx._typing import FloatArray, Ids
+from libsvmx.api.arrays import Fitted, decision_values, model_of, numbers_of, predict, tests_of
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.plot.axes import COLOURS, axes_of, look_of, pale
-
-if TYPE_CHECKING:
-    from libsvmx._train.model import Model
-    from libsvmx._typing import FloatArray, Ids
-    from libsvmx.api.arrays import Fitted
 
 BORDER = 0.08  # margin around the rows, as a share of their range
 SHADES = 20  # of decision values, ten of each sign

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from functools import cache
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -67,11 +67,10 @@ except ImportError:
         return sparse.csr_matrix(X)
 
 
-if TYPE_CHECKING:
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.prediction import Tests
-    from libsvmx._typing import FloatArray, IntArray
+from libsvmx._train.model import Model
+from libsvmx._train.observer import Observer
+from libsvmx._train.prediction import Tests
+from libsvmx._typing import FloatArray, IntArray
 
 KERNELS = {name: kind for kind, name in KERNEL_NAMES.items()}
 # attributes set by a fit, besides the names and the number of features

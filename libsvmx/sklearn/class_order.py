@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._core.records import replace
-from libsvmx._train.model import pair_place
+from libsvmx._train.model import Model, pair_place
 from libsvmx.exceptions import SvmxError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from libsvmx._train.model import Model
 
 
 def name_classes(error: BaseException, classes: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
@@ -17,8 +17,12 @@ from libsvmx._core.copy_and_swap import at_once
 from libsvmx._train.assembly import INNER_FOLDS, solves_of
 from libsvmx._train.checks import check_nu_of
 from libsvmx._train.decision import one_vs_rest_values
-from libsvmx._train.model import by_function
-from libsvmx._train.observer import Remark
+from libsvmx._train.folds import Rand
+from libsvmx._train.model import Model, by_function
+from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._typing import FloatArray, IntArray
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.transcript import REMARKS
@@ -26,15 +30,6 @@ from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.input_checks import are_whole
 from libsvmx.sklearn.parameters import COST, SHARE, parameter, with_parameters
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
-
-if TYPE_CHECKING:
-    from libsvmx._train.folds import Rand
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._typing import FloatArray, IntArray
-
 
 NO_PROBABILITIES = "predict_proba is not available when fitted with probability=False, nor when the fit was ended early"
 

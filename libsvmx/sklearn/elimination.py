@@ -11,8 +11,9 @@ starts from the last coefficients.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -30,24 +31,19 @@ from libsvmx._kernels.remaining_features import RemainingFeatures
 from libsvmx._train.folds import Rand
 from libsvmx._train.gamma import feature_factors, gamma_of
 from libsvmx._train.limits import limited
-from libsvmx._train.model import by_function
+from libsvmx._train.model import Model, by_function
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import is_several
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_counting
 from libsvmx._train.warm_start import KnownOptima, WarmStart
+from libsvmx._typing import FloatArray, IntArray
 from libsvmx.api.arrays import kernel_table
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly, warn_caller
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.input_checks import training_data
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from libsvmx._train.model import Model
-    from libsvmx._typing import FloatArray, IntArray
 
 FORMULATIONS = (SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.QUANTILE_SVR)
 # Importances that differ by less than this share of the largest are tied: rounding.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,17 +11,14 @@ from libsvmx._core.records import fields
 from libsvmx._train import probability
 from libsvmx._train.model import BUFFERS, Model
 from libsvmx._train.parameter import Parameter, changed, flat_fields
-from libsvmx._train.prediction import predictor_of
+from libsvmx._train.prediction import Tests, predictor_of
 from libsvmx._train.solve_report import SolveReport
+from libsvmx._typing import Buffer, FloatArray
 from libsvmx.api.arrays import csr_of_parts, parts_of_csr
 from libsvmx.api.kernel_values import chosen_rows
 from libsvmx.api.kernels import of_columns
 from libsvmx.enums import KernelType, SolveStatus
 from libsvmx.sklearn.class_order import pairs_sorted
-
-if TYPE_CHECKING:
-    from libsvmx._train.prediction import Tests
-    from libsvmx._typing import Buffer, FloatArray
 
 
 def parts_of_model(model: Model) -> dict[str, Any]:

@@ -8,27 +8,25 @@ A class gets the next free code when its first row arrives, and keeps it; ``labe
 from __future__ import annotations
 
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train.limits import limited
+from libsvmx._train.model import Model
+from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.from_model import state_at
 from libsvmx._train.updating.precomputed import tests_of
 from libsvmx._train.updating.state import check_kept
+from libsvmx._train.updating.version import Version
+from libsvmx._typing import FloatArray, Ids, IntArray
 from libsvmx.api.arrays import csr_of_parts, parts_of_csr
 from libsvmx.api.state import State
 from libsvmx.io.statefile import state_bytes, state_of_bytes
-
-if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.updating.version import Version
-    from libsvmx._typing import FloatArray, Ids, IntArray
-    from libsvmx.sklearn.training import TrainingData
+from libsvmx.sklearn.training import TrainingData
 
 # parameters that must not change: a state can follow C and nu only
 FIXED = ("kernel", "degree", "gamma", "coef0", "epsilon", "class_weight")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from inspect import signature
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -29,17 +29,15 @@ from libsvmx._core.threads import in_order
 from libsvmx._kernels.feature_products import SparseRows
 from libsvmx._solvers.linear import solver
 from libsvmx._solvers.linear.row_passes import ChosenRows, Losses
+from libsvmx._solvers.linear.solver import LinearSolution
 from libsvmx._train.parameter import MAX_THREADS
+from libsvmx._typing import FloatArray
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import DataError, ParameterError, warn_caller
 from libsvmx.sklearn.input_checks import training_data
 from libsvmx.sklearn.parameters import NOT_NEGATIVE, POSITIVE, SECONDS, THREADS, parameter, with_parameters
 from libsvmx.sklearn.rows import weights_of
 from libsvmx.sklearn.tasks import Trains, told_of_each
-
-if TYPE_CHECKING:
-    from libsvmx._solvers.linear.solver import LinearSolution
-    from libsvmx._typing import FloatArray
 
 # Duality gap at the end, relative to the objective, is this times ``tol``: about that of LIBLINEAR when it converges.
 GAP_OF_TOL = 0.01

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin, clone
@@ -14,6 +14,7 @@ from libsvmx._core.machine import machine
 from libsvmx._core.process import Token
 from libsvmx._core.threads import in_order
 from libsvmx._train.parameter import MAX_THREADS
+from libsvmx._typing import FloatArray
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import warn_caller
 from libsvmx.sklearn.linear import (
@@ -28,9 +29,6 @@ from libsvmx.sklearn.linear import (
 from libsvmx.sklearn.parameters import NOT_NEGATIVE, parameter, with_parameters
 from libsvmx.sklearn.search import BaseSearch, ClassifierSearch
 from libsvmx.sklearn.search_folds import FoldSearch
-
-if TYPE_CHECKING:
-    from libsvmx._typing import FloatArray
 
 
 class LinearSearch(FoldSearch):

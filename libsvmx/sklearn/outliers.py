@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import _num_samples
 
 from libsvmx._core.copy_and_swap import at_once
+from libsvmx._train.model import Model
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.parameters import SHARE, parameter, with_parameters
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
-
-if TYPE_CHECKING:
-    from libsvmx._train.model import Model
 
 
 @with_parameters

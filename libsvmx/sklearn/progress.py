@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from libsvmx._core.machine import machine
 from libsvmx._train.observer import Forwarding, Observer
+from libsvmx._train.solve_report import SolveReport
 from libsvmx.io.transcript import TrainingReport
-
-if TYPE_CHECKING:
-    from libsvmx._train.solve_report import SolveReport
 
 # Minimum of seconds between two reports, except the last.
 PAUSE = 0.1

@@ -7,7 +7,7 @@ the predictions of each row in ascending order of tau never increases their dist
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.copy_and_swap import at_once
+from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import numbers_of
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
@@ -24,9 +25,6 @@ from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.parameters import POSITIVE, parameter, with_parameters
 from libsvmx.sklearn.together import fit_together, predicted_together
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
-
-if TYPE_CHECKING:
-    from libsvmx._typing import FloatArray
 
 
 def is_of_one(estimator: Any) -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight
 
 from libsvmx._core.interchange import in_shape
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._train.model import Model
+from libsvmx._typing import FloatArray, IntArray
 from libsvmx.api.arrays import borrowed, from_dense, from_scipy, kernel_table
-
-if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.model import Model
-    from libsvmx._typing import FloatArray, IntArray
-
 
 # scikit-learn 1.9 refuses weights that are all 0; here all weights <= 0 have one error
 WITH_ZEROS = {"allow_all_zero_weights": True} if "allow_all_zero" in str(signature(_check_sample_weight)) else {}

@@ -9,9 +9,10 @@ FoldSearch     data, folds and points of one search
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -27,9 +28,10 @@ from libsvmx._core.stopping import Leeway
 from libsvmx._core.threads import in_order
 from libsvmx._train.gamma import gamma_of
 from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import MAX_THREADS
+from libsvmx._train.parameter import MAX_THREADS, Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.validation.given_folds import Column, GivenFold, predicted_folds
+from libsvmx._train.validation.given_folds import Column, ColumnFold, GivenFold, predicted_folds
+from libsvmx._typing import FloatArray, IntArray
 from libsvmx.api.arrays import scaled
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import warn_caller
@@ -37,13 +39,6 @@ from libsvmx.sklearn.classifiers import SVC
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.rows import matrix_of, weights_of
 from libsvmx.sklearn.tasks import told_of_each
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.validation.given_folds import ColumnFold
-    from libsvmx._typing import FloatArray, IntArray
 
 # Two optima to ``tol`` may predict a row differently if its decision value is within BORDER x tol of 0.
 BORDER = 1.0

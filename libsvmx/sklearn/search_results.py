@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
 
-if TYPE_CHECKING:
-    from libsvmx._typing import FloatArray
-    from libsvmx.sklearn.search_folds import Scores
+from libsvmx._typing import FloatArray
+from libsvmx.sklearn.search_folds import Scores
 
 
 def results_of(points: list[dict[str, Any]], scores: Scores) -> dict[str, Any]:

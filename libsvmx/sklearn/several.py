@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -14,6 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted
 
 from libsvmx._core.copy_and_swap import at_once
+from libsvmx._train.prediction import Tests
+from libsvmx._typing import FloatArray
 from libsvmx.exceptions import warn_caller
 from libsvmx.sklearn.base import BaseSVM, Predicts, SolverParameters
 from libsvmx.sklearn.classifiers import NO_PROBABILITIES, SVC, LabelParameters, NuSVC
@@ -24,12 +27,6 @@ from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.rows import weights_of
 from libsvmx.sklearn.tasks import Trains
 from libsvmx.sklearn.together import fit_together, predicted_together
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from libsvmx._train.prediction import Tests
-    from libsvmx._typing import FloatArray
 
 
 class Several(Trains, Pickled, Predicts, SolverParameters):

@@ -8,7 +8,7 @@ fit                 Trains.fit, by fitted_apart
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.base import _fit_context
 
@@ -25,11 +25,10 @@ except ImportError:
         return method
 
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-    from libsvmx._train.observer import Observer
-    from libsvmx.sklearn.progress import Progress
+from libsvmx._train.observer import Observer
+from libsvmx.sklearn.progress import Progress
 
 __all__ = ["CallbackSupportMixin", "Trains", "fitted_apart", "observed", "refit_task", "told_of_each"]
 

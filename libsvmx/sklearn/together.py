@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,24 +13,22 @@ from libsvmx._core.buffers import zeros
 from libsvmx._train.folds import Rand
 from libsvmx._train.limits import limited
 from libsvmx._train.many import Training, train_many
+from libsvmx._train.model import Model
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.prediction import Tests
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.calibration import calibrated
+from libsvmx._typing import FloatArray
 from libsvmx.api.kernels import raising
 from libsvmx.api.warned import offset_warned
+from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.tasks import observed
 from libsvmx.sklearn.training import TrainingData, check_exact, train_without_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.prediction import Tests
-    from libsvmx._typing import FloatArray
-    from libsvmx.sklearn.base import BaseSVM
-    from libsvmx.sklearn.fitted import FittedModel
+    from libsvmx.sklearn.base import BaseSVM  # which imports this module
 
 
 def fit_together(

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.process import Token
 from libsvmx._core.records import replace
 from libsvmx._train import limits
 from libsvmx._train.checks import check_finite, check_problem
+from libsvmx._train.folds import Rand
+from libsvmx._train.model import Model
 from libsvmx._train.observer import Forwarding, Observer
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import tell_offset, train_classifier, train_problem, train_single
+from libsvmx._train.warm_start import WarmStart
+from libsvmx._typing import IntArray
+from libsvmx.api.kernels import KernelRows
 from libsvmx.api.own_kernel import is_called
 from libsvmx.enums import SolveStatus, SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
-
-if TYPE_CHECKING:
-    from libsvmx._train.folds import Rand
-    from libsvmx._train.model import Model
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.warm_start import WarmStart
-    from libsvmx._typing import IntArray
-    from libsvmx.api.kernels import KernelRows
-
 
 # nu fixes their sums of alpha
 NU_FORMULATIONS = (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR)

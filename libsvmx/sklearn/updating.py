@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import update_wrapper
 from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,15 +14,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.copy_and_swap import at_once, built_apart
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train.folds import Rand
 from libsvmx._train.limits import limited
-from libsvmx._train.model import pair_place
+from libsvmx._train.model import Model, pair_place
+from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import is_several
 from libsvmx._train.updating.left_out import values_left_out
+from libsvmx._train.updating.version import Version
 from libsvmx._train.validation.leave_one_out import leave_one_out
+from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import as_matrix, precomputed, scaled
 from libsvmx.api.own_kernel import is_called
+from libsvmx.api.state import State
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import StoppedEarly, warn_caller
 from libsvmx.io.transcript import update
@@ -32,16 +38,6 @@ from libsvmx.sklearn.kept import FIXED, KeptRows, counting_order
 from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import joining_weights, matrix_of
 from libsvmx.sklearn.training import as_trained
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.updating.version import Version
-    from libsvmx._typing import FloatArray
-    from libsvmx.api.state import State
 
 Found = TypeVar("Found")
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from libsvmx._typing import FloatArray
 from libsvmx.toy.rows import Row
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from libsvmx._typing import FloatArray
-
-    Drawn = tuple[FloatArray, FloatArray, Any]  # x, y, number of the class from 0
+Drawn = tuple[FloatArray, FloatArray, Any]  # x, y, number of the class from 0
 
 ROWS = 200
 EDGE = 0.98  # rows stay inside the box

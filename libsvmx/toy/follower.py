@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -11,21 +11,16 @@ from libsvmx._core.copy_and_swap import at_once
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._train.folds import Rand, group_classes
+from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.training import train_problem
 from libsvmx._train.updating.state import State, train_state
+from libsvmx._train.updating.version import Version
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import SvmxError
 from libsvmx.io.transcript import REMARKS
-from libsvmx.toy.rows import problem_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from libsvmx._train.model import Model
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.updating.version import Version
-    from libsvmx.toy.rows import Row
+from libsvmx.toy.rows import Row, problem_of
 
 # Remarks on which a reader of the page can act.
 TOLD = (

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._train.metrics import Scores
-from libsvmx._train.model import by_function
+from libsvmx._train.model import Model, by_function
+from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import decision_values, predict
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError
-from libsvmx.toy.rows import plane_of, problem_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from libsvmx._train.model import Model
-    from libsvmx._typing import FloatArray
-    from libsvmx.toy.rows import Row
+from libsvmx.toy.rows import Row, plane_of, problem_of
 
 NO_SV, MARGIN_SV, BOUND_SV = 0, 1, 2  # marks of rows
 MOST_NODES = 120_000  # of a grid

@@ -5,21 +5,18 @@ Regression has one feature, the horizontal axis, and the target on the vertical 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.problem import Problem
+from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import as_matrix
 from libsvmx.exceptions import DataError
 from libsvmx.io.textparse import parse_data
 from libsvmx.io.textwrite import data_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from libsvmx._typing import FloatArray
 
 MOST_ROWS = 2000  # of a page: more could not be distinguished
 DIGITS = 6  # digits of principal components, so that their file is readable

@@ -23,21 +23,19 @@ import os
 import secrets
 import struct
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import SHUT_RDWR, socket
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from libsvmx._core.machine import machine
 from libsvmx.exceptions import DataError, SvmxError
 from libsvmx.toy.picture import View
 from libsvmx.toy.session import Session, saved_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ADDRESS = "127.0.0.1"
 NAMES = (ADDRESS, "localhost")  # its names in a browser

@@ -9,36 +9,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libsvmx._core.copy_and_swap import built_apart
-from libsvmx._train.model import tube_of
+from libsvmx._train.model import Model, tube_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.option_words import option_words
 from libsvmx._train.parameter import Parameter, changed
+from libsvmx._typing import FloatArray
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.io.modelfile import model_text, parse_model
 from libsvmx.toy.examples import EXAMPLES, OF_REGRESSION, drawn
 from libsvmx.toy.follower import Follower, trained
-from libsvmx.toy.picture import NO_SV, grid_values, marks_of, score_of
+from libsvmx.toy.picture import NO_SV, View, grid_values, marks_of, score_of
 from libsvmx.toy.rows import LARGEST, MOST_ROWS, Row, columns_of, plane_of, rows_of, text_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from libsvmx._train.model import Model
-    from libsvmx._typing import FloatArray
-    from libsvmx.toy.picture import View
-
-    Box = tuple[float, float, float, float]  # x0, x1, y0, y1
+Box = tuple[float, float, float, float]  # x0, x1, y0, y1
 
 CLASSES = 6  # of the page, which has a colour for each
 LABELS = tuple(range(1, CLASSES + 1))

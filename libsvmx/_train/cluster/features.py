@@ -6,7 +6,7 @@ with w as coefficients, or the pivots of a low-rank kernel (low_rank.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,18 +14,15 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels.feature_products import SparseRows
 from libsvmx._kernels.featurerows import DenseRows, FeatureRows, as_suits
 from libsvmx._solvers.interior_point.block_steps import RowBlock
-from libsvmx._train.cluster.problem import gathered
+from libsvmx._train.cluster.problem import DataBlock, DistributedProblem, Future, gathered
 from libsvmx._train.feature_map import check_size, model_on_pivots
+from libsvmx._train.model import Model
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.solve_report import SolveReport
+from libsvmx._typing import FloatArray, IntArray
 from libsvmx.exceptions import DataError
 
-if TYPE_CHECKING:
-    from libsvmx._train.cluster.problem import DataBlock, DistributedProblem, Future
-    from libsvmx._train.model import Model
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.solve_report import SolveReport
-    from libsvmx._typing import FloatArray, IntArray
-
-    Rows = CsrMatrix | FloatArray
+Rows = CsrMatrix | FloatArray
 
 
 class LinearFunction(NamedTuple):

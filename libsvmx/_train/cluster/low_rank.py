@@ -6,41 +6,35 @@ candidates (rows) and the pivots among them are sent around.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels import pivoting
+from libsvmx._kernels.approximation import Approximation
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal
 from libsvmx._kernels.factors import CANDIDATES, INDEFINITE, INDEFINITE_CAUSE, ROUNDING, nystrom_transform
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.interior_point.solver import CRSVM
-from libsvmx._train.cluster.features import DistributedFeatures
+from libsvmx._train.cluster.features import DistributedFeatures, LinearFunction
+from libsvmx._train.cluster.problem import DataBlock, DistributedProblem
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
 from libsvmx._train.feature_map import UNFINISHED, check_size, model_on_pivots
 from libsvmx._train.gamma import scaled_rows
 from libsvmx._train.limits import look
+from libsvmx._train.model import Model
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._typing import FloatArray
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from libsvmx._kernels.approximation import Approximation
-    from libsvmx._train.cluster.features import LinearFunction
-    from libsvmx._train.cluster.problem import DataBlock, DistributedProblem
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import FloatArray
-
-    Places = NDArray[np.intp]
-    Handed = tuple[CsrMatrix, FloatArray]
+Places = NDArray[np.intp]
+Handed = tuple[CsrMatrix, FloatArray]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix, distinct_features
 from libsvmx._train.feature_map import LARGEST, OVERFLOW_CAUSE
 from libsvmx._train.folds import check_labels, group_classes
+from libsvmx._train.parameter import Parameter
+from libsvmx._typing import FloatArray, IntArray
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
-
-if TYPE_CHECKING:
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import FloatArray, IntArray
 
 # distributed's Client, and its Future of something that is on a worker: how far they are typed depends on the version
 Client: TypeAlias = Any

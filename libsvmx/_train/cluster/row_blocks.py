@@ -14,11 +14,10 @@ import numpy as np
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.stopping import NOBODY, Leeway
 from libsvmx._solvers.interior_point.row_blocks import RowBlocks
-from libsvmx._train.cluster.problem import gathered
+from libsvmx._train.cluster.problem import Client, Future, gathered
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # types that are not there otherwise
     from libsvmx._solvers.interior_point.row_blocks import Each, Merge, Step
-    from libsvmx._train.cluster.problem import Client, Future
 
 # Number of replies that a worker adds up before the sum is sent on.
 FAN_IN = 8

@@ -6,32 +6,25 @@ iteration sends a few vectors of the length of w there, and returns sums. No pro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.machine import machine
 from libsvmx._solvers.interior_point import predictor_corrector, vertex_steps
 from libsvmx._solvers.interior_point.solver import CRSVM
-from libsvmx._train.cluster.features import LinearFunction
+from libsvmx._train.cluster.features import DistributedFeatures, LinearFunction
+from libsvmx._train.cluster.problem import DistributedProblem
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
 from libsvmx._train.limits import control_of
-from libsvmx._train.observer import Remark
-from libsvmx._train.parameter import class_costs
+from libsvmx._train.model import Model
+from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.parameter import Parameter, class_costs
 from libsvmx._train.solve_dual import announced
 from libsvmx._train.solve_report import SolveReport
 from libsvmx._train.zero_weights import without_classes
+from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from libsvmx._train.cluster.features import DistributedFeatures
-    from libsvmx._train.cluster.problem import DistributedProblem
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx.enums import SolveStatus
 
 
 def train_distributed(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,27 +24,23 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._solvers.auto import Auto
 from libsvmx._solvers.path.path import Path, PathLost, interleaved
+from libsvmx._solvers.path.path_state import PathState
 from libsvmx._solvers.smo.solver import SMO
 from libsvmx._train import folds
 from libsvmx._train.assembly import each_beta
 from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import ask, control_of
-from libsvmx._train.observer import Forwarding, Remark
-from libsvmx._train.parameter import class_costs
+from libsvmx._train.observer import Forwarding, Observer, Remark
+from libsvmx._train.parameter import Parameter, class_costs
+from libsvmx._train.problem import Problem
 from libsvmx._train.queue.duals import solved_pairs
 from libsvmx._train.solve_dual import solve
 from libsvmx._train.solve_report import SolveReport
 from libsvmx._train.zero_weights import dropped_classes, rows_of_state, without_classes
+from libsvmx._typing import Buffer, FloatArray, Ids, IntArray
 from libsvmx.enums import SolveStatus, SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
-
-if TYPE_CHECKING:
-    from libsvmx._solvers.path.path_state import PathState
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._typing import Buffer, FloatArray, Ids, IntArray
 
 NO_STATE = "there is no state"
 Pair = tuple[int, int] | None  # labels of the positive and the negative class; None: all rows

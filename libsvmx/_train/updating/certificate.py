@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import asdict
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from libsvmx._train.problem import Problem
 from libsvmx._train.updating.precomputed import serials_of, sorted_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from libsvmx._train.problem import Problem
-    from libsvmx._train.updating.transaction import UpdateReport
-    from libsvmx._typing import Ids
+from libsvmx._train.updating.transaction import UpdateReport
+from libsvmx._typing import Ids
 
 
 def certificate_of(problem: Problem, ids: Ids, report: UpdateReport, given: bool) -> dict[str, Any]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from libsvmx._solvers.path.motion import CROSSING, LINE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from libsvmx._typing import FloatArray
+from libsvmx._typing import FloatArray
 
 # Errors with a smaller relative difference are equal: it may be due to the order of a sum.
 TIE = 1e-12

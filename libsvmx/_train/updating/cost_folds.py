@@ -8,7 +8,7 @@ their predictions change at known C, squared errors are quadratic in between, an
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,17 +17,13 @@ from libsvmx._core.buffers import filled, zeros
 from libsvmx._solvers.path.motion import CROSSING, LINE, Trace
 from libsvmx._train import folds
 from libsvmx._train.limits import ask
+from libsvmx._train.observer import Observer
 from libsvmx._train.side_by_side import side_by_side
-from libsvmx._train.updating.binary_problem import errors_of_a_path
+from libsvmx._train.updating.binary_problem import Pair, errors_of_a_path
 from libsvmx._train.updating.cost_curve import Curve, bent_lines, curve_of_errors, curve_of_losses
-from libsvmx._train.updating.cost_path import NO_PATH, path_of_all
+from libsvmx._train.updating.cost_path import NO_PATH, PairPath, Ways, path_of_all
 from libsvmx._train.zero_weights import nothing_counts, rows_of_state
-
-if TYPE_CHECKING:
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.updating.binary_problem import Pair
-    from libsvmx._train.updating.cost_path import PairPath, Ways
-    from libsvmx._typing import Buffer, FloatArray, IntArray
+from libsvmx._typing import Buffer, FloatArray, IntArray
 
 
 def followed(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, exp, log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,22 +23,19 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
 from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._solvers.path.motion import LINE, MEMBER, SET, Trace
+from libsvmx._solvers.path.path import Path
 from libsvmx._train.limits import ask, control_of
+from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
 from libsvmx._train.solve_report import SolveReport
-from libsvmx._train.updating.binary_problem import PairIndex, no_bounds
+from libsvmx._train.updating.binary_problem import Pair, PairIndex, no_bounds
+from libsvmx._train.updating.state import State
 from libsvmx._train.updating.to_model import model_of
+from libsvmx._typing import FloatArray, Ids
 from libsvmx.enums import KernelType, SolveStatus
 from libsvmx.exceptions import ParameterError
-
-if TYPE_CHECKING:
-    from libsvmx._solvers.path.path import Path
-    from libsvmx._train.model import Model
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._train.updating.binary_problem import Pair
-    from libsvmx._train.updating.state import State
-    from libsvmx._typing import FloatArray, Ids
 
 GROWTH = 2.0
 TAU_STEP = 0.1

@@ -15,34 +15,36 @@ from collections import defaultdict, deque
 from collections.abc import Collection
 from itertools import pairwise
 from math import isclose
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._core.arrays import ramp
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import limited
-from libsvmx._train.model import vectors_of
-from libsvmx._train.observer import Remark
+from libsvmx._train.model import Model, vectors_of
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.updating.binary_problem import NO_STATE, PairIndex, errors_of_a_path, train_binary
+from libsvmx._train.updating.binary_problem import (
+    NO_STATE,
+    BinaryProblem,
+    Pair,
+    PairIndex,
+    errors_of_a_path,
+    train_binary,
+)
 from libsvmx._train.updating.precomputed import check_rows, kept_rows
 from libsvmx._train.updating.state import AnyState, check_feasible, check_kept
 from libsvmx._train.updating.state_record import BEYOND, UNBALANCED, feasible
 from libsvmx._train.updating.transaction import report_of
 from libsvmx._train.updating.version import Version
 from libsvmx._train.zero_weights import rows_of_state, tell_dropped
+from libsvmx._typing import FloatArray
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.updating.binary_problem import BinaryProblem, Pair
-    from libsvmx._typing import FloatArray
 
 DIGITS = ".8g"  # of features in model files
 

@@ -20,19 +20,16 @@ is, unless epsilon is so large that fewer than about alpha of all rows are suppo
 from __future__ import annotations
 
 from math import isfinite, nan
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from libsvmx._solvers.path.path import PathLost
 from libsvmx._train.conformal import at_least, class_numbers, class_scores, own_scores
 from libsvmx._train.model import pair_place
-
-if TYPE_CHECKING:
-    from libsvmx._train.updating.binary_problem import Pair
-    from libsvmx._train.updating.joined import Joiner
-    from libsvmx._train.updating.state import State
-    from libsvmx._typing import FloatArray, Ids
+from libsvmx._train.updating.binary_problem import Pair
+from libsvmx._train.updating.joined import Joiner
+from libsvmx._train.updating.state import State
+from libsvmx._typing import FloatArray, Ids
 
 # Candidates in the middle part, if the last part is empty; its end is searched among them from the outside.
 CANDIDATES = 16

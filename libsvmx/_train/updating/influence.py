@@ -13,33 +13,29 @@ itself and a few more. If the optimum does not depend on the row, it is zero, an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import nan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from libsvmx._core import memory
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._kernels.cross import CrossKernel
 from libsvmx._train.decision import KernelFunctions
 from libsvmx._train.limits import ask
 from libsvmx._train.model import pair_place
+from libsvmx._train.observer import Observer
 from libsvmx._train.side_by_side import side_by_side
-from libsvmx._train.updating.binary_problem import errors_of_a_path
+from libsvmx._train.updating.binary_problem import Pair, errors_of_a_path
 from libsvmx._train.updating.left_out import alone, prepare, stand_without, value_of, without
+from libsvmx._train.updating.state import State
 from libsvmx._train.updating.transaction import Transaction
+from libsvmx._typing import FloatArray, Ids
 from libsvmx.exceptions import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.updating.binary_problem import Pair
-    from libsvmx._train.updating.state import State
-    from libsvmx._typing import FloatArray, Ids
 
 # Consequence of a stop.
 NO_RESULT = "{} has no result"

@@ -6,11 +6,13 @@ Exact optimization of conformal predictors via incremental and decremental learn
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._solvers.path.path import PathLost
 from libsvmx._train.formulation import coefficient_sums
@@ -18,20 +20,13 @@ from libsvmx._train.limits import ask
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.side_by_side import side_by_side
-from libsvmx._train.updating.binary_problem import PairIndex, errors_of_a_path
+from libsvmx._train.updating.binary_problem import Pair, PairIndex, errors_of_a_path
 from libsvmx._train.updating.left_out import prepare, read_after
-from libsvmx._train.updating.state import stacked_rows
+from libsvmx._train.updating.state import State, stacked_rows
 from libsvmx._train.updating.transaction import Transaction
+from libsvmx._typing import Buffer, FloatArray
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.updating.binary_problem import Pair
-    from libsvmx._train.updating.state import State
-    from libsvmx._typing import Buffer, FloatArray
 
 Found = TypeVar("Found")
 

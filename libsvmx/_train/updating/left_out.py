@@ -7,31 +7,26 @@ happens if no variable is free.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from math import nan
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from libsvmx._core.buffers import filled
 from libsvmx._solvers.path.path import PathLost
+from libsvmx._solvers.path.path_state import PathState
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import ask, limited
-from libsvmx._train.updating.binary_problem import errors_of_a_path
-from libsvmx._train.updating.state import weights_of
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.updating.binary_problem import BinaryProblem, Pair, errors_of_a_path
+from libsvmx._train.updating.state import State, weights_of
 from libsvmx._train.updating.transaction import Transaction
+from libsvmx._train.updating.version import Version
+from libsvmx._typing import Buffer, FloatArray, Ids
 from libsvmx.enums import SvmType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from libsvmx._solvers.path.path_state import PathState
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.updating.binary_problem import BinaryProblem, Pair
-    from libsvmx._train.updating.state import State
-    from libsvmx._train.updating.version import Version
-    from libsvmx._typing import Buffer, FloatArray, Ids
 
 Found = TypeVar("Found")
 

@@ -14,7 +14,7 @@ a sixteenth more slots than rows; if half are free, to a smaller one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -23,16 +23,12 @@ from libsvmx._core.matrix import CsrMatrix, first_not_finite, precomputed_row_le
 from libsvmx._train.checks import PRECOMPUTED_HELP, check_values
 from libsvmx._train.checks import check_rows as check_features
 from libsvmx._train.limits import ask
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
+from libsvmx._typing import Buffer, FloatArray, Ids
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import Buffer, FloatArray, Ids
 
 MOST_SERIAL = 2**31 - 2  # a column; one more has the serial numbers
 TILE = 512  # rows and columns compared at a time: some milliseconds

@@ -12,24 +12,19 @@ nanoseconds: ``Path.expected`` before a path begins, ``is_long`` in following.py
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
-from libsvmx._solvers.path.path import PathLost
+from libsvmx._kernels.kernel_matrix import Kernel
+from libsvmx._solvers.control import Control
+from libsvmx._solvers.path.path import Path, PathLost
+from libsvmx._solvers.path.path_state import PathState
 from libsvmx._solvers.seeding.fold_change import FoldChange
 from libsvmx._solvers.seeding.seeders import start_of
 from libsvmx._solvers.smo import warm
+from libsvmx._train.parameter import Parameter
 from libsvmx.enums import SolveStatus
-
-if TYPE_CHECKING:
-    from libsvmx._kernels.kernel_matrix import Kernel
-    from libsvmx._solvers.control import Control
-    from libsvmx._solvers.path.path import Path
-    from libsvmx._solvers.path.path_state import PathState
-    from libsvmx._train.parameter import Parameter
 
 # Gap at which SMO ends, unless -e is smaller: the remaining path has a few breakpoints.
 EPS = 1e-3

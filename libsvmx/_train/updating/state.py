@@ -6,18 +6,21 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import index as whole_number
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
+from libsvmx._solvers.path.path_state import PathState
 from libsvmx._train.checks import BYTES_OF_PATH, check_nu, check_pairs
 from libsvmx._train.limits import limited
+from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import tell_offset
 from libsvmx._train.updating.binary_problem import (
@@ -32,19 +35,11 @@ from libsvmx._train.updating.binary_problem import (
 from libsvmx._train.updating.certificate import certificate_of
 from libsvmx._train.updating.precomputed import Table, check_rows, joined, kept_rows
 from libsvmx._train.updating.transaction import UNCHANGED, Transaction, UpdateReport, report_of
-from libsvmx._train.updating.version import Opened, Version
+from libsvmx._train.updating.version import Keeper, Opened, Version
 from libsvmx._train.zero_weights import rows_of_state, tell_dropped
+from libsvmx._typing import Buffer, FloatArray, Ids
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from libsvmx._solvers.path.path_state import PathState
-    from libsvmx._train.model import Model
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.updating.version import Keeper
-    from libsvmx._typing import Buffer, FloatArray, Ids
 
 Found = TypeVar("Found")
 

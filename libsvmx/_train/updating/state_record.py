@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isclose
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,20 +11,17 @@ from libsvmx._core.buffers import filled
 from libsvmx._solvers.path.path import PathLost
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import limited
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.updating.binary_problem import NO_STATE, BinaryProblem, PairIndex, errors_of_a_path
+from libsvmx._train.updating.binary_problem import NO_STATE, BinaryProblem, Pair, PairIndex, errors_of_a_path
 from libsvmx._train.updating.precomputed import check_rows, kept_rows, rows_of_file
 from libsvmx._train.updating.state import AnyState, State, check_feasible, check_kept
 from libsvmx._train.updating.transaction import Transaction, report_of
 from libsvmx._train.updating.version import Version
+from libsvmx._typing import FloatArray, Ids
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
-
-if TYPE_CHECKING:
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.updating.binary_problem import Pair
-    from libsvmx._typing import FloatArray, Ids
 
 # Tolerances. Of |beta| beyond its bound, which is rounded along a path; relative to C.
 BEYOND = 1e-9

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
 from libsvmx._core.records import replace
 from libsvmx._train import folds
 from libsvmx._train.assembly import assemble_classifier, assemble_single, joined_betas
+from libsvmx._train.model import Model
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.solve_report import SolveReport
+from libsvmx._train.updating.binary_problem import Pair
 from libsvmx._train.zero_weights import rows_of_state
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from libsvmx._train.model import Model
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._train.solve_report import SolveReport
-    from libsvmx._train.updating.binary_problem import Pair
-    from libsvmx._typing import Buffer, Ids
+from libsvmx._typing import Buffer, Ids
 
 
 class Solved(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,27 +17,31 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel_matrix import Kernel
+from libsvmx._solvers.control import Control
 from libsvmx._solvers.path.path import PathLong, PathLost
+from libsvmx._solvers.path.path_state import PathState
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import ask, control_of
-from libsvmx._train.updating.binary_problem import errors_of_a_path, no_bounds, train_binary
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.updating.binary_problem import (
+    BinaryProblem,
+    Pair,
+    PairIndex,
+    errors_of_a_path,
+    no_bounds,
+    train_binary,
+)
 from libsvmx._train.updating.retraining import (
     cost_of_training,
     most_iterations,
     train_near,
 )
+from libsvmx._typing import Buffer, Ids, IntArray
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
-if TYPE_CHECKING:
-    from libsvmx._solvers.control import Control
-    from libsvmx._solvers.path.path_state import PathState
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._train.updating.binary_problem import BinaryProblem, Pair, PairIndex
-    from libsvmx._typing import Buffer, Ids, IntArray
-
-    Joining = tuple[Buffer, Buffer, Buffer, Buffer]  # ids of rows; linear, lower and upper of their variables
+Joining = tuple[Buffer, Buffer, Buffer, Buffer]  # ids of rows; linear, lower and upper of their variables
 
 UNCHANGED = "the state is as it was before"
 # Expected iterations of the next training as a multiple of those after which one was given up.

@@ -11,30 +11,26 @@ has them (``State._settle``).
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from types import FrameType
+from typing import Protocol
 
 import numpy as np
 
 from libsvmx._core.records import replace
+from libsvmx._kernels.kernel_matrix import Kernel
+from libsvmx._solvers.path.path_state import PathState
 from libsvmx._train import folds
+from libsvmx._train.model import Model
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.updating.binary_problem import BinaryProblem, Pair
+from libsvmx._train.updating.precomputed import Table
 from libsvmx._train.updating.to_model import assembled, model_of
-from libsvmx._train.updating.transaction import largest_gap
+from libsvmx._train.updating.transaction import UpdateReport, largest_gap
 from libsvmx._train.zero_weights import rows_of_state
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import FrameType
-
-    from libsvmx._kernels.kernel_matrix import Kernel
-    from libsvmx._solvers.path.path_state import PathState
-    from libsvmx._train.model import Model
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._train.updating.binary_problem import BinaryProblem, Pair
-    from libsvmx._train.updating.precomputed import Table
-    from libsvmx._train.updating.transaction import UpdateReport
-    from libsvmx._typing import Ids
+from libsvmx._typing import Ids
 
 
 @dataclass(slots=True, eq=False)
