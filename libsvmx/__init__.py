@@ -30,57 +30,73 @@ BEGUN = monotonic()  # from which the time limit of a command counts
 if TYPE_CHECKING:
     from typing import Any
 
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._solvers.auto import Auto
-    from libsvmx._solvers.decomposition.solver import IRWLS, Chunked
-    from libsvmx._solvers.interior_point.predictor_corrector import Iteration
-    from libsvmx._solvers.interior_point.solver import CRSVM
-    from libsvmx._solvers.seeding.registry import SEEDERS
-    from libsvmx._solvers.smo.solver import SMO
-    from libsvmx._train.advice import TrainingPlan
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.solve_report import SolveReport
-    from libsvmx._train.updating.transaction import UpdateReport
-    from libsvmx._train.validation.fold_report import FoldReport
-    from libsvmx._version import VERSION as __version__
-    from libsvmx.api.advice import explain_training
-    from libsvmx.api.alignment import alignment_weights
-    from libsvmx.api.arrays import decision_values, predict
-    from libsvmx.api.compressing import Compression, compress
-    from libsvmx.api.configuration import show_config
-    from libsvmx.api.cost_path import CostPath, c_path
-    from libsvmx.api.explaining import Explanation, explain
-    from libsvmx.api.exporting import export
-    from libsvmx.api.grid import GridSearch, grid_search
-    from libsvmx.api.influence import Influence, influence
-    from libsvmx.api.intervals import (
-        Intervals,
-        LabelSets,
-        conformal_p_values,
-        cv_plus,
-        full_conformal,
-        jackknife_plus,
-    )
-    from libsvmx.api.low_rank import LowRankKernel, low_rank
-    from libsvmx.api.many import fit_many
-    from libsvmx.api.own_kernel import Kernel, Product, Sum
-    from libsvmx.api.permutation import PermutationTest, permutation_test
-    from libsvmx.api.quantile_intervals import quantile_intervals
-    from libsvmx.api.state import State
-    from libsvmx.api.tau_path import TauPath, tau_path
-    from libsvmx.api.training import load_model, predict_probability, read_problem, save_model, train
-    from libsvmx.api.validation import CrossValidation, LeaveOneOut, cross_validate, leave_one_out
-    from libsvmx.enums import KernelType, SvmType
-    from libsvmx.exceptions import (
-        ConvergenceWarning,
-        DataError,
-        FormatError,
-        ParameterError,
-        StoppedEarly,
-        SvmxError,
-    )
+    from libsvmx._core.matrix import CsrMatrix as CsrMatrix
+    from libsvmx._solvers.auto import Auto as Auto
+    from libsvmx._solvers.decomposition.solver import IRWLS as IRWLS
+    from libsvmx._solvers.decomposition.solver import Chunked as Chunked
+    from libsvmx._solvers.interior_point.predictor_corrector import Iteration as Iteration
+    from libsvmx._solvers.interior_point.solver import CRSVM as CRSVM
+    from libsvmx._solvers.seeding.registry import SEEDERS as SEEDERS
+    from libsvmx._solvers.smo.solver import SMO as SMO
+    from libsvmx._train.advice import TrainingPlan as TrainingPlan
+    from libsvmx._train.model import Model as Model
+    from libsvmx._train.observer import Observer as Observer
+    from libsvmx._train.parameter import Parameter as Parameter
+    from libsvmx._train.solve_report import SolveReport as SolveReport
+    from libsvmx._train.updating.transaction import UpdateReport as UpdateReport
+    from libsvmx._train.validation.fold_report import FoldReport as FoldReport
+    from libsvmx._version import VERSION as __version__  # noqa: F401
+    from libsvmx.api.advice import explain_training as explain_training
+    from libsvmx.api.alignment import alignment_weights as alignment_weights
+    from libsvmx.api.arrays import decision_values as decision_values
+    from libsvmx.api.arrays import predict as predict
+    from libsvmx.api.compressing import Compression as Compression
+    from libsvmx.api.compressing import compress as compress
+    from libsvmx.api.configuration import show_config as show_config
+    from libsvmx.api.cost_path import CostPath as CostPath
+    from libsvmx.api.cost_path import c_path as c_path
+    from libsvmx.api.explaining import Explanation as Explanation
+    from libsvmx.api.explaining import explain as explain
+    from libsvmx.api.exporting import export as export
+    from libsvmx.api.grid import GridSearch as GridSearch
+    from libsvmx.api.grid import grid_search as grid_search
+    from libsvmx.api.influence import Influence as Influence
+    from libsvmx.api.influence import influence as influence
+    from libsvmx.api.intervals import Intervals as Intervals
+    from libsvmx.api.intervals import LabelSets as LabelSets
+    from libsvmx.api.intervals import conformal_p_values as conformal_p_values
+    from libsvmx.api.intervals import cv_plus as cv_plus
+    from libsvmx.api.intervals import full_conformal as full_conformal
+    from libsvmx.api.intervals import jackknife_plus as jackknife_plus
+    from libsvmx.api.low_rank import LowRankKernel as LowRankKernel
+    from libsvmx.api.low_rank import low_rank as low_rank
+    from libsvmx.api.many import fit_many as fit_many
+    from libsvmx.api.own_kernel import Kernel as Kernel
+    from libsvmx.api.own_kernel import Product as Product
+    from libsvmx.api.own_kernel import Sum as Sum
+    from libsvmx.api.permutation import PermutationTest as PermutationTest
+    from libsvmx.api.permutation import permutation_test as permutation_test
+    from libsvmx.api.quantile_intervals import quantile_intervals as quantile_intervals
+    from libsvmx.api.state import State as State
+    from libsvmx.api.tau_path import TauPath as TauPath
+    from libsvmx.api.tau_path import tau_path as tau_path
+    from libsvmx.api.training import load_model as load_model
+    from libsvmx.api.training import predict_probability as predict_probability
+    from libsvmx.api.training import read_problem as read_problem
+    from libsvmx.api.training import save_model as save_model
+    from libsvmx.api.training import train as train
+    from libsvmx.api.validation import CrossValidation as CrossValidation
+    from libsvmx.api.validation import LeaveOneOut as LeaveOneOut
+    from libsvmx.api.validation import cross_validate as cross_validate
+    from libsvmx.api.validation import leave_one_out as leave_one_out
+    from libsvmx.enums import KernelType as KernelType
+    from libsvmx.enums import SvmType as SvmType
+    from libsvmx.exceptions import ConvergenceWarning as ConvergenceWarning
+    from libsvmx.exceptions import DataError as DataError
+    from libsvmx.exceptions import FormatError as FormatError
+    from libsvmx.exceptions import ParameterError as ParameterError
+    from libsvmx.exceptions import StoppedEarly as StoppedEarly
+    from libsvmx.exceptions import SvmxError as SvmxError
     from libsvmx.sklearn import SVC as SVC
     from libsvmx.sklearn import SVCCV as SVCCV
     from libsvmx.sklearn import SVMRFE as SVMRFE
@@ -100,161 +116,51 @@ if TYPE_CHECKING:
     from libsvmx.sklearn import patch_sklearn as patch_sklearn
     from libsvmx.sklearn import unpatch_sklearn as unpatch_sklearn
 
-__all__ = [
-    "CRSVM",
-    "IRWLS",
-    "SEEDERS",
-    "SMO",
-    "Auto",
-    "Chunked",
-    "Compression",
-    "ConvergenceWarning",
-    "CostPath",
-    "CrossValidation",
-    "CsrMatrix",
-    "DataError",
-    "Explanation",
-    "FoldReport",
-    "FormatError",
-    "GridSearch",
-    "Influence",
-    "Intervals",
-    "Iteration",
-    "Kernel",
-    "KernelType",
-    "LabelSets",
-    "LeaveOneOut",
-    "LowRankKernel",
-    "Model",
-    "Observer",
-    "Parameter",
-    "ParameterError",
-    "PermutationTest",
-    "Product",
-    "SolveReport",
-    "State",
-    "StoppedEarly",
-    "Sum",
-    "SvmType",
-    "SvmxError",
-    "TauPath",
-    "TrainingPlan",
-    "UpdateReport",
-    "__version__",
-    "alignment_weights",
-    "c_path",
-    "compress",
-    "conformal_p_values",
-    "cross_validate",
-    "cv_plus",
-    "decision_values",
-    "explain",
-    "explain_training",
-    "export",
-    "fit_many",
-    "full_conformal",
-    "grid_search",
-    "influence",
-    "jackknife_plus",
-    "leave_one_out",
-    "load_model",
-    "low_rank",
-    "permutation_test",
-    "predict",
-    "predict_probability",
-    "quantile_intervals",
-    "read_problem",
-    "save_model",
-    "show_config",
-    "tau_path",
-    "train",
-]
-
-_HOME = {
-    "Auto": "_solvers.auto",
-    "CRSVM": "_solvers.interior_point.solver",
-    "Chunked": "_solvers.decomposition.solver",
-    "Compression": "api.compressing",
-    "ConvergenceWarning": "exceptions",
-    "CostPath": "api.cost_path",
-    "CrossValidation": "api.validation",
-    "CsrMatrix": "_core.matrix",
-    "DataError": "exceptions",
-    "Explanation": "api.explaining",
-    "FoldReport": "_train.validation.fold_report",
-    "FormatError": "exceptions",
-    "GridSearch": "api.grid",
-    "IRWLS": "_solvers.decomposition.solver",
-    "Influence": "api.influence",
-    "Intervals": "api.intervals",
-    "Iteration": "_solvers.interior_point.predictor_corrector",
-    "Kernel": "api.own_kernel",
-    "KernelType": "enums",
-    "LabelSets": "api.intervals",
-    "LeaveOneOut": "api.validation",
-    "LowRankKernel": "api.low_rank",
-    "Model": "_train.model",
-    "Observer": "_train.observer",
-    "Parameter": "_train.parameter",
-    "ParameterError": "exceptions",
-    "PermutationTest": "api.permutation",
-    "Product": "api.own_kernel",
-    "SMO": "_solvers.smo.solver",
-    "SEEDERS": "_solvers.seeding.registry",
-    "SolveReport": "_train.solve_report",
-    "State": "api.state",
-    "StoppedEarly": "exceptions",
-    "Sum": "api.own_kernel",
-    "SvmType": "enums",
-    "SvmxError": "exceptions",
-    "TauPath": "api.tau_path",
-    "TrainingPlan": "_train.advice",
-    "UpdateReport": "_train.updating.transaction",
-    "alignment_weights": "api.alignment",
-    "c_path": "api.cost_path",
-    "compress": "api.compressing",
-    "conformal_p_values": "api.intervals",
-    "cross_validate": "api.validation",
-    "cv_plus": "api.intervals",
-    "decision_values": "api.arrays",
-    "explain": "api.explaining",
-    "explain_training": "api.advice",
-    "export": "api.exporting",
-    "fit_many": "api.many",
-    "full_conformal": "api.intervals",
-    "grid_search": "api.grid",
-    "influence": "api.influence",
-    "jackknife_plus": "api.intervals",
-    "leave_one_out": "api.validation",
-    "low_rank": "api.low_rank",
-    "permutation_test": "api.permutation",
-    "predict": "api.arrays",
-    "quantile_intervals": "api.quantile_intervals",
-    "show_config": "api.configuration",
-    "tau_path": "api.tau_path",
+# Public names by the module that has them, which is loaded when one of them is first used.
+_HOMES = {
+    "_core.matrix": ("CsrMatrix",),
+    "_solvers.auto": ("Auto",),
+    "_solvers.decomposition.solver": ("Chunked", "IRWLS"),
+    "_solvers.interior_point.predictor_corrector": ("Iteration",),
+    "_solvers.interior_point.solver": ("CRSVM",),
+    "_solvers.seeding.registry": ("SEEDERS",),
+    "_solvers.smo.solver": ("SMO",),
+    "_train.advice": ("TrainingPlan",),
+    "_train.model": ("Model",),
+    "_train.observer": ("Observer",),
+    "_train.parameter": ("Parameter",),
+    "_train.solve_report": ("SolveReport",),
+    "_train.updating.transaction": ("UpdateReport",),
+    "_train.validation.fold_report": ("FoldReport",),
+    "api.advice": ("explain_training",),
+    "api.alignment": ("alignment_weights",),
+    "api.arrays": ("decision_values", "predict"),
+    "api.compressing": ("Compression", "compress"),
+    "api.configuration": ("show_config",),
+    "api.cost_path": ("CostPath", "c_path"),
+    "api.explaining": ("Explanation", "explain"),
+    "api.exporting": ("export",),
+    "api.grid": ("GridSearch", "grid_search"),
+    "api.influence": ("Influence", "influence"),
+    "api.intervals": ("Intervals", "LabelSets", "conformal_p_values", "cv_plus", "full_conformal", "jackknife_plus"),
+    "api.low_rank": ("LowRankKernel", "low_rank"),
+    "api.many": ("fit_many",),
+    "api.own_kernel": ("Kernel", "Product", "Sum"),
+    "api.permutation": ("PermutationTest", "permutation_test"),
+    "api.quantile_intervals": ("quantile_intervals",),
+    "api.state": ("State",),
+    "api.tau_path": ("TauPath", "tau_path"),
+    "api.training": ("load_model", "predict_probability", "read_problem", "save_model", "train"),
+    "api.validation": ("CrossValidation", "LeaveOneOut", "cross_validate", "leave_one_out"),
+    "enums": ("KernelType", "SvmType"),
+    "exceptions": ("ConvergenceWarning", "DataError", "FormatError", "ParameterError", "StoppedEarly", "SvmxError"),
+    "sklearn": (  # `import *` and dir() have these where scikit-learn is installed
+        *("SVC", "SVCCV", "SVMRFE", "SVMRFECV", "SVR", "SVRCV", "LinearSVC", "LinearSVCCV", "LinearSVR", "LinearSVRCV"),
+        *("MultiOutputSVR", "NuSVC", "NuSVR", "OneClassSVM", "OneVsRestSVC", "QuantileSVR"),
+        *("patch_sklearn", "unpatch_sklearn"),
+    ),
 }
-
-# Need scikit-learn: `import *` and dir() have them where it is installed.
-_ESTIMATORS = (
-    "LinearSVC",
-    "LinearSVCCV",
-    "LinearSVRCV",
-    "LinearSVR",
-    "MultiOutputSVR",
-    "NuSVC",
-    "NuSVR",
-    "OneClassSVM",
-    "OneVsRestSVC",
-    "QuantileSVR",
-    "SVC",
-    "SVCCV",
-    "SVMRFE",
-    "SVMRFECV",
-    "SVR",
-    "SVRCV",
-    "patch_sklearn",
-    "unpatch_sklearn",
-)
+_ESTIMATORS = _HOMES["sklearn"]
 
 _SOURCE = "meson.build"  # beside this file in the source folder alone; an editable install has a __path__ of its own
 
@@ -287,19 +193,21 @@ if exists(f"{__path__[0]}/{_SOURCE}"):
     _hand_over()
 
 
-_NAMES = __all__
-if not TYPE_CHECKING:
-    del __all__  # made on demand by __getattr__, so that only `import *` looks for scikit-learn
-
-
 def _all() -> list[str]:
+    """The names of ``import *``."""
     from importlib import import_module
 
     try:
         import_module("libsvmx.sklearn")
     except Exception:  # scikit-learn is missing, too old, or made for another NumPy
-        return list(_NAMES)
-    return [*_NAMES, *_ESTIMATORS]
+        return _names(estimators=False)
+    return _names(estimators=True)
+
+
+def _names(estimators: bool) -> list[str]:
+    """All public names, with those that need scikit-learn or without."""
+    homes = _HOMES if estimators else {home: names for home, names in _HOMES.items() if names is not _ESTIMATORS}
+    return sorted(["__version__", *(name for names in homes.values() for name in names)])
 
 
 def __getattr__(name: str) -> Any:
@@ -309,11 +217,8 @@ def __getattr__(name: str) -> Any:
         return _all()
     if name == "__version__":
         return import_module("libsvmx._version").VERSION
-    if name in _ESTIMATORS:
-        home = "sklearn"
-    elif name in _NAMES:
-        home = _HOME.get(name, "api.training")
-    else:
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module 'libsvmx' has no attribute {name!r}")
     value = getattr(import_module(f"libsvmx.{home}"), name)
     globals()[name] = value
@@ -323,4 +228,4 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from importlib.util import find_spec
 
-    return sorted([*_NAMES, *(_ESTIMATORS if find_spec("sklearn") else ())])
+    return _names(estimators=find_spec("sklearn") is not None)
