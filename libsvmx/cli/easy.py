@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from libsvmx._core.records import replace
 from libsvmx._train.folds import Rand
@@ -11,6 +10,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
+from libsvmx._typing import Buffer
 from libsvmx.cli import grid, gridjob, predict, scale
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse, setter
@@ -23,9 +23,6 @@ from libsvmx.io.modelfile import save_model
 from libsvmx.io.outputs import atomic_write, check_target
 from libsvmx.io.rangefile import read_ranges
 from libsvmx.io.svmlight import DataFile, read_data
-
-if TYPE_CHECKING:
-    from libsvmx._typing import Buffer
 
 USAGE = """\
 usage: svmx-easy [options] training_file [testing_file]

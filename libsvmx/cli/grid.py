@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
@@ -16,6 +16,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.validation.grid import Outcome, Point
 from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.grid_search import Plan, Search
+from libsvmx._typing import Buffer
 from libsvmx.cli.ending import Ended, die_by, on_interrupt_say, tidy_end
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
@@ -27,9 +28,6 @@ from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.svmlight import DataFile
-
-if TYPE_CHECKING:
-    from libsvmx._typing import Buffer
 
 SEARCHED = "searched"
 

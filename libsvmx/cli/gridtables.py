@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from libsvmx._train.validation.grid import Best, param_at
+from libsvmx._train.validation.grid import Best, Point, param_at
+from libsvmx._train.validation.grid_search import Search
 from libsvmx.cli import gridplot, results
+from libsvmx.cli.gridjob import Job
 from libsvmx.cli.process import counted, warn
 from libsvmx.cli.report import json_of
 from libsvmx.exceptions import SvmxError
 from libsvmx.io.outputs import atomic_write
-
-if TYPE_CHECKING:
-    from libsvmx._train.validation.grid import Point
-    from libsvmx._train.validation.grid_search import Search
-    from libsvmx.cli.gridjob import Job
 
 
 class PointLines:

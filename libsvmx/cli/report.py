@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable, Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from libsvmx._core.machine import machine
 from libsvmx.cli import results
@@ -17,9 +18,6 @@ from libsvmx.cli.options import REPORT, UsageError
 from libsvmx.exceptions import StoppedEarly
 from libsvmx.io.files import STANDARD_OUTPUT, same_file
 from libsvmx.io.outputs import atomic_write, check_target, name_of_output
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 SCHEMA = 1
 OK, INTERRUPTED, TIME_LIMIT, ERROR = "ok", "interrupted", "time limit", "error"

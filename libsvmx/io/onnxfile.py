@@ -11,22 +11,19 @@ from __future__ import annotations
 
 from importlib import import_module
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._core import memory
 from libsvmx._core.packages import need
 from libsvmx._train.gamma import feature_factors
-from libsvmx._train.model import by_function
+from libsvmx._train.model import Model, by_function
+from libsvmx._train.parameter import Parameter
+from libsvmx._typing import FloatArray
 from libsvmx._version import VERSION
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError
-
-if TYPE_CHECKING:
-    from libsvmx._train.model import Model
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import FloatArray
 
 # ReduceSum takes its axes as an input from operator set 13 on; this file format came with set 14 of ONNX 1.10.
 OPSET, IR_VERSION = 13, 7

@@ -27,8 +27,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from collections.abc import Callable
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
@@ -37,17 +38,12 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter, changed, flat_fields
 from libsvmx._train.problem import Problem
-from libsvmx._train.updating.state import MOST_ID
+from libsvmx._train.updating.binary_problem import Pair
+from libsvmx._train.updating.state import MOST_ID, AnyState, State
 from libsvmx._train.updating.state_record import BinaryRecord, StateRecord, record_of, restored
 from libsvmx.exceptions import DataError, FormatError, ParameterError, warn_caller
 from libsvmx.io.files import parting, read_bytes
 from libsvmx.io.outputs import atomic_write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from libsvmx._train.updating.binary_problem import Pair
-    from libsvmx._train.updating.state import AnyState, State
 
 VERSION = 2  # with two sums of beta; 1: with one
 DESCRIPTION = "libsvmx-state.json"

@@ -4,16 +4,12 @@ the rows."""
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from math import isfinite
-from typing import TYPE_CHECKING
 
+from libsvmx._typing import Buffer
 from libsvmx.exceptions import FormatError
 from libsvmx.io.files import name_of_input, read_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from libsvmx._typing import Buffer
 
 BLOCK_BYTES = 1 << 16
 NOT_ONE = "a line must be one weight, not {}"
