@@ -31,6 +31,7 @@ cdef class Smo(PositionsWithRows):
     cdef int32_t[::1] shrunk    # scratch: positions
     cdef DeferredUpdates missed # of shrunk positions
     cdef int make_room(self, Py_ssize_t m, int groups) except -1
+    cdef int solve_many(self, Py_ssize_t m, Control control, KernelRows store) except -1
     cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil
     cdef object starting_order(self, DualProblem problem)
     cdef int optimize(self) except -1 nogil

@@ -82,6 +82,12 @@ cdef class Smo(PositionsWithRows):
         self.missed = DeferredUpdates()
         return 0
 
+    cdef int solve_many(self, Py_ssize_t m, Control control, KernelRows store) except -1:
+        """Instead of the constructor: for many problems of at most m variables over ``store``, each set by ``begin`` and
+        ``put``."""
+        self.control, self.store, self.scans = control, store, Scans(m, store.pool)
+        return self.make_room(m, 2)
+
     cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil:
         """Start a problem of m variables over ``n_rows`` kernel rows; ``put`` sets each position."""
         self.clear(m, groups)

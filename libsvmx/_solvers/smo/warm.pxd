@@ -1,5 +1,4 @@
 from libsvmx._kernels.kernel_matrix cimport Targets
-from libsvmx._kernels.rowstore cimport KernelRows
 from libsvmx._problem.dual cimport Dual, DualProblem
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
@@ -9,12 +8,11 @@ from libsvmx._solvers.smo.smo cimport Smo
 cdef class WarmSmo(Smo):
     cdef const double[::1] start_beta       # by variable
     cdef const double[::1] start_scores
-    cdef bint of_many                       # in a queue
-    cdef bint cold                          # there: without a start, as Smo
-    @staticmethod
-    cdef WarmSmo for_many(Py_ssize_t m, int groups, Control control, KernelRows store, const double[::1] beta,
-                          const double[::1] scores)
     cdef int make_current(self, Py_ssize_t begin, Py_ssize_t end) except -1 nogil
+
+
+cdef class QueuedWarmSmo(WarmSmo):
+    pass
 
 
 cdef class GrowingSmo(WarmSmo):

@@ -15,11 +15,9 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row
 from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._kernels.kernel_matrix cimport Kernel
-from libsvmx._kernels.rowstore cimport KernelRows
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, add_variable, begin, gap_of, grow, width_of_rho
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
-from libsvmx._solvers.smo.positions cimport GBar, Scans
 from libsvmx._solvers.smo.smo cimport Optimum, Smo, libsvms_limit
 
 from libsvmx._core.arrays import ramp
@@ -48,17 +46,6 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
 
 
 cdef class WarmSmo(Smo):
-    @staticmethod
-    cdef WarmSmo for_many(Py_ssize_t m, int groups, Control control, KernelRows store, const double[::1] beta,
-                          const double[::1] scores):
-        """A solver for many problems of at most m variables over ``store``, each set by ``begin`` and ``put``, that
-        start from ``beta`` and ``scores``, by variable, unless ``cold``."""
-        cdef WarmSmo smo = WarmSmo.__new__(WarmSmo)
-        smo.control, smo.store, smo.scans, smo.G_bar = control, store, Scans(m, store.pool), GBar(m, m)
-        smo.make_room(m, groups)
-        smo.start_beta, smo.start_scores, smo.of_many = beta, scores, True
-        return smo
-
     cdef object starting_order(self, DualProblem problem):
         """Variables in violating pairs first, then other movable ones (shrunk), then fixed ones."""
         cdef const double[::1] lower = problem.lower, upper = problem.upper, beta = problem.beta, V = problem.scores
@@ -95,27 +82,19 @@ cdef class WarmSmo(Smo):
 
     cdef int add_start(self) except -1 nogil:
         cdef Py_ssize_t p
-        if self.cold:
-            return Smo.add_start(self)
-        self.reach, self.unshrunk_once = 1.0, not self.of_many  # unknown for earlier iterations
+        self.reach, self.unshrunk_once = 1.0, True  # unknown for earlier iterations
         for p in range(self.total):
             self.V[p] = self.start_scores[self.variable[p]]
-        if self.of_many:
-            self.store.shorten()  # no sum needs values of shrunk variables
         return 0
 
-    cdef int64_t between_shrinkings(self) noexcept nogil:
-        cdef int64_t usual = Smo.between_shrinkings(self)
-        return usual if self.cold or not self.of_many else min(usual, max(SHRINK_FIRST, self.iterations))
-
     cdef int update_G_bar(self, Py_ssize_t p, bint was_upper) except -1 nogil:
-        return Smo.update_G_bar(self, p, was_upper) if self.cold else 0
+        return 0
 
     cdef int before_rows(self) except -1 nogil:
-        return Smo.before_rows(self) if self.cold else 0
+        return 0
 
     cdef int add_deferred(self, int64_t n_free) except -1 nogil:
-        return Smo.add_deferred(self, n_free) if self.cold else self.make_current(self.active_size, self.size)
+        return self.make_current(self.active_size, self.size)
 
     cdef int make_current(self, Py_ssize_t begin, Py_ssize_t end) except -1 nogil:
         """Compute V of positions [begin, end) from that of the start."""
@@ -140,6 +119,19 @@ cdef class WarmSmo(Smo):
         self.to_bounds()
         self.make_current(self.size, self.total)
         return Smo.solution(self, status, subproblems, fallbacks)
+
+
+cdef class QueuedWarmSmo(WarmSmo):
+    """For many problems: see ``solve_many`` of Smo; ``start_beta`` and ``start_scores`` are set once."""
+
+    cdef int add_start(self) except -1 nogil:
+        WarmSmo.add_start(self)
+        self.unshrunk_once = False
+        self.store.shorten()  # no sum needs values of shrunk variables
+        return 0
+
+    cdef int64_t between_shrinkings(self) noexcept nogil:
+        return min(Smo.between_shrinkings(self), max(SHRINK_FIRST, self.iterations))
 
 
 # ---- A sequence of growing C -----------------------------------------------------------------------

@@ -4,7 +4,8 @@ from libsvmx._core.tickets cimport svmx_tickets
 from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Dual
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.smo.warm cimport WarmSmo
+from libsvmx._solvers.smo.smo cimport Optimum, Smo
+from libsvmx._solvers.smo.warm cimport QueuedWarmSmo
 from libsvmx._train.queue.decisions cimport QueueDecisions
 from libsvmx._train.queue.starts cimport QueueStarts
 from libsvmx._train.queue.tasks cimport Task, TaskList
@@ -21,7 +22,8 @@ cdef class Worker:
     cdef Py_ssize_t last_task       # solved by this worker; -1: none
     cdef QueueControl control
     cdef GramRows kernel_rows
-    cdef WarmSmo smo
+    cdef Smo cold
+    cdef QueuedWarmSmo warm         # None if no task has a parent
     cdef Dual dual
     cdef double[::1] targets, weights, linear, lower, upper, start, beta, scores, coefficients
     cdef int8_t[::1] group
@@ -31,6 +33,8 @@ cdef class Worker:
     cdef void share(self, svmx_tickets *tickets) noexcept
     cdef int work(self) except -1 nogil
     cdef int solve(self, Task *task) except -1 nogil
+    cdef bint make_start(self, Task *task) except -1 nogil
+    cdef int optimize(self, Smo smo, Task *task, const int32_t *rows, Optimum *optimum) except -1 nogil
     cdef bint take_over(self, Task *task, double *coefficients) except -1 nogil
     cdef int try_out(self, Task *task) except -1 nogil
     cdef double gap(self) noexcept nogil
@@ -38,4 +42,4 @@ cdef class Worker:
     cdef int check_gap(self, Task *task, const int32_t *rows) except -1 with gil
     cdef bint pose(self, Task *task, const int32_t *rows) noexcept nogil
     cdef void write_dual(self, const Task *task) noexcept nogil
-    cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil
+    cdef void lay_out(self, Smo smo, const Task *task, const int32_t *rows) noexcept nogil

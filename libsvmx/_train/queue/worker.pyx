@@ -14,8 +14,9 @@ from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, width_of_rho
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.paying cimport COLD, SEEDED
-from libsvmx._solvers.smo.smo cimport Optimum, rounding_may_hide
-from libsvmx._solvers.smo.warm cimport WarmSmo
+from libsvmx._solvers.smo.positions cimport GBar
+from libsvmx._solvers.smo.smo cimport Optimum, Smo, rounding_may_hide
+from libsvmx._solvers.smo.warm cimport QueuedWarmSmo
 from libsvmx._train.formulation cimport recover, write_dual
 from libsvmx._train.queue.decisions cimport QueueDecisions
 from libsvmx._train.queue.starts cimport QueueStarts
@@ -73,7 +74,13 @@ cdef class Worker:
         self.linear, self.lower, self.upper = doubles[:m], doubles[m:2 * m], doubles[2 * m:3 * m]
         self.start, self.beta, self.scores = doubles[3 * m:4 * m], doubles[4 * m:5 * m], doubles[5 * m:]
         self.group, self.row = memory("b", m), memory("i", m)
-        self.smo = WarmSmo.for_many(m, 2, self.control, self.kernel_rows, self.start, self.scores)
+        self.cold = Smo.__new__(Smo)
+        self.cold.solve_many(m, self.control, self.kernel_rows)
+        self.cold.G_bar = GBar(m, m)
+        if todo.has_starts:
+            self.warm = QueuedWarmSmo.__new__(QueuedWarmSmo)
+            self.warm.solve_many(m, self.control, self.kernel_rows)
+            self.warm.start_beta, self.warm.start_scores = self.start, self.scores
         self.starts = QueueStarts(todo, self.kernel_rows, self.control, l) if todo.has_starts else None
         self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
         self.decisions = QueueDecisions(todo, self.kernel_rows, self.control, self.starts)
@@ -101,7 +108,7 @@ cdef class Worker:
         cdef Optimum optimum
         cdef Parent parent
         cdef Py_ssize_t left
-        cdef bint stands, seeded = has_start(task)
+        cdef bint stands, warm, seeded = has_start(task)
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task, self.control.eps = task, self.todo.eps
         if seeded:
@@ -125,25 +132,13 @@ cdef class Worker:
                 optimum.rho = -optimum.rho
             task.gap = parent.task.gap
         else:
-            self.lay_out(task, rows)
+            warm = seeded and self.make_start(task)
             if seeded:
                 task.seeding_seconds = 1e-9 * (svmx_nanoseconds() - began)
-            if self.todo.tries:
-                self.try_out(task)
+            if warm:
+                self.optimize(self.warm, task, rows, &optimum)
             else:
-                task.converged = self.smo.optimize()
-            if self.todo.stops_by_r(task):
-                task.converged = self.smo.refined_by_r(self.todo.eps, task.converged)
-            if seeded:
-                self.smo.to_bounds()
-            self.smo.write(&optimum, &self.beta[0], &self.scores[0])
-            task.iterations, task.reach = self.smo.iterations, 1.0 if seeded else self.smo.reach
-            task.work = self.smo.work()
-            task.begun = task.converged or task.iterations > 0
-            task.rows_computed = self.kernel_rows.rows_computed
-            task.values_computed = task.rows_computed * self.dual.size
-            task.gap = self.gap()
-            task.rounding = self.smo.stalled
+                self.optimize(self.cold, task, rows, &optimum)
             if task.of_earlier and task.pilot >= 0:
                 self.todo.earlier.tasks[task.parent].pilot_kind[task.pilot] = task.start_kind
                 self.todo.earlier.tasks[task.parent].pilot_work[task.pilot] = task.start_work + task.work
@@ -169,6 +164,38 @@ cdef class Worker:
             self.decisions.finish(task, coefficients)
         return 0
 
+    cdef bint make_start(self, Task *task) except -1 nogil:
+        """Make the start of a task that has one, beta and scores; whether a WarmSmo goes on from it."""
+        if task.growth > 0:
+            task.start_kind = SEEDED
+            self.starts.begin_larger(task, &self.dual, &self.scores[0])
+        elif not self.starts.make(task, &self.dual, &self.scores[0]):
+            task.start_kind, task.start_work, self.control.eps = COLD, 0.0, self.todo.eps
+            self.write_dual(task)
+        # at a larger C, kernel rows stay in place if no variable moves
+        return task.start_kind != COLD and task.growth == 0 and not self.todo.tries
+
+    cdef int optimize(self, Smo smo, Task *task, const int32_t *rows, Optimum *optimum) except -1 nogil:
+        """Solve the dual problem from its start."""
+        self.lay_out(smo, task, rows)
+        if self.todo.tries:
+            self.try_out(task)
+        else:
+            task.converged = smo.optimize()
+        if self.todo.stops_by_r(task):
+            task.converged = smo.refined_by_r(self.todo.eps, task.converged)
+        if has_start(task):
+            smo.to_bounds()
+        smo.write(optimum, &self.beta[0], &self.scores[0])
+        task.iterations, task.reach = smo.iterations, 1.0 if has_start(task) else smo.reach
+        task.work = smo.work()
+        task.begun = task.converged or task.iterations > 0
+        task.rows_computed = self.kernel_rows.rows_computed
+        task.values_computed = task.rows_computed * self.dual.size
+        task.gap = self.gap()
+        task.rounding = smo.stalled
+        return 0
+
     cdef bint take_over(self, Task *task, double *coefficients) except -1 nogil:
         """Finish a task whose optimum is the parent's, if so."""
         cdef double began = svmx_nanoseconds()
@@ -184,12 +211,12 @@ cdef class Worker:
     cdef int try_out(self, Task *task) except -1 nogil:
         """The steps of ``todo.trial``, which is asked only from its first check on."""
         if self.control.max_iter == 0:
-            task.converged = self.smo.advance_to(self.todo.unchecked[task.n])
+            task.converged = self.cold.advance_to(self.todo.unchecked[task.n])
         if not task.converged:
             with gil:
-                task.converged, task.too_slow = self.todo.trial.run(self.smo, task.n, self.control)
+                task.converged, task.too_slow = self.todo.trial.run(self.cold, task.n, self.control)
         if not task.converged:
-            self.smo.bring_back()
+            self.cold.bring_back()
         return 0
 
     cdef double gap(self) noexcept nogil:
@@ -247,34 +274,23 @@ cdef class Worker:
         cdef bint weighted = task.weights != NULL or task.closed
         write_dual(&task.of, task.n, &self.targets[0], task.Cp, task.Cn, &self.weights[0] if weighted else NULL, &self.dual)
 
-    cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil:
-        """Set ``smo`` to the dual problem, with a warm start if the task has one."""
+    cdef void lay_out(self, Smo smo, const Task *task, const int32_t *rows) noexcept nogil:
+        """Set ``smo`` to the dual problem with its start."""
         cdef Py_ssize_t v
         cdef int groups = 1, y
-        cdef bint negative, seeded = False
-        if task.growth > 0:
-            seeded, task.start_kind = True, SEEDED
-            self.starts.begin_larger(task, &self.dual, &self.scores[0])
-        elif has_start(task):
-            seeded = self.starts.make(task, &self.dual, &self.scores[0])
-            if not seeded:
-                task.start_kind, task.start_work, self.control.eps = COLD, 0.0, self.todo.eps
-                self.write_dual(task)
-        # at a larger C, kernel rows stay in place if no variable moves
-        self.smo.cold = not seeded or task.growth > 0 or self.todo.tries
+        cdef bint negative
         for v in range(self.dual.size):
             if self.group[v]:
                 groups = 2
-        self.smo.begin(self.dual.size, task.n, groups)
+        smo.begin(self.dual.size, task.n, groups)
         for v in range(self.dual.size):
             negative = self.group[v] if groups == 2 else self.lower[v] < 0
             y = -1 if negative else 1
-            self.smo.put(v, <int32_t>v, self.linear[v], y * self.start[v] + 0.0,
-                         y * (self.lower[v] if negative else self.upper[v]) + 0.0, y,
-                         self.todo.kernel_values.diagonal[rows[self.row[v]]])
+            smo.put(v, <int32_t>v, self.linear[v], y * self.start[v] + 0.0,
+                    y * (self.lower[v] if negative else self.upper[v]) + 0.0, y,
+                    self.todo.kernel_values.diagonal[rows[self.row[v]]])
             if self.lower[v] == self.upper[v]:
-                self.smo.close(v)
-        if seeded and self.smo.cold:
-            memcpy(&self.smo.V[0], &self.scores[0], self.dual.size * sizeof(double))
-            self.smo.scores_known = True
-        return 0
+                smo.close(v)
+        smo.scores_known = task.start_kind != COLD
+        if smo.scores_known:
+            memcpy(&smo.V[0], &self.scores[0], self.dual.size * sizeof(double))
