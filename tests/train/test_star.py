@@ -67,6 +67,23 @@ def test_a_path_where_cold_starts_take_many_steps(name, C, seeder):
     assert np.abs(star.decision_values - plain.decision_values).max() < 0.05 * (1 + np.abs(plain.decision_values).max())
 
 
+@pytest.mark.parametrize("seeder", ["near", "sir"])  # star, chain; nu is a chain for both
+@pytest.mark.parametrize(
+    "formulation",
+    [{"C": 100.0}, {"svm_type": "nu_svc", "nu": 0.3}, {"svm_type": "epsilon_svr"}, {"svm_type": "nu_svr", "C": 10.0}],
+    ids=["C-SVC", "nu-SVC", "epsilon-SVR", "nu-SVR"],
+)
+def test_seeded_folds_that_shrink_end_at_the_same_optima(formulation, seeder):
+    """In a queue they shrink after 100 steps."""
+    shrunk, whole = (found("heart_scale", seeder, 12, eps=1e-6, shrinking=on, **formulation) for on in (True, False))
+    assert sum(fold.seeder == seeder and fold.iterations > 100 for fold in shrunk.folds) > 5
+    assert [fold.iterations for fold in shrunk.folds] != [fold.iterations for fold in whole.folds]  # it did shrink
+    assert np.abs(shrunk.decision_values - whole.decision_values).max() < 1e-4
+    assert np.abs(shrunk.predictions - whole.predictions).max() < 1e-4
+    for a, b in zip(shrunk.folds, whole.folds, strict=True):
+        assert a.objective == pytest.approx(b.objective, rel=1e-4)
+
+
 def test_classes_with_weights_and_a_class_held_out_whole():
     matrix, targets = data.load("iris.scale")
     keep = [*range(50), 50, *range(100, 150)]  # one row of the second class
