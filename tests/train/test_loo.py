@@ -178,14 +178,19 @@ FORMULATIONS = {
 }
 
 
+def formulated(name):
+    """Rows, targets and options."""
+    file, options = FORMULATIONS[name]
+    X, y = libsvmx.read_problem(data.DATA / file)
+    X, y = np.asarray(X.toarray())[::4], np.asarray(y)[::4]
+    return (X - X.mean(axis=0)) / X.std(axis=0) if file == "mpg" else X, y, options
+
+
 @pytest.mark.parametrize("seeder", ["auto", "near", "sir", "mir", "ato"])
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_a_queue_finds_the_values_of_single_solves(name, seeder):
-    file, options = FORMULATIONS[name]
-    X, y = libsvmx.read_problem(data.DATA / file)
-    X, y, eps = np.asarray(X.toarray())[::4], np.asarray(y)[::4], 1e-5
-    if file == "mpg":
-        X = (X - X.mean(axis=0)) / X.std(axis=0)
+    X, y, options = formulated(name)
+    eps = 1e-5
     queued, single = (
         libsvmx.leave_one_out(X, y, seeder=seeder, eps=eps, policy=KernelPolicy(queue=queue), **options)
         for queue in (True, False)
@@ -193,6 +198,20 @@ def test_a_queue_finds_the_values_of_single_solves(name, seeder):
     np.testing.assert_allclose(queued.decision_values, single.decision_values, rtol=0, atol=20 * eps)
     assert np.array_equal(queued.retrained, single.retrained)
     assert queued.full.iterations == single.full.iterations
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_rows_of_weight_0_are_left_out_of_the_queue(name):
+    """The others have the values of a queue without them, to more digits than single solves would have."""
+    X, y, options = formulated(name)
+    weights, eps = np.arange(len(y)) * 7 % 3 * 1.0, 1e-5
+    some = weights > 0
+    found = libsvmx.leave_one_out(X, y, sample_weight=weights, eps=eps, **options)
+    without = libsvmx.leave_one_out(X[some], y[some], sample_weight=weights[some], eps=eps, **options)
+    np.testing.assert_allclose(found.decision_values[some], without.decision_values, rtol=0, atol=1e-12)
+    assert np.array_equal(found.retrained, np.flatnonzero(some)[without.retrained])
+    model = libsvmx.train(X, y, sample_weight=weights, eps=eps, **options)
+    np.testing.assert_allclose(found.predictions[~some], libsvmx.predict(model, X[~some]), rtol=0, atol=20 * eps)
 
 
 @pytest.mark.filterwarnings("ignore::libsvmx.exceptions.ConvergenceWarning")

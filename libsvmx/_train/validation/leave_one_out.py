@@ -152,22 +152,21 @@ def rows_left_out(
 
     found: Rows | None = None
     try:
-        queue = None if part or seeder == "path" else queue_of_folds(problem, param, n, observer, kernels)
+        counting = part[:2] if part else (problem, param)
+        queue = None if seeder == "path" else queue_of_folds(*counting, len(rows), observer, kernels)
         source: ProblemFolds | QueuedRows
         known: QueuedRows | None = None
         if queue is not None:
             queue.decide_by_floats()
             queue.seed_by(seeder)
-            source = known = QueuedRows(queue, problem, param, kernels, observer)
-            threads, at_once = 1, max(1, param.policy.rows_in_queue // n)
+            source = known = QueuedRows(queue, *counting, kernels, observer)
+            threads, at_once = 1, max(1, param.policy.rows_in_queue // len(rows))
         if known is None or (seeder == "auto" and may_follow_path(param) and not known.pays()):
-            source = ProblemFolds(*part[:2] if part else (problem, param), observer, kernels)
+            source = known.as_folds() if known else ProblemFolds(*counting, observer, kernels)
+            seeding = Seeding("path", "star") if known else seeding
             threads = kernels.at_once_of(len(rows), thread_count(param.threads))
             at_once = BATCHES_PER_THREAD * MOST_ROWS * threads if exact else len(rows)
         full = (known or source).train_full()
-        if known is not None and isinstance(source, ProblemFolds):
-            source.know(known.star.queue)
-            seeding = Seeding("path", "star")
         found = Rows(source, param, own_order, full, visited, counts)
         for first in range(0, len(rows), at_once):
             some = visited[first : first + at_once]
@@ -194,8 +193,8 @@ def of_whole(found: Rows, part: CountingPart | None, problem: Problem) -> LeftOn
     own = found.result()
     if part is None:
         return own
-    assert isinstance(found.source, ProblemFolds)
-    model = found.source.model_of(found.order, full=True)
+    source = found.source.as_folds() if isinstance(found.source, QueuedRows) else found.source
+    model = source.model_of(found.order, full=True)
     order = folds.group_classes(problem.targets)[0] if own.labels else []
     _, counting, others = part.split(ramp(len(problem)))
     out = problem.take(others)

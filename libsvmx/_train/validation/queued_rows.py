@@ -11,7 +11,7 @@ from libsvmx._solvers.seeding.paying import expected_paths, pilots_pay
 from libsvmx._train.queue.duals import Star
 from libsvmx._train.validation.dual_folds import may_lose_rows, optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport, fold_report, standing
-from libsvmx._train.validation.problem_folds import LeftOut, PairsOfClasses
+from libsvmx._train.validation.problem_folds import LeftOut, PairsOfClasses, ProblemFolds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,6 +41,7 @@ class QueuedRows(PairsOfClasses):
         self, queue: SolveQueue, problem: Problem, param: Parameter, kernels: KernelProvider, observer: Observer
     ) -> None:
         super().__init__(problem, param)
+        self.kernels, self.observer = kernels, observer
         self.star = Star(queue, kernels, problem, observer, decides=True)
         self.of_pairs = [self.star.queue.summed(t, t + 1) for t in range(len(self.pairs))]
         self.widths = [max(0.0, -report.gap) for report in self.of_pairs]
@@ -52,6 +53,12 @@ class QueuedRows(PairsOfClasses):
         """The report of the training over all rows."""
         report = self.star.report
         return fold_report([report], seeder="none", seeding_seconds=0.0, solving_seconds=report.seconds)
+
+    def as_folds(self) -> ProblemFolds:
+        """The same optimum, to go on from outside of a queue; in nu-SVC only its model is that."""
+        folds = ProblemFolds(self.problem, self.param, self.observer, self.kernels)
+        folds.know(self.star.queue)
+        return folds
 
     def full_values(self) -> Buffer:
         """Decision values of all rows by it, in the order of the pairs."""
