@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 else:
     from _operator import itemgetter
+    from itertools import repeat
 
     class NamedTuple(tuple):
         """As that of ``typing``."""
@@ -161,8 +162,7 @@ else:
         put, finish, left = object.__setattr__ if frozen else setattr, hasattr(cls, "__post_init__"), [PLAIN_CALLS]
 
         def __init__(self, *args, **given):
-            values = usual | given
-            values.update(zip(positional, args, strict=False))
+            values = usual | given | dict(zip(positional, args, strict=False))
             for name in made:
                 if name not in values:
                     values[name] = made[name]()
@@ -174,8 +174,7 @@ else:
                     if owner.__dict__.get("__init__") is __init__:
                         owner.__init__ = compiled
                 return compiled(self, *args, **given)
-            for name, value in values.items():
-                put(self, name, value)
+            any(map(put, repeat(self), values, values.values()))  # all of them: each gives None
             if finish:
                 self.__post_init__()
 

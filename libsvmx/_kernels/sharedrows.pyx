@@ -65,7 +65,7 @@ cdef class Slab:
         give_slab(self.values, self.bytes)
 
 
-cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, asking) except -1:
+cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, Token token) except -1:
     """K(i, j) of the targets with each other, the kernel's rows from ``first`` on, into ``values`` (n, n).
 
     The lower triangle is computed, and mirrored, except for rows kept as bits, where mirroring is slower.
@@ -85,15 +85,15 @@ cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPoo
         work += 4 * count * (i + count if mirrored else n)
         i += count
         if work >= ASKED_AT_ONCE:
-            asking.ask(work)
+            token.note(work)
             work = 0
     if mirrored:
-        return mirror(values, n, pool, asking)
-    asking.ask(work)
+        return mirror(values, n, pool, token)
+    token.note(work)
     return 0
 
 
-cdef int mirror(float *values, Py_ssize_t n, ThreadPool pool, asking) except -1:
+cdef int mirror(float *values, Py_ssize_t n, ThreadPool pool, Token token) except -1:
     """Mirror the lower triangle of (n, n) floats."""
     cdef Square square
     cdef Py_ssize_t blocks = max(<Py_ssize_t>1, MIRRORED_AT_ONCE // max(n, 1) // SVMX_SOURCES), k
@@ -103,7 +103,7 @@ cdef int mirror(float *values, Py_ssize_t n, ThreadPool pool, asking) except -1:
         with nogil:
             pool.run(_mirror_block, &square, k, GATHER_NS * k * SVMX_SOURCES * n)
         square.first += k * SVMX_SOURCES
-        asking.ask(k * SVMX_SOURCES * n)
+        token.note(k * SVMX_SOURCES * n)
     return 0
 
 
@@ -242,8 +242,9 @@ cdef class SharedRows:
 
     # ---- all values at once --------------------------------------------------------------------
 
-    def keep_own(self, ThreadPool pool, asking):
-        """Compute all pieces of rows with their own segment, by all threads of ``pool``; ``asking`` counts the work.
+    def keep_own(self, ThreadPool pool, Token token not None):
+        """Compute all pieces of rows with their own segment, by all threads of ``pool``, to the end, even if ``token``,
+        which counts the work, says stop.
 
         Before any use of them. With a single segment, ``part`` is not possible afterwards.
         """
@@ -252,7 +253,7 @@ cdef class SharedRows:
         self.own_slab = Slab(self.own_bytes // sizeof(float), "kernel values")
         values = self.own_slab.values
         for s in range(self.k):
-            fill_square(self.targets[s], self.starts[s], values, pool, asking)
+            fill_square(self.targets[s], self.starts[s], values, pool, token)
             for i in range(self.starts[s], self.starts[s + 1]):
                 svmx_publish_piece(self.piece_of(<int32_t>i, <int32_t>s), values)
                 values += self.starts[s + 1] - self.starts[s]

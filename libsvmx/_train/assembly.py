@@ -77,10 +77,10 @@ def assemble_classifier(
     classes: tuple[list[int], list[int], Buffer],
     betas: Buffer,
     reports: Reports,
-    **sigmoids: Buffer,
+    sigmoid_a: Buffer | None = None,
+    sigmoid_b: Buffer | None = None,
 ) -> Model:
-    """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, ``betas`` as of Pairs,
-    ``sigmoids``: fields of a Model."""
+    """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, ``betas`` as of Pairs."""
     labels, start, order = classes
     rows, coef, sizes, numbers = support_vectors(betas, start, order)
     return Model(
@@ -91,10 +91,12 @@ def assemble_classifier(
         reports.rhos if isinstance(reports, SolveReports) else filled("d", (report.rho for report in reports)),
         tuple(labels),
         sizes,
-        row_numbers=numbers,
-        columns=columns_of(problem.matrix, param),
-        reports=reports,
-        **sigmoids,
+        sigmoid_a,
+        sigmoid_b,
+        None,
+        numbers,
+        columns_of(problem.matrix, param),
+        reports,
     )
 
 
@@ -109,18 +111,16 @@ def classifier_of(
     """The model of the solved pairs of ``classes`` (``folds.group_classes``)."""
     if pairs.not_begun and len(classes[0]) > 2:
         observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {len(pairs.reports)}")
-    sigmoids: dict[str, Buffer] = {}
     # LIBSVM's model of a single class has them, too, with no pair
     found = (pairs.sigmoids if len(pairs.reports) else []) if param.probability else None
-    if found is not None:
-        parts = enumerate(("sigmoid_a", "sigmoid_b"))
-        sigmoids = {name: filled("d", [sigmoid[part] for sigmoid in found]) for part, name in parts}
+    a, b = (None, None) if found is None else (filled("d", [pair[part] for pair in found]) for part in (0, 1))
     if feature_map and feature_map.predicts:
-        model = replace(feature_map.model(problem, classes, pairs.betas, pairs.reports), **sigmoids)
+        model = feature_map.model(problem, classes, pairs.betas, pairs.reports)
+        model = replace(model, sigmoid_a=a, sigmoid_b=b)
     else:
-        model = assemble_classifier(problem, param, classes, pairs.betas, pairs.reports, **sigmoids)
+        model = assemble_classifier(problem, param, classes, pairs.betas, pairs.reports, a, b)
     observer.total_sv(model.n_sv)
-    return without_probability(model, observer) if param.probability and not sigmoids else model
+    return without_probability(model, observer) if param.probability and found is None else model
 
 
 def without_probability(model: Model, observer: Observer) -> Model:

@@ -85,8 +85,9 @@ def check_pairs(
     ``n_fresh``: number of rows that may be of classes of other pairs; None: all.
     """
     n = len(problem.rows)
-    most = n if n_fresh is None else n_fresh + classes_of(n_known)
-    if not param.svm_type.is_classification or min(most, n) <= FEW_CLASSES:
+    if n <= FEW_CLASSES or not param.svm_type.is_classification:
+        return
+    if n_fresh is not None and n_fresh + classes_of(n_known) <= FEW_CLASSES:
         return
     k = len(set(problem.targets))
     if k <= FEW_CLASSES:
@@ -204,7 +205,7 @@ def check_finite(model: Model) -> None:
         if model.class_labels is not None and model.nr_class > 2:
             classes = list(combinations(model.class_labels, 2))[function]
             where = f" for classes {classes[0]} and {classes[1]}"
-    elif not all(map(isfinite, (*(model.sigmoid_a or ()), *(model.sigmoid_b or ())))):
+    elif model.sigmoid_a is not None and not all(map(isfinite, (*model.sigmoid_a, *(model.sigmoid_b or ())))):
         what = "probability estimates are"
     if what:
         remedy = REMEDIES.get(param.svm_type, "other kernel parameters, a smaller C")

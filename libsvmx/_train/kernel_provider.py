@@ -14,7 +14,7 @@ from libsvmx._core.threads import processes_at_work, thread_count
 from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._train.limits import control_of
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.enums import KernelType
+from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
@@ -53,36 +53,20 @@ class KernelProvider:
     at_once : int                     concurrent solves, each with its share of these
     """
 
-    __slots__ = (
-        "at_once",
-        "budget_bytes",
-        "classes",
-        "feature_map",
-        "gram",
-        "lock",
-        "number",
-        "policy",
-        "prepared",
-        "request",
-        "rows",
-        "shared",
-        "whole",
-    )
+    whole: Kernel | None = None
+    prepared = False
+    shared: SharedRows | None = None
+    gram: SharedRows | None = None
+    classes: SharedRows | None = None
+    feature_map: FeatureMap | None = None
+    at_once = 1
 
     def __init__(
         self, problem: Problem, param: Parameter, groups: tuple[list[int], Buffer] | None = None, repeated: bool = False
     ):
-        self.request, self.policy = (problem, param, groups, repeated), param.policy
-        self.whole: Kernel | None = None
-        self.prepared = False
-        self.shared: SharedRows | None = None
-        self.feature_map: FeatureMap | None = None
-        self.gram: SharedRows | None = None
-        self.classes: SharedRows | None = None
-        self.budget_bytes = param.cache_bytes
-        if problem.matrix.source is not None:
-            self.budget_bytes = share_of_source(problem.matrix, param)
-        self.at_once, self.lock = 1, allocate_lock()
+        self.request, self.policy, self.lock = (problem, param, groups, repeated), param.policy, allocate_lock()
+        on_demand = problem.matrix.source is not None
+        self.budget_bytes = share_of_source(problem.matrix, param) if on_demand else param.cache_bytes
 
     def prepare(self) -> Kernel:
         """Make the kernel of all the rows, and decide what is shared, once."""
@@ -137,13 +121,10 @@ class KernelProvider:
         """An empty queue for n solves, if their kernel values fit and the solver is one that a queue has; else None.
 
         ``weighted``: the solves use the sample weights. ``predicted_often``: each row is held out several times.
-        ``trial``: pairs of C-SVC that SMO may not end well are queued, too, and tried by ``queue.trial``.
+        ``trial``: the n solves are pairs of classes; those that SMO may not end well are queued, too, and tried by
+        ``queue.trial``.
         """
         problem, policy, tried = self.request[0], self.policy, None
-        n = len(problem)
-        n_bytes, room = 4.0 * n**2, policy.memory_share * self.budget_bytes
-        few = n_solves < policy.min_solves or n > policy.rows_per_solve * n_solves
-        slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # bytes of one thread: kernel rows of its solve
         if not policy.queue or param.kernel_type == KernelType.PRECOMPUTED or param.is_hard_margin:
             return None
         if not param.solver.follows_libsvm:
@@ -153,10 +134,15 @@ class KernelProvider:
             largest = max((self.whole or self.make_whole()).diagonal, default=0.0) if most else inf
             weight = 1.0 if problem.sample_weight is None else max(problem.sample_weight, default=0.0)
             if largest * max(param.costs, default=1.0) * weight > most:
-                if trial and param.max_iter <= 0:
+                trial = trial and param.max_iter <= 0 and param.svm_type == SvmType.C_SVC and not param.probability
+                if trial and 1 < n_solves <= policy.pairs_tried:
                     tried = param.solver.trial(self.whole or self.make_whole(), self.most_rows())
                 if tried is None:
                     return None
+        n = len(problem.rows)
+        n_bytes, few = 4.0 * n**2, n_solves < policy.min_solves or n > policy.rows_per_solve * n_solves
+        slots = n_bytes * 2 if param.svm_type.is_regression else n_bytes  # of one thread: kernel rows of its solve
+        room = policy.memory_share * self.budget_bytes
         if few or n_bytes > policy.max_gram_bytes or (self.gram is None and n_bytes + slots > room):
             kernel_values = self.values_by_class(param, observer)
             slots = kernel_values.thread_bytes * 2.0 if kernel_values else 0.0
@@ -169,10 +155,9 @@ class KernelProvider:
         rows, weights = self.rows, problem.sample_weight if weighted else None
         if weights is not None:
             weights = take_float64(weights, take_int32(inverse(problem.rows, problem.matrix.n_rows), rows))
-        table = 8.0 * n**2 if predicted_often else 0.0
-        room = policy.memory_share * self.budget_bytes  # what the kernel values have left
-        tabulated = table > 0 and kernel_values is self.gram and table + slots <= room
-        most_workers = int(min((self.budget_bytes - tabulated * table) // slots, MOST_WORKERS))
+        left, table = self.budget_bytes, 2 * n_bytes
+        tabulated = predicted_often and kernel_values is self.gram and table + slots <= policy.memory_share * left
+        most_workers = int(min((left - table if tabulated else left) // slots, MOST_WORKERS))
 
         def matrix_of() -> CsrMatrix:  # a copy of all the data
             return problem.matrix.take(rows)
@@ -194,8 +179,7 @@ class KernelProvider:
 
     def values_of_all(self, param: Parameter, observer: Observer) -> SharedRows:
         """All kernel values."""
-        import libsvmx._core.stopping as stopping  # as in ``train_classifier``
-        import libsvmx._kernels.sharedrows as sharedrows
+        import libsvmx._kernels.sharedrows as sharedrows  # as in ``train_classifier``
 
         with self.lock:
             if self.gram is None:
@@ -203,7 +187,7 @@ class KernelProvider:
                 n_bytes = 4.0 * whole.n**2
                 pool = ThreadPool(1 if n_bytes <= self.policy.small_bytes else thread_count(param.threads))
                 gram = sharedrows.SharedRows(whole)
-                gram.keep_own(pool, stopping.Leeway(observer.limits or control_of(param, observer)))
+                gram.keep_own(pool, observer.limits or control_of(param, observer))
                 self.gram = gram
                 self.budget_bytes -= n_bytes
         return self.gram
@@ -215,7 +199,6 @@ class KernelProvider:
         (problem, _, groups, _), policy = self.request, self.policy
         if not groups or len(groups[0]) < 4 or problem.features.nnz > policy.max_row_nonzeros * problem.features.n_rows:
             return None
-        from libsvmx._core.stopping import Leeway
         from libsvmx._kernels.sharedrows import SharedRows, bytes_of_pair
 
         starts = groups[0]
@@ -228,7 +211,7 @@ class KernelProvider:
                 own, threads, in_pairs = classes.own_bytes, thread_count(param.threads), len(starts) - 2
                 fits = own + 2.0 * threads * of_pair <= room
                 if classes.for_threads and in_pairs >= policy.min_pairs_per_class and fits:
-                    classes.keep_own(ThreadPool(threads), Leeway(control_of(param, observer)))
+                    classes.keep_own(ThreadPool(threads), control_of(param, observer))
                     self.budget_bytes -= own
                 self.classes = classes  # only once complete: an exception may end the call before
         return self.classes if self.classes.for_threads else None

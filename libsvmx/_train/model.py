@@ -298,9 +298,8 @@ class Model(KeepsPredictors):
     def __post_init__(self) -> None:
         """Copy the buffers and check all lengths: predictions rely on both. Raises ValueError, TypeError."""
         param, vectors, k = self.param, self.vectors, self.nr_class
-        for name, given, kind in (("param", param, Parameter), ("vectors", vectors, CsrMatrix), ("nr_class", k, int)):
-            if not isinstance(given, kind):
-                raise TypeError(f"{name} of a model must be a {kind.__name__}, not {given!r}")
+        if not (isinstance(param, Parameter) and isinstance(vectors, CsrMatrix) and isinstance(k, int)):
+            raise TypeError(f"a model needs a Parameter, an int and a CsrMatrix, not {param!r}, {k!r}, {vectors!r}")
         if not isinstance(self.reports, SolveReports):
             object.__setattr__(self, "reports", tuple(self.reports))
             if not all(isinstance(report, SolveReport) for report in self.reports):

@@ -212,18 +212,15 @@ def train_classifier(
     inner: SeededInnerFolds | None = None,
 ) -> Model:
     """One against one: a dual problem for each pair of classes; parameters as of ``train_single``."""
-    labels, start, order = folds.group_classes(problem.targets)
-    k = len(labels)
+    labels, start, order = classes = folds.group_classes(problem.targets)
     tell_of_classes(labels, start, param, observer)
     costs = class_costs(labels, param, observer)
     own = kernels is None
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
-    classes, weighted = (labels, start, order), problem.sample_weight is not None
-    in_queue = warm is None and (inner is None or inner.in_queue)
-    trial = inner is None and not param.probability and 1 < k * (k - 1) // 2 <= param.policy.pairs_tried
-    trial = trial and param.svm_type == SvmType.C_SVC
-    n = solves_of(k, param.probability)
-    queue = kernels.queue(param, observer, n, weighted, trial=trial) if in_queue else None
+    queue = None
+    if warm is None and (inner is None or inner.in_queue):
+        n, weighted = solves_of(len(labels), param.probability), problem.sample_weight is not None
+        queue = kernels.queue(param, observer, n, weighted, trial=inner is None)
     if queue and queue.trial is None:
         import libsvmx._train.queue.duals as duals  # ``from … import`` takes 1.2 us longer each time
 

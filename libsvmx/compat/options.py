@@ -6,8 +6,6 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import CFUNCTYPE, c_char_p
 from enum import IntEnum
-from struct import Struct
-from struct import error as StructError
 from typing import Any, ClassVar, cast
 
 from libsvmx._core.records import replace
@@ -128,7 +126,6 @@ class svm_parameter(Handle):
     _counted = ("nr_weight", "degree", "kernel_type", "probability", "shrinking", "svm_type")
     _real = tuple(sorted(_floats))
     _values: ClassVar[Any] = staticmethod(operator.attrgetter(*_counted, *_real))
-    _packed: ClassVar[Any] = staticmethod(Struct(f"{len(_counted)}q{len(_real)}d").pack)
 
     svm_type: int
     kernel_type: int
@@ -216,14 +213,12 @@ class svm_parameter(Handle):
         """A checked Parameter with the same values. ValueError for invalid ones."""
         values = self._values(self)  # one reading: another thread may write meanwhile, and vars() tells nobody
         n = operator.index(values[0])
-        weights = tuple(map(int, self.weight_label[:n])), tuple(map(float, self.weight[:n]))
-        known: tuple[Any, Parameter] | None = self._attributes.get("_checked")
-        try:
-            given = self._packed(*values), weights[0], tuple(map(repr, weights[1]))  # copies; 0.0 is not -0.0
-        except StructError:  # numbers that no parameter takes
-            known = given = None
-        if known is None or known[0] != given:
-            self._attributes["_checked"] = known = given, self._as_parameter(values, *weights)
+        labels, factors = tuple(map(int, self.weight_label[:n])), tuple(map(float, self.weight[:n]))
+        given = (*values, *labels, *factors)
+        known: tuple[tuple[Any, ...], Parameter] | None = self._attributes.get("_checked")
+        # the same objects: 0.0 equals -0.0
+        if known is None or len(known[0]) != len(given) or not all(map(operator.is_, known[0], given)):
+            self._attributes["_checked"] = known = given, self._as_parameter(values, labels, factors)
         return known[1]
 
     def _as_parameter(self, values: tuple[Any, ...], labels: tuple[int, ...], factors: tuple[float, ...]) -> Parameter:

@@ -127,7 +127,7 @@ class svm_problem(Handle):
         self.y = targets.tolist()
         self.W = targets_of(W, "W").tolist() or [1.0] * len(targets)
         self._rows = NodeRows(matrix)
-        self._weights()
+        self._weights(matrix.n_rows)
 
     @property
     def l(self) -> int:  # noqa: E743
@@ -150,15 +150,15 @@ class svm_problem(Handle):
         matrix, targets = self._rows.matrix(), targets_of(self.y)
         if len(targets) != matrix.n_rows:
             raise DataError(f"y has {len(targets)} labels, but x has {matrix.n_rows} rows; give one label for each row")
-        return Problem(matrix, targets, sample_weight=self._weights())
+        return Problem(matrix, targets, sample_weight=self._weights(matrix.n_rows))
 
-    def _weights(self) -> Buffer | None:
-        """The present values of ``W``; None if all are 1. Raises DataError."""
-        if isinstance(self.W, list) and len(self.W) == len(self._rows) and self.W.count(1.0) == len(self.W):
+    def _weights(self, n: int) -> Buffer | None:
+        """The present values of ``W``, for n rows; None if all are 1. Raises DataError."""
+        if isinstance(self.W, list) and self.W.count(1.0) == len(self.W) == n:
             return None  # the usual case; NumPy would take longer than the rest of the problem
         weights = np.asarray(targets_of(self.W, "W"))
-        if len(weights) != len(self._rows):
-            raise DataError(f"W has {len(weights)} weights, but there are {len(self._rows)} rows; give one for each")
+        if len(weights) != n:
+            raise DataError(f"W has {len(weights)} weights, but there are {n} rows; give one for each")
         wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
         if len(wrong):
             raise DataError(f"a weight must be finite and >= 0, not {weights[wrong[0]]:g}", int(wrong[0]))

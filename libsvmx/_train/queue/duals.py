@@ -55,14 +55,16 @@ def solved_pairs(
     """
     param, n = queue.param, len(classes[0]) * (len(classes[0]) - 1) // 2
     batch = max(1, param.policy.pairs_in_queue) if rand is None else max(1, n)
+    if n <= batch:
+        queued = QueuedPairs(queue, members, classes, costs, rand, inner=inner)
+        queue.run()
+        return queued.collect(observer)
     together: list[SolveReport] = []  # all reports, once a solve has not gone well
-    for first in range(0, max(1, n), batch):
-        own = queue if n <= batch else queue.another()  # no two batches at a time: the caller holds ``queue``
-        queued = QueuedPairs(own, members, classes, costs, rand, inner=inner, part=(first, min(first + batch, n)))
+    for first in range(0, n, batch):
+        own = queue.another()  # no two batches at a time: the caller holds ``queue``
+        queued = QueuedPairs(own, members, classes, costs, rand, part=(first, min(first + batch, n)))
         own.run()
         found = queued.collect(observer)
-        if n <= batch:
-            return found
         del own, queued
         if first == 0:  # in one piece, as parts and their sum would be twice as much: there may be 100 MB
             betas, at, not_begun = zeros("d", (len(classes[0]) - 1) * len(members)), 0, 0
@@ -115,12 +117,10 @@ class QueuedPairs:
         inner: str = "",
         part: tuple[int, int] | None = None,
     ) -> None:
-        labels, start, order = classes
-        n, parents, chained = len(labels) * (len(labels) - 1) // 2, None, False
-        if known is not None:
-            parents, chained = known.parents_of(labels), known.chained
-        self.queue, self.classes, self.labels, self.start = queue, classes, labels, start
-        self.rows, begin = take_int32(members, order), queue.n_tasks
+        labels, start, order = self.classes = classes
+        n, begin = len(labels) * (len(labels) - 1) // 2, queue.n_tasks
+        parents, chained = (known.parents_of(labels), known.chained) if known else (None, False)
+        self.queue, self.labels, self.start, self.rows = queue, labels, start, take_int32(members, order)
         self.sigmoids = None if rand is None else range(queue.n_sigmoids, queue.n_sigmoids + n)
         self.own = queue.add_pairs(self.rows, start, costs, *(part or (0, n)), parents, chained, rand, inner)
         if known is not None:
@@ -142,9 +142,9 @@ class QueuedPairs:
 
         ``for_model``: return coefficients and reports; else only those that the observer needs.
         """
-        queue, heard = self.queue, hears(observer, "solved") or hears(observer, "mark")
-        counted = for_model or hears(observer, "total_sv")
-        betas = queue.coefficients(self.own[0], self.own[-1]) if counted and self.own else zeros("d", 0)
+        queue, heard, betas = self.queue, hears(observer, "solved") or hears(observer, "mark"), zeros("d", 0)
+        if self.own and (for_model or hears(observer, "total_sv")):
+            betas = queue.coefficients(self.own[0], self.own[-1])
         well = queue.all_went_well(self.solves.start, self.solves.stop - 1)
         each = heard or (for_model and (not well or bool(queue.chosen())))
         sigmoids: list[tuple[float, float]] | None = [] if self.sigmoids is not None and self.have_sigmoids() else None
