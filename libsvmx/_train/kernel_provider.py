@@ -184,13 +184,15 @@ class KernelProvider:
         with self.lock:
             if self.gram is None:
                 whole = self.whole or self.make_whole()
-                n_bytes = 4.0 * whole.n**2
-                pool = ThreadPool(1 if n_bytes <= self.policy.small_bytes else thread_count(param.threads))
                 gram = sharedrows.SharedRows(whole)
-                gram.keep_own(pool, observer.limits or control_of(param, observer))
+                gram.keep_own(self.pool_for(whole.n, param), observer.limits or control_of(param, observer))
                 self.gram = gram
-                self.budget_bytes -= n_bytes
+                self.budget_bytes -= 4.0 * whole.n**2
         return self.gram
+
+    def pool_for(self, n: int, param: Parameter) -> ThreadPool:
+        """The threads that pay for the kernel values of n rows with each other."""
+        return ThreadPool(1 if 4.0 * n**2 <= self.policy.small_bytes else thread_count(param.threads))
 
     def values_by_class(self, param: Parameter, observer: Observer) -> SharedRows | None:
         """Kernel values by pair of classes, if there are several pairs, rows are cheap, and the values of a pair fit.
@@ -211,7 +213,8 @@ class KernelProvider:
                 own, threads, in_pairs = classes.own_bytes, thread_count(param.threads), len(starts) - 2
                 fits = own + 2.0 * threads * of_pair <= room
                 if classes.for_threads and in_pairs >= policy.min_pairs_per_class and fits:
-                    classes.keep_own(ThreadPool(threads), control_of(param, observer))
+                    largest = max(end - begin for begin, end in pairwise(starts))
+                    classes.keep_own(self.pool_for(largest, param), control_of(param, observer))
                     self.budget_bytes -= own
                 self.classes = classes  # only once complete: an exception may end the call before
         return self.classes if self.classes.for_threads else None
