@@ -149,6 +149,8 @@ cdef class TaskList:
         cdef Py_ssize_t k, n = chosen.shape[0], n_held = 0 if held_out is None else held.shape[0]
         if (n_positive < 0) != (targets is not None):
             raise ValueError("a solve has either classes or targets")
+        if n_held and self.held_by_floats and self.kernel_values.has_groups:
+            raise ValueError("rows of any class are held out, and only the kernel values of pairs are there")
         self.append(n + 2 * n_held)
         cdef Task *task = self.new_task()
         task.first, task.n, task.n_positive, task.n_held, task.Cp, task.Cn = self.n_rows, n, n_positive, n_held, Cp, Cn

@@ -128,9 +128,10 @@ class Column:
         self.problem, self.param, self.observer = problem, replace(param, C=costs[0]), observer
         self.few_rows = replace(self.param, shrinking=False)
         self.costs, self.growths = costs, [after / before for before, after in pairwise(costs)]
-        self.kernels = KernelProvider(problem, param, self.groups(), repeated=True)
+        self.groups = self.groups_of_rows()
+        self.kernels = KernelProvider(problem, param, self.groups, repeated=True)
 
-    def groups(self) -> tuple[list[int], Buffer] | None:
+    def groups_of_rows(self) -> tuple[list[int], Buffer] | None:
         """(start, order) of the rows by class, if only the kernel values within a class fit in memory; else None."""
         param, room = self.param, self.param.policy.memory_share * self.param.cache_bytes
         if param.svm_type.is_classification and 4.0 * len(self.problem) ** 2 > room:
@@ -151,7 +152,9 @@ class Column:
             return
         n_classes = len(set(self.problem.targets)) if self.param.svm_type.is_classification else 2
         n_solves = len(given) * solves_of(n_classes, False) * (1 + len(self.growths))
-        queue = queue_of(self.problem, self.few_rows, n_solves, self.observer, self.kernels)
+        queue = None
+        if self.groups is None:  # decision values of rows of any class need all kernel values
+            queue = queue_of(self.problem, self.few_rows, n_solves, self.observer, self.kernels)
         if queue is None:
             n, threads = len(given), self.kernels.at_once_of(len(given), thread_count(self.param.threads))
 
