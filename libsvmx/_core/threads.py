@@ -105,13 +105,14 @@ def for_each(job: Callable[[Item], object], items: Sequence[Item], threads: int)
 
 
 def in_order(
-    function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], threads: int, asking: Token = NOBODY
+    function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], threads: int, asking: Token = NOBODY, ahead: int = 0
 ) -> Generator[Any, None, None]:
     """``function(*job)`` of each job, in order, on up to ``threads`` threads.
 
     The functions check for a stop between pieces of their work, the caller while it waits. After an exception of a job
     no other begins, and those that have begun are awaited. An exception in the caller or the consumer of the results
-    stops the running jobs, too. If no thread can be had, the caller does the jobs.
+    stops the running jobs, too. If no thread can be had, the caller does the jobs. ``ahead``: most jobs begun whose
+    result has not been taken; 0: no limit.
     """
     from _thread import start_new_thread
     from queue import SimpleQueue
@@ -124,34 +125,42 @@ def in_order(
     ends: dict[int, Any] = {}
     numbers = iter(range(len(todo)))
     results: SimpleQueue[bool] = SimpleQueue()
+    room: SimpleQueue[bool] = SimpleQueue()  # an item for each further job that may begin
     rest: list[int] = []  # numbers of jobs that will not begin
 
     def work() -> None:
         for number in numbers:
             ends[number] = end_of(function, todo[number])
             results.put(True)
+            while ahead and len(ends) + len(rest) < len(todo) and not heard(room):
+                pass
 
     workers, failed = 0, False
     try:
-        for _ in range(min(threads, len(todo))):
+        for _ in range(min(threads, len(todo), ahead or threads)):
             try:
                 start_new_thread(work, ())
             except RuntimeError:
                 break
             workers += 1
+        for _ in range(ahead - workers):
+            room.put(True)
         for number, job in enumerate(todo):
             if not workers:
                 yield function(*job)
                 continue
+            asking.ask(0)  # also if another thread has stopped the work
             while number not in ends:
                 if not heard(results):
                     asking.note(PIECE)
-                asking.ask(0)  # also if another thread has stopped the work
+                asking.ask(0)
             (result, error), ends[number] = ends[number], None
             if error is not None:
                 failed = True
                 raise error
             yield result
+            if ahead:
+                room.put(True)
     except BaseException:
         rest.extend(numbers)  # one operation
         if not failed and len(ends) + len(rest) < len(todo):

@@ -3,8 +3,8 @@
     for result in side_by_side(solve, n, threads, observer): ...      solve(k, observer) for k = 0, 1, … n - 1
 
 Results come in this order, and so do calls of the observer: each solve writes to a Recording, which the caller's thread
-replays before it yields the result. Meanwhile that thread only waits: it handles signals, checks the time limit and
-asks the observer, for all threads.
+replays before it yields the result. Meanwhile that thread only waits, in ``in_order``: it handles signals, checks the
+time limit and asks the observer, for all threads.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from __future__ import annotations
 from itertools import count, takewhile
 
 from libsvmx._core.process import HAS_THREADS, Token
-from libsvmx._core.records import NamedTuple, replace
+from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
+from libsvmx._core.threads import heard, in_order
 from libsvmx._train import limits
 from libsvmx._train.observer import Forwarding, Observer, hears
 from libsvmx._typing import TYPE_CHECKING
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-# Seconds between two checks of the waiting thread.
-PATIENCE = 0.02
 # Methods of an observer that a solve calls, except should_stop.
 TOLD = tuple(name for name in Forwarding.passed_on if name not in ("limits", "should_stop"))
 
@@ -47,108 +46,46 @@ def side_by_side(
     """The results in order. An exception of a solve is raised in the place of its result, and ends the others.
 
     With ``threads`` 1, or in a build without threads, each solve begins when its result is asked for and calls the
-    observer itself. ``ahead``: maximum number of solves begun whose result has not been taken; 0: no limit.
+    observer itself. ``ahead``: as of ``in_order``.
     """
-    if threads > 1 and n > 1 and HAS_THREADS:
-        yield from Workers(solve, n, limits.limited(observer, 0.0), ahead or n).results(min(threads, n))
+    if threads == 1 or n <= 1 or not HAS_THREADS:
+        for k in range(n):
+            yield solve(k, observer)
         return
-    for k in range(n):
-        yield solve(k, observer)
+    from _thread import get_ident
 
+    observer, caller = limits.limited(observer, 0.0), get_ident()
+    end, steps = End(observer), observer.limits is None or observer.limits.steps
 
-class Finished(NamedTuple):
-    """A solve: its result or exception, and its recorded calls."""
-
-    result: Any
-    error: BaseException | None
-    recording: Recording | None
-
-
-class Workers:
-    """Workers(solve, n, observer, ahead): the threads, which take the numbers of solves in order.
-
-    Attributes
-    ----------
-    end : Token      of all solves; ends with the call, or when nobody waits for results any more
-    """
-
-    def __init__(self, solve: Callable[[int, Observer], Any], n: int, observer: Observer, ahead: int) -> None:
-        from threading import Semaphore  # imported on use, which saves time at the start
-
-        self.solve, self.n, self.observer = solve, n, observer
-        self.numbers = count()
-        self.finished: dict[int, Finished] = {}
-        self.news, self.room = Semaphore(0), Semaphore(ahead)
-        self.end = Token()
-        self.over = False
-        self.failure: BaseException | None = None
-        self.workers: list[Any] = []
-
-    def start(self, threads: int) -> None:
-        """Start up to ``threads`` threads."""
-        from threading import Thread
-
-        for _ in range(threads):
-            worker = Thread(target=self.work)
-            try:
-                worker.start()
-            except RuntimeError:  # the system allows no more: work with those started
-                break
-            self.workers.append(worker)
-
-    def work(self) -> None:
+    def recorded(k: int) -> tuple[Result | None, BaseException | None, Recording | None]:
+        if get_ident() == caller:  # no thread is to be had
+            return solve(k, observer), None, None
+        recording = None
         try:
-            while self.room.acquire() and not self.over and (k := next(self.numbers)) < self.n:
-                self.finished[k] = self.solved(k)
-                self.news.release()
-        except BaseException as error:  # memory was out for the result
-            self.failure = error
+            recording = Recording(observer, Token(parent=end, steps=steps))
+            return solve(k, recording), None, recording
+        except BaseException as error:
+            return None, error, recording
 
-    def solved(self, k: int) -> Finished:
-        """Run solve k."""
-        recording, result, error = None, None, None
-        try:
-            steps = self.observer.limits is None or self.observer.limits.steps
-            recording = Recording(self.observer, Token(parent=self.end, steps=steps))
-            result = self.solve(k, recording)
-        except BaseException as raised:
-            error = raised
-        return Finished(result, error, recording)
+    for result, error, recording in in_order(recorded, ((k,) for k in range(n)), threads, end, ahead):
+        if recording is not None:
+            recording.read_out(observer)
+        if error is not None:
+            raise error
+        yield result
 
-    def results(self, threads: int) -> Iterator[Any]:
-        """As ``side_by_side``."""
-        try:
-            self.start(threads)  # a signal may come at once
-            for k in range(self.n):
-                if not self.workers:
-                    yield self.solve(k, self.observer)
-                    continue
-                self.look()
-                while k not in self.finished:
-                    if self.failure is not None:
-                        raise self.failure
-                    self.news.acquire(timeout=PATIENCE)
-                    self.look()
-                result, error, recording = self.finished.pop(k)
-                if recording is not None:
-                    recording.read_out(self.observer)
-                if error is not None:
-                    raise error
-                yield result
-                self.room.release()
-        finally:
-            self.over = True
-            self.end.abandon()
-            self.room.release(threads)
-            for worker in self.workers:
-                worker.join()
-            self.workers.clear()
 
-    def look(self) -> None:
-        """Check once for all threads whether the call must end."""
+class End(Token):
+    """End(observer): of all solves; asked by the caller's thread, which asks the observer for all of them."""
+
+    def __init__(self, observer: Observer) -> None:
+        super().__init__()
+        self.observer = observer
+
+    def ask(self, amount: int) -> None:
         status = limits.look(self.observer)
-        if status is not None and self.end.stopped is None:
-            self.end.stop(status)
+        if status is not None and self.stopped is None:
+            self.stop(status)
 
 
 class Recording(Observer):
@@ -182,30 +119,27 @@ class HandedOn:
     """
 
     def __init__(self) -> None:
-        from threading import Condition
+        from queue import SimpleQueue
 
         self.pieces: list[Any] = []
         self.complete = False
-        self.news = Condition()
+        self.news: SimpleQueue[bool] = SimpleQueue()
         self.limits: Token | None = None  # of the waiting solve
 
     def append(self, piece: Any) -> None:
-        with self.news:
-            self.pieces.append(piece)
-            self.news.notify_all()
+        self.pieces.append(piece)
+        self.news.put(True)
 
     def close(self) -> None:
         """Mark the end of the pieces; called at the end of the solve, whatever ends it."""
-        with self.news:
-            self.complete = True
-            self.news.notify_all()
+        self.complete = True
+        self.news.put(True)
 
     def has(self, k: int) -> bool:
         """Whether there is a piece k; waits for it, until the call ends."""
-        with self.news:
-            while k >= len(self.pieces) and not self.complete and not (self.limits and self.limits.look()):
-                self.news.wait(PATIENCE)
-            return k < len(self.pieces)
+        while k >= len(self.pieces) and not self.complete and not (self.limits and self.limits.look()):
+            heard(self.news)
+        return k < len(self.pieces)
 
     def __bool__(self) -> bool:
         return self.has(0)

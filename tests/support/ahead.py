@@ -1,13 +1,9 @@
 """Checks that worker threads wait for the caller."""
 
-from libsvmx._train.side_by_side import Workers
+from libsvmx._train import side_by_side
+from support.injected import put_around
 
 
 def let_go_ahead(n, monkeypatch):
     """At most ``n`` solves side by side begin before their results are taken."""
-    begin = Workers.__init__
-    monkeypatch.setattr(
-        Workers,
-        "__init__",
-        lambda workers, solve, total, observer, ahead: begin(workers, solve, total, observer, min(ahead, n)),
-    )
+    put_around(monkeypatch, side_by_side, "in_order", lambda known, *given: known(*given[:-1], min(given[-1] or n, n)))

@@ -1,5 +1,6 @@
 """Solves on several threads: results and reports come in sequential order, however the threads run."""
 
+import _thread
 import random
 import threading
 
@@ -129,8 +130,9 @@ def until_the_end(ended, long):
 
 
 def test_a_result_without_a_waiting_caller():
-    ended = []
-    results = side_by_side.side_by_side(until_the_end(ended, range(1, 3)), 3, 3, Observer())
+    begun, ended = threading.Barrier(3), []
+    solve = until_the_end(ended, range(1, 3))
+    results = side_by_side.side_by_side(lambda k, told: (begun.wait(), solve(k, told)), 3, 3, Observer())
     next(results)
     results.close()
     assert sorted(ended) == [0, 1, 2]
@@ -168,17 +170,16 @@ def test_a_solve_without_a_waiting_caller_is_not_finished():
 
 
 @pytest.mark.parametrize("ahead", [0, 2])
-@pytest.mark.parametrize("what", ["Recording", "Finished"])
-def test_out_of_memory_in_a_thread_is_reported(what, ahead, monkeypatch):
+def test_out_of_memory_in_a_thread_is_reported(ahead, monkeypatch):
     """Also if the other threads wait for room."""
-    failing_once(monkeypatch, side_by_side, what, MemoryError)
+    failing_once(monkeypatch, side_by_side, "Recording", MemoryError)
     with pytest.raises(MemoryError):
         list(side_by_side.side_by_side(lambda k, _: k, 9, 2, Observer(), ahead))
 
 
 def test_a_signal_as_threads_begin_ends_them(monkeypatch):
     ended, before = [], set(threading.enumerate())
-    interrupted_after(monkeypatch, side_by_side.Workers, "start")
+    interrupted_after(monkeypatch, _thread, "start_new_thread")
     with pytest.raises(KeyboardInterrupt):
         list(side_by_side.side_by_side(until_the_end(ended, range(5)), 5, 2, Observer()))
     assert len(ended) <= 2
@@ -189,13 +190,12 @@ def test_a_signal_as_threads_begin_ends_them(monkeypatch):
 def test_without_threads_to_be_had_solves_come_one_after_the_other(given, monkeypatch):
     begun = []
 
-    def refused(start, thread):
+    def refused(start, *thread):
         if len(begun) == given:
             raise RuntimeError("can't start new thread")
-        begun.append(thread)
-        start(thread)
+        begun.append(start(*thread))
 
-    put_around(monkeypatch, threading.Thread, "start", refused)
+    put_around(monkeypatch, _thread, "start_new_thread", refused)
     observer = Hearing()
     found = list(side_by_side.side_by_side(lambda k, told: (told.total_sv(k), k)[1], 4, 3, observer))
     assert found == observer.heard == [0, 1, 2, 3]
