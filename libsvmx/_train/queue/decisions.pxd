@@ -31,7 +31,6 @@ cdef class QueueDecisions:
     cdef bint goes_on(self, int64_t lanes) except -1 nogil
     cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil
     cdef bint decide_by_floats(self, const Task *task, const double *coefficients, double rho) except -1 nogil
-    cdef bint decide_in_column(self, const Task *task, const double *coefficients, double rho) except -1 nogil
     cdef void fit(self, Sigmoid *sigmoid) noexcept nogil
     cdef int evaluate(self, Fold *fold) except -1 nogil
     cdef int load(self, const int32_t *rows, Py_ssize_t lanes) except -1 nogil

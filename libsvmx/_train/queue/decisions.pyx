@@ -120,68 +120,48 @@ cdef class QueueDecisions:
         return True
 
     cdef bint decide_by_floats(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
-        """``decide`` with the solve's kernel rows, in float."""
+        """``decide`` with the solve's kernel rows, in float. Of a column of growing C their values are kept from one C to
+        the next, and the parent's sums, scaled with its beta, are updated by the changes of coefficients."""
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef const int32_t *held = rows + task.n
         cdef const int32_t *place = held + task.n_held
         cdef double *out = &self.todo.value[task.values]
-        cdef const float *K
-        cdef Py_ssize_t i, r
-        if self.todo.has_larger:
-            return self.decide_in_column(task, coefficients, rho)
-        for r in range(task.n_held):
-            self.column[r], self.total[r] = self.kernel_rows.values.place_of(held[r]), 0.0
-        for i in range(task.n):
-            if coefficients[i] == 0:
-                continue
-            K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(rows[i]))
-            svmx_axpy_at(task.n_held, coefficients[i], K, &self.column[0], &self.total[0])
-            self.control.worked(2 * task.n_held)
-            if svmx_tickets_over(self.tickets):
-                return False
-        for r in range(task.n_held):
-            out[place[r]] = self.total[r] - rho
-        return True
-
-    cdef bint decide_in_column(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
-        """``decide_by_floats`` at growing C: kernel values of the rows are kept from one C to the next, and the
-        parent's sums, scaled with its beta, are updated by the changes of coefficients."""
-        cdef const int32_t *rows = self.todo.rows + task.first
-        cdef const int32_t *held = rows + task.n
-        cdef double *out = &self.todo.value[task.values]
+        cdef double *total = &self.total[0]
         cdef const double *former
-        cdef float *K
+        cdef const float *K
         cdef Parent parent = Parent(NULL, NULL, NULL, NULL)
         cdef double change
         cdef Py_ssize_t i, r
-        for r in range(task.n_held):
-            out[r] = 0.0
         if task.growth > 0:
             parent = self.todo.parent_of(task)
             former = &self.todo.value[parent.task.values]
             for r in range(task.n_held):
-                out[r] = self.starts.drawn_out * (former[r] + parent.task.found.rho)
+                total[r] = self.starts.drawn_out * (former[place[r]] + parent.task.found.rho)
         else:
-            memset(&self.is_gathered[0], 0, task.n)
             for r in range(task.n_held):
-                self.column[r] = self.kernel_rows.values.place_of(held[r])
+                self.column[r], total[r] = self.kernel_rows.values.place_of(held[r]), 0.0
+            if self.todo.has_larger:
+                memset(&self.is_gathered[0], 0, task.n)
         for i in range(task.n):
             change = coefficients[i]
             if task.growth > 0:
                 change -= self.starts.drawn_out * (parent.beta[i] + (parent.beta[task.n + i] if self.todo.doubled else 0.0))
             if change == 0:
                 continue
-            K = &self.gathered[i * task.n_held]
-            if not self.is_gathered[i]:
-                self.is_gathered[i] = True
-                svmx_gather(task.n_held, self.kernel_rows.values.at(self.kernel_rows.values.place_of(rows[i])),
-                            &self.column[0], K)
-            svmx_axpy_row(task.n_held, change, K, out)
+            if self.todo.has_larger:
+                if not self.is_gathered[i]:
+                    self.is_gathered[i] = True
+                    K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(rows[i]))
+                    svmx_gather(task.n_held, K, &self.column[0], &self.gathered[i * task.n_held])
+                svmx_axpy_row(task.n_held, change, &self.gathered[i * task.n_held], total)
+            else:
+                K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(rows[i]))
+                svmx_axpy_at(task.n_held, change, K, &self.column[0], total)
             self.control.worked(2 * task.n_held)
             if svmx_tickets_over(self.tickets):
                 return False
         for r in range(task.n_held):
-            out[r] -= rho
+            out[place[r]] = total[r] - rho
         return True
 
     cdef void fit(self, Sigmoid *sigmoid) noexcept nogil:
