@@ -26,7 +26,6 @@ from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.queue.duals import Chain, Star
 from libsvmx._train.queue.trainings import queue_of_folds, solved_folds
 from libsvmx._train.repeated_folds import draw_repeats
-from libsvmx._train.side_by_side import HandedOn
 from libsvmx._train.training import each_trained, predict_fold, shared_kernels, tell_offset
 from libsvmx._train.validation.fold_report import FoldReport, fold_report, standing
 from libsvmx._train.validation.problem_folds import ProblemFolds, by_pairs
@@ -45,7 +44,7 @@ from libsvmx.enums import SvmType
 from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from libsvmx._train.queue.duals import KnownOptima
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.repeated_folds import Fold, Folds
+    from libsvmx._train.side_by_side import HandedOn
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.warm_start import KnownOptima as FoldOptima
     from libsvmx._train.zero_weights import CountingPart
@@ -78,7 +78,6 @@ class CrossValidated:
     folds : tuple of FoldReport                          of all repeats, in order
     seeding : Seeding
     full : FoldReport            the training over all rows of a star, else None
-    warm_starts : list of KnownOptima    of each fold, for a larger C, if requested
     """
 
     predicted: Buffer
@@ -88,7 +87,6 @@ class CrossValidated:
     folds: tuple[FoldReport, ...]
     seeding: Seeding
     full: FoldReport | None = None
-    warm_starts: list[FoldOptima] | None = None
 
     @property
     def solves(self) -> tuple[FoldReport, ...]:
@@ -106,8 +104,7 @@ def cross_validate(
     with_values: bool = True,
     kernels: KernelProvider | None = None,
     warm_starts: list[FoldOptima] | HandedOn | None = None,
-    for_larger_C: bool = False,
-    hand_on: Callable[[FoldOptima], None] | None = None,
+    leaves: HandedOn | None = None,
     repeats: int = 1,
 ) -> CrossValidated:
     """Predict every row by a model trained without its fold.
@@ -117,9 +114,8 @@ def cross_validate(
     rand : Rand              draws the folds, and inner folds, as LIBSVM does
     with_values : bool       also return decision values
     kernels : KernelProvider        of these rows, if shared with other solves
-    warm_starts : list of KnownOptima    of each fold at a smaller C, from which seeded folds start
-    for_larger_C : bool             return ``warm_starts``
-    hand_on : callable              receives each of them as soon as its fold is solved
+    warm_starts : list of KnownOptima, or HandedOn      of each fold at a smaller C, from which seeded folds start
+    leaves : HandedOn               takes each seeded fold's for a larger C, as soon as it is solved
     repeats : int                   number of times that folds are drawn; each predicts every row
 
     Raises
@@ -151,9 +147,8 @@ def cross_validate(
     if isinstance(warm_starts, list) and len(warm_starts) != n:
         warm_starts = None  # of other folds
     warm_starts = warm_starts or None
-    left: list[FoldOptima] | None = None
     try:
-        linked = warm_starts is not None or for_larger_C
+        linked = warm_starts is not None or leaves is not None
         starts = seeding.seeder != "none" and seeding.scheme != "chain" and not (linked or param.probability)
         if starts and repeats == 1 and n == len(problem):
             seeding = replace(seeding, scheme="star")
@@ -172,13 +167,11 @@ def cross_validate(
                 results.full = problem_folds.train_full()
             # in a chain each fold needs the previous one
             threads = kernels.at_once_of(n, thread_count(param.threads)) if seeding.scheme == "star" else 1
-            left = seeded(
-                results, part, problem_folds, threads, seeding, warm_starts, for_larger_C, hand_on, with_values
-            )
+            seeded(results, part, problem_folds, threads, seeding, warm_starts, leaves, with_values)
     except Stopped as stop:
         consequence = f"the cross-validation has no result; {len(results.reports)} of {n} folds are done"
         raise StoppedEarly(stop.status, consequence, results.result(named(seeding))) from None
-    return results.result(named(seeding), left)
+    return results.result(named(seeding))
 
 
 def chosen(
@@ -225,17 +218,15 @@ def seeded(
     threads: int,
     seeding: Seeding,
     warm_starts: list[FoldOptima] | HandedOn | None,
-    for_larger_C: bool,
-    hand_on: Callable[[FoldOptima], None] | None,
+    leaves: HandedOn | None,
     with_values: bool,
-) -> list[FoldOptima] | None:
-    """Solve seeded folds. Returns their warm starts for a larger C, if requested. Raises Stopped.
+) -> None:
+    """Solve seeded folds. Raises Stopped.
 
     ``whole``: the folds of ``part``, if given; its models predict the rows of weight 0.
     """
     problem = results.problem
-    left: list[FoldOptima] = []
-    linked = warm_starts is not None or for_larger_C
+    linked = warm_starts is not None or leaves is not None
     if linked:
         from libsvmx._train.warm_start import WarmStart  # loads NumPy, which other folds do not need
 
@@ -265,11 +256,8 @@ def seeded(
         for predicted in reversed(predictions):
             results.put(*predicted)
         results.count(report)
-        if of_fold is not None and for_larger_C:
-            left.append(of_fold)
-            if hand_on is not None:
-                hand_on(of_fold)
-    return left if for_larger_C else None
+        if of_fold is not None and leaves is not None:
+            leaves.append(of_fold)
 
 
 def left_one_out(
@@ -421,7 +409,7 @@ class Results:
                 found[begin + row] = f
         return found
 
-    def result(self, seeding: Seeding, warm_starts: list[FoldOptima] | None = None) -> CrossValidated:
+    def result(self, seeding: Seeding) -> CrossValidated:
         """The result of the folds so far."""
         return CrossValidated(
             predicted=self.predicted,
@@ -431,5 +419,4 @@ class Results:
             folds=tuple(self.reports),
             seeding=seeding,
             full=self.full,
-            warm_starts=warm_starts,
         )

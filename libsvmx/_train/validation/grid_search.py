@@ -66,13 +66,11 @@ class Evaluation:
     Attributes
     ----------
     predicted : buffer of float64, shape (n,)
-    warm_start : object     picklable; for the next larger C of the same gamma
     iterations : int
     reach : float           largest ``reach`` of the SolveReports
     """
 
     predicted: Buffer
-    warm_start: object
     iterations: int
     reach: float = 1.0
 
@@ -85,16 +83,16 @@ def cross_validate(
     observer: Observer,
     seeding: Seeding,
     warm_start: list[KnownOptima] | HandedOn | None,
-    kernels: KernelProvider | None = None,
-    hand_on: Callable[[KnownOptima], None] | None = None,
+    kernels: KernelProvider | None,
+    leaves: HandedOn | None,
 ) -> Evaluation:
-    """The engine of all searches except in tests. ``kernels``: of all points of this gamma; ``hand_on`` receives the
-    warm start of each fold for the next point as soon as it is solved."""
+    """The engine of all searches except in tests. ``kernels``: of all points of this gamma; ``leaves`` takes the warm
+    start of each fold, which is picklable, for the next larger C of the same gamma."""
     found = cross_validation.cross_validate(
-        problem, param, n_folds, rand, observer, seeding, False, kernels, warm_start, seeding.seeder != "none", hand_on
+        problem, param, n_folds, rand, observer, seeding, False, kernels, warm_start, leaves
     )
     iterations, reach = sum(report.iterations for report in found.solves), max(fold.reach for fold in found.folds)
-    return Evaluation(found.predicted, found.warm_starts, iterations, reach)
+    return Evaluation(found.predicted, iterations, reach)
 
 
 Engine = Callable[..., Evaluation]  # those of tests have other types of warm starts
@@ -166,9 +164,10 @@ def evaluate(
     param = param_at(plan.param, key)
     begun = machine.perf_counter()
     engine: Engine = plan.engine or cross_validate
-    hand_on = {} if leaves is None else {"hand_on": leaves.append}
     rand = Rand(plan.random_state)
-    result = engine(problem, param, plan.n_folds, rand, remarks, plan.seeding, warm_start, kernels, **hand_on)
+    if leaves is None and plan.seeding.seeder != "none":
+        leaves = HandedOn()
+    result = engine(problem, param, plan.n_folds, rand, remarks, plan.seeding, warm_start, kernels, leaves)
     seconds = float(f"{machine.perf_counter() - begun:.6f}")
     scores = Scores(param.quantile)
     scores.add(result.predicted, problem.targets)
@@ -178,7 +177,8 @@ def evaluate(
     rate = float(f"{error if regression else scores.accuracy:g}")
     scc = float(f"{scores.squared_correlation:g}") if regression else None
     point = Point(*key, rate, scc, seconds, result.iterations)
-    return Outcome(key, point, result.warm_start if plan.chained else None, tuple(remarks.seen), result.reach)
+    left = leaves.pieces if leaves is not None and plan.chained else None
+    return Outcome(key, point, left or None, tuple(remarks.seen), result.reach)
 
 
 class Done(Protocol):
