@@ -45,7 +45,7 @@ class KernelPolicy:
     # Estimated cost of a kernel value in a block from which sharing pays. With 0.7 instead, folds of regressions of
     # 3,000 rows with 6 to 12 features took 9 to 16 % longer; with 9, 4,000 rows of 30 features 10 %.
     expensive_ns: float = 1.3
-    # Up to this size all values are shared, whatever they cost.
+    # Up to this size all values are shared, whatever they cost; in a queue one thread computes them.
     small_bytes: float = 1 << 19
     # Rows that a function of the caller computes may take this share of the free memory of a process, if that is more
     # than cache_size.
