@@ -16,7 +16,7 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from libsvmx._train.problem import Problem
@@ -388,6 +388,18 @@ def by_class(beta: FloatArray, sizes: Sequence[int] | None) -> FloatArray:
         for row, part in places:
             table[row, part] = own[part]
     return table
+
+
+def by_pair(
+    model: Model, pairs: Iterable[tuple[int, int]]
+) -> Iterator[tuple[tuple[slice, FloatArray], tuple[slice, FloatArray]]]:
+    """For each pair of labels the vectors and coefficients of its first class, and those of its second, with the signs
+    of a model in which the classes come in this order."""
+    table, places, labels = model.sv_coef, places_of(model.class_sv), model.class_labels or ()
+    for pair in pairs:
+        at, sign = pair_place(pair, labels)
+        first, second = ((part, sign * table[row, part]) for row, part in places[at][:: int(sign)])
+        yield first, second
 
 
 def pair_place(pair: tuple[int, int], labels: Sequence[int]) -> tuple[int, float]:

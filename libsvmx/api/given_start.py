@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from libsvmx._train import folds
 from libsvmx._train.formulation import coefficient_sums
-from libsvmx._train.model import Model
+from libsvmx._train.model import Model, by_pair
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
@@ -109,17 +109,15 @@ def table_of(model: Model, problem: Problem, counting: Problem, param: Parameter
         return table
     check_classes(counting, model)
     labels, own = list(model.class_labels or ()), folds.group_classes(counting.targets)[0]
-    number = np.array([own.index(label) for label in labels])
     owners = np.repeat(np.arange(len(labels)), model.class_sv or ())
     wrong = np.flatnonzero(np.array(labels)[owners] != np.asarray(problem.targets)[row_of])
     if len(wrong):
         k = wrong[0]
         raise DataError(f"it is of class {labels[owners[k]]:g} in the model of start", int(row_of[k]))
-    for k, of_vector in enumerate(model.sv_coef):
-        other = k + (k >= owners)  # the other class of each coefficient's pair
-        mine, theirs = number[owners], number[other]
-        sign = np.where((owners < other) == (mine < theirs), 1.0, -1.0)
-        table[theirs - (mine < theirs), row_of] = sign * of_vector
+    places = [(j - 1, i) for i, j in combinations(range(len(own)), 2)]
+    for rows, of_classes in zip(places, by_pair(model, combinations(own, 2)), strict=True):
+        for row, (part, coefficients) in zip(rows, of_classes, strict=True):
+            table[row, row_of[part]] = coefficients
     return table
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from libsvmx._core.records import replace
-from libsvmx._train.model import Model, pair_place
+from libsvmx._train.model import Model, by_pair, pair_place, places_of
 from libsvmx.exceptions import SvmxError
 
 
@@ -38,15 +38,11 @@ def with_sorted_classes(model: Model) -> Model:
         return model
     old = np.argsort(labels).tolist()  # the old place of each class
     ends = np.concatenate([[0], np.cumsum(sizes)])
-    groups = [np.arange(ends[c], ends[c + 1]) for c in old]
-    order, table, starts = np.concatenate(groups), model.sv_coef, np.cumsum([0, *map(len, groups)])
-    coef = np.zeros_like(table)
-    for a in range(len(old)):
-        for b in range(len(old)):
-            if a != b:  # coefficients of the vectors of class a against b: row b - (a < b)
-                sign = 1.0 if (old[a] < old[b]) == (a < b) else -1.0
-                row = table[old[b] - (old[a] < old[b]), groups[a]]
-                coef[b - (a < b), starts[a] : starts[a + 1]] = sign * row
+    order, sorted_sizes = np.concatenate([np.arange(ends[c], ends[c + 1]) for c in old]), [sizes[c] for c in old]
+    coef = np.zeros_like(model.sv_coef)
+    for places, own in zip(places_of(sorted_sizes), by_pair(model, combinations(sorted(labels), 2)), strict=True):
+        for (row, part), (_, of_class) in zip(places, own, strict=True):
+            coef[row, part] = of_class
     columns, signs = pairs_sorted(labels)
     sigmoid_a, sigmoid_b = model.sigmoid_a, model.sigmoid_b
     if sigmoid_a is not None and sigmoid_b is not None:  # a reversed pair, 1 - 1 / (1 + exp(A f + B)) at -f: A, -B
@@ -57,7 +53,7 @@ def with_sorted_classes(model: Model) -> Model:
         coef=coef.ravel().data,
         offsets=(model.rho[columns] * signs + 0.0).data,
         class_labels=tuple(sorted(labels)),
-        class_sv=tuple(len(group) for group in groups),
+        class_sv=tuple(sorted_sizes),
         sigmoid_a=sigmoid_a,
         sigmoid_b=sigmoid_b,
         row_numbers=None if model.row_numbers is None else np.array(model.row_numbers)[order].data,

@@ -1,9 +1,8 @@
 """States from a model of LIBSVM and its training data.
 
-A model has beta of its support vectors, but neither their row numbers nor C. Pair (i, j) of classes, i < j, has the
-coefficients of class i in row j - 1 of sv_coef, >= 0, and those of class j in row i, <= 0. Rows are identified by their
-features, exactly or, since model files have eight digits (%.8g), rounded. Either way beta is near the optimum of the
-kernel in double, and a path leads there (``Path.start``).
+A model has beta of its support vectors, but neither their row numbers nor C. Rows are identified by their features,
+exactly or, since model files have eight digits (%.8g), rounded. Either way beta is near the optimum of the kernel in
+double, and a path leads there (``Path.start``).
 
 In nu-SVC a model has beta / r; r follows from the sum of beta. In nu-SVR it has the sum of the two variables of a row,
 one of which is 0 unless the tube has no width.
@@ -13,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Collection
+from contextlib import suppress
 from itertools import pairwise
 from math import isclose
 from typing import Any
@@ -24,7 +24,7 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import limited
-from libsvmx._train.model import Model, vectors_of
+from libsvmx._train.model import Model, by_pair, vectors_of
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
@@ -174,16 +174,14 @@ def matched_rows(problem: Problem, model: Model) -> Any:
     if model.param.kernel_type == KernelType.PRECOMPUTED:
         check_serials(problem.matrix)
         return paired(serial_numbers(model.vectors), labels.tolist(), serial_numbers(problem.matrix), targets.tolist())
-    trouble: DataError | None = None
-    for rounded in (False, True):
-        try:
-            return paired(
-                row_keys(model.vectors, rounded), labels.tolist(), row_keys(problem.matrix, rounded), targets.tolist()
-            )
-        except DataError as error:
-            trouble = error
-    assert trouble is not None
-    raise trouble
+
+    def matched(rounded: bool) -> Any:
+        vectors, rows = row_keys(model.vectors, rounded), row_keys(problem.matrix, rounded)
+        return paired(vectors, labels.tolist(), rows, targets.tolist())
+
+    with suppress(DataError):
+        return matched(rounded=False)
+    return matched(rounded=True)
 
 
 def paired(vectors: list[bytes], labels: list[float], rows: list[bytes], targets: list[float]) -> Any:
@@ -246,24 +244,18 @@ def coefficients_of(index: PairIndex, model: Model, row_of: Any) -> dict[Pair, F
     ----------
     row_of : ndarray of int64, shape (n_sv,)      the row of each support vector
     """
-    table = model.sv_coef
     by_row = np.zeros(len(index.problem))
     betas: dict[Pair, FloatArray] = {}
     if not index.param.svm_type.is_classification:
-        by_row[row_of] = table[0]
+        by_row[row_of] = model.sv_coef[0]
         by_row = by_row[index.members(None)]
         both = np.column_stack([np.maximum(by_row, 0.0), np.minimum(by_row, 0.0)])
         return {None: np.ascontiguousarray(both).ravel() if index.param.svm_type.is_regression else by_row}
-    labels, counts = list(model.class_labels or ()), model.class_sv or ()
-    first = np.concatenate([[0], np.cumsum(counts)])
-    for pair in index.costs:
-        assert pair is not None
-        i, j = labels.index(pair[0]), labels.index(pair[1])
-        sign = 1.0 if i < j else -1.0
+    pairs = [pair for pair in index.costs if pair is not None]
+    for pair, of_classes in zip(pairs, by_pair(model, pairs), strict=True):
         by_row[:] = 0.0
-        for own, other in ((i, j), (j, i)):
-            columns = slice(first[own], first[own + 1])
-            by_row[row_of[columns]] = sign * table[other - (own < other), columns]
+        for part, coefficients in of_classes:
+            by_row[row_of[part]] = coefficients
         betas[pair] = by_row[index.members(pair)]
         if index.param.svm_type == SvmType.NU_SVC:
             total, found = sum_of_nu(index, pair), np.maximum(betas[pair], 0.0).sum()
