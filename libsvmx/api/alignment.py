@@ -108,8 +108,7 @@ def alignment_weights(kernels: Sequence[Any], X: Any, y: Any, *, regression: boo
         kind = "targets" if regression else "labels"
         raise DataError(f"no kernel is aligned with the {kind}: rows are no more alike where {kind} are")
     weights *= scale / scale[weights > 0].max()
-    found: FloatArray = weights / np.linalg.norm(weights)
-    return found
+    return weights / np.linalg.norm(weights)
 
 
 def centred_targets(y: Any, n: int, regression: bool) -> FloatArray:
@@ -143,5 +142,4 @@ def nonnegative_minimum(M: FloatArray, a: FloatArray) -> FloatArray:
     kept = values > ROUNDING * values[-1]
     A = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
     v, _ = nnls(A, (vectors[:, kept].T @ (a * scale)) / np.sqrt(values[kept]))
-    found: FloatArray = v * scale
-    return found
+    return v * scale

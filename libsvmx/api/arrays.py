@@ -30,6 +30,7 @@ from libsvmx._typing import Buffer, FloatArray, Ids
 from libsvmx.api.warned import warn_of_weights
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.io.file_kind import is_number
 
 MAX_INDEX = 2**31 - 1
 REAL_KINDS = "biufO"  # kinds of dtypes; objects are converted one by one
@@ -144,8 +145,7 @@ def room_for(counts: Buffer, kind: str = "d") -> tuple[Buffer, Buffer]:
 
 def numbers_of(given: Any, what: str) -> FloatArray:
     """An array of float64; the given one if it is that. Raises DataError as ``real_array`` does."""
-    numbers: FloatArray = np.require(real_array(given, what), np.float64, "A")
-    return numbers
+    return np.require(real_array(given, what), np.float64, "A")
 
 
 def real_array(given: Any, what: str) -> Any:
@@ -194,18 +194,9 @@ def columns_of_text(frame: Any, numeric: bool = True) -> str:
     found = [
         repr(name)
         for name, column in zip(names, values.T, strict=False)
-        if any(isinstance(value, str) and (numeric or not is_numeric(value)) for value in column)
+        if any(isinstance(value, str) and (numeric or not is_number(value)) for value in column)
     ]
     return f"column{'s' * (len(found) > 1)} {', '.join(found)} hold{'s' * (len(found) == 1)} text" if found else ""
-
-
-def is_numeric(text: str) -> bool:
-    """Whether text converts to a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def is_of_polars(frame: Any) -> bool:
@@ -553,8 +544,7 @@ def model_of(model: Any) -> Model:
     if own is None:
         hint = "; take its .model" if hasattr(model, "model") else ""
         raise TypeError(f"a Model or a fitted estimator is needed, not a {type(model).__name__}{hint}")
-    found: Model = own()
-    return found
+    return own()
 
 
 def tests_of(model: Model, X: Any) -> CsrMatrix:
@@ -566,8 +556,7 @@ def to_predict(model: Model, X: Any) -> tuple[Model, Tests]:
     """Model and test rows for prediction; with the caller's own kernel, as kernel values. Raises DataError."""
     if model.own_kernel is None:
         return model, tests_of(model, X)
-    found: tuple[Model, Tests] = model.own_kernel.to_predict(model, X)
-    return found
+    return model.own_kernel.to_predict(model, X)
 
 
 def new_rows(X: Any, param: Parameter, training: CsrMatrix) -> CsrMatrix:

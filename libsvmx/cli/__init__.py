@@ -3,9 +3,8 @@ process with it. The console scripts stand in ``start``.
 
     train, predict, scale              svm-train, svm-predict, svm-scale
     grid, easy, subset, checkdata      LIBSVM's scripts; of grid, gridjob is the command line,
-                                       gridfile the results file, gridstart what a column starts from,
-                                       gridtables and gridplot what is shown
-    update                             rows that join a model and leave it; rownumbers: which ones --remove names
+                                       gridfile the results file, gridtables and gridplot what is shown
+    update                             rows that join a model and leave it
     compress, export                   fewer support vectors; models as C, JSON, ONNX
     batch                              many command lines, each in a fork of one process
     toy                                rows on a page in the browser: libsvmx/toy/
@@ -18,7 +17,6 @@ process with it. The console scripts stand in ``start``.
     progress       the line that tells how far a command is
     report         --report; results: what each command did
     plan           svmx-train --explain
-    missing        files that are not there
 
 ``gridjob.Job`` and ``update.Job`` inherit ``train.Job``, which holds what the command line asks for. Open
 ``train.grammar`` first. What is printed stands in libsvmx/io/transcript.py.

@@ -13,7 +13,7 @@ from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import flat_fields
 from libsvmx._train.problem import Problem
-from libsvmx._train.validation.grid import Outcome, Point
+from libsvmx._train.validation.grid import Point
 from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.grid_search import Plan, Search
 from libsvmx._typing import Buffer
@@ -51,8 +51,7 @@ def description(plan: Plan, data: DataFile, sample_weight: Buffer | None) -> dic
         "chain": sorted(map(float, plan.grid.c_values or ())) if plan.chained else None,
         "version": VERSION,
     }
-    normal: dict[str, Any] = json.loads(json.dumps(found))  # tuples and enumerations as JSON returns them
-    return normal
+    return json.loads(json.dumps(found))  # tuples and enumerations as JSON returns them
 
 
 class Remarks(Observer):
@@ -116,31 +115,18 @@ def resumed(path: str, job: Job, identity: dict[str, Any]) -> Results:
 def outputs(job: Job, plan: Plan, identity: dict[str, Any], stack: ExitStack) -> tuple[Callable[[Point], None], States]:
     """The results file, and the states that keep the starts of columns."""
     if job.out is None:
-        return lambda point: None, NoStates()
+        return lambda point: None, States("", identity, warn)
     keep = job.resume is not None and os.path.isfile(job.out)
     before = Results()
     if keep:
         before = read_results(job.out, identity, *job.kind)
     file = stack.enter_context(ResultsFile(job.out, identity, keep, before.whole, before.continued))
     if not file.regular:
-        return file.add, NoStates()
+        return file.add, States("", identity, warn)
     states = States(f"{job.out}.state", identity, warn, plan.param.policy.min_recompute_seconds)
     if not keep:
         states.clear()
     return file.add, states
-
-
-class NoStates(States):
-    """No file."""
-
-    def __init__(self) -> None:
-        super().__init__("", {}, warn)
-
-    def save(self, outcome: Outcome) -> None:
-        pass
-
-    def clear(self) -> None:
-        pass
 
 
 def remark_useless(plan: Plan) -> None:

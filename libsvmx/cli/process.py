@@ -28,6 +28,7 @@ else:
 
 FAILURE = 1  # LIBSVM's only exit code besides 0
 RED, YELLOW = "1;31", "1;33"  # of terminals
+MOST_NAMES = 10_000  # of the folder of a missing file, that are compared
 LEAST_SECONDS = 1e-9  # for a time limit that has expired; 0 would be none
 
 
@@ -66,8 +67,6 @@ def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: 
             tell("failure", repr(error))
             raise
         if isinstance(error, FileNotFoundError) and error.filename:
-            from libsvmx.cli.missing import instead_of
-
             message += instead_of(os.fsdecode(error.filename))
         complain(command, message, error)
     except (KeyboardInterrupt, Ended) as end:
@@ -101,7 +100,7 @@ def _answered(command: str, main: Callable[[list[str]], int], usage: Usage, argv
         if not str(error):
             return FAILURE, as_wide_as_the_terminal(short_usage(usage, command))
         complain(command, str(error), error)
-        _say(f"see {command} --help\n")
+        note(f"see {command} --help\n")
         return FAILURE, ""
 
 
@@ -124,6 +123,20 @@ def _message_of(error: Exception) -> str | None:
     return None
 
 
+def instead_of(path: str) -> str:
+    """``; did you mean NAME?`` if the folder has a similar name."""
+    from libsvmx._core.suggestions import nearest
+
+    folder, name = os.path.split(path)
+    try:
+        with os.scandir(folder or ".") as entries:
+            names = [entry.name for entry, _ in zip(entries, range(MOST_NAMES), strict=False)]
+    except OSError:
+        return ""
+    found = nearest(name, names)
+    return f"; did you mean {os.path.join(folder, found)}?" if found else ""
+
+
 def _drop_unwritable_output() -> None:
     """Keep the interpreter from failing at exit, with a traceback, on output that cannot be written."""
     try:
@@ -135,7 +148,7 @@ def _drop_unwritable_output() -> None:
 
 def complain(command: str, message: str, error: Exception | None = None) -> None:
     """Write an error to standard error and to the report."""
-    _say(f"{command}: {_coloured('error:', RED)} {printable(message)}\n")
+    note(f"{command}: {_coloured('error:', RED)} {printable(message)}\n")
     if _watched.report is not None:
         _watched.report.failed(message, error)
 
@@ -148,7 +161,7 @@ def warn(message: str) -> None:
 def insist(message: str, said: bool = True) -> None:
     """``warn`` despite ``-q``, as LIBSVM does for some warnings."""
     if said:
-        _say(f"{_coloured('warning:', YELLOW)} {printable(message)}\n")
+        note(f"{_coloured('warning:', YELLOW)} {printable(message)}\n")
     if _watched.report is not None:
         _watched.report.warnings.append(message)
 
@@ -167,8 +180,8 @@ def printable(message: str, kept: str = "\n\t") -> str:
     return "".join(c if " " <= c < "\x7f" or c > "\x9f" or c in kept else ascii(c)[1:-1] for c in message)
 
 
-def _say(text: str) -> None:
-    # if standard error is closed or full, the exit code must suffice
+def note(text: str) -> None:
+    """Write to standard error; if it is closed or full, the exit code must suffice."""
     clear()
     if sys.stderr is not None:
         with suppress(OSError):
@@ -180,7 +193,7 @@ def _say(text: str) -> None:
 def write(text: str) -> None:
     """Write to standard output and flush; nothing if the caller closed it."""
     if _watched.report is not None and _watched.report.path == STANDARD_OUTPUT:
-        _say(text)
+        note(text)
         return
     if _watched.progress is not None and _watched.progress.shared:
         _watched.progress.before(text)
@@ -364,11 +377,6 @@ def _tell_of_unraisable(
         if error.object is None and error.err_msg:  # Python >= 3.14: "... deallocator <function NAME at ...>"
             name = error.err_msg.partition("<function ")[2].partition(" at ")[0] or "a destructor"
         insist(f"out of memory in {name}, which cannot tell its caller")
-
-
-def note(text: str) -> None:
-    """Write to standard error the text of a command whose standard output is a data or model file."""
-    _say(text)
 
 
 def printer(*outputs: str | None) -> Callable[[str], None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -20,14 +21,13 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import entry_of, follow, insist, phase, printer, tell, time_left, warn, watch
-from libsvmx.cli.rownumbers import removed_file, rows_to_remove
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Job as TrainingJob
 from libsvmx.cli.train import grammar, kernel_item, row_weights, rows_read, warn_of_index_zero, with_factors
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
-from libsvmx.io.files import STANDARD_INPUT, same_file
+from libsvmx.io.files import STANDARD_INPUT, name_of_input, read_bytes, same_file
 from libsvmx.io.modelfile import load_model, model_text
 from libsvmx.io.outputs import check_target, held, name_of_output, write_files
 from libsvmx.io.svmlight import DataFile
@@ -95,6 +95,7 @@ more:
 LETTERS = "stdgrnmcepwhbW"  # of svmx-train
 # The optimum does not depend on these, nor on the settings of a solver.
 OF_A_STATE = ("cache_size", "eps", "time_limit", "threads", "shrinking", "solver")
+ROWS = re.compile(r"[0-9]{1,18}(-[0-9]{1,18})?(,[0-9]{1,18}(-[0-9]{1,18})?)*")  # of --remove
 FOLLOWED = ("C", "nu")  # may be changed from a state file
 PARAMETER_FIELDS = frozenset(f.name for f in fields(Parameter))
 
@@ -348,6 +349,52 @@ def read_rows(job: Job, path: str) -> DataFile:
     if not data.matrix.n_rows:
         raise FormatError(data.path, 0, 0, "no data: there is not a single row")
     return data
+
+
+# ---- numbers of rows: --remove ------------------------------------------------------------------
+
+
+def removed_file(remove: str | None) -> str | None:
+    """The file with the numbers of rows to remove; None for a list, or without the option."""
+    return remove if remove and not ROWS.fullmatch(remove) else None
+
+
+def rows_to_remove(text: str, ids: list[int], what: str) -> list[int]:
+    """The ids of rows given by their numbers, ids + 1, in a list or in a file.
+
+    Raises SvmxError, which names the option, or file and line, for what is no number of a row, or given twice.
+    """
+    known = set(ids)
+    gone: list[int] = []
+    taken: set[int] = set()
+
+    def take(first: int, last: int, error: Callable[[str], SvmxError]) -> None:
+        if last < first:
+            raise error(f"the range {first}-{last} ends before it begins")
+        for number in range(first, last + 1):
+            if number - 1 not in known:
+                raise error(f"there is no row {number} among the {len(known)} {what}")
+            if number in taken:
+                raise error(f"row {number} is given twice")
+            taken.add(number)
+            gone.append(number - 1)
+
+    if ROWS.fullmatch(text):
+        for part in text.split(","):
+            first, _, last = part.partition("-")
+            take(int(first), int(last or first), lambda cause: SvmxError(f"--remove: {cause}"))
+        return gone
+    path = name_of_input(text)
+    for line, content in enumerate(read_bytes(text).rstrip().splitlines(), 1):
+
+        def error(cause: str, line: int = line) -> FormatError:
+            return FormatError(path, line, 0, cause)
+
+        word = content.strip().decode("ascii", "replace")
+        if not (word.isascii() and word.isdigit() and len(word) <= 18):
+            raise error(f"not the number of a row: {word[:40]!r}")
+        take(int(word), int(word), error)
+    return gone
 
 
 # ---- a stream ----------------------------------------------------------------------------------

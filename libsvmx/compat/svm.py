@@ -258,8 +258,7 @@ class svm_model(Handle):
         """As trained or loaded."""
         if self._model is None:
             raise ValueError("this svm_model has no content: it was freed, or never had one")
-        model: Model = self._model
-        return model
+        return self._model
 
     @property
     def model(self) -> Model:

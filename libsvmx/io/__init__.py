@@ -5,7 +5,7 @@ outputs -> interrupted_write    files written whole or not at all, together, loc
 svmlight                        data files, at once or in parts          -> textparse
 modelfile                       models: header here, vectors             -> textparse, textwrite
 file_kind                       what a file is that is no model
-exporting -> cfile, jsonfile, onnxfile     models for programs without libsvmx
+exporting -> cfile, onnxfile     models for programs without libsvmx
 rangefile                       scaling factors; rows that are scaled     -> textwrite
 weightfile                      weights of rows
 statefile                       states that rows join and leave

@@ -1,7 +1,4 @@
-"""Models for where there is no libsvmx: C, JSON, ONNX.
-
-cfile, jsonfile, onnxfile          the formats
-"""
+"""Models for where there is no libsvmx: JSON here, C in cfile, ONNX in onnxfile."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.io.outputs import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from libsvmx._train.model import Model
 
@@ -70,8 +67,6 @@ def export_model(
 
         content = [onnx_bytes(model, width, dtype)]
     elif format == "json":
-        from libsvmx.io.jsonfile import json_pieces
-
         content = (piece.encode() for piece in json_pieces(model, width))
     else:
         from libsvmx.io.cfile import CFile
@@ -89,3 +84,40 @@ def check_floats(model: Model) -> None:
     for what, value in (("gamma", model.param.gamma), *factors, ("the largest coefficient", largest)):
         if 0 < value < LEAST_FLOAT:
             raise DataError(f"{what}, {value:g}, is too small for a float")
+
+
+def json_pieces(model: Model, n_features: int) -> Iterator[str]:
+    """A model as JSON, for programs that read no model files of LIBSVM: docs/compress.md has the fields.
+
+    A line for each field, and for each vector. Numbers have as many digits as give the same double again, where model
+    files keep 8 of each value.
+    """
+    import json
+
+    from libsvmx.io.modelfile import SVM_NAMES
+
+    p, n = model.param, model.n_sv
+    fields = {
+        "format": "libsvmx model",
+        "version": 2 if p.gammas else 1,  # a reader that knows no factors has to refuse the file
+        "svm_type": SVM_NAMES[p.svm_type],
+        "kernel": {"type": p.kernel_type.keyword, **{name: getattr(p, name) for name in p.kernel_type.uses}},
+        "n_features": n_features,
+        "first_index": model.vectors.first_index,
+        "factors": feature_factors(p).tolist() if p.gammas else None,
+        "labels": model.class_labels,
+        "vectors_of_class": model.class_sv,
+        "rho": list(model.offsets),
+        "prob_a": model.sigmoid_a and list(model.sigmoid_a),
+        "prob_b": model.sigmoid_b and list(model.sigmoid_b),
+        "density_marks": model.marks and list(model.marks),
+        "coef": [list(model.coef[row * n : (row + 1) * n]) for row in range(model.nr_class - 1)],
+    }
+    yield "{\n"
+    for name, value in fields.items():
+        if value is not None:
+            yield f"{json.dumps(name)}: {json.dumps(value)},\n"
+    yield '"support_vectors": ['
+    for i in range(n):
+        yield f"{',' if i else ''}\n{json.dumps(model.vectors.row(i))}"
+    yield "\n]\n}\n"

@@ -34,7 +34,8 @@ def is_row(words: list[bytes]) -> bool:
     return is_number(label) and len(pair) == 2 and all(map(is_number, pair))
 
 
-def is_number(word: bytes) -> bool:
+def is_number(word: str | bytes) -> bool:
+    """Whether it converts to a number."""
     try:
         float(word)
     except ValueError:

@@ -75,8 +75,7 @@ def model_view(model: Model) -> memoryview:
             lines.append(" ".join([key, *map(_plain, values)]))
     head = "\n".join([*lines, "SV\n"]).encode("ascii")
     is_precomputed, digits = p.kernel_type == KernelType.PRECOMPUTED, 17 if p.gammas else 8
-    text: memoryview = vectors_text(head, model.vectors, model.coef, is_precomputed, digits)
-    return text
+    return vectors_text(head, model.vectors, model.coef, is_precomputed, digits)
 
 
 def _plain(value: float) -> str:

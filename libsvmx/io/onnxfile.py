@@ -98,8 +98,7 @@ def onnx_bytes(model: Model, n_features: int, dtype: str) -> bytes:
     opset = [onnx.helper.make_opsetid("", OPSET)]
     proto = onnx.helper.make_model(built, producer_name="libsvmx", producer_version=VERSION, opset_imports=opset)
     proto.ir_version = IR_VERSION
-    content: bytes = proto.SerializeToString()
-    return content
+    return proto.SerializeToString()
 
 
 def kernel(graph: Graph, p: Parameter, x: str, Z: FloatArray) -> str:

@@ -54,11 +54,12 @@ cdef int put_digits(char *out, double value, int precision) except -1:
     return <int>length
 
 
-cdef int put_17(char *out, double value) except -1:
-    """%.17g; returns the length. Integers below 1e15 have no more than 17 digits, so they are written as such."""
-    if fabs(value) < 1e15 and value == <double><int64_t>value and not (value == 0 and signbit(value)):
+cdef int put_plain(char *out, double value, int precision) except -1:
+    """%.<precision>g, precision 8 or 17; returns the length. Integers with fewer digits are written as such."""
+    cdef double limit = 1e8 if precision == 8 else 1e15
+    if fabs(value) < limit and value == <double><int64_t>value and not (value == 0 and signbit(value)):
         return put_integer(out, <int64_t>value)
-    return put_digits(out, value, 17)
+    return put_digits(out, value, precision)
 
 
 # powers of ten
@@ -118,13 +119,6 @@ cdef int put_6(char *out, double value) except -1:
     return length
 
 
-cdef int put_8(char *out, double value) except -1:
-    """%.8g; returns the length."""
-    if fabs(value) < 1e8 and value == <double><int64_t>value and not (value == 0 and signbit(value)):
-        return put_integer(out, <int64_t>value)
-    return put_digits(out, value, 8)
-
-
 # ---- texts ----
 
 
@@ -157,8 +151,7 @@ cdef class Text:
     cdef int general(self, double value, int precision) except -1:
         """%.<precision>g, precision 6, 8 or 17"""
         cdef char *out = self.reserve(NUMBER_ROOM)
-        self.size += (put_6(out, value) if precision == 6 else put_8(out, value) if precision == 8
-                      else put_17(out, value))
+        self.size += put_6(out, value) if precision == 6 else put_plain(out, value, precision)
         return 0
 
     cdef bytes done(self):
@@ -470,7 +463,7 @@ cdef class RowScaler:
             value = _scale(value, self._label[2], self._label[3], self._label[0], self._label[1])
             if not isfinite(value):
                 raise DataError(f"the label is scaled to {value}", i)
-        length = put_17(out, value)
+        length = put_plain(out, value, 17)
         out[length] = c" "
         return length + 1
 

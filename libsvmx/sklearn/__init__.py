@@ -18,8 +18,7 @@
     linear.py         LinearSVC, LinearSVR: LIBLINEAR's problems, with their own solver
     linear_search.py    LinearSVCCV, LinearSVRCV
     search.py         SVCCV, SVRCV: C and gamma by cross-validation within one fit
-      search_folds.py     scores of the points: one gamma at a time, or one training at a time
-      search_results.py   cv_results_
+      search_folds.py     scores of the points: one gamma at a time, or one training at a time; cv_results_
     elimination.py    SVMRFE, SVMRFECV: recursive feature elimination
     docstrings.py     replaces "As in ``SVC``" by SVC's text
     patching.py       replaces scikit-learn's own estimators; __main__.py does so for a script

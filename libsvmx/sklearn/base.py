@@ -275,8 +275,7 @@ class BaseSVM(Trains, Updating, LibsvmFiles, Pickled, Predicts, RefittingParamet
     def _coefficients_by_function(self) -> FloatArray:
         """Coefficients of the support vectors in each decision function, shape (n_functions, n_sv)."""
         coef = self.dual_coef_
-        dense: FloatArray = coef.toarray() if sparse.issparse(coef) else coef
-        return dense
+        return coef.toarray() if sparse.issparse(coef) else coef
 
     @property
     def _is_kernel(self) -> bool:

@@ -150,8 +150,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM, PairwiseVoting):
         if self.decision_function_shape == "ovo":
             return values
         # nan for pairs of a class without rows, see ``leave_one_out``
-        shaped: FloatArray = np.asarray(one_vs_rest_values(values.reshape(-1).data, len(values), k)).reshape(-1, k)
-        return shaped
+        return np.asarray(one_vs_rest_values(values.reshape(-1).data, len(values), k)).reshape(-1, k)
 
     def _predictions(self, X: Any) -> Any:
         if "_fitted" not in self.__dict__:

@@ -83,8 +83,7 @@ class FittedModel:
             dense = np.asarray(own.values).reshape(own.shape) if is_dense else model.support_vectors.toarray()
             dense.flags.writeable = False
             self._dense = dense
-        made: FloatArray = self._dense
-        return made
+        return self._dense
 
     @property
     def takes_values(self) -> bool:

@@ -76,8 +76,7 @@ class BaseLinearSearch(BaseSearch, MethodParameters):
 
     @property
     def n_iter_(self) -> int:
-        found: int = at_once(self).best_estimator_.n_iter_
-        return found
+        return at_once(self).best_estimator_.n_iter_
 
     def _costs(self) -> list[float]:
         costs = super()._costs()

@@ -112,8 +112,7 @@ class QuantileSVR(RegressorMixin, BaseSVM):
 
     def _predictions(self, X: Any) -> FloatArray:
         if "estimators_" not in vars(self):
-            found: FloatArray = super()._predictions(X)
-            return found
+            return super()._predictions(X)
         columns = predicted_together(self.estimators_, X, FittedModel.predictions)
         if self.non_crossing:
             columns[:, np.argsort([one.tau for one in self.estimators_])] = np.sort(columns, axis=1)

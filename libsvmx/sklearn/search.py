@@ -30,8 +30,7 @@ from libsvmx.sklearn.classifiers import SVC, PairwiseVoting
 from libsvmx.sklearn.input_checks import test_data, training_data
 from libsvmx.sklearn.parameters import NOT_NEGATIVE, THREADS, parameter, with_parameters
 from libsvmx.sklearn.regressors import SVR
-from libsvmx.sklearn.search_folds import FoldSearch, Scores
-from libsvmx.sklearn.search_results import objects, results_of
+from libsvmx.sklearn.search_folds import FoldSearch, Scores, objects, results_of
 from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart, refit_task
 
 # Default axes, as in LIBSVM's guide: powers of 4 from 2^-5 and 2^-15; ten of them end at 2^13 and 2^3.

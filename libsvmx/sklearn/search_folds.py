@@ -5,6 +5,7 @@ FoldSearch     data, folds and points of one search
   .columns()        one gamma at a time: kernel rows are shared, each C starts from the next smaller one
   .trainings()      each point of each fold trained separately, as in GridSearchCV: for what columns do not support
   .confirm()        retrains the candidates for the best point on folds with rows near the decision boundary
+results_of     cv_results_ of the scores
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
@@ -275,8 +277,7 @@ class FoldSearch:
         own = clone(self.estimator).set_params(probability=False) if self.is_classifier else clone(self.estimator)
         own._gamma = 0.0
         own.class_weight_ = np.ones(0)
-        param: Parameter = own._parameter()
-        return param
+        return own._parameter()
 
     def by_scorer(self, answers: Answers, at: int, fold: Fold) -> float:
         """Score of the answers at C number ``at``, by the scorer."""
@@ -378,8 +379,7 @@ class FoldSearch:
 def numbers_of(rows: Any, n: int) -> IntArray:
     """Row indices >= 0 of a split, given as a mask or as indices, also negative ones. Raises IndexError."""
     given = np.asarray(rows)
-    numbers: IntArray = np.arange(n)[given if given.size else given.astype(np.intp)]
-    return numbers
+    return np.arange(n)[given if given.size else given.astype(np.intp)]
 
 
 class Answers:
@@ -420,13 +420,11 @@ class Answers:
 
     def places(self, at: int) -> FloatArray:
         """Predictions at one C, as indices among the classes of the fold."""
-        places: FloatArray = self.winners[at].astype(np.float64)
-        return places
+        return self.winners[at].astype(np.float64)
 
     def table(self, at: int) -> FloatArray:
         """Decision values at one C, shape (n, n_functions)."""
-        table: FloatArray = np.ascontiguousarray(self.values[:, at].T)
-        return table
+        return np.ascontiguousarray(self.values[:, at].T)
 
     def accuracy(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Accuracy at each C, and its bounds after another training to ``tol``."""
@@ -445,3 +443,40 @@ class Answers:
         else:
             score = np.array([r2_score(y, each, sample_weight=self.fold.weights) for each in predicted])
         return score, score, score
+
+
+# ---- cv_results_ --------------------------------------------------------------------
+
+
+def results_of(points: list[dict[str, Any]], scores: Scores) -> dict[str, Any]:
+    """``cv_results_``, with the keys of GridSearchCV; ``points``: parameters by name, in the order of the search."""
+    results: dict[str, Any] = {}
+    for key, seconds in (("fit_time", scores.fit_time), ("score_time", scores.score_time)):
+        results[f"mean_{key}"], results[f"std_{key}"] = seconds.mean(axis=1), seconds.std(axis=1)
+    for name in points[0]:
+        values = [point[name] for point in points]
+        plain = not any(isinstance(value, (str, tuple)) for value in values)
+        results[f"param_{name}"] = np.ma.MaskedArray(np.array(values) if plain else objects(values), mask=False)
+    results["params"] = points
+    for f in range(scores.score.shape[1]):
+        results[f"split{f}_test_score"] = scores.score[:, f].copy()
+    mean = scores.score.mean(axis=1)
+    results["mean_test_score"], results["std_test_score"] = mean, scores.score.std(axis=1)
+    results["rank_test_score"] = ranks_of(mean)
+    return results
+
+
+def objects(values: list[Any]) -> Any:
+    """An array of one object for each value, also of a tuple."""
+    found = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        found[i] = value
+    return found
+
+
+def ranks_of(mean: FloatArray) -> Any:
+    """Ranks: 1 for the highest score, equal scores share the smallest rank, nan is last."""
+    if np.isnan(mean).all():
+        return np.ones(len(mean), dtype=np.int32)
+    known = np.where(np.isnan(mean), np.nanmin(mean) - 1, mean)
+    return rankdata(-known, method="min").astype(np.int32)

@@ -58,8 +58,7 @@ def rbf_values(model: Model, view: View) -> FloatArray:
     along_x = np.exp(-gamma * (view.x[:, None] - vectors[:, 0]) ** 2)
     along_y = np.exp(-gamma * (view.y[:, None] - vectors[:, 1]) ** 2)
     beta = by_function(model.sv_coef, model.class_sv)
-    values: FloatArray = (beta[:, None, :] * along_y) @ along_x.T - model.rho[:, None, None]
-    return values
+    return (beta[:, None, :] * along_y) @ along_x.T - model.rho[:, None, None]
 
 
 def marks_of(model: Model, order: Sequence[int]) -> dict[int, int]:

@@ -15,7 +15,7 @@ from support.gridengine import HEART, SMALL, result_lines, rows
 from support.policies import of_commands
 
 from libsvmx._train.validation import grid_search
-from libsvmx.cli.gridstart import read_start, start_bytes
+from libsvmx.cli.gridfile import read_start, start_bytes
 from libsvmx.exceptions import DataError
 
 

@@ -92,11 +92,7 @@ class LinearFeatures(DistributedFeatures):
 
 def rows_of(block: DataBlock, features: IntArray) -> FeatureRows:
     """The rows of a block with their own features as columns."""
-    return own_features(block.rows, features)
-
-
-def own_features(rows: Rows, features: IntArray) -> FeatureRows:
-    """Rows with their own features as columns."""
+    rows = block.rows
     if not isinstance(rows, CsrMatrix):
         return DenseRows(rows if len(features) == rows.shape[1] else rows[:, features - 1])
     # a table would be as long as the largest index

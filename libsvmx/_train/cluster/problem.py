@@ -63,8 +63,7 @@ class DistributedProblem:
     def features(self) -> IntArray:
         """Indices of the features that occur, ascending, as in a data file."""
         every = [summary.features for summary in self.summaries]
-        found: IntArray = np.unique(np.concatenate(every)).astype(np.int32)
-        return found
+        return np.unique(np.concatenate(every)).astype(np.int32)
 
     @property
     def columns(self) -> int:
@@ -163,8 +162,7 @@ def labels_of(block: DataBlock) -> tuple[int, tuple[int, ...]]:
 def _firsts(targets: FloatArray) -> FloatArray:
     """The distinct targets in the order of their first row."""
     values, first = np.unique(targets, return_index=True)
-    ordered: FloatArray = values[np.argsort(first)]
-    return ordered
+    return values[np.argsort(first)]
 
 
 def problem_of(client: Client, blocks: list[Future], names: list[str]) -> DistributedProblem:

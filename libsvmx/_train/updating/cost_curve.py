@@ -35,8 +35,7 @@ class Curve:
         widths = np.append(np.diff(self.C), 1.0)[piece]
         t = (C - self.C[piece]) / widths
         a, b, c = self.pieces[piece].T
-        found: FloatArray = a + t * (b + t * c)
-        return found
+        return a + t * (b + t * c)
 
     def least(self) -> tuple[float, float, float]:
         """(error, C, C): the least error, and its interval: of several, the one over which C grows by the largest

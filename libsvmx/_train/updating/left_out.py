@@ -103,8 +103,7 @@ def alone(transaction: Transaction, pair: Pair, ids: Ids) -> list[bool]:
     if transaction.param.svm_type == SvmType.NU_SVC:
         sums = np.array([weights[is_first].sum(), weights[~is_first].sum()])
         others = np.minimum(np.where(is_first, sums[0], sums[1]) - weights, np.where(is_first, sums[1], sums[0]))
-        infeasible: list[bool] = (transaction.param.nu * (sums.sum() - weights) / 2 > others).tolist()
-        return infeasible
+        return (transaction.param.nu * (sums.sum() - weights) / 2 > others).tolist()
     first = int(is_first.sum())
     return [(first if own else len(ids) - first) == 1 for own in is_first.tolist()]
 

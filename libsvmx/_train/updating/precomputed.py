@@ -80,8 +80,7 @@ def room_for(size: int) -> FloatArray:
 
 def serials_of(problem: Problem) -> Ids:
     """Serial numbers of the rows of a state: ndarray of int64, shape (n,)."""
-    serials: Ids = np.asarray(problem.matrix.values)[np.asarray(problem.rows)].astype(np.int64)
-    return serials
+    return np.asarray(problem.matrix.values)[np.asarray(problem.rows)].astype(np.int64)
 
 
 # ---- input rows ----------------------------------------------------------------------------------

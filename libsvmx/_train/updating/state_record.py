@@ -200,8 +200,7 @@ def feasible(
             raise DataError(
                 f"the coefficients of {called(pair)} add up to {float(part.sum()) * unit:g}, not to {total:g}"
             )
-    clipped: FloatArray = np.clip(beta, lower, upper)
-    return clipped
+    return np.clip(beta, lower, upper)
 
 
 def called(pair: Pair) -> str:

@@ -53,8 +53,7 @@ def assembled(
     if not param.svm_type.is_classification:
         binary = binaries[None]
         beta, report = coefficients_of(binary, ids), binary.report(param.eps)
-        model: Model = assemble_single(problem, param, beta, report)
-        return model
+        return assemble_single(problem, param, beta, report)
     labels, start, order = classes or folds.group_classes(problem.targets)
     betas, reports = [], []
     for i in range(len(labels)):
