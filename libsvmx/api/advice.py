@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from libsvmx._train.advice import TrainingPlan, plan_of
-from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx.api.arrays import parameter_of, problem_of
-from libsvmx.api.kernels import asked_for, called
+from libsvmx.api.kernels import call_on, called
 
 
 def explain_training(
@@ -43,5 +42,5 @@ def explain_training(
     """
     X, _, parameters = called(X, parameters)
     problem, param = problem_of(X, y, parameter_of(param, parameters, None, X), sample_weight)
-    with asked_for(problem, param.time_limit, Observer()):
+    with call_on(problem, param, None):
         return plan_of(problem, param)

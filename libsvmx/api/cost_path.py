@@ -9,7 +9,6 @@ import numpy as np
 from libsvmx._core.records import record, replace
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
-from libsvmx._train.limits import limited
 from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
@@ -21,9 +20,8 @@ from libsvmx._train.updating.state import train_state
 from libsvmx._train.zero_weights import check_bounds
 from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import decision_values, folds_of, numbers_of, parameter_of, problem_of, rand_of
-from libsvmx.api.kernels import KernelRows, asked_for, called, with_all_values
+from libsvmx.api.kernels import KernelRows, call_on, called, with_all_values
 from libsvmx.api.state import State
-from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 AnyPath = TypeVar("AnyPath", bound="ModelPath")
@@ -305,8 +303,7 @@ def followed_from(
     largest = replace(param, **end)
     largest.require_finite_cost(f"a path along {moved}")
     check_bounds(problem, largest)
-    with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
-        told = limited(told, param.time_limit)
+    with call_on(problem, param, observer) as told:
         try:
             state = train_state(with_all_values(problem, known, told), param, told, State)
         except StoppedEarly as stop:

@@ -18,8 +18,7 @@ from libsvmx._train.validation.grid_search import Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import folds_of, parameter_of, problem_of, seed_of
-from libsvmx.api.kernels import asked_for, called, kernel_word
-from libsvmx.api.warned import early_stops_warned
+from libsvmx.api.kernels import call_on, called, kernel_word
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
 Axis = tuple[float, float, float] | None
@@ -168,11 +167,7 @@ def grid_search(
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
     search = None
     try:
-        with (
-            workers_pool or nullcontext(),
-            early_stops_warned(observer) as stops,
-            asked_for(problem, param.time_limit, stops) as told,
-        ):
+        with workers_pool or nullcontext(), call_on(problem, param, observer) as told:
             search = Search(plan, problem, workers_pool, observer=told)
             for outcome in search:
                 if progress is not None:

@@ -33,10 +33,9 @@ from libsvmx.api.arrays import (
     threads_of,
     values_of_tests,
 )
-from libsvmx.api.kernels import asked_for, called
+from libsvmx.api.kernels import call_on, called
 from libsvmx.api.state import State, check_state
 from libsvmx.api.training import train
-from libsvmx.api.warned import early_stops_warned
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -274,8 +273,7 @@ def cv_plus(
         raise ParameterError("cv_plus does not use probability estimates: leave out probability")
     problem, param = problem_of(X, y, param)
     tests = new_rows(X_new if known is None else known.values(X_new), param, problem.matrix)
-    with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as heard:
-        told = limited(heard, param.time_limit)
+    with call_on(problem, param, observer) as told:
         found = fold_values(problem, param, k, rand_of(random_state), told, tests)
         targets = np.asarray(problem.targets)
         with errors_of_a_path("cv_plus has no result"):

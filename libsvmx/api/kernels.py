@@ -24,6 +24,7 @@ from libsvmx._kernels.rows_on_demand import RowSource
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.prediction import RowBlocks
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.binary_problem import NO_STATE, errors_of_a_path
@@ -40,6 +41,7 @@ from libsvmx.api.kernel_values import (
     values_of,
 )
 from libsvmx.api.own_kernel import Function, Kernel, as_kernel, diagonal_of, is_called, prepared
+from libsvmx.api.warned import early_stops_warned
 from libsvmx.enums import KernelType, SolveStatus
 from libsvmx.exceptions import ParameterError
 
@@ -312,12 +314,13 @@ def check_own(options: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def asked_for(problem: Problem, seconds: float, observer: Observer) -> Iterator[Observer]:
-    """Context for work on rows that may be computed on demand; yields the observer. Raises what the kernel raises."""
-    source = problem.matrix.source
-    told = observer if source is None else limited(observer, seconds)
-    with raising(source, told):
-        yield told
+def call_on(problem: Problem, param: Parameter, observer: Observer | None, of_rows: bool = False) -> Iterator[Observer]:
+    """Context for one call on rows that may be computed on demand: yields its observer, with the time limit of
+    ``param``, and warns as ``early_stops_warned``. Raises what the kernel raises."""
+    with early_stops_warned(observer, of_rows) as stops:
+        told = limited(stops, param.time_limit)
+        with raising(problem.matrix.source, told):
+            yield told
 
 
 def of_columns(model: Model) -> Model:

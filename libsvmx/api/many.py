@@ -15,8 +15,8 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx.api.arrays import numbers_of, parameter_of, rand_of, training_rows, weights_of
-from libsvmx.api.kernels import asked_for, called
-from libsvmx.api.warned import early_stops_warned, warn_of_weights
+from libsvmx.api.kernels import call_on, called
+from libsvmx.api.warned import warn_of_weights
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -108,7 +108,7 @@ def fit_many(
     problem = Problem(rows, zeros("d", n), sample_weight=largest)
     param = default_gamma(param, rows.max_index)
     warn_of_weights(param, *columns)
-    with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
+    with call_on(problem, param, observer) as told:
         trainings = [
             Training(Problem(rows, column.data, problem.rows, problem.features, own), param, f"column {j} of Y")
             for j, (column, own) in enumerate(zip(columns, each, strict=True))

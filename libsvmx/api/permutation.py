@@ -16,8 +16,7 @@ from libsvmx._train.validation.permutations import Predicted, predicted_permutat
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import folds_of, parameter_of, problem_of, seed_of
-from libsvmx.api.kernels import asked_for, called
-from libsvmx.api.warned import early_stops_warned
+from libsvmx.api.kernels import call_on, called
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
 # Relative error of a score, due to the order of a sum or of the solvers' steps.
@@ -162,7 +161,7 @@ def permutation_test(
     problem, param = problem_of(X, y, param, sample_weight)
     seeding, seed, scores = Seeding(seeder or "none", scheme), seed_of(random_state), []
     try:
-        with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
+        with call_on(problem, param, observer) as told:
             for found in predicted_permutations(problem, param, n, n_folds, seed, told, seeding):
                 scores.append(score_of(found, scoring, param.quantile))
                 told.counted("permutation", len(scores) - 1, n)

@@ -10,7 +10,7 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train import folds
 from libsvmx._train.conformal import interval_ends
-from libsvmx._train.limits import ask, limited
+from libsvmx._train.limits import ask
 from libsvmx._train.many import Training, finished_models
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
@@ -21,7 +21,7 @@ from libsvmx._train.updating.binary_problem import errors_of_a_path
 from libsvmx._typing import Buffer, FloatArray
 from libsvmx.api.arrays import folds_of, new_rows, parameter_of, problem_of, rand_of
 from libsvmx.api.intervals import Intervals, alpha_of
-from libsvmx.api.warned import early_stops_warned
+from libsvmx.api.kernels import call_on
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
@@ -96,8 +96,7 @@ def quantile_intervals(
     problem, param = problem_of(X, y, param)
     tests = new_rows(X_new, param, problem.matrix)
     rand = rand_of(random_state)
-    with early_stops_warned(observer) as heard, errors_of_a_path("quantile_intervals has no result"):
-        told = limited(heard, param.time_limit)
+    with call_on(problem, param, observer) as told, errors_of_a_path("quantile_intervals has no result"):
         order, bounds = draw_folds(problem, param, n_folds or 2, rand, told)
         n_groups = len(bounds) - 1 if n_folds else 1
         group = np.repeat(np.arange(n_groups), np.diff(bounds)[:n_groups])

@@ -35,7 +35,7 @@ from libsvmx.api.arrays import (
     training_rows,
     weights_of,
 )
-from libsvmx.api.kernels import KernelRows, StateRows, asked_for, called, with_all_values, without_named
+from libsvmx.api.kernels import KernelRows, StateRows, call_on, called, with_all_values, without_named
 from libsvmx.api.warned import early_stops_warned, warn_of_weights
 from libsvmx.exceptions import DataError
 from libsvmx.io.statefile import load_state, save_state
@@ -145,7 +145,7 @@ class State(state.State):
         targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
         problem = Problem(matrix, targets, sample_weight=row_weights)
         warn_of_weights(param, targets)
-        with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
+        with call_on(problem, param, observer) as told:
             return state_of_model(with_all_values(problem, known, told), param, model, told, cls).with_kernel(known)
 
     @classmethod

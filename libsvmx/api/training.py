@@ -12,7 +12,6 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._train import prediction
 from libsvmx._train.checks import check_finite, check_problem
-from libsvmx._train.limits import limited
 from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
@@ -23,9 +22,8 @@ from libsvmx._train.validation.scheme import Seeding
 from libsvmx._train.validation.seeded_inner_folds import seeded_inner_folds
 from libsvmx._typing import FilePath, FloatArray
 from libsvmx.api.arrays import Fitted, model_of, parameter_of, problem_of, rand_of, threads_of, to_predict
-from libsvmx.api.kernels import asked_for, called, with_all_values
+from libsvmx.api.kernels import call_on, called, with_all_values
 from libsvmx.api.state import State
-from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError, ParameterError, warn_caller
 from libsvmx.io import modelfile, svmlight
 
@@ -166,10 +164,10 @@ def train(
     if keep_state and seeding.seeder != "none":
         raise ParameterError("seeder= cannot be combined with keep_state=True: a state has no folds")
     inner = seeded_inner_folds(seeding, param)
-    with early_stops_warned(observer, of_rows=True) as stops, asked_for(problem, param.time_limit, stops) as told:
+    with call_on(problem, param, observer, of_rows=True) as told:
         if keep_state:
             return train_state(with_all_values(problem, known, told), param, told, State).with_kernel(known)
-        warm, heard = None, limited(told, param.time_limit)
+        warm = None
         if by_cv:
             check_calibrated(param)
             param = replace(param, probability=False)
@@ -178,9 +176,9 @@ def train(
 
             check_problem(problem, param)
             warm = warm_start_of(start, problem, param)
-        model = train_problem(problem, param, rand, heard, warm, inner)
+        model = train_problem(problem, param, rand, told, warm, inner)
         if by_cv:
-            model = calibrated(model, problem, param, rand, heard)
+            model = calibrated(model, problem, param, rand, told)
             check_finite(model)
         size = problem.matrix.nnz
         del problem, warm

@@ -20,8 +20,7 @@ from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_o
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx._typing import FloatArray, IntArray
 from libsvmx.api.arrays import folds_of, parameter_of, problem_of, rand_of
-from libsvmx.api.kernels import asked_for, called
-from libsvmx.api.warned import early_stops_warned
+from libsvmx.api.kernels import call_on, called
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
 
@@ -182,7 +181,7 @@ def cross_validate(
     seeding = Seeding(seeder or "none", scheme)
     rand = rand_of(random_state)
     try:
-        with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
+        with call_on(problem, param, observer) as told:
             found = cross_validation.cross_validate(problem, param, n_folds, rand, told, seeding, repeats=repeats)
         return _crossvalidation(found, problem, param)
     except StoppedEarly as stop:
@@ -258,7 +257,7 @@ def leave_one_out(
     problem, param = problem_of(X, y, param, sample_weight)
     rand = rand_of(random_state)
     try:
-        with early_stops_warned(observer) as stops, asked_for(problem, param.time_limit, stops) as told:
+        with call_on(problem, param, observer) as told:
             found = leave_one_out_problem(problem, param, rand, told, seeder, values)
         return _leave_one_out(found, problem, param)
     except StoppedEarly as stop:
