@@ -14,7 +14,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memmove
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.vectors cimport svmx_axpy, svmx_axpy_two, svmx_dot, svmx_dot_two, svmx_rotate
+from libsvmx._core.dispatch cimport svmx_axpy, svmx_axpy_two, svmx_dot, svmx_dot_two, svmx_rotate
 
 
 cdef class Cholesky:

@@ -1,7 +1,6 @@
 """The table of hot loops: those that this CPU runs fastest, or those that LIBSVMX_CPU names (see loops/loops.h).
 
-It is filled when this module is imported, which each module does that calls a loop, by the cimport in the .pxd files of
-the families of loops.
+It is filled when this module is imported, which each module does that calls a loop, by its cimport.
 """
 
 from os import environ

@@ -1,8 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.kernel_functions cimport svmx_kernel
+from libsvmx._core.dispatch cimport SVMX_TESTS, svmx_kernel, svmx_vectors
 from libsvmx._core.matrix cimport CsrMatrix
-from libsvmx._core.test_panels cimport SVMX_TESTS, svmx_vectors
 from libsvmx._kernels.products cimport Products
 
 

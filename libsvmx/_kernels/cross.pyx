@@ -18,14 +18,12 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
-from libsvmx._core.kernel_functions cimport (
-    SVMX_DISTANCE, SVMX_DOT, SVMX_GIVEN, SVMX_HARMONIC, SVMX_PRODUCT, svmx_kernel, svmx_kernel_arguments,
-    svmx_kernel_function, svmx_kernel_function_of, svmx_kernel_value, svmx_kernel_with_itself, svmx_meeting)
+from libsvmx._core.dispatch cimport (
+    SVMX_DISTANCE, SVMX_DOT, SVMX_GIVEN, SVMX_HARMONIC, SVMX_LINE, SVMX_PRODUCT, SVMX_TESTS, svmx_aligned, svmx_kernel,
+    svmx_kernel_arguments, svmx_kernel_function, svmx_kernel_function_of, svmx_kernel_value, svmx_kernel_with_itself,
+    svmx_meeting, svmx_panel_distances, svmx_panel_products, svmx_panel_table, svmx_test_meetings)
 from libsvmx._core.matrix cimport CsrMatrix, GivenRow, ascending, first_at_least, given_value
 from libsvmx._core.numbers cimport svmx_numbers
-from libsvmx._core.test_panels cimport (
-    SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_products, svmx_panel_table,
-    svmx_test_meetings)
 from libsvmx._kernels.kernel_matrix cimport set_formula
 from libsvmx._kernels.products cimport Products
 

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from libsvmx._core.dense_rows cimport SVMX_NARROW, SVMX_NARROW_ROOM, svmx_narrow_gram
+from libsvmx._core.dispatch cimport SVMX_NARROW, SVMX_NARROW_ROOM, svmx_narrow_gram
 from libsvmx._core.matrix cimport CsrMatrix
 
 from libsvmx._core.stopping import NOBODY

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from libsvmx._core.kernel_functions cimport svmx_kernel
+from libsvmx._core.dispatch cimport svmx_kernel
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._kernels.products cimport Products, RbfPanels

@@ -10,15 +10,12 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int16_t, int32_t, int64_t, uint64_t
 
 from libsvmx._core.arrays cimport Memory, int32_of, memory
-from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, SVMX_TABLE, svmx_bit_row
-from libsvmx._core.dot_products cimport SVMX_PANEL, SVMX_SOURCES
-from libsvmx._core.kernel_functions cimport (
-    SVMX_COSINE, SVMX_DISTANCE, SVMX_DOT, SVMX_GIVEN, SVMX_TANIMOTO, svmx_kernel, svmx_kernel_doubles,
-    svmx_kernel_function_of, svmx_kernel_row, svmx_kernel_value, svmx_kernel_with_itself, svmx_meeting,
-    svmx_tanimoto_row)
+from libsvmx._core.dispatch cimport (
+    SVMX_BIT_BLOCK, SVMX_COSINE, SVMX_DISTANCE, SVMX_DOT, SVMX_GIVEN, SVMX_PANEL, SVMX_PLANES, SVMX_SOURCES, SVMX_TABLE,
+    SVMX_TANIMOTO, svmx_axpy, svmx_bit_row, svmx_kernel, svmx_kernel_doubles, svmx_kernel_function_of, svmx_kernel_row,
+    svmx_kernel_value, svmx_kernel_with_itself, svmx_meeting, svmx_tanimoto_row)
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.process cimport ThreadPool
-from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._kernels.products cimport (
     BLOCK_TILE, TILE, GivenValues, InPlaceProducts, PanelProducts, Products, RbfPanels)
 

@@ -1,10 +1,8 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint64_t
 
-from libsvmx._core.dot_products cimport SVMX_SOURCES
-from libsvmx._core.kernel_functions cimport svmx_kernel
+from libsvmx._core.dispatch cimport SVMX_SOURCES, svmx_kernel, svmx_source, svmx_targets
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.numbers cimport svmx_numbers
-from libsvmx._core.rbf cimport svmx_source, svmx_targets
 
 
 cdef enum:

@@ -12,16 +12,14 @@ from libc.string cimport memset
 
 from libsvmx._core.arrays cimport int32_of, memory
 from libsvmx._core.buffers import zeros
-from libsvmx._core.bits cimport svmx_column_words
-from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_source, svmx_integer_block,
-                                         svmx_integer_dots, svmx_panel_block, svmx_panel_dots, svmx_panel_meetings,
-                                         svmx_panel_row_distances, svmx_postings_axpy, svmx_postings_distances,
-                                         svmx_postings_meetings, svmx_stream_dots)
-from libsvmx._core.kernel_functions cimport SVMX_DOT, SVMX_MINIMA, svmx_kernel, svmx_kernel_value, svmx_meeting
+from libsvmx._core.dispatch cimport (
+    SVMX_DOT, SVMX_MINIMA, SVMX_PANEL, SVMX_RBF_BLOCK, SVMX_RBF_TILE, SVMX_SOURCES, svmx_by_source, svmx_column_words,
+    svmx_integer_block, svmx_integer_dots, svmx_kernel, svmx_kernel_value, svmx_meeting, svmx_panel_block,
+    svmx_panel_dots, svmx_panel_meetings, svmx_panel_row_distances, svmx_postings_axpy, svmx_postings_distances,
+    svmx_postings_meetings, svmx_rbf_block, svmx_rbf_one, svmx_rbf_source, svmx_rbf_targets, svmx_source,
+    svmx_stream_dots)
 from libsvmx._core.matrix cimport CsrMatrix, GivenRow, given_value
 from libsvmx._core.numbers cimport svmx_numbers, svmx_numbers_from
-from libsvmx._core.rbf cimport (SVMX_RBF_BLOCK, SVMX_RBF_TILE, svmx_rbf_block, svmx_rbf_one, svmx_rbf_source,
-                                svmx_rbf_targets, svmx_source)
 
 
 # From this share of nonzeros on, a dense panel reads fewer bytes per row than postings (8 bytes per cell against 10 per

@@ -21,10 +21,9 @@ from libc.string cimport memcpy, memmove, memset
 
 from libsvmx._core.allocation cimport reserve
 from libsvmx._core.arrays cimport give_slabs, take_slab
-from libsvmx._core.dot_products cimport SVMX_SOURCES
+from libsvmx._core.dispatch cimport SVMX_SOURCES, svmx_gather
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.slab cimport SVMX_SLAB
-from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.kernel_matrix cimport DotTargets, Kernel, Targets
 
 from libsvmx._core.arrays import ramp

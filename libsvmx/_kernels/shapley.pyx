@@ -10,9 +10,9 @@ from libc.math cimport exp, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
+from libsvmx._core.dispatch cimport SVMX_GAMES, svmx_shapley_of_products
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.process cimport ThreadPool
-from libsvmx._core.shapley cimport SVMX_GAMES, svmx_shapley_of_products
 
 from libsvmx._core.buffers import table
 

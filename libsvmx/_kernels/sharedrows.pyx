@@ -22,13 +22,12 @@ from libc.string cimport memcpy, memset
 
 from libsvmx._core.allocation cimport reallocate
 from libsvmx._core.arrays cimport give_slab, give_slabs, memory, take_slab
-from libsvmx._core.dot_products cimport SVMX_SOURCES
+from libsvmx._core.dispatch cimport SVMX_SOURCES, svmx_axpy_at, svmx_axpy_rows, svmx_gather
 from libsvmx._core.pieces cimport (
     svmx_claim_piece, svmx_give_lock, svmx_lock_begin, svmx_lock_end, svmx_piece, svmx_piece_there, svmx_publish_piece,
     svmx_take_lock)
 from libsvmx._core.process cimport ThreadPool, Token
 from libsvmx._core.slab cimport SVMX_SLAB
-from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_axpy_rows, svmx_gather
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
 from libsvmx._kernels.rowstore cimport SWAP_NS, KernelRows, padded

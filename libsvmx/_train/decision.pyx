@@ -14,9 +14,9 @@ from libc.math cimport HUGE_VAL, NAN, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from libsvmx._core.matrix cimport CsrMatrix
-from libsvmx._core.test_panels cimport (
+from libsvmx._core.dispatch cimport (
     SVMX_LINE, SVMX_TESTS, SVMX_VECTORS, svmx_aligned, svmx_weighted_lines, svmx_weighted_sum)
+from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.cross cimport CrossKernel, CrossRow
 
 from libsvmx._core.buffers import filled, zeros

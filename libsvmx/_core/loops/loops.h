@@ -1,8 +1,8 @@
 /* The table of hot loops: one pointer for each, set at import to what this CPU runs fastest (dispatch.pyx).
  *
  * A family of loops is a header, with its constants, types and a list LOOP(what it returns, name, parameters), and a file
- * of the same name that has the loops and says what each does. Modules call them as svmx_<name>, which the .pxd files of
- * the families turn into svmx_loops.<name>.
+ * of the same name that has the loops and says what each does. Modules call them as svmx_<name>, which dispatch.pxd turns
+ * into svmx_loops.<name>.
  */
 #ifndef SVMX_LOOPS_H
 #define SVMX_LOOPS_H

@@ -17,9 +17,7 @@ ChunkedSmo is a WarmSmo (smo/warm.pyx) that overrides ``iterate``. A cold start 
 from libc.math cimport HUGE_VAL, fabs, log, sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.dot_products cimport SVMX_SOURCES
-from libsvmx._core.subproblem_steps cimport svmx_add_float_rows
-from libsvmx._core.vectors cimport svmx_axpy
+from libsvmx._core.dispatch cimport SVMX_SOURCES, svmx_add_float_rows, svmx_axpy
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._kernels.sharedrows cimport SharedKernel

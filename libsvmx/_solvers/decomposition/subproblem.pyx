@@ -10,9 +10,8 @@ from libc.math cimport HUGE_VAL, HUGE_VALF, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_gather
-from libsvmx._core.subproblem_steps cimport (
-    SVMX_LEAF_PAD, svmx_add_float_rows, svmx_leaf_move, svmx_leaf_partner)
+from libsvmx._core.dispatch cimport (
+    SVMX_LEAF_PAD, SVMX_TAU, svmx_add_float_rows, svmx_gather, svmx_leaf_move, svmx_leaf_partner)
 from libsvmx._kernels.kernel_matrix cimport Targets
 from libsvmx._problem.dual cimport Certificate, certify, gap_of, level_of
 from libsvmx._solvers.control cimport Control

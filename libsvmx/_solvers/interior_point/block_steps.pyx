@@ -20,17 +20,9 @@ the rows, _core/loops/interior_steps.c.
 
 from libc.string cimport memcpy
 
-from libsvmx._core.interior_steps cimport (
-    svmx_interior_corrector,
-    svmx_interior_direction,
-    svmx_interior_direction_of,
-    svmx_interior_move,
-    svmx_interior_residuals,
-    svmx_interior_right_side,
-    svmx_interior_rows,
-    svmx_interior_sides,
-)
-from libsvmx._core.vectors cimport svmx_dot, svmx_sum
+from libsvmx._core.dispatch cimport (
+    svmx_dot, svmx_interior_corrector, svmx_interior_direction, svmx_interior_direction_of, svmx_interior_move,
+    svmx_interior_residuals, svmx_interior_right_side, svmx_interior_rows, svmx_interior_sides, svmx_sum)
 
 import numpy as np
 

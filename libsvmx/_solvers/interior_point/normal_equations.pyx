@@ -14,7 +14,7 @@ from libc.math cimport fabs
 
 import numpy as np
 
-from libsvmx._core.vectors cimport svmx_axpy, svmx_dot
+from libsvmx._core.dispatch cimport svmx_axpy, svmx_dot
 
 from libsvmx._core.dense import cholesky, solve_cholesky
 from libsvmx._solvers.interior_point import block_steps, replies

@@ -21,7 +21,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
-from libsvmx._core.vectors cimport svmx_axpy, svmx_dot
+from libsvmx._core.dispatch cimport svmx_axpy, svmx_dot
 from libsvmx._kernels.feature_products cimport SparseRows
 
 import numpy as np

@@ -10,7 +10,7 @@ from libc.math cimport HUGE_VAL, INFINITY, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from libsvmx._core.vectors cimport svmx_axpy
+from libsvmx._core.dispatch cimport svmx_axpy
 from libsvmx._solvers.path.motion cimport AT_END, Motion, next_breakpoint
 from libsvmx._solvers.path.path_state cimport (
     AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState, add_margin_rows, append_to_margin, border_margin,

@@ -11,8 +11,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from libsvmx._core.allocation cimport reserve
-from libsvmx._core.breakpoints cimport svmx_fastest, svmx_nearest, svmx_waiting
-from libsvmx._core.vectors cimport svmx_axpy
+from libsvmx._core.dispatch cimport svmx_axpy, svmx_fastest, svmx_nearest, svmx_waiting
 from libsvmx._problem.dual cimport FREE, bound_state
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, MARGIN, PathState, add_margin_rows

@@ -14,7 +14,7 @@ Paths, with eta from 0 to 1:
 from libc.math cimport INFINITY, fabs, isfinite, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from libsvmx._core.vectors cimport svmx_axpy
+from libsvmx._core.dispatch cimport svmx_axpy
 from libsvmx._kernels.kernel_matrix cimport Kernel
 from libsvmx._problem.dual cimport DualProblem, DualSolution, begin
 from libsvmx._solvers.control cimport Control

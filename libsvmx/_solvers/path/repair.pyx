@@ -11,7 +11,7 @@ from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from libsvmx._core.vectors cimport svmx_axpy, svmx_dot
+from libsvmx._core.dispatch cimport svmx_axpy, svmx_dot
 from libsvmx._kernels.kernel_matrix cimport Kernel
 from libsvmx._problem.dual cimport Certificate, add_variable, begin, level_of
 from libsvmx._solvers.path.following cimport (

@@ -8,8 +8,7 @@
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int8_t, int32_t
 
-from libsvmx._core.dot_products cimport SVMX_SOURCES
-from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_axpy_row
+from libsvmx._core.dispatch cimport SVMX_SOURCES, svmx_axpy_at, svmx_axpy_row
 from libsvmx._kernels.sharedrows cimport SharedRows
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._problem.dual cimport Certificate, DualProblem, add_variable, begin, level_of, project_chosen

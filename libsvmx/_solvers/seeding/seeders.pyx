@@ -14,8 +14,7 @@ from libc.string cimport memcpy, memset
 
 from libsvmx._core.allocation cimport reallocate
 from libsvmx._core.cholesky cimport Cholesky
-from libsvmx._core.dot_products cimport SVMX_SOURCES
-from libsvmx._core.vectors cimport svmx_dot
+from libsvmx._core.dispatch cimport SVMX_SOURCES, svmx_dot
 from libsvmx._kernels.sharedrows cimport SharedRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport AtoPath

@@ -20,11 +20,10 @@ from libc.string cimport memcpy, memset
 
 from libsvmx._core.allocation cimport reallocate
 from libsvmx._core.arrays cimport memory, memory_table
-from libsvmx._core.dot_products cimport SVMX_SOURCES
+from libsvmx._core.dispatch cimport (
+    SVMX_PER_TOP, SVMX_REPLAY, SVMX_SOURCES, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_row, svmx_axpy_rows,
+    svmx_interleave, svmx_pairing, svmx_partner, svmx_replay, svmx_update_max_violator)
 from libsvmx._core.process cimport ThreadPool
-from libsvmx._core.smo_steps cimport (
-    SVMX_PER_TOP, SVMX_REPLAY, SVMX_SPAN, SVMX_TAU, svmx_axpy_at, svmx_axpy_row, svmx_axpy_rows, svmx_interleave,
-    svmx_pairing, svmx_partner, svmx_replay, svmx_update_max_violator)
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport KernelRows
 from libsvmx._problem.dual cimport DualProblem

@@ -19,8 +19,8 @@ from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.arrays cimport memory
+from libsvmx._core.dispatch cimport SVMX_TAU, svmx_axpy_row, svmx_max_violator, svmx_pairing
 from libsvmx._core.process cimport ThreadPool
-from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row, svmx_max_violator, svmx_pairing
 from libsvmx._kernels.kernel_matrix cimport Kernel
 from libsvmx._kernels.rowstore cimport KernelRows, RowStore
 from libsvmx._problem.dual cimport Certificate, DualProblem, DualSolution, certify, gap_of

@@ -11,9 +11,7 @@ The iteration is that of smo.pyx, and the optimum is LIBSVM's to eps, though the
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from libsvmx._core.dot_products cimport SVMX_SOURCES
-from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row
-from libsvmx._core.vectors cimport svmx_axpy
+from libsvmx._core.dispatch cimport SVMX_SOURCES, SVMX_TAU, svmx_axpy, svmx_axpy_row
 from libsvmx._kernels.kernel_matrix cimport Kernel
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, add_variable, begin, gap_of, grow, width_of_rho
 from libsvmx._solvers.control cimport Control

@@ -1,6 +1,6 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from libsvmx._core.test_panels cimport SVMX_TESTS
+from libsvmx._core.dispatch cimport SVMX_TESTS
 from libsvmx._core.tickets cimport svmx_tickets
 from libsvmx._kernels.cross cimport CrossKernel
 from libsvmx._kernels.sharedrows cimport GramRows

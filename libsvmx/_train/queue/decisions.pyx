@@ -4,8 +4,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from libsvmx._core.arrays cimport memory
-from libsvmx._core.smo_steps cimport svmx_axpy_at, svmx_axpy_row, svmx_gather
-from libsvmx._core.test_panels cimport SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_weighted_sum
+from libsvmx._core.dispatch cimport (
+    SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_axpy_at, svmx_axpy_row, svmx_gather, svmx_weighted_sum)
 from libsvmx._core.tickets cimport svmx_counted_down, svmx_next_ticket, svmx_tickets_over
 from libsvmx._kernels.cross cimport CrossKernel
 from libsvmx._kernels.sharedrows cimport GramRows
