@@ -1,6 +1,5 @@
 /* The time, for cost models: it may choose a faster method, never another result. */
-#ifndef SVMX_CLOCK_H
-#define SVMX_CLOCK_H
+#pragma once
 
 #ifdef _WIN32
 #ifndef WIN32_LEAN_AND_MEAN
@@ -30,5 +29,4 @@ static double svmx_nanoseconds(void)
     return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
 }
 
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* A message on standard error before a signal ends the process. */
-#ifndef SVMX_LAST_WORDS_H
-#define SVMX_LAST_WORDS_H
+#pragma once
 
 #include <signal.h>
 #include <string.h>
@@ -38,5 +37,3 @@ static int svmx_set_last_words(int signum, const char *text, size_t length)
     svmx_words_length[signum] = (sig_atomic_t)length;
     return signal(signum, svmx_say_and_die) == SIG_ERR ? -1 : 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Abandoned threads in BLAS or LAPACK. The exit of a process unloads its libraries, which crashes or waits for threads in
    them; so a process with such threads ends before that. */
-#ifndef SVMX_LEFT_BEHIND_H
-#define SVMX_LEFT_BEHIND_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,5 +45,3 @@ static int svmx_count_behind(void)
 {
     return svmx_behind;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Who calls: _train/probability.pyx, and clibrary/prediction.c, which must not need Python.
  */
-#ifndef SVMX_PAIRWISE_H
-#define SVMX_PAIRWISE_H
+#pragma once
 
 #include <math.h>
 
@@ -72,5 +71,3 @@ static inline double svmx_normal_probability(double value, const double *marks)
             return (double)i / 10;
     return 0.0;
 }
-
-#endif

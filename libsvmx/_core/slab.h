@@ -3,10 +3,11 @@
  * Who calls: _core/arrays.pyx, for _kernels/rowstore.pyx and _kernels/sharedrows.pyx. They own what they take until they
  * give it back.
  */
-#ifndef SVMX_SLAB_H
-#define SVMX_SLAB_H
+#pragma once
 
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #ifdef __linux__
 #include <sys/mman.h>
@@ -42,10 +43,6 @@ static size_t svmx_slab_of(size_t bytes)
     return bytes >= SVMX_LEAST_SLAB && bytes < SVMX_SLAB ? SVMX_SLAB : bytes;
 }
 
-#if !defined(__STDC_NO_ATOMICS__)
-#include <stdatomic.h>
-#include <stdint.h>
-
 /* A few slabs are kept for the next solve: a multi-class training is hundreds of small ones, and the first touch of
  * memory would be a tenth of it. */
 #define SVMX_KEPT_SLABS 4
@@ -80,23 +77,6 @@ static inline void svmx_drop_slabs(void)
         free((void *)atomic_exchange(&svmx_kept[k], (uintptr_t)0));
 }
 
-#else
-
-static inline void *svmx_take_slab(size_t bytes)
-{
-    return svmx_allocate(svmx_slab_of(bytes));
-}
-
-static inline void svmx_give_slab(void *slab, size_t bytes)
-{
-    (void)bytes;
-    free(slab);
-}
-
-static inline void svmx_drop_slabs(void) {}
-
-#endif
-
 /* Gives back those of n slabs that were taken, and frees the list of them. */
 static inline void svmx_give_slabs(float **slabs, ptrdiff_t n, size_t bytes)
 {
@@ -104,5 +84,3 @@ static inline void svmx_give_slabs(float **slabs, ptrdiff_t n, size_t bytes)
         svmx_give_slab(slabs[s], bytes);
     free(slabs);
 }
-
-#endif

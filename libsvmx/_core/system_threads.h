@@ -1,12 +1,11 @@
 /* Threads, locks and conditions of Windows or POSIX; no other header uses the system's.
  *
- * Who calls: thread_pool.h and pieces.h. Where SVMX_HAS_THREADS is 0, as built without threads or by a compiler without
- * atomics, there are only locks, that do nothing.
+ * Who calls: thread_pool.h and pieces.h. Where SVMX_HAS_THREADS is 0, as built without threads, there are only locks, that do
+ * nothing.
  */
-#ifndef SVMX_SYSTEM_THREADS_H
-#define SVMX_SYSTEM_THREADS_H
+#pragma once
 
-#if defined(SVMX_THREADS) && !defined(__STDC_NO_ATOMICS__)
+#if defined(SVMX_THREADS)
 #define SVMX_HAS_THREADS 1
 #include <stdatomic.h>
 #else
@@ -79,6 +78,4 @@ typedef int svmx_lock;
 #define svmx_lock_end(lock) ((void)(lock))
 #define svmx_take_lock(lock) ((void)(lock))
 #define svmx_give_lock(lock) ((void)(lock))
-#endif
-
 #endif

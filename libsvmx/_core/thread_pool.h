@@ -9,8 +9,7 @@
  * what the caller alone takes for as much work. So there is a balance for each kind of jobs, and where workers have lost more
  * than they have saved they are left out, until the loss is a small share of the time.
  */
-#ifndef SVMX_POOL_H
-#define SVMX_POOL_H
+#pragma once
 
 #include "system_threads.h"
 
@@ -351,5 +350,4 @@ static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t 
         job(context, part);
 }
 
-#endif
 #endif

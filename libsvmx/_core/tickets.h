@@ -1,36 +1,22 @@
 /* Shared by threads that work on many jobs: the next job, whether to stop, and who has finished the last of a group. */
-#ifndef SVMX_TICKETS_H
-#define SVMX_TICKETS_H
+#pragma once
 
+#include <stdatomic.h>
 #include <stdint.h>
 
-#if defined(SVMX_THREADS) && !defined(__STDC_NO_ATOMICS__)
-#include <stdatomic.h>
 typedef struct {
     _Atomic int64_t next;
     _Atomic int over;
 } svmx_tickets;
+
 typedef struct {
     _Atomic int left;
 } svmx_countdown;
-#define svmx_draw(tickets) atomic_fetch_add(&(tickets)->next, 1)
-#define svmx_left_before(count) atomic_fetch_sub(&(count)->left, 1)
-#else
-typedef struct {
-    int64_t next;
-    int over;
-} svmx_tickets;
-typedef struct {
-    int left;
-} svmx_countdown;
-#define svmx_draw(tickets) ((tickets)->next++)
-#define svmx_left_before(count) ((count)->left--)
-#endif
 
 /* The number of the next job. */
 static int64_t svmx_next_ticket(svmx_tickets *tickets)
 {
-    return svmx_draw(tickets);
+    return atomic_fetch_add(&tickets->next, 1);
 }
 
 static void svmx_begin_tickets(svmx_tickets *tickets)
@@ -71,7 +57,5 @@ static void svmx_begin_countdown(svmx_countdown *count, int n)
 /* After one of n jobs: whether it was the last. What the others have written can then be read. */
 static int svmx_counted_down(svmx_countdown *count)
 {
-    return svmx_left_before(count) == 1;
+    return atomic_fetch_sub(&count->left, 1) == 1;
 }
-
-#endif

@@ -13,8 +13,7 @@
  * strtod reads, "1e" and the like, of which it takes a part where here the whole token is refused at its place, and the
  * NaN and infinities that it returns.
  */
-#ifndef SVMX_DECIMAL_H
-#define SVMX_DECIMAL_H
+#pragma once
 
 #include <float.h>
 #include <stdint.h>
@@ -250,5 +249,3 @@ SVMX_ALWAYS_INLINE const char *svmx_number(const char *p, const char *end, doubl
     memcpy(value, &bits, 8);
     return p;
 }
-
-#endif

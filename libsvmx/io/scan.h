@@ -3,8 +3,7 @@
  * They know only what almost all of every file consists of, and stop at anything else without a judgement:
  * the caller looks closely and names the fault, if it is one.
  */
-#ifndef SVMX_SCAN_H
-#define SVMX_SCAN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -74,5 +73,3 @@ static const char *svmx_plain_pairs(const char *p, const char *stop, const char 
     *last = previous;
     return p;
 }
-
-#endif

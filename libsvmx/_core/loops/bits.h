@@ -6,8 +6,7 @@
  *
  * Who calls: _kernels/kernel_matrix.pyx for binary rows, _kernels/products.pyx for columns of one value.
  */
-#ifndef SVMX_BITS_H
-#define SVMX_BITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@
     LOOP(void, column_words,                                                                                              \
          (int64_t n_words, int64_t n, const int32_t *feature, svmx_numbers value, const double *of_feature,               \
           const uint64_t *columns, int64_t stride, double *sums))
-
-#endif

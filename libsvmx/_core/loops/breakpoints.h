@@ -7,8 +7,7 @@
  *
  * Who calls: _solvers/path/motion.pyx, once a breakpoint each.
  */
-#ifndef SVMX_BREAKPOINTS_H
-#define SVMX_BREAKPOINTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ typedef struct {
 #define SVMX_BREAKPOINT_LOOPS(LOOP)                                                                                       \
     LOOP(double, nearest, (const svmx_waiting *w, double sharpness, double slowest, double nearest))                      \
     LOOP(int64_t, fastest, (const svmx_waiting *w, double nearest, double *speed, double *length))
-
-#endif

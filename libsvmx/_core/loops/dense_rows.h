@@ -5,8 +5,7 @@
  *
  * Who calls: _kernels/feature_products.pyx.
  */
-#ifndef SVMX_DENSE_ROWS_H
-#define SVMX_DENSE_ROWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@
 #define SVMX_DENSE_ROW_LOOPS(LOOP)                                                                                        \
     LOOP(void, narrow_gram, (int64_t q, int64_t n, const double *X, const int64_t *members, const double *weights,        \
                              double *room, double *outer, double *total))
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Who calls: _kernels/products.pyx.
  */
-#ifndef SVMX_DOT_PRODUCTS_H
-#define SVMX_DOT_PRODUCTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -65,5 +64,3 @@ static inline void svmx_postings_meetings(int product, int64_t n, const uint16_t
     for (int64_t k = 0; k < n; ++k)
         sums[place[k]] += svmx_meeting(product, v, x.in_float ? (double)x.in_float[k] : x.in_double[k]);
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Who calls: kernel_functions.c.
  */
-#ifndef SVMX_EXP_H
-#define SVMX_EXP_H
+#pragma once
 
 #include "simd.h"
 
@@ -39,5 +38,3 @@ SVMX_INLINE double svmx_exp(double x)
 
 /* Below it a float would be subnormal. */
 #define SVMX_EXP_LOW (-87.0)
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Who calls: _solvers/interior_point/block_steps.pyx.
  */
-#ifndef SVMX_INTERIOR_STEPS_H
-#define SVMX_INTERIOR_STEPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ typedef struct {
     LOOP(void, interior_corrector, (const svmx_interior_rows *at, const svmx_interior_direction *d, double sigma_mu,      \
                                     double *c_s, double *c_u))                                                            \
     LOOP(void, interior_move, (int64_t n, double step, const double *x, const double *d, double *out))
-
-#endif

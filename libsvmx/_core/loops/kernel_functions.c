@@ -139,16 +139,6 @@ static double sigmoid_about_error(double m, const svmx_kernel *kernel, double re
     return fabs(kernel->gamma) * reach * reach + fabs(kernel->coef0) < 1e300 ? 4.0 * SVMX_UNIT * 16.0 : HUGE_VAL;
 }
 
-/* x[k] = sqrt(x[k]). */
-SVMX_INLINE void take_roots(int64_t n, double *x)
-{
-    int64_t k = 0;
-    for (; k + SVMX_WIDTH <= n; k += SVMX_WIDTH)
-        SVMX_STORE(x + k, SVMX_ROOTS(SVMX_DOUBLES(x + k)));
-    for (; k < n; ++k)
-        x[k] = sqrt(x[k]);
-}
-
 /* ---- what LIBSVM lacks ------------------------------------------------------------------------------------------- */
 
 #define SVMX_FAR 700.0 /* exp(-x) of it is about 1e-304, and is what it is of all that is more */
@@ -182,31 +172,25 @@ static void minus_values(int64_t n, const svmx_kernel *kernel, double *t)
  * 1 / (2 length^2), as of RBF, which the first two tend to as 3/2, 5/2, 7/2, ... grows: sqrt(3) |u - v| / length =
  * sqrt(6 gamma t), sqrt(5) |u - v| / length = sqrt(10 gamma t), and with alpha = 1 of the last 1 / (1 + gamma t). */
 
-/* x[k] = min(x[k], 700): the factor of exp(-x) must not grow where exp(-x) is clamped. */
-SVMX_INLINE void at_most_far(int64_t n, double *x)
+/* t[k] = min(sqrt(factor t[k]), 700): the factor of exp(-x) must not grow where exp(-x) is clamped. */
+SVMX_INLINE void scaled_distances(int64_t n, double factor, double *t)
 {
-    for (int64_t k = 0; k < n; ++k)
-        x[k] = x[k] < SVMX_FAR ? x[k] : SVMX_FAR;
+    for (int64_t k = 0; k < n; ++k) {
+        t[k] = sqrt(factor * t[k]);
+        t[k] = t[k] < SVMX_FAR ? t[k] : SVMX_FAR;
+    }
 }
 
 static void matern32_values(int64_t n, const svmx_kernel *kernel, double *t)
 {
-    const double factor = 6.0 * kernel->gamma;
-    for (int64_t k = 0; k < n; ++k)
-        t[k] = factor * t[k];
-    take_roots(n, t);
-    at_most_far(n, t);
+    scaled_distances(n, 6.0 * kernel->gamma, t);
     for (int64_t k = 0; k < n; ++k)
         t[k] = (1.0 + t[k]) * exp_of_minus(t[k]);
 }
 
 static void matern52_values(int64_t n, const svmx_kernel *kernel, double *t)
 {
-    const double factor = 10.0 * kernel->gamma;
-    for (int64_t k = 0; k < n; ++k)
-        t[k] = factor * t[k];
-    take_roots(n, t);
-    at_most_far(n, t);
+    scaled_distances(n, 10.0 * kernel->gamma, t);
     for (int64_t k = 0; k < n; ++k)
         t[k] = (1.0 + t[k] + t[k] * t[k] / 3.0) * exp_of_minus(t[k]);
 }
@@ -270,7 +254,8 @@ static void arguments(int64_t n, int argument, const double *SVMX_RESTRICT dots,
             t[k] = square * squares[k];
             apart |= !(t[k] >= DBL_MIN && t[k] <= DBL_MAX);
         }
-        take_roots(n, t); /* one root of u = v is |u|^2 to the bit, the product of two is not */
+        for (int64_t k = 0; k < n; ++k) /* one root of u = v is |u|^2 to the bit, the product of two is not */
+            t[k] = sqrt(t[k]);
         if (apart)
             for (int64_t k = 0; k < n; ++k)
                 if (!(square * squares[k] >= DBL_MIN && square * squares[k] <= DBL_MAX))

@@ -15,8 +15,7 @@
  * Who calls: _kernels/kernel_matrix.pyx for rows of training, _kernels/cross.pyx for panels of prediction. All arrays are the
  * caller's, nothing is allocated, nothing fails. One call per row or panel, none per element.
  */
-#ifndef SVMX_KERNEL_FUNCTIONS_H
-#define SVMX_KERNEL_FUNCTIONS_H
+#pragma once
 
 #include <float.h>
 #include <stdint.h>
@@ -97,5 +96,3 @@ typedef struct svmx_kernel_function {
          (int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square, float *out))    \
     LOOP(void, kernel_doubles,                                                                                            \
          (int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square, double *out))
-
-#endif

@@ -4,8 +4,7 @@
  * of the same name that has the loops and says what each does. Modules call them as svmx_<name>, which dispatch.pxd turns
  * into svmx_loops.<name>.
  */
-#ifndef SVMX_LOOPS_H
-#define SVMX_LOOPS_H
+#pragma once
 
 #include "bits.h"
 #include "breakpoints.h"
@@ -38,5 +37,3 @@ typedef struct {
 #define SVMX_MEMBER(result, name, parameters) result(*name) parameters;
     SVMX_LOOPS(SVMX_MEMBER)
 } svmx_loop_table;
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers in double, or in float where each of them is a float: half the memory, and the same once widened. */
-#ifndef SVMX_NUMBERS_H
-#define SVMX_NUMBERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ static inline svmx_numbers svmx_numbers_from(svmx_numbers numbers, int64_t k)
         numbers.in_double += k;
     return numbers;
 }
-
-#endif

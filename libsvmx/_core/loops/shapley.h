@@ -13,8 +13,7 @@
  *
  * Who calls: _kernels/shapley.pyx, for SVMX_GAMES support vectors at a time.
  */
-#ifndef SVMX_SHAPLEY_H
-#define SVMX_SHAPLEY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@
 #define SVMX_SHAPLEY_LOOPS(LOOP)                                                                                          \
     LOOP(void, shapley_of_products, (int64_t n, int64_t n_nodes, const double *node, const double *weight,                \
                                      const double *p, const double *q, double *before, double *phi))
-
-#endif

@@ -8,8 +8,7 @@
  * anywhere. So nothing of it may run before the target is chosen, and no other code may link to its functions: loops are
  * named SVMX_LOOP, all else is static. __AVX512F__ and the like tell the target.
  */
-#ifndef SVMX_SIMD_H
-#define SVMX_SIMD_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -28,19 +27,12 @@
 #define SVMX_PROTOTYPE(result, name, parameters) result SVMX_LOOP(name) parameters;
 SVMX_LOOPS(SVMX_PROTOTYPE)
 
-#if defined(__GNUC__)
 #define SVMX_INLINE static inline __attribute__((always_inline))
 #define SVMX_RESTRICT __restrict__
-#else
-#define SVMX_INLINE static inline
-#define SVMX_RESTRICT
-#endif
 #if defined(__clang__)
 #define SVMX_UNROLL _Pragma("clang loop unroll(full)")
-#elif defined(__GNUC__)
-#define SVMX_UNROLL _Pragma("GCC unroll 16")
 #else
-#define SVMX_UNROLL
+#define SVMX_UNROLL _Pragma("GCC unroll 16")
 #endif
 
 /* Loops over k in [0, n) that find maxima or minima in any order, which changes none:
@@ -51,10 +43,10 @@ SVMX_LOOPS(SVMX_PROTOTYPE)
  *     })
  *     return SVMX_LARGEST(double, top);                                        or SVMX_LEAST
  *
- * GCC vectorises that with "omp simd". Clang would begin with the least number instead of -inf, and stay scalar: it and
- * others get a variable per lane.
+ * GCC vectorises that with "omp simd". Clang would begin with the least number instead of -inf, and stay scalar: it gets a
+ * variable per lane.
  */
-#if defined(__GNUC__) && !defined(__clang__)
+#if !defined(__clang__)
 #define SVMX_PRAGMA(words) _Pragma(#words)
 #define SVMX_SIMD(...) SVMX_PRAGMA(omp simd __VA_ARGS__)
 #define SVMX_APART(type, x, begin) type x = begin
@@ -93,6 +85,7 @@ SVMX_LOOPS(SVMX_PROTOTYPE)
     }
 SVMX_FOLD(svmx_largest_double, double, >)
 SVMX_FOLD(svmx_largest_float, float, >)
+SVMX_FOLD(svmx_least_double, double, <)
 SVMX_FOLD(svmx_least_float, float, <)
 #endif
 
@@ -109,48 +102,28 @@ SVMX_FOLD(svmx_least_float, float, <)
 #define SVMX_BYTES 16
 #endif
 
-/* A vector of SVMX_WIDTH doubles, and of as many words; one where the compiler has no vectors. */
-#if defined(__GNUC__)
+/* A vector of SVMX_WIDTH doubles, and of as many words. */
 typedef double svmx_doubles __attribute__((vector_size(SVMX_BYTES), aligned(8), may_alias));
 typedef int64_t svmx_words __attribute__((vector_size(SVMX_BYTES)));
 #define SVMX_WIDTH (SVMX_BYTES / 8)
-#else
-typedef double svmx_doubles;
-#define SVMX_WIDTH 1
-#endif
 #define SVMX_DOUBLES(p) (*(const svmx_doubles *)(p))
 #define SVMX_STORE(p, v) (*(svmx_doubles *)(p) = (v))
 
-/* Roots of a vector, which GCC would take one by one, since sqrt may set errno. */
-#if !defined(__GNUC__)
-#define SVMX_ROOTS(x) sqrt(x)
-#elif defined(__AVX512F__)
-#define SVMX_ROOTS(x) ((svmx_doubles)_mm512_sqrt_pd((__m512d)(x)))
-#elif defined(__AVX__)
-#define SVMX_ROOTS(x) ((svmx_doubles)_mm256_sqrt_pd((__m256d)(x)))
-#elif defined(__SSE2__)
-#define SVMX_ROOTS(x) ((svmx_doubles)_mm_sqrt_pd((__m128d)(x)))
-#else
-#define SVMX_ROOTS(x) ((svmx_doubles){sqrt((x)[0]), sqrt((x)[1])})
-#endif
-
-/* As many floats: half a register. */
-#if defined(__GNUC__)
+/* Half a register of floats, as many as doubles, and a whole one. */
 typedef float svmx_half_floats __attribute__((vector_size(SVMX_BYTES / 2), aligned(4), may_alias));
-#endif
+typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES), aligned(4), may_alias));
+#define SVMX_FLOATS(p) (*(const svmx_floats *)(p))
+#define SVMX_FLOAT_WIDTH (SVMX_BYTES / 4)
 
-/* A register of floats, and what maxima and their places are found with, for targets that have it. SVMX_MAX is a > b ? a : b;
+/* What maxima and their places are found with, for targets that have it. SVMX_MAX is a > b ? a : b;
  * SVMX_EQUAL and SVMX_NOT_MORE of doubles and SVMX_NOT_LESS of floats have a bit for each lane, and of what is not a number
  * only the last is true; SVMX_NARROWED is two vectors of doubles as floats. SVMX_MAX_INSIDE is SVMX_MAX(v, top) where the float
  * at ``up`` is 0, and top where it is -inf; SVMX_POSITIVE is a > 0 ? a : 0 where the float at ``low`` is 0, and 0 where it is
  * inf: with AVX-512 by masks, which cost less than a sum. SVMX_TOP and SVMX_TOP_FLOAT are the largest lane. */
-#if defined(__GNUC__) && defined(__AVX__)
+#if defined(__AVX__)
 #define SVMX_SCANS
-typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES), aligned(4), may_alias));
-#define SVMX_FLOATS(p) (*(const svmx_floats *)(p))
-#define SVMX_FLOAT_WIDTH (SVMX_BYTES / 4)
 #endif
-#if defined(SVMX_SCANS) && defined(__AVX512F__)
+#if defined(__AVX512F__)
 #define SVMX_MAX(a, b) ((svmx_doubles)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
 #define SVMX_MAX_FLOATS(a, b) ((svmx_floats)_mm512_max_ps((__m512)(a), (__m512)(b)))
 #define SVMX_MIN_FLOATS(a, b) ((svmx_floats)_mm512_min_ps((__m512)(a), (__m512)(b)))
@@ -203,9 +176,7 @@ SVMX_INLINE float svmx_top_of_floats(__m256 x)
 
 /* SVMX_WIDTH floats as doubles. GCC 12 makes __builtin_convertvector of halves, or of single floats: rows take up to 1.7
  * times as long. */
-#if !defined(__GNUC__)
-#define SVMX_WIDENED(p) ((svmx_doubles)*(p))
-#elif defined(__AVX512F__)
+#if defined(__AVX512F__)
 #define SVMX_WIDENED(p) ((svmx_doubles)_mm512_cvtps_pd(_mm256_loadu_ps(p)))
 #elif defined(__AVX__)
 #define SVMX_WIDENED(p) ((svmx_doubles)_mm256_cvtps_pd(_mm_loadu_ps(p)))
@@ -226,5 +197,3 @@ SVMX_INLINE svmx_doubles svmx_lanes(const svmx_numbers numbers, int64_t at, cons
 {
     return in_float ? SVMX_WIDENED(numbers.in_float + at) : SVMX_DOUBLES(numbers.in_double + at);
 }
-
-#endif

@@ -1,11 +1,7 @@
 /* Pair steps in float; see subproblem_steps.h. */
 #include "simd.h"
 
-#if defined(__GNUC__)
-typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES), aligned(4), may_alias));
 typedef int32_t svmx_ints __attribute__((vector_size(SVMX_BYTES), aligned(4), may_alias));
-#define SVMX_FLOAT_WIDTH (SVMX_BYTES / 4)
-#define SVMX_FLOATS(p) (*(const svmx_floats *)(p))
 #define SVMX_CHOOSE(m, a, b) ((svmx_floats)(((m) & (svmx_ints)(a)) | (~(m) & (svmx_ints)(b))))
 #define SVMX_CHOOSE_INTS(m, a, b) (((m) & (a)) | (~(m) & (b)))
 
@@ -93,42 +89,6 @@ int64_t SVMX_LOOP(leaf_partner)(int64_t n, const float *SVMX_RESTRICT V, const f
     const int64_t winner = svmx_leaf_winner(best, at, gain);
     return *gain > 0 ? winner : -1;
 }
-
-#else
-
-int64_t SVMX_LOOP(leaf_move)(int64_t n, float *V, const float *Ki, const float *Kj, float step, const float *up, float *top)
-{
-    int64_t winner = -1;
-    *top = -HUGE_VALF;
-    for (int64_t k = 0; k < n; ++k) {
-        V[k] -= step * (Ki[k] - Kj[k]);
-        if (V[k] + up[k] > *top) {
-            *top = V[k] + up[k];
-            winner = k;
-        }
-    }
-    return winner;
-}
-
-int64_t SVMX_LOOP(leaf_partner)(int64_t n, const float *V, const float *low, const float *row, const float *diagonal,
-                                float own, float top, float *gain, float *widest)
-{
-    int64_t winner = -1;
-    *gain = *widest = 0;
-    for (int64_t k = 0; k < n; ++k) {
-        const float gap = top - (V[k] + low[k]);
-        const float curvature = own + diagonal[k] - 2.0f * row[k];
-        const float g = gap * gap / (curvature > 1e-12f ? curvature : 1e-12f);
-        *widest = gap > *widest ? gap : *widest;
-        if (gap > 0 && g > *gain) {
-            *gain = g;
-            winner = k;
-        }
-    }
-    return winner;
-}
-
-#endif
 
 /* V[k] += sum_s coef[s] rows[s][begin + k] over count rows, eight at a time. */
 SVMX_INLINE void svmx_add_eight_floats(int64_t n, const double *coef, const float *const *rows, int64_t begin,

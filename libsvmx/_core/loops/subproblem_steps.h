@@ -7,8 +7,7 @@
  *
  * Who calls: _solvers/decomposition/subproblem.pyx; add_float_rows also chunked.pyx.
  */
-#ifndef SVMX_SUBPROBLEM_STEPS_H
-#define SVMX_SUBPROBLEM_STEPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@
           float *gain, float *widest))                                                                                    \
     LOOP(void, add_float_rows,                                                                                            \
          (int64_t n, int64_t count, const double *coef, const float *const *rows, int64_t begin, double *V))
-
-#endif

@@ -14,23 +14,6 @@ extern const svmx_loop_table svmx_table_avx2, svmx_table_avx512;
 
 /* ---- what the CPU says of itself: Intel's manual, volume 2, CPUID --------------------------------------------------- */
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#include <intrin.h>
-
-static void ask(unsigned leaf, unsigned *ebx, unsigned *ecx)
-{
-    int highest[4], words[4] = {0};
-    __cpuid(highest, (int)(leaf & 0x80000000u));
-    if ((unsigned)highest[0] >= leaf)
-        __cpuidex(words, (int)leaf, 0);
-    *ebx = (unsigned)words[1], *ecx = (unsigned)words[2];
-}
-
-static unsigned kept_registers(void)
-{
-    return (unsigned)_xgetbv(0);
-}
-#else
 #include <cpuid.h>
 
 static void ask(unsigned leaf, unsigned *ebx, unsigned *ecx)
@@ -46,7 +29,6 @@ static unsigned kept_registers(void)
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return low;
 }
-#endif
 
 #define BIT(k) (1u << (k))
 /* Leaf 1, ecx: SSE3, SSSE3, FMA, CX16, SSE4.1, SSE4.2, MOVBE, POPCNT, OSXSAVE, AVX, F16C. */

@@ -5,8 +5,7 @@
  *
  * Who calls: dispatch.pyx.
  */
-#ifndef SVMX_TARGETS_H
-#define SVMX_TARGETS_H
+#pragma once
 
 #include "loops.h"
 
@@ -20,5 +19,3 @@ typedef struct {
 
 /* All that there are, the fastest first. */
 extern const svmx_cpu_target svmx_cpu_targets[SVMX_N_TARGETS];
-
-#endif

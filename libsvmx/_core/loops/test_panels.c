@@ -5,27 +5,17 @@
 #define SVMX_HALF 16
 /* Hides from the compiler how a pointer moves: GCC 12 would vectorise over the vectors, with transposes, instead of over
  * the lanes (8 times slower). */
-#if defined(__GNUC__)
 #define SVMX_OPAQUE(pointer) __asm__("" : "+r"(pointer))
-#else
-#define SVMX_OPAQUE(pointer)
-#endif
 
 /* Doubles that are added at once, said explicitly where GCC 12 makes scalars of an array: in two loops that share sums.
  * Four even on AVX-512, where the sums wait for each other and not for units (44 ns a value against 40 with eight, and
  * 91 as an array; 446 slots, 151 entries), since without it eight would be kept in memory (280 ns). */
-#if defined(__GNUC__) && defined(__AVX__)
+#if defined(__AVX__)
 #define SVMX_PACK 4
-#elif defined(__GNUC__)
+#else
 #define SVMX_PACK 2
-#else
-#define SVMX_PACK 1
 #endif
-#if SVMX_PACK > 1
 typedef double svmx_pack __attribute__((vector_size(SVMX_PACK * sizeof(double)), aligned(sizeof(double)), may_alias));
-#else
-typedef double svmx_pack;
-#endif
 #define SVMX_PACKS (SVMX_TESTS / SVMX_PACK)
 
 /* Of the entries of vector v. */

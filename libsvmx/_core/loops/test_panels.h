@@ -6,8 +6,7 @@
  *
  * Who calls: _kernels/cross.pyx, and _train/decision.pyx for the weighted sums, those of a single row, too.
  */
-#ifndef SVMX_TEST_PANELS_H
-#define SVMX_TEST_PANELS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ typedef struct {
     LOOP(void, weighted_sum, (int64_t n, const double *coef, const double *values, double *sum))                          \
     LOOP(void, weighted_lines,                                                                                            \
          (int64_t n, int64_t lines, const double *coef, int64_t stride, const double *values, double *sum))
-
-#endif

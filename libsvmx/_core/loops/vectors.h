@@ -6,8 +6,7 @@
  * Who calls: cholesky.pyx, _solvers/path, _solvers/smo/warm.pyx, _solvers/decomposition/chunked.pyx,
  * _solvers/interior_point.
  */
-#ifndef SVMX_VECTORS_H
-#define SVMX_VECTORS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@
     LOOP(void, axpy_two, (int64_t n, double a, double b, const double *x, double *y, double *z))                          \
     LOOP(void, add_rows, (int64_t n, int64_t count, const double *coef, const double *const *rows, double *out))          \
     LOOP(void, rotate, (int64_t n, double c, double s, double *column, double *x))
-
-#endif
