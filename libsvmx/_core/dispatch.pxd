@@ -213,8 +213,6 @@ cdef extern from "loops.h" nogil:
     int64_t svmx_leaf_partner "svmx_loops.leaf_partner"(
             int64_t n, const float *V, const float *low, const float *row, const float *diagonal, float own, float top,
             float *gain, float *widest) noexcept
-    void svmx_add_float_rows "svmx_loops.add_float_rows"(
-            int64_t n, int64_t count, const double *coef, const float **rows, int64_t begin, double *V) noexcept
 
     # test_panels.h
     enum:
@@ -251,5 +249,7 @@ cdef extern from "loops.h" nogil:
     void svmx_axpy_two "svmx_loops.axpy_two"(
             int64_t n, double a, double b, const double *x, double *y, double *z) noexcept
     void svmx_add_rows "svmx_loops.add_rows"(
-            int64_t n, int64_t count, const double *coef, const double **rows, double *out) noexcept
+            int64_t n, int64_t count, const double *coef, const double **rows, int64_t begin, double *out) noexcept
+    void svmx_add_float_rows "svmx_loops.add_float_rows"(
+            int64_t n, int64_t count, const double *coef, const float **rows, int64_t begin, double *out) noexcept
     void svmx_rotate "svmx_loops.rotate"(int64_t n, double c, double s, double *column, double *x) noexcept

@@ -132,7 +132,7 @@ TRY(add_rows)
     for (int r = 0; r < 21; ++r)
         rows[r] = D[0] + 7 * r;
     for (int count = 0; count <= 21; count += 7)
-        t->add_rows(n, count, D[1], rows, D[2]);
+        t->add_rows(n, count, D[1], rows, 3, D[2]);
     add_doubles(D[2], n + 1);
 }
 

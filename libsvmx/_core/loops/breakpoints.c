@@ -1,9 +1,6 @@
 /* Loops that look for breakpoints; see breakpoints.h. */
 #include "simd.h"
 
-/* Minima that are kept apart. */
-#define SVMX_SUMS 16
-
 SVMX_INLINE double svmx_speed(const svmx_waiting *w, int64_t v, int64_t row)
 {
     return w->side[v] * (w->dlinear[v] - w->dF[row] - w->dlevel);
@@ -18,30 +15,14 @@ SVMX_INLINE double svmx_nearest_of(const svmx_waiting *w, const int per_row, dou
                                    double nearest)
 {
     const svmx_waiting own = *w; /* in registers */
-    double least[SVMX_SUMS];
-    int64_t v = 0;
-    for (int r = 0; r < SVMX_SUMS; ++r)
-        least[r] = nearest;
-    for (; v + SVMX_SUMS <= own.n; v += SVMX_SUMS)
-        for (int r = 0; r < SVMX_SUMS; ++r) {
-            const int64_t k = v + r, p = k / per_row;
-            const double speed = svmx_speed(&own, k, p);
-            double distance = svmx_distance(&own, k, p);
-            distance = distance > 0.0 ? distance : 0.0;
-            const double length = (distance + sharpness) / (speed > slowest ? speed : 1e-300);
-            least[r] = length < least[r] ? length : least[r];
-        }
-    for (; v < own.n; ++v) {
-        const int64_t p = v / per_row;
-        const double speed = svmx_speed(&own, v, p);
-        double distance = svmx_distance(&own, v, p);
-        distance = distance > 0.0 ? distance : 0.0;
-        if (speed > slowest && (distance + sharpness) / speed < least[0])
-            least[0] = (distance + sharpness) / speed;
-    }
-    for (int r = 1; r < SVMX_SUMS; ++r)
-        least[0] = least[r] < least[0] ? least[r] : least[0];
-    return least[0];
+    SVMX_APART(double, least, nearest);
+    SVMX_ANY_ORDER(v, own.n, reduction(min : least), {
+        const double speed = svmx_speed(&own, v, v / per_row);
+        const double distance = svmx_distance(&own, v, v / per_row);
+        const double length = ((distance > 0.0 ? distance : 0.0) + sharpness) / (speed > slowest ? speed : 1e-300);
+        SVMX_OWN(least) = length < SVMX_OWN(least) ? length : SVMX_OWN(least);
+    })
+    return SVMX_LEAST(double, least);
 }
 
 /* The least length at which a variable comes within ``sharpness`` of the level, or ``nearest`` if that is less. Speeds up

@@ -155,47 +155,30 @@ void SVMX_LOOP(postings_distances)(int64_t n, int64_t n_features, const int64_t 
 /* Vectors of a sum for each source. */
 #define SVMX_PARTS (SVMX_SOURCES / SVMX_WIDTH)
 
-SVMX_INLINE void svmx_add_entry(svmx_doubles *sum, const double *of_sources, double value)
-{
-    SVMX_UNROLL
-    for (int r = 0; r < SVMX_PARTS; ++r)
-        sum[r] += SVMX_DOUBLES(of_sources + r * SVMX_WIDTH) * value;
-}
-
 SVMX_INLINE void svmx_stream(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *SVMX_RESTRICT index,
                              svmx_numbers value, const double *SVMX_RESTRICT sources, double *SVMX_RESTRICT dots,
                              const int in_float)
 {
-    const int together = SVMX_BYTES == 64 ? 2 : 1;
-    for (int64_t k = 0; k < n; k += together) {
-        svmx_doubles a[SVMX_PARTS], b[SVMX_PARTS];
-        const int two = together == 2 && k + 1 < n;
-        int64_t p = ptr[rows[k]], q = two ? ptr[rows[k + 1]] : 0;
-        const int64_t p_end = ptr[rows[k] + 1], q_end = two ? ptr[rows[k + 1] + 1] : 0;
+    for (int64_t k = 0; k < n; ++k, dots += SVMX_SOURCES) {
+        svmx_doubles sum[SVMX_PARTS];
         SVMX_UNROLL
         for (int r = 0; r < SVMX_PARTS; ++r)
-            a[r] = b[r] = (svmx_doubles){0};
-        for (; p < p_end && q < q_end; ++p, ++q) {
-            svmx_add_entry(a, sources + (int64_t)index[p] * SVMX_SOURCES, svmx_number(value, p, in_float));
-            svmx_add_entry(b, sources + (int64_t)index[q] * SVMX_SOURCES, svmx_number(value, q, in_float));
-        }
-        for (; p < p_end; ++p)
-            svmx_add_entry(a, sources + (int64_t)index[p] * SVMX_SOURCES, svmx_number(value, p, in_float));
-        for (; q < q_end; ++q)
-            svmx_add_entry(b, sources + (int64_t)index[q] * SVMX_SOURCES, svmx_number(value, q, in_float));
-        SVMX_UNROLL
-        for (int r = 0; r < SVMX_PARTS; ++r)
-            SVMX_STORE(dots + k * SVMX_SOURCES + r * SVMX_WIDTH, a[r]);
-        if (two)
+            sum[r] = (svmx_doubles){0};
+        for (int64_t p = ptr[rows[k]]; p < ptr[rows[k] + 1]; ++p) {
+            const double *of_sources = sources + (int64_t)index[p] * SVMX_SOURCES;
+            const double v = svmx_number(value, p, in_float);
             SVMX_UNROLL
             for (int r = 0; r < SVMX_PARTS; ++r)
-                SVMX_STORE(dots + (k + 1) * SVMX_SOURCES + r * SVMX_WIDTH, b[r]);
+                sum[r] += SVMX_DOUBLES(of_sources + r * SVMX_WIDTH) * v;
+        }
+        SVMX_UNROLL
+        for (int r = 0; r < SVMX_PARTS; ++r)
+            SVMX_STORE(dots + r * SVMX_WIDTH, sum[r]);
     }
 }
 
 /* dots[k * SVMX_SOURCES + s] = <source s, row rows[k]> for k in [0, n); sources: feature by feature, SVMX_SOURCES
- * values each. Two targets at a time where they have only two vectors each, since one sum after the other would wait for
- * each addition. */
+ * values each. */
 void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index, svmx_numbers value,
                             const double *sources, double *dots)
 {

@@ -89,28 +89,3 @@ int64_t SVMX_LOOP(leaf_partner)(int64_t n, const float *SVMX_RESTRICT V, const f
     const int64_t winner = svmx_leaf_winner(best, at, gain);
     return *gain > 0 ? winner : -1;
 }
-
-/* V[k] += sum_s coef[s] rows[s][begin + k] over count rows, eight at a time. */
-SVMX_INLINE void svmx_add_eight_floats(int64_t n, const double *coef, const float *const *rows, int64_t begin,
-                                       double *SVMX_RESTRICT V)
-{
-    const float *a = rows[0] + begin, *b = rows[1] + begin, *c = rows[2] + begin, *d = rows[3] + begin;
-    const float *e = rows[4] + begin, *f = rows[5] + begin, *g = rows[6] + begin, *h = rows[7] + begin;
-    for (int64_t k = 0; k < n; ++k)
-        V[k] += ((coef[0] * a[k] + coef[1] * b[k]) + (coef[2] * c[k] + coef[3] * d[k])) +
-                ((coef[4] * e[k] + coef[5] * f[k]) + (coef[6] * g[k] + coef[7] * h[k]));
-}
-
-void SVMX_LOOP(add_float_rows)(int64_t n, int64_t count, const double *coef, const float *const *rows,
-                               int64_t begin, double *SVMX_RESTRICT V)
-{
-    int64_t r = 0;
-    for (; r + 8 <= count; r += 8)
-        svmx_add_eight_floats(n, coef + r, rows + r, begin, V);
-    for (; r < count; ++r) {
-        const float *x = rows[r] + begin;
-        const double a = coef[r];
-        for (int64_t k = 0; k < n; ++k)
-            V[k] += a * x[k];
-    }
-}

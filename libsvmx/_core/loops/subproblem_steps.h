@@ -5,7 +5,7 @@
  * SVMX_LEAF_PAD, padded with variables that belong to neither side; V is IN and OUT. up and low are 0 on their side and
  * -inf, inf off it.
  *
- * Who calls: _solvers/decomposition/subproblem.pyx; add_float_rows also chunked.pyx.
+ * Who calls: _solvers/decomposition/subproblem.pyx.
  */
 #pragma once
 
@@ -18,6 +18,4 @@
          (int64_t n, float *V, const float *Ki, const float *Kj, float step, const float *up, float *top))                \
     LOOP(int64_t, leaf_partner,                                                                                           \
          (int64_t n, const float *V, const float *low, const float *row, const float *diagonal, float own, float top,     \
-          float *gain, float *widest))                                                                                    \
-    LOOP(void, add_float_rows,                                                                                            \
-         (int64_t n, int64_t count, const double *coef, const float *const *rows, int64_t begin, double *V))
+          float *gain, float *widest))

@@ -99,36 +99,40 @@ void SVMX_LOOP(axpy_two)(int64_t n, double a, double b, const double *SVMX_RESTR
     }
 }
 
-/* out += a0 x0 + ... + a7 x7 over n values. */
-SVMX_INLINE void svmx_add_eight(int64_t n, const double *coef, const double *const *rows, int64_t begin,
-                                double *SVMX_RESTRICT out)
-{
-    const double *x0 = rows[0] + begin, *x1 = rows[1] + begin, *x2 = rows[2] + begin, *x3 = rows[3] + begin;
-    const double *x4 = rows[4] + begin, *x5 = rows[5] + begin, *x6 = rows[6] + begin, *x7 = rows[7] + begin;
-    const double a0 = coef[0], a1 = coef[1], a2 = coef[2], a3 = coef[3];
-    const double a4 = coef[4], a5 = coef[5], a6 = coef[6], a7 = coef[7];
-    for (int64_t k = 0; k < n; ++k)
-        out[k] += ((a0 * x0[k] + a1 * x1[k]) + (a2 * x2[k] + a3 * x3[k]))
-                  + ((a4 * x4[k] + a5 * x5[k]) + (a6 * x6[k] + a7 * x7[k]));
-}
-
-/* out[k] += sum over r of coef[r] * rows[r][k], in the order of r by groups of SVMX_TOGETHER. */
-void SVMX_LOOP(add_rows)(int64_t n, int64_t count, const double *coef, const double *const *rows,
-                         double *SVMX_RESTRICT out)
-{
-    for (int64_t begin = 0; begin < n; begin += SVMX_STRETCH) {
-        const int64_t m = n - begin < SVMX_STRETCH ? n - begin : SVMX_STRETCH;
-        int64_t r = 0;
-        for (; r + SVMX_TOGETHER <= count; r += SVMX_TOGETHER)
-            svmx_add_eight(m, coef + r, rows + r, begin, out + begin);
-        for (; r < count; ++r) {
-            const double *x = rows[r] + begin, a = coef[r];
-            double *SVMX_RESTRICT o = out + begin;
-            for (int64_t k = 0; k < m; ++k)
-                o[k] += a * x[k];
-        }
+/* NAME: out[k] += sum over r of coef[r] * rows[r][begin + k], rows of ``real``, in the order of r by groups of
+ * SVMX_TOGETHER; eight_of_NAME: of one group. */
+#define SVMX_ADD_ROWS(NAME, real)                                                                                         \
+    SVMX_INLINE void svmx_eight_of_##NAME(int64_t n, const double *c, const real *const *rows, int64_t begin,             \
+                                          double *SVMX_RESTRICT out)                                                      \
+    {                                                                                                                     \
+        const real *x0 = rows[0] + begin, *x1 = rows[1] + begin, *x2 = rows[2] + begin, *x3 = rows[3] + begin;            \
+        const real *x4 = rows[4] + begin, *x5 = rows[5] + begin, *x6 = rows[6] + begin, *x7 = rows[7] + begin;            \
+        const double c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3], c4 = c[4], c5 = c[5], c6 = c[6], c7 = c[7];              \
+        for (int64_t k = 0; k < n; ++k)                                                                                   \
+            out[k] += ((c0 * x0[k] + c1 * x1[k]) + (c2 * x2[k] + c3 * x3[k]))                                             \
+                      + ((c4 * x4[k] + c5 * x5[k]) + (c6 * x6[k] + c7 * x7[k]));                                          \
+    }                                                                                                                     \
+                                                                                                                          \
+    void SVMX_LOOP(NAME)(int64_t n, int64_t count, const double *coef, const real *const *rows, int64_t begin,            \
+                         double *SVMX_RESTRICT out)                                                                       \
+    {                                                                                                                     \
+        for (int64_t from = 0; from < n; from += SVMX_STRETCH) {                                                          \
+            const int64_t m = n - from < SVMX_STRETCH ? n - from : SVMX_STRETCH;                                          \
+            int64_t r = 0;                                                                                                \
+            for (; r + SVMX_TOGETHER <= count; r += SVMX_TOGETHER)                                                        \
+                svmx_eight_of_##NAME(m, coef + r, rows + r, begin + from, out + from);                                    \
+            for (; r < count; ++r) {                                                                                      \
+                const real *x = rows[r] + begin + from;                                                                   \
+                const double c = coef[r];                                                                                 \
+                double *SVMX_RESTRICT o = out + from;                                                                     \
+                for (int64_t k = 0; k < m; ++k)                                                                           \
+                    o[k] += c * x[k];                                                                                     \
+            }                                                                                                             \
+        }                                                                                                                 \
     }
-}
+
+SVMX_ADD_ROWS(add_rows, double)
+SVMX_ADD_ROWS(add_float_rows, float)
 
 /* A plane rotation that takes (head, x) onto its first axis is applied below: column and x change to
  * c column + s x and c x - s column. */

@@ -681,10 +681,10 @@ cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *
         kept_coef[count], s.margin_rows[count] = coef[k], K
         count += 1
         if n_computed and count % SVMX_TOGETHER == 0:
-            svmx_add_rows(n, count, kept_coef, s.margin_rows, out)
+            svmx_add_rows(n, count, kept_coef, s.margin_rows, 0, out)
             count = n_computed = 0
     if count:
-        svmx_add_rows(n, count, kept_coef, s.margin_rows, out)
+        svmx_add_rows(n, count, kept_coef, s.margin_rows, 0, out)
     return 0
 
 
