@@ -82,35 +82,19 @@ cdef extern from "loops.h" nogil:
     void svmx_by_source "svmx_loops.by_source"(int64_t n, const double *dots, int64_t stride, double *out) noexcept
 
     # interior_steps.h
-    ctypedef struct svmx_interior_rows:
-        int64_t n
-        const double *y
-        const double *alpha
-        const double *u
-        const double *xi
-        const double *s
-    ctypedef struct svmx_interior_sides:
-        const double *r_s
-        const double *r_u
-        const double *inverse
-        const double *c_s
-        const double *c_u
-    ctypedef struct svmx_interior_direction:
-        double *alpha
-        double *u
-        double *xi
-        double *s
+    enum:
+        SVMX_ALPHA, SVMX_U, SVMX_XI, SVMX_S, SVMX_Z, SVMX_POINT, SVMX_R_S, SVMX_R_U, SVMX_Y_ALPHA, SVMX_INVERSE
+        SVMX_SIGNED, SVMX_VALUES
     void svmx_interior_residuals "svmx_loops.interior_residuals"(
-            const svmx_interior_rows *at, double rho, const double *z, const double *upper, const double *linear,
-            double *r_s, double *r_u, double *inverse, double *y_alpha, double *hinge, double *largest) noexcept
+            int64_t n, const double *y, const double *upper, const double *linear, double rho, double *values,
+            double *largest) noexcept
     void svmx_interior_right_side "svmx_loops.interior_right_side"(
-            const svmx_interior_rows *at, const svmx_interior_sides *sides, double *out) noexcept
-    double svmx_interior_direction_of "svmx_loops.interior_direction"(
-            const svmx_interior_rows *at, const svmx_interior_sides *sides, double drho, const double *d_z,
-            const svmx_interior_direction *out) noexcept
+            int64_t n, const double *y, const double *values, const double *corrections, double *out) noexcept
+    double svmx_interior_direction "svmx_loops.interior_direction"(
+            int64_t n, const double *y, const double *values, const double *corrections, double drho,
+            double *direction) noexcept
     void svmx_interior_corrector "svmx_loops.interior_corrector"(
-            const svmx_interior_rows *at, const svmx_interior_direction *d, double sigma_mu, double *c_s,
-            double *c_u) noexcept
+            int64_t n, const double *values, const double *direction, double sigma_mu, double *corrections) noexcept
     void svmx_interior_move "svmx_loops.interior_move"(
             int64_t n, double step, const double *x, const double *d, double *out) noexcept
 

@@ -136,65 +136,46 @@ TRY(add_rows)
     add_doubles(D[2], n + 1);
 }
 
-/* Rows of both classes with all variables above 0. */
-static svmx_interior_rows interior_rows(int64_t n)
+/* Values of rows of both classes, y in D[0], with all variables of the point above 0. */
+static double *interior_values(int64_t n)
 {
-    for (int64_t k = 0; k < n; ++k) {
+    for (int64_t k = 0; k < n; ++k)
         D[0][k] = D[0][k] < 0 ? -1 : 1;
-        for (int r = 1; r < 5; ++r)
-            D[r][k] += 1.5;
-    }
-    return (svmx_interior_rows){n, D[0], D[1], D[2], D[3], D[4]};
-}
-
-static svmx_interior_sides interior_sides(int corrected)
-{
-    return (svmx_interior_sides){D[5], D[6], D[7], corrected ? D[5] + 7 : NULL, corrected ? D[6] + 3 : NULL};
+    for (int64_t k = 0; k < SVMX_Z * n; ++k)
+        D[1][k] += 1.5;
+    return D[1];
 }
 
 TRY(interior_residuals)
 {
     double largest[2];
     UNUSED;
-    const svmx_interior_rows at = interior_rows(n);
-    t->interior_residuals(&at, 0.25, D[5], D[6], D[7], D[0] + MOST, D[1] + MOST, D[2] + MOST, D[3] + MOST, D[4] + MOST,
-                          largest);
-    for (int r = 0; r < 5; ++r)
-        add_doubles(D[r] + MOST, n + 1);
+    double *values = interior_values(n);
+    t->interior_residuals(n, D[0], D[5], D[6], 0.25, values, largest);
+    add_doubles(values, SVMX_VALUES * n + 1);
     add_doubles(largest, 2);
 }
 
 TRY(interior_right_side)
 {
     UNUSED;
-    const svmx_interior_rows at = interior_rows(n);
-    for (int corrected = 0; corrected < 2; ++corrected) {
-        const svmx_interior_sides sides = interior_sides(corrected);
-        t->interior_right_side(&at, &sides, D[0] + MOST);
-        add_doubles(D[0] + MOST, n + 1);
-    }
+    t->interior_right_side(n, D[0], interior_values(n), D[5], D[2]);
+    add_doubles(D[2], n + 1);
 }
 
 TRY(interior_direction)
 {
     UNUSED;
-    const svmx_interior_rows at = interior_rows(n);
-    const svmx_interior_direction out = {D[1] + MOST, D[2] + MOST, D[3] + MOST, D[4] + MOST};
-    for (int corrected = 0; corrected < 2; ++corrected) {
-        const svmx_interior_sides sides = interior_sides(corrected);
-        add_double(n ? t->interior_direction(&at, &sides, 0.25, D[7] + 5, &out) : 0.0);
-        for (int r = 1; r < 5; ++r)
-            add_doubles(D[r] + MOST, n + 1);
-    }
+    const double *values = interior_values(n);
+    add_double(n ? t->interior_direction(n, D[0], values, D[5], 0.25, D[2]) : 0.0);
+    add_doubles(D[2], SVMX_POINT * n + 1);
 }
 
 TRY(interior_corrector)
 {
     UNUSED;
-    const svmx_interior_rows at = interior_rows(n);
-    const svmx_interior_direction by = {D[5], D[6], D[7], D[5] + 9};
-    t->interior_corrector(&at, &by, 0.25, D[0] + MOST, D[1] + MOST);
-    add_doubles(D[0] + MOST, n + 1), add_doubles(D[1] + MOST, n + 1);
+    t->interior_corrector(n, interior_values(n), D[5], 0.25, D[2]);
+    add_doubles(D[2], 2 * n + 1);
 }
 
 TRY(interior_move)

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
+from libsvmx._solvers.interior_point.block_steps import RowBlock, at_point
 
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.interior_point import block_steps
@@ -23,7 +23,7 @@ class Rows:
         self.upper, self.rho, self.drho = random.uniform(1.0, 3.0, n), 0.3, -0.7
         vars(self).update(other)
         self.block = RowBlock(DenseRows(self.d_z[:, None]), self.y, self.upper, self.linear)
-        self.start = Iterate(self.alpha, self.u, self.xi, self.s, self.z)
+        self.start = at_point(self.alpha, self.u, self.xi, self.s, self.z)
 
     def measure(self):
         return block_steps.measure(self.block, self.start, self.rho)
@@ -106,10 +106,10 @@ def test_moves(n):
     for name, step in zip(("alpha", "u", "xi", "s", "z"), found.direction, strict=True):
         close(getattr(moved, name), getattr(rows, name) + 0.25 * step)
     at = (moved.alpha, moved.u, moved.xi, moved.s, moved.z)
-    again, expected = block_steps.measure(rows.block, Iterate(*at), rows.rho)
+    again, expected = block_steps.measure(rows.block, at_point(*at), rows.rho)
     np.testing.assert_array_equal(moved.r_s, again.r_s)
     assert sums[:7] == expected[:7]
-    assert moved.direction is None and moved.correction is None
+    assert moved.direction is None and not moved.correction.any()
 
 
 def test_states_and_blocks_are_pickled():
@@ -135,7 +135,7 @@ def test_vectors_of_another_length_are_refused():
         lambda: RowBlock(rows.block.rows, short, rows.upper, rows.linear),
         lambda: RowBlock(rows.block.rows, rows.y, rows.upper, np.ones(5)),
         lambda: RowBlock(Rows(5).block.rows, rows.y, rows.upper, rows.linear),
-        lambda: Iterate(rows.alpha, rows.u, rows.xi, rows.s, np.ones(3)),
+        lambda: at_point(rows.alpha, rows.u, rows.xi, rows.s, np.ones(3)),
         lambda: block_steps.measure(other, found, 0.0),
         lambda: block_steps.direct(other, found, short, 0.0),
         lambda: block_steps.correct(other, directed, 0.0),

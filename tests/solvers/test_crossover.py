@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
+from libsvmx._solvers.interior_point.block_steps import RowBlock, at_point
 from libsvmx._solvers.interior_point.normal_equations import NormalEquations, point_of
 from support.crsvm import Case, clouds
 
@@ -127,7 +127,7 @@ def test_the_guess_of_the_active_set():
     """alpha / upper against s, u / upper against xi; if both hold, the nearer bound."""
     upper = np.full(6, 2.0)
     alpha = np.array([1e-9, 2.0 - 1e-9, 0.7, 1e-9, 2.0 - 1e-9, 1e-9])
-    iterate = Iterate(
+    iterate = at_point(
         alpha,
         upper - alpha,
         np.array([1e-9, 0.5, 1e-9, 2.0, 0.5, 1e-12]),

@@ -7,13 +7,14 @@ s da + a ds = -r_sv     u dxi + xi du = -r_xiu                                un
 import numpy as np
 import pytest
 from libsvmx._kernels.feature_products import SparseRows
-from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
+from libsvmx._solvers.interior_point.block_steps import RowBlock, at_point
 from libsvmx._solvers.interior_point.normal_equations import NormalEquations, point_of
 
 from libsvmx._core.stopping import NOBODY, Leeway
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.interior_point import block_steps
-from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector, length_of, total
+from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector, length_of
+from libsvmx._solvers.interior_point.replies import added
 from libsvmx._solvers.interior_point.solver import CRSVM
 
 M, N = 13, 4
@@ -49,7 +50,7 @@ class FrozenRowBlocks:
     def put(self, values):
         """``values``: alpha, u, xi, s, z over all rows."""
         pieces = zip(*(np.split(np.array(v, dtype=float), self.bounds) for v in values), strict=True)
-        self.states = [Iterate(*piece) for piece in pieces]
+        self.states = [at_point(*piece) for piece in pieces]
 
     def run(self, step, *common, each=(), merge=None):
         for value in common:
@@ -68,10 +69,7 @@ class FrozenRowBlocks:
         return [merge(replies)] if merge else replies
 
     def over_rows(self, name):
-        values = [getattr(state, name) for state in self.states]
-        if isinstance(values[0], tuple):
-            return tuple(np.concatenate(piece) for piece in zip(*values, strict=True))
-        return np.concatenate(values)
+        return np.concatenate([getattr(state, name) for state in self.states], axis=-1)
 
 
 def copies_of(state):
@@ -199,7 +197,7 @@ def test_measure(seed, is_feasible, bounds, make):
     r_omega = r_s + point.s - point.xi / point.u * (r_u + point.u)
     assert found.predictor.r_omega == pytest.approx((point.y * r_omega / omega).sum(), abs=1e-12)
     np.testing.assert_allclose(found.predictor.vector, point.X.T @ (point.y * r_omega / omega), atol=1e-12)
-    assert data.class_sizes == (np.count_nonzero(point.y > 0), np.count_nonzero(point.y < 0))
+    assert (data.positive, data.negative) == (np.count_nonzero(point.y > 0), np.count_nonzero(point.y < 0))
     assert data.mean_square == pytest.approx((point.X**2).sum() / point.m)
     assert data.upper == pytest.approx(point.upper.sum())
 
@@ -238,7 +236,7 @@ def test_corrector_and_a_step(seed, is_feasible, bounds, make):
     point, centre = Point(seed, is_feasible, bounds, make), 0.037
     _, _, da, du, dxi, ds = point.newton(point.s * point.alpha, point.xi * point.u)
     point.direction(point.method.point.predictor)
-    right = total(point.blocks.run(block_steps.correct, centre))
+    right = added(point.blocks.run(block_steps.correct, centre))
     found, reached = point.direction(right)
     r_sv, r_xiu = point.s * point.alpha - centre + ds * da, point.xi * point.u - centre + dxi * du
     expected = point.newton(r_sv, r_xiu)
@@ -285,7 +283,8 @@ def test_the_start():
         np.testing.assert_array_equal(point.blocks.over_rows(name), np.full(M, 2.0))
     assert sum(reply.entries for reply in begun) == point.X.size
     assert sum(reply.squares for reply in begun) == pytest.approx((point.X**2).sum())
-    assert [sum(reply.class_sizes[c] for reply in begun) for c in (0, 1)] == [(point.y > 0).sum(), (point.y < 0).sum()]
+    assert sum(reply.positive for reply in begun) == (point.y > 0).sum()
+    assert sum(reply.negative for reply in begun) == (point.y < 0).sum()
 
 
 # ---- choice of the rows -------------------------------------------------------------------------

@@ -5,7 +5,7 @@
  *     r_s = y (z - rho - linear) + xi - s,   r_u = upper - alpha - u,   Omega = s/alpha + xi/u
  *     r_Omega = r_s + s + c_s - (xi/u) (r_u + u + c_u)                                  c_s = c_u = 0 for the predictor
  *
- * A maximum over numbers of which one is NaN is NaN.
+ * n is the number of rows; y, upper and linear are of shape (n,), IN. A maximum over numbers of which one is NaN is NaN.
  *
  * Who calls: _solvers/interior_point/block_steps.pyx.
  */
@@ -13,40 +13,30 @@
 
 #include <stdint.h>
 
-/* Rows and their iterate; all arrays IN, shape (n,). */
-typedef struct {
-    int64_t n;
-    const double *y;
-    const double *alpha;
-    const double *u;
-    const double *xi;
-    const double *s;
-} svmx_interior_rows;
+/* The vectors of ``values``, (SVMX_VALUES, n): the point, residuals, and three to be multiplied by X'. */
+enum {
+    SVMX_ALPHA,
+    SVMX_U,
+    SVMX_XI,
+    SVMX_S,
+    SVMX_Z,
+    SVMX_POINT, /* vectors of a point, and of a direction */
+    SVMX_R_S = SVMX_POINT,
+    SVMX_R_U,
+    SVMX_Y_ALPHA,
+    SVMX_INVERSE, /* Omega^-1 */
+    SVMX_SIGNED,  /* y Omega^-1 r_Omega of the predictor */
+    SVMX_VALUES
+};
 
-/* r_s, r_u, Omega^-1, and the correction; IN, shape (n,). c_s, c_u: NULL for 0. */
-typedef struct {
-    const double *r_s;
-    const double *r_u;
-    const double *inverse;
-    const double *c_s;
-    const double *c_u;
-} svmx_interior_sides;
-
-/* d_alpha, d_u, d_xi, d_s; shape (n,). */
-typedef struct {
-    double *alpha;
-    double *u;
-    double *xi;
-    double *s;
-} svmx_interior_direction;
-
+/* corrections: (2, n), c_s and c_u. */
 #define SVMX_INTERIOR_LOOPS(LOOP)                                                                                         \
-    LOOP(void, interior_residuals, (const svmx_interior_rows *at, double rho, const double *z, const double *upper,       \
-                                    const double *linear, double *r_s, double *r_u, double *inverse, double *y_alpha,     \
-                                    double *hinge, double *largest))                                                      \
-    LOOP(void, interior_right_side, (const svmx_interior_rows *at, const svmx_interior_sides *sides, double *out))        \
-    LOOP(double, interior_direction, (const svmx_interior_rows *at, const svmx_interior_sides *sides, double drho,        \
-                                      const double *d_z, const svmx_interior_direction *out))                             \
-    LOOP(void, interior_corrector, (const svmx_interior_rows *at, const svmx_interior_direction *d, double sigma_mu,      \
-                                    double *c_s, double *c_u))                                                            \
+    LOOP(void, interior_residuals, (int64_t n, const double *y, const double *upper, const double *linear, double rho,    \
+                                    double *values, double *largest))                                                     \
+    LOOP(void, interior_right_side, (int64_t n, const double *y, const double *values, const double *corrections,         \
+                                     double *out))                                                                        \
+    LOOP(double, interior_direction, (int64_t n, const double *y, const double *values, const double *corrections,        \
+                                      double drho, double *direction))                                                    \
+    LOOP(void, interior_corrector, (int64_t n, const double *values, const double *direction, double sigma_mu,            \
+                                    double *corrections))                                                                 \
     LOOP(void, interior_move, (int64_t n, double step, const double *x, const double *d, double *out))

@@ -18,11 +18,10 @@ r_sv is written s alpha + c_s and r_xiu as xi u + c_u, with c = 0 for the predic
 the rows, _core/loops/interior_steps.c.
 """
 
-from libc.string cimport memcpy
-
 from libsvmx._core.dispatch cimport (
-    svmx_dot, svmx_interior_corrector, svmx_interior_direction, svmx_interior_direction_of, svmx_interior_move,
-    svmx_interior_residuals, svmx_interior_right_side, svmx_interior_rows, svmx_interior_sides, svmx_sum)
+    SVMX_ALPHA, SVMX_INVERSE, SVMX_POINT, SVMX_R_S, SVMX_R_U, SVMX_S, SVMX_SIGNED, SVMX_U, SVMX_VALUES, SVMX_XI,
+    SVMX_Y_ALPHA, SVMX_Z, svmx_dot, svmx_interior_corrector, svmx_interior_direction, svmx_interior_move,
+    svmx_interior_residuals, svmx_interior_right_side, svmx_sum)
 
 import numpy as np
 
@@ -30,19 +29,13 @@ from libsvmx._core.stopping import NOBODY
 from libsvmx._solvers.interior_point.constraint_reduction import RankedClass, quantile_sketch
 from libsvmx._solvers.interior_point.replies import DataSums, NormalSums, RatioTest, Residuals, RightHandSide
 
-# Values of an iterate per row: the point, residuals, and three vectors to be multiplied by X'.
-cdef enum:
-    ALPHA, U, XI, S, Z, R_S, R_U, Y_ALPHA, INVERSE, SIGNED, VALUES
-# The first of these are the point; a direction has the same order.
-cdef enum:
-    POINT = R_S
-
-# Those that are attributes of an iterate.
-NAMED = {"alpha": ALPHA, "u": U, "xi": XI, "s": S, "z": Z, "r_s": R_S, "r_u": R_U, "inverse": INVERSE}
+# Vectors of an iterate that are attributes, by their place in its array.
+NAMED = {"alpha": SVMX_ALPHA, "u": SVMX_U, "xi": SVMX_XI, "s": SVMX_S, "z": SVMX_Z, "r_s": SVMX_R_S, "r_u": SVMX_R_U,
+         "inverse": SVMX_INVERSE}
 
 
-cdef class RowBlock:
-    """RowBlock(rows, y, upper, linear, asking=NOBODY): rows of the problem.
+class RowBlock:
+    """RowBlock(rows, y, upper, linear, asking=NOBODY): m rows of the problem.
 
     Parameters
     ----------
@@ -53,113 +46,60 @@ cdef class RowBlock:
     asking : Token         asked by long steps whether to stop
     """
 
-    cdef readonly object rows, y, upper, linear, asking
-    cdef readonly Py_ssize_t m
-    cdef const double[::1] of_y, of_upper, of_linear
-
     def __init__(self, rows, y, upper, linear, asking=NOBODY):
-        self.rows, self.y, self.upper, self.linear, self.asking = rows, y, upper, linear, asking
-        self.of_y, self.of_upper, self.of_linear = y, upper, linear
-        self.m = len(y)
+        self.rows, self.y, self.upper, self.linear, self.asking, self.m = rows, y, upper, linear, asking, len(y)
         if not self.m == rows.m == len(upper) == len(linear):
             raise ValueError("vectors over rows differ in length")
 
-    def __reduce__(self):
-        return RowBlock, (self.rows, self.y, self.upper, self.linear, self.asking)
 
+class Iterate:
+    """Iterate(array, correction, direction=None, keys=None): over the m rows of a block.
 
-cdef class Iterate:
-    """Iterate(alpha, u, xi, s, z): an iterate over the rows of a block.
-
-    Attributes, all of shape (m,)
+    Attributes
     ----------
-    alpha, u, xi, s, z : ndarray      z = X w
-    r_s, r_u, inverse : ndarray       (3.4), (3.3), and 1 / omega, once measured
-    keys : ndarray or None            rows of smallest key enter the normal matrix
-    correction : (ndarray, ndarray) or None      c_s / alpha, c_u / xi
-    direction : tuple of ndarray, or None        d_alpha, d_u, d_xi, d_s, d_z
+    array : ndarray, shape (SVMX_VALUES, m)
+    alpha, u, xi, s, z : ndarray, shape (m,)       the point in it; z = X w
+    r_s, r_u, inverse : ndarray, shape (m,)        (3.4), (3.3), and 1 / omega, once measured
+    correction : ndarray, shape (2, m)             c_s / alpha, c_u / xi; 0 for the predictor
+    direction : ndarray, shape (5, m), or None     d_alpha, d_u, d_xi, d_s, d_z
+    keys : ndarray or None                         rows of smallest key enter the normal matrix
     """
 
-    cdef object array, corrections, directions
-    cdef readonly object keys
-    cdef readonly Py_ssize_t m
-    cdef const double[:, ::1] values, by_correction, by_direction
-
-    def __init__(self, alpha, u, xi, s, z):
-        array = np.full((VALUES, len(alpha)), np.nan)
-        for k, own in enumerate((alpha, u, xi, s, z)):
-            array[k] = own
-        self.hold(array, None, None, None)
-
-    cdef hold(self, array, corrections, directions, keys):
-        self.array, self.corrections, self.directions, self.keys = array, corrections, directions, keys
-        self.values = array
-        self.m = self.values.shape[1]
-        if corrections is not None:
-            self.by_correction = corrections
-        if directions is not None:
-            self.by_direction = directions
-
-    cdef int check(self, RowBlock block, bint directed) except -1:
-        """Raise ValueError unless it fits the block, with a direction if ``directed``."""
-        if self.m != block.m or self.m == 0:
-            raise ValueError(f"an iterate over {self.m} rows for a block of {block.m}")
-        if directed and self.directions is None:
-            raise ValueError("an iterate without a direction")
-        return 0
-
-    cdef svmx_interior_sides sides(self):
-        """r_s, r_u, Omega^-1, and the correction, if any."""
-        cdef svmx_interior_sides found = svmx_interior_sides(
-            &self.values[R_S, 0], &self.values[R_U, 0], &self.values[INVERSE, 0], NULL, NULL)
-        if self.corrections is not None:
-            found.c_s, found.c_u = &self.by_correction[0, 0], &self.by_correction[1, 0]
-        return found
+    def __init__(self, array, correction, direction=None, keys=None):
+        self.array, self.correction, self.direction, self.keys = array, correction, direction, keys
 
     def __getattr__(self, name):
         if name not in NAMED:
             raise AttributeError(f"an iterate has no {name}")
         return self.array[NAMED[name]]
 
-    @property
-    def correction(self):
-        return None if self.corrections is None else tuple(self.corrections)
 
-    @property
-    def direction(self):
-        return None if self.directions is None else tuple(self.directions)
-
-    def __reduce__(self):
-        return _iterate, (self.array, self.corrections, self.directions, self.keys)
+def at_point(*point):
+    """The iterate at alpha, u, xi, s and z, arrays of shape (m,)."""
+    array = np.full((SVMX_VALUES, len(point[0])), np.nan)
+    for k in range(SVMX_POINT):
+        array[k] = point[k]
+    return Iterate(array, np.zeros((2, array.shape[1])))
 
 
-def _iterate(array, corrections, directions, keys):
-    cdef Iterate found = Iterate.__new__(Iterate)
-    found.hold(array, corrections, directions, keys)
-    return found
+def check(block, iterate, directed=False):
+    """Raise ValueError unless the iterate fits the block, with a direction if ``directed``."""
+    m = iterate.array.shape[1]
+    if m != block.m or m == 0:
+        raise ValueError(f"an iterate over {m} rows for a block of {block.m}")
+    if directed and iterate.direction is None:
+        raise ValueError("an iterate without a direction")
 
 
-cdef svmx_interior_rows rows_at(RowBlock block, const double[:, ::1] values):
-    return svmx_interior_rows(
-        block.m, &block.of_y[0], &values[ALPHA, 0], &values[U, 0], &values[XI, 0], &values[S, 0])
-
-
-def begin(RowBlock block, iterate):
+def begin(block, iterate):
     """A start invariant to the scale of C: w = 0, rho = 0, alpha = u = upper/2, xi = s = 2.
 
     The paper's alpha = u = 2 is this for upper = 4; with alpha + u = upper, r_u = 0.
     """
-    cdef Py_ssize_t m = block.m, positive = 0, k
-    array = np.empty((VALUES, m))
-    array[POINT:] = np.nan
-    cdef double[:, ::1] v = array
-    for k in range(m):
-        positive += block.of_y[k] > 0
-        v[ALPHA, k] = v[U, k] = block.of_upper[k] / 2
-        v[XI, k] = v[S, k] = 2.0
-        v[Z, k] = 0.0
-    sums = DataSums((positive, m - positive), block.rows.squares(), svmx_sum(m, &block.of_upper[0]), block.rows.nnz)
-    return _iterate(array, None, None, None), sums
+    cdef const double[::1] upper = block.upper
+    half, two, positive = block.upper / 2, np.full(block.m, 2.0), int(np.count_nonzero(block.y > 0))
+    sums = DataSums(positive, block.m - positive, block.rows.squares(), svmx_sum(block.m, &upper[0]), block.rows.nnz)
+    return at_point(half, half, two, two, np.zeros(block.m)), sums
 
 
 def net(rows, alpha):
@@ -170,48 +110,50 @@ def net(rows, alpha):
     return (pairs - pairs.min(axis=1, keepdims=True)).reshape(-1)
 
 
-def measure(RowBlock block, Iterate iterate, double rho):
+def measure(block, iterate, double rho):
     """Residuals, Omega^-1, and the right-hand side of the predictor."""
-    iterate.check(block, False)
-    array = np.empty((VALUES, block.m))
-    array[:POINT] = iterate.array[:POINT]
+    check(block, iterate)
+    array = np.empty_like(iterate.array)
+    array[:SVMX_POINT] = iterate.array[:SVMX_POINT]
     return measured(block, array, rho)
 
 
-def move(RowBlock block, Iterate iterate, double step, double rho):
+def move(block, iterate, double step, double rho):
     """Take a step along the direction, and measure. ``rho``: after the step."""
-    iterate.check(block, True)
-    array = np.empty((VALUES, block.m))
+    check(block, iterate, True)
+    array = np.empty_like(iterate.array)
+    cdef const double[:, ::1] at = iterate.array, by = iterate.direction
     cdef double[:, ::1] to = array
     with nogil:
-        svmx_interior_move(POINT * block.m, step, &iterate.values[0, 0], &iterate.by_direction[0, 0], &to[0, 0])
+        svmx_interior_move(SVMX_POINT * to.shape[1], step, &at[0, 0], &by[0, 0], &to[0, 0])
     return measured(block, array, rho)
 
 
-cdef tuple measured(RowBlock block, array, double rho):
+cdef tuple measured(block, array, double rho):
     """The iterate of an array with the point set, and its residuals."""
+    correction = np.zeros((2, block.m))
     cdef double[:, ::1] v = array
-    cdef Py_ssize_t m = block.m
-    cdef svmx_interior_rows at = rows_at(block, v)
-    cdef svmx_interior_sides sides = svmx_interior_sides(&v[R_S, 0], &v[R_U, 0], &v[INVERSE, 0], NULL, NULL)
+    cdef const double[:, ::1] c = correction
+    cdef const double[::1] y = block.y, upper = block.upper, linear = block.linear
+    cdef Py_ssize_t m = y.shape[0]
     cdef double largest[2]
     cdef double complementarity, r_alpha, slack_loss, hinge_loss, inverse, r_omega
     with nogil:
-        svmx_interior_residuals(&at, rho, &v[Z, 0], &block.of_upper[0], &block.of_linear[0], &v[R_S, 0], &v[R_U, 0],
-                                &v[INVERSE, 0], &v[Y_ALPHA, 0], &v[SIGNED, 0], largest)
-        hinge_loss = svmx_dot(m, &block.of_upper[0], &v[SIGNED, 0])  # it held the hinge losses
-        svmx_interior_right_side(&at, &sides, &v[SIGNED, 0])
-        complementarity = svmx_dot(m, at.s, at.alpha) + svmx_dot(m, at.xi, at.u)
-        r_alpha = svmx_sum(m, &v[Y_ALPHA, 0])
-        slack_loss = svmx_dot(m, &block.of_upper[0], at.xi)
-        inverse = svmx_sum(m, &v[INVERSE, 0])
-        r_omega = svmx_sum(m, &v[SIGNED, 0])
+        svmx_interior_residuals(m, &y[0], &upper[0], &linear[0], rho, &v[0, 0], largest)
+        hinge_loss = svmx_dot(m, &upper[0], &v[SVMX_SIGNED, 0])  # it holds the hinge losses
+        svmx_interior_right_side(m, &y[0], &v[0, 0], &c[0, 0], &v[SVMX_SIGNED, 0])
+        complementarity = (svmx_dot(m, &v[SVMX_S, 0], &v[SVMX_ALPHA, 0])
+                           + svmx_dot(m, &v[SVMX_XI, 0], &v[SVMX_U, 0]))
+        r_alpha = svmx_sum(m, &v[SVMX_Y_ALPHA, 0])
+        slack_loss = svmx_dot(m, &upper[0], &v[SVMX_XI, 0])
+        inverse = svmx_sum(m, &v[SVMX_INVERSE, 0])
+        r_omega = svmx_sum(m, &v[SVMX_SIGNED, 0])
     reply = Residuals(complementarity, r_alpha, slack_loss, hinge_loss, inverse, r_omega, (largest[0], largest[1]),
-                      block.rows.transposed(array[Y_ALPHA:]))
-    return _iterate(array, None, None, None), reply
+                      block.rows.transposed(array[SVMX_Y_ALPHA:]))
+    return Iterate(array, correction), reply
 
 
-def rank_rows(RowBlock block, Iterate iterate, rule, double least, double near, draw):
+def rank_rows(block, iterate, rule, double least, double near, draw):
     """Set the keys of the rows; replies q_L and a sketch of the keys for the classes +1 and -1.
 
     q_L counts rows with Omega^-1 >= ``least``, theta sqrt(mu) in (3.20); with the rule distance, those with alpha/s >=
@@ -229,10 +171,10 @@ def rank_rows(RowBlock block, Iterate iterate, rule, double least, double near, 
         RankedClass(int(np.count_nonzero(needed & members)), quantile_sketch(keys[members]))
         for members in (block.y > 0, block.y <= 0)
     ]
-    return _iterate(iterate.array, iterate.corrections, iterate.directions, keys), reply
+    return Iterate(iterate.array, iterate.correction, iterate.direction, keys), reply
 
 
-def normal_sums(RowBlock block, Iterate iterate, thresholds):
+def normal_sums(block, iterate, thresholds):
     """The sums over the rows Q with keys up to ``thresholds`` (of +1, of -1; None: all rows)."""
     weights, members = iterate.inverse, None
     if thresholds is not None:
@@ -247,48 +189,41 @@ def normal_sums(RowBlock block, Iterate iterate, thresholds):
     return iterate, NormalSums(outer, ybar, svmx_sum(q, &of_weights[0]) if q else 0.0, q)
 
 
-def curvature(RowBlock block, Iterate iterate, v):
+def curvature(block, iterate, v):
     """X'Omega^-1 X v over all rows, shape (n,)."""
     return iterate, block.rows.curvature(iterate.inverse, v)
 
 
-def direct(RowBlock block, Iterate iterate, dw, double drho):
+def direct(block, iterate, dw, double drho):
     """The direction over the rows for (dw, drho): (3.13) to (3.16)."""
-    iterate.check(block, False)
-    cdef svmx_interior_rows at = rows_at(block, iterate.values)
-    cdef svmx_interior_sides sides = iterate.sides()
-    cdef Py_ssize_t m = block.m
-    cdef const double[::1] d_z = block.rows.times(dw)
-    array = np.empty((POINT, m))
-    cdef double[:, ::1] d = array
-    cdef svmx_interior_direction out = svmx_interior_direction(&d[ALPHA, 0], &d[U, 0], &d[XI, 0], &d[S, 0])
+    check(block, iterate)
+    direction = np.empty((SVMX_POINT, block.m))
+    direction[SVMX_Z] = block.rows.times(dw)
+    cdef const double[:, ::1] at = iterate.array, c = iterate.correction
+    cdef const double[::1] y = block.y
+    cdef double[:, ::1] d = direction
+    cdef Py_ssize_t m = y.shape[0]
     cdef double ratio, linear, quadratic
     with nogil:
-        memcpy(&d[Z, 0], &d_z[0], m * sizeof(double))
-        ratio = svmx_interior_direction_of(&at, &sides, drho, &d_z[0], &out)
-        linear = (svmx_dot(m, at.s, out.alpha) + svmx_dot(m, at.alpha, out.s)
-                  + svmx_dot(m, at.xi, out.u) + svmx_dot(m, at.u, out.xi))
-        quadratic = svmx_dot(m, out.s, out.alpha) + svmx_dot(m, out.xi, out.u)
-    return _iterate(iterate.array, iterate.corrections, array, iterate.keys), RatioTest(ratio, linear, quadratic)
+        ratio = svmx_interior_direction(m, &y[0], &at[0, 0], &c[0, 0], drho, &d[0, 0])
+        linear = (svmx_dot(m, &at[SVMX_S, 0], &d[SVMX_ALPHA, 0]) + svmx_dot(m, &at[SVMX_ALPHA, 0], &d[SVMX_S, 0])
+                  + svmx_dot(m, &at[SVMX_XI, 0], &d[SVMX_U, 0]) + svmx_dot(m, &at[SVMX_U, 0], &d[SVMX_XI, 0]))
+        quadratic = svmx_dot(m, &d[SVMX_S, 0], &d[SVMX_ALPHA, 0]) + svmx_dot(m, &d[SVMX_XI, 0], &d[SVMX_U, 0])
+    return Iterate(iterate.array, iterate.correction, direction, iterate.keys), RatioTest(ratio, linear, quadratic)
 
 
-def correct(RowBlock block, Iterate iterate, double sigma_mu):
+def correct(block, iterate, double sigma_mu):
     """The right-hand side of the corrector, (3.9) and (3.10)."""
-    iterate.check(block, True)
-    cdef svmx_interior_rows at = rows_at(block, iterate.values)
-    cdef const double[:, ::1] d = iterate.by_direction
-    cdef svmx_interior_direction by = svmx_interior_direction(
-        <double *>&d[ALPHA, 0], <double *>&d[U, 0], <double *>&d[XI, 0], <double *>&d[S, 0])
-    corrections = np.empty((2, block.m))
-    cdef double[:, ::1] c = corrections
-    with nogil:
-        svmx_interior_corrector(&at, &by, sigma_mu, &c[0, 0], &c[1, 0])
-    cdef Iterate found = _iterate(iterate.array, corrections, None, iterate.keys)
-    cdef svmx_interior_sides sides = found.sides()
-    array = np.empty((1, block.m))
-    cdef double[:, ::1] to = array
+    check(block, iterate, True)
+    correction, array = np.empty((2, block.m)), np.empty((1, block.m))
+    cdef const double[:, ::1] at = iterate.array, d = iterate.direction
+    cdef const double[::1] y = block.y
+    cdef double[:, ::1] c = correction, to = array
+    cdef Py_ssize_t m = y.shape[0]
     cdef double r_omega
     with nogil:
-        svmx_interior_right_side(&at, &sides, &to[0, 0])
-        r_omega = svmx_sum(block.m, &to[0, 0])
-    return found, RightHandSide(r_omega, block.rows.transposed(array)[0])
+        svmx_interior_corrector(m, &at[0, 0], &d[0, 0], sigma_mu, &c[0, 0])
+        svmx_interior_right_side(m, &y[0], &at[0, 0], &c[0, 0], &to[0, 0])
+        r_omega = svmx_sum(m, &to[0, 0])
+    return (Iterate(iterate.array, correction, None, iterate.keys),
+            RightHandSide(r_omega, block.rows.transposed(array)[0]))

@@ -17,8 +17,8 @@ import numpy as np
 from libsvmx._core.dispatch cimport svmx_axpy, svmx_dot
 
 from libsvmx._core.dense import cholesky, solve_cholesky
-from libsvmx._solvers.interior_point import block_steps, replies
-from libsvmx._solvers.interior_point.replies import RightHandSide
+from libsvmx._solvers.interior_point import block_steps
+from libsvmx._solvers.interior_point.replies import RightHandSide, added
 
 
 # ---- The point of an iteration ---------------------------------------------------------------------
@@ -128,8 +128,7 @@ cdef class NormalEquations:
         cdef const double[::1] ybar
         cdef Py_ssize_t n = self.n, j
         for _ in range(MAX_SHIFTS):
-            found = replies.add_normal_sums(
-                self.blocks.run(block_steps.normal_sums, thresholds, merge=replies.add_normal_sums))
+            found = added(self.blocks.run(block_steps.normal_sums, thresholds, merge=added))
             outer, of_ybar, inverse, self.rows = found
             if not outer.flags.writeable:  # a reply may be read-only
                 outer = outer.copy()

@@ -30,13 +30,14 @@ from libsvmx._solvers.interior_point import block_steps
 from libsvmx._solvers.interior_point.constraint_reduction import thresholds
 from libsvmx._solvers.interior_point.crossover import SHARP, VertexSolution, cross_over
 from libsvmx._solvers.interior_point.normal_equations import NormalEquations, point_of
-from libsvmx._solvers.interior_point.replies import RatioTest, RightHandSide, add_data_sums
+from libsvmx._solvers.interior_point.replies import added
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from libsvmx._solvers.interior_point.normal_equations import Point
+    from libsvmx._solvers.interior_point.replies import DataSums, RatioTest
     from libsvmx._solvers.interior_point.row_blocks import RowBlocks
     from libsvmx._solvers.interior_point.solver import CRSVM
     from libsvmx._typing import FloatArray
@@ -195,7 +196,7 @@ class PredictorCorrector:
     def __init__(self, blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int):
         self.blocks, self.settings, self.watch, self.max_iter = blocks, settings, watch, max_iter
         blocks.asking.left = inf  # the start must be finished
-        self.data = add_data_sums(blocks.run(block_steps.begin))
+        self.data: DataSums = added(blocks.run(block_steps.begin))
         self.point = self.measured_start()
         blocks.asking.left = None
         self.best = self.blocks.states, self.point
@@ -252,7 +253,7 @@ class PredictorCorrector:
             direction = equations.solve(self.point.predictor)
             sigma_mu = self.centring(run(block_steps.direct, *direction), tolerance)
             # corrector, (3.9) and (3.10)
-            direction = equations.solve(total(run(block_steps.correct, sigma_mu)))
+            direction = equations.solve(added(run(block_steps.correct, sigma_mu)))
             length = length_of(run(block_steps.direct, *direction))
             self.advance(equations, direction, 1.0 if length > BEYOND else STEP * length)
 
@@ -290,7 +291,7 @@ class PredictorCorrector:
         draw = settings.random_state if self.number == 0 and settings.most_rows else None
         ranked = self.blocks.run(block_steps.rank_rows, settings.reduction_rule, least, near, draw)
         share = float(min(1.0, START_MU * mu * data.m / data.upper) ** (1 / settings.beta))
-        return thresholds(settings, share, data.class_sizes, self.least_rows, ranked)
+        return thresholds(settings, share, (data.positive, data.negative), self.least_rows, ranked)
 
     def centring(self, predictor: list[RatioTest], tolerance: float) -> float:
         """sigma mu with Mehrotra's sigma = (mu_aff / mu)^3."""
@@ -317,14 +318,6 @@ class PredictorCorrector:
         self.least_rows = min(self.data.m, 2 * equations.rows) if equations.poor else self.least_rows // 2
         if equations.gradients == 0:
             self.refines = equations.is_too_rough(residual)
-
-
-def total(replies: list[RightHandSide]) -> RightHandSide:
-    """The right-hand side over the rows of all blocks."""
-    if len(replies) == 1:
-        return replies[0]
-    vector = sum((reply.vector for reply in replies), start=np.zeros(len(replies[0].vector)))
-    return RightHandSide(sum(reply.r_omega for reply in replies), vector)
 
 
 def length_of(replies: list[RatioTest]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,23 +10,35 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 
-class DataSums:
-    """DataSums(class_sizes, squares, upper, entries): sums over rows that do not change.
+class DataSums(NamedTuple):
+    """Sums over rows that do not change.
 
     Attributes
     ----------
-    class_sizes, m : (int, int), int       rows of +1 and of -1, and all
+    positive, negative, m : int            rows of +1 and of -1, and all
     squares, mean_square : float           sum and mean of |x|^2
-    length : float                         root of the mean of |x|^2; 1 if that is 0
     upper : float                          sum of the upper bounds
     entries : int                          stored entries of X
+    length : float                         root of the mean of |x|^2; 1 if that is 0
     """
 
-    def __init__(self, class_sizes: tuple[int, int], squares: float, upper: float, entries: int):
-        self.class_sizes, self.squares, self.upper, self.entries = class_sizes, squares, upper, entries
-        self.m = sum(class_sizes)
-        self.mean_square = squares / self.m
-        self.length = float(np.sqrt(self.mean_square)) or 1.0
+    positive: int
+    negative: int
+    squares: float
+    upper: float
+    entries: int
+
+    @property
+    def m(self) -> int:
+        return self.positive + self.negative
+
+    @property
+    def mean_square(self) -> float:
+        return self.squares / self.m
+
+    @property
+    def length(self) -> float:
+        return float(np.sqrt(self.mean_square)) or 1.0
 
 
 class Residuals(NamedTuple):
@@ -77,22 +89,8 @@ class RatioTest(NamedTuple):
     quadratic: float
 
 
-def add_data_sums(replies: list[DataSums]) -> DataSums:
-    """The sums over the rows of several blocks."""
-    positive, negative = (sum(reply.class_sizes[c] for reply in replies) for c in range(2))
-    squares, upper, entries = (
-        sum(getattr(reply, name) for reply in replies) for name in ("squares", "upper", "entries")
-    )
-    return DataSums((positive, negative), squares, upper, entries)
-
-
-def add_normal_sums(replies: list[NormalSums]) -> NormalSums:
-    """The sums over the rows of several blocks."""
+def added(replies: list[Any]) -> Any:
+    """The sums over the rows of several blocks. Replies are not changed."""
     if len(replies) == 1:
         return replies[0]
-    first, *others = replies
-    outer, ybar = first.outer, first.ybar
-    for k, reply in enumerate(others):  # replies are not changed
-        outer = np.add(outer, reply.outer, out=outer if k else None)
-        ybar = ybar + reply.ybar
-    return NormalSums(outer, ybar, sum(reply.inverse for reply in replies), sum(reply.rows for reply in replies))
+    return type(replies[0])._make(sum(values[1:], start=values[0]) for values in zip(*replies, strict=True))
