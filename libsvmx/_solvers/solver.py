@@ -53,13 +53,13 @@ class Setting(NamedTuple):
     name: str
     default: Any
     help: str
-    option: str
-    metavar: str
-    choices: tuple[str, ...]
-    at_least: Number | None
-    above: Number | None
-    below: Number | None
-    or_zero: bool
+    option: str = ""
+    metavar: str = "N"
+    choices: tuple[str, ...] = ()
+    at_least: Number | None = None
+    above: Number | None = None
+    below: Number | None = None
+    or_zero: bool = False
 
     @property
     def kind(self) -> type:
@@ -95,30 +95,9 @@ class Setting(NamedTuple):
         return f"0 or {text}" if self.or_zero else text
 
 
-def setting(
-    default: Any,
-    help: str,
-    *,
-    option: str | None = "",
-    metavar: str = "N",
-    choices: tuple[str, ...] = (),
-    at_least: Number | None = None,
-    above: Number | None = None,
-    below: Number | None = None,
-    or_zero: bool = False,
-) -> Any:
-    """A field of a solver; arguments as in ``Setting``; ``option``: "" for the name with dashes, None: no option."""
-    known = {
-        "help": help,
-        "option": option,
-        "metavar": metavar,
-        "choices": choices,
-        "at_least": at_least,
-        "above": above,
-        "below": below,
-        "or_zero": or_zero,
-    }
-    return field(default=default, metadata=known)
+def setting(default: Any, help: str, *, option: str | None = "", **more: Any) -> Any:
+    """A field of a solver. ``option``: "" for the name with dashes, None: no option; ``more``: as in ``Setting``."""
+    return field(default=default, metadata={"option": option, "setting": Setting("", default, help, **more)})
 
 
 def policy_field(kind: Callable[[], Any]) -> Any:
@@ -232,11 +211,10 @@ class Solver:
         """Its settings, in order."""
         found = []
         for f in fields(cls):
-            more = dict(f.metadata)
-            if not more:  # a policy
-                continue
-            option = f"--{f.name.replace('_', '-')}" if more["option"] == "" else more["option"] or ""
-            found.append(Setting(name=f.name, default=f.default, **{**more, "option": option}))
+            if f.metadata:  # else a policy
+                given = f.metadata["option"]
+                option = f"--{f.name.replace('_', '-')}" if given == "" else given or ""
+                found.append(f.metadata["setting"]._replace(name=f.name, option=option))
         return tuple(found)
 
     @classmethod
