@@ -49,8 +49,29 @@ class LinearWork(NamedTuple):
         return self.n_features > 0 and are_few(self.n_features, n)
 
     def in_steps(self, n: int, variables: int) -> int:
-        """``crsvm_in_steps`` over n rows."""
-        return crsvm_in_steps(n, variables, self.nonzeros, self.n_features, self.binary)
+        """SMO steps over n rows that cost about as much as crsvm. A step computes two kernel rows until all are there.
+
+        ``variables``: n, in epsilon-SVR 2 n
+        """
+        of_rows = n * self.of_row() + (variables - n) * PER_ROW
+        work = CRSVM_ITERATIONS * (of_rows + PER_CUBE * self.n_features**3 + PER_ITERATION)
+        per_entry = PER_DENSE_ENTRY * self.n_features if self.is_dense else PER_SPARSE_ENTRY * self.nonzeros
+        of_step, of_rows = variables + PER_STEP, 2 * n * (PER_BINARY_VALUE if self.binary else PER_VALUE + per_entry)
+        steps = work / (of_step + of_rows)
+        return int(steps if 2 * steps <= n else (work - n / 2 * of_rows) / of_step)
+
+    def of_row(self) -> float:
+        """Work of one row in an iteration of crsvm."""
+        if self.is_dense:
+            return PER_DENSE_PRODUCT * self.n_features**2 + PER_ENTRY * self.n_features + PER_ROW
+        return PER_SPARSE_PRODUCT * self.nonzeros**2 + PER_ENTRY * self.nonzeros + PER_ROW
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether crsvm stores the rows densely."""
+        from libsvmx._core.matrix import DENSE_SHARE
+
+        return self.nonzeros >= DENSE_SHARE * self.n_features
 
 
 def linear_work(kernel: Kernel) -> LinearWork:
@@ -60,31 +81,3 @@ def linear_work(kernel: Kernel) -> LinearWork:
 
     nonzeros, n_features = count_nonzeros(kernel.matrix)
     return LinearWork(nonzeros / kernel.matrix.n_rows, n_features, kernel.binary)
-
-
-def crsvm_in_steps(n: int, variables: int, nonzeros: float, n_features: int, binary: bool) -> int:
-    """SMO steps that cost about as much as crsvm. A step computes two kernel rows until all n are there.
-
-    ``variables``: n, in epsilon-SVR 2 n; ``nonzeros``: mean per row; ``binary``: all are 1
-    """
-    dense = is_dense(nonzeros, n_features)
-    of_rows = n * crsvm_row_work(nonzeros, n_features) + (variables - n) * PER_ROW
-    work = CRSVM_ITERATIONS * (of_rows + PER_CUBE * n_features**3 + PER_ITERATION)
-    of_value = PER_VALUE + (PER_DENSE_ENTRY * n_features if dense else PER_SPARSE_ENTRY * nonzeros)
-    of_step, of_rows = variables + PER_STEP, 2 * n * (PER_BINARY_VALUE if binary else of_value)
-    steps = work / (of_step + of_rows)
-    return int(steps if 2 * steps <= n else (work - n / 2 * of_rows) / of_step)
-
-
-def crsvm_row_work(nonzeros: float, n_features: int) -> float:
-    """Work of one row in an iteration of crsvm."""
-    if is_dense(nonzeros, n_features):
-        return PER_DENSE_PRODUCT * n_features**2 + PER_ENTRY * n_features + PER_ROW
-    return PER_SPARSE_PRODUCT * nonzeros**2 + PER_ENTRY * nonzeros + PER_ROW
-
-
-def is_dense(nonzeros: float, n_features: int) -> bool:
-    """Whether crsvm stores the rows densely."""
-    from libsvmx._core.matrix import DENSE_SHARE
-
-    return nonzeros >= DENSE_SHARE * n_features

@@ -17,7 +17,7 @@ from libsvmx._problem.dual import DualProblem, DualSolution
 from libsvmx._solvers.auto import Auto, ChoicePolicy, Trial
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition.solver import IRWLS
-from libsvmx._solvers.linear_work import LinearWork, crsvm_in_steps
+from libsvmx._solvers.linear_work import LinearWork
 from libsvmx.enums import SolveStatus
 
 HEART, LABELS = load("heart_scale")
@@ -536,7 +536,7 @@ def test_a_linear_kernel_is_solved_by_the_solver_with_less_work(distance, names)
     X[:, 0] += distance * y
     model = libsvmx.train(X, y, solver="auto", kernel_type="linear")
     assert chosen(model) == [names]
-    few = model.reports[0].iterations < 0.2 * crsvm_in_steps(3000, 3000, 20, 20, False)
+    few = model.reports[0].iterations < 0.2 * LinearWork(20, 20, False).in_steps(3000, 3000)
     assert few == (names == "smo, crsvm")
 
 
