@@ -24,36 +24,28 @@ def balanced_accuracy(predictions: Iterable[float], targets: Iterable[float]) ->
 
 
 class Scores:
-    """Scores(tau=None): running sums over predictions and targets; ``tau`` for quantile regression.
+    """Scores(tau=None): running sums over predictions v and targets y; ``tau`` for quantile regression.
 
     Attributes
     ----------
     total, correct : int
+    sums : list of float      as of ``add_up_scores``
     """
 
     def __init__(self, tau: float | None = None) -> None:
         self.tau = tau
         self.total: int = 0
         self.correct: int = 0
-        self.error: float = 0.0
-        self.sum_v: float = 0.0
-        self.sum_y: float = 0.0
-        self.sum_vv: float = 0.0
-        self.sum_yy: float = 0.0
-        self.sum_vy: float = 0.0
-        self.above: float = 0.0  # sum of targets - predictions where positive; below: where negative
-        self.below: float = 0.0
+        self.sums = [0.0] * 8
 
     def add(self, predictions: Iterable[float], targets: Iterable[float]) -> None:
         """Add rows. Raises ValueError for different lengths."""
-        v, y = doubles(predictions), doubles(targets)
+        v, y, sums = doubles(predictions), doubles(targets), doubles(self.sums)
         if len(v) != len(y):
             raise ValueError(f"{len(v)} predictions for {len(y)} targets")
-        before = self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy, self.above, self.below
-        sums = filled("d", before)
         self.correct += add_up_scores(v, y, sums)
         self.total += len(v)
-        self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy, self.above, self.below = sums
+        self.sums = list(sums)
 
     @property
     def accuracy(self) -> float:
@@ -63,7 +55,7 @@ class Scores:
     @property
     def mean_squared_error(self) -> float:
         """Mean squared error, 0 without rows."""
-        return self.error / self.total if self.total else 0.0
+        return self.sums[0] / self.total if self.total else 0.0
 
     @property
     def pinball_loss(self) -> float:
@@ -71,7 +63,8 @@ class Scores:
         without tau."""
         if self.tau is None:
             return nan
-        return (self.tau * self.above + (1.0 - self.tau) * self.below) / self.total if self.total else 0.0
+        above, below = self.sums[6:]
+        return (self.tau * above + (1.0 - self.tau) * below) / self.total if self.total else 0.0
 
     @property
     def squared_correlation(self) -> float:
@@ -80,8 +73,9 @@ class Scores:
         n = self.total
         if n == 0:
             return 0.0
-        covariance = n * self.sum_vy - self.sum_v * self.sum_y
-        spread = (n * self.sum_vv - self.sum_v * self.sum_v) * (n * self.sum_yy - self.sum_y * self.sum_y)
+        _, v, y, vv, yy, vy, _, _ = self.sums
+        covariance = n * vy - v * y
+        spread = (n * vv - v * v) * (n * yy - y * y)
         if spread == 0:
             return copysign(inf, spread) if covariance else -nan
         return covariance * covariance / spread
