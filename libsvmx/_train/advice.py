@@ -200,11 +200,6 @@ def solver_of(problem: Problem, param: Parameter, largest: int) -> tuple[str, st
     return name, "it begins with smo, and looks early whether irwls or chunked is faster", product
 
 
-def smo_alone_up_to(param: Parameter) -> float:
-    """Largest bound times largest kernel value up to which auto takes, or would take, smo alone."""
-    return auto_of(param).policy.smo_alone
-
-
 def auto_of(param: Parameter) -> Auto:
     """The solver if it is auto, else auto with defaults."""
     return param.solver if isinstance(param.solver, Auto) else Auto()
@@ -223,12 +218,10 @@ def of_features(table: Table, param: Parameter) -> Iterator[Advice]:
         middle = np.sort(ranges[varying])[(len(varying) - 1) // 2]
         odd = varying[(ranges[varying] >= WIDE * middle) | (ranges[varying] <= NARROW * middle)]
         if len(odd):
-            odd = odd[np.argsort(-ranges[odd], kind="stable")]
-            named = [f"{table.numbers[j]} ({table.lows[j]:g} to {table.highs[j]:g})" for j in odd[:SHOWN]]
-            more = f" and {len(odd) - SHOWN} more" if len(odd) > SHOWN else ""
+            named = table.named(odd[np.argsort(-ranges[odd], kind="stable")], "g")
             yield Advice(
                 "scale",
-                f"features on very different scales: {', '.join(named)}{more}; the range in the middle is {middle:g}",
+                f"features on very different scales: {named}; the range in the middle is {middle:g}",
                 "scale all to the same range",
             )
     constant = table.numbers[ranges == 0]
@@ -257,9 +250,8 @@ def far_from_0(table: Table, gamma: float) -> NDArray[np.intp]:
 
 def far_text(table: Table, places: NDArray[np.intp]) -> str:
     """``feature 3 (100000 to 100001) is far from 0``"""
-    named = ", ".join(f"{table.numbers[j]} ({table.lows[j]:.10g} to {table.highs[j]:.10g})" for j in places[:SHOWN])
-    more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
-    return f"feature {named} is far from 0" if len(places) == 1 else f"features {named}{more} are far from 0"
+    named = table.named(places, ".10g")
+    return f"feature {named} is far from 0" if len(places) == 1 else f"features {named} are far from 0"
 
 
 def of_offsets(table: Table, param: Parameter) -> Iterator[Advice]:
@@ -367,7 +359,7 @@ def is_for_crsvm(plan: TrainingPlan) -> bool:
 
 def of_steps(plan: TrainingPlan, product: float) -> Iterator[Advice]:
     """A large C with a solver that takes many small steps then."""
-    many = smo_alone_up_to(plan.param) < product < inf
+    many = auto_of(plan.param).policy.smo_alone < product < inf
     if plan.param.solver.name == "smo" and many and not plan.param.has_infinite_cost:
         yield Advice(
             "steps",
@@ -420,6 +412,11 @@ class Table:
     def number(self, i: int) -> int:
         """Number of the i-th row in the data, from 1."""
         return int(self.rows[i]) + 1
+
+    def named(self, places: NDArray[np.intp], form: str) -> str:
+        """``3 (0 to 1), 5 (2 to 9) and 7 more``: features with their ranges."""
+        each = (f"{self.numbers[j]} ({self.lows[j]:{form}} to {self.highs[j]:{form}})" for j in places[:SHOWN])
+        return ", ".join(each) + (f" and {len(places) - SHOWN} more" if len(places) > SHOWN else "")
 
     def classes(self) -> tuple[tuple[float, int], ...]:
         """Labels by first appearance, with their numbers of rows."""
