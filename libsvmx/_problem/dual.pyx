@@ -95,6 +95,10 @@ cdef class DualProblem:
         return n
 
 
+FIELDS = ("beta", "scores", "rho", "r", "objective", "iterations", "rows_computed", "values_computed", "subproblems",
+          "fallbacks", "work", "reach", "status", "chosen", "gap")
+
+
 cdef class DualSolution:
     """Result of a solver; buffers of float64, shape (m,), in the order of the problem's variables.
 
@@ -126,12 +130,15 @@ cdef class DualSolution:
 
     def changed(self, **fields):
         """A copy with other values of some fields."""
-        kept = dict(
-            beta=self.beta, scores=self.scores, rho=self.rho, r=self.r, objective=self.objective,
-            iterations=self.iterations, rows_computed=self.rows_computed, values_computed=self.values_computed,
-            subproblems=self.subproblems, fallbacks=self.fallbacks, work=self.work, reach=self.reach,
-            status=self.status, chosen=self.chosen, gap=self.gap)
-        return DualSolution(**(kept | fields))
+        return DualSolution(**({name: getattr(self, name) for name in FIELDS} | fields))
+
+    def with_work_of(self, DualSolution other):
+        """A copy whose counts include those of ``other``, found for the same problem."""
+        return self.changed(
+            iterations=self.iterations + other.iterations, rows_computed=self.rows_computed + other.rows_computed,
+            values_computed=max(self.values_computed, other.values_computed),  # a count of the kernel, over both
+            subproblems=self.subproblems + other.subproblems, fallbacks=self.fallbacks + other.fallbacks,
+            work=self.work + other.work)
 
 
 # ---- The certificate of an optimum -----------------------------------------------------------------
@@ -179,6 +186,22 @@ def array_level(V, can_grow, can_fall):
     if not can_grow.any() or not can_fall.any():
         return highest if can_grow.any() else lowest if can_fall.any() else 0.0
     return (highest + lowest) / 2
+
+
+def first_bound(at, target, lower, upper):
+    """The point at the first bound on the way from ``at``, within the box, to ``target``, and the mask of what blocks
+    there: none if the whole way is free. Arrays of shape (m,); bounds may be numbers."""
+    import numpy as np
+
+    way = target - at
+    room = np.where(way > 0, upper - at, at - lower)
+    lengths = np.full(len(at), HUGE_VAL)
+    np.divide(room, abs(way), out=lengths, where=abs(way) > room)
+    step = float(lengths.min(initial=HUGE_VAL))
+    if step >= 1:
+        return np.clip(target, lower, upper), np.zeros(len(at), dtype=bool)
+    blocking = lengths <= step
+    return np.where(blocking, np.where(way > 0, upper, lower), np.clip(at + step * way, lower, upper)), blocking
 
 
 # ---- feasibility -----------------------------------------------------------------------------------

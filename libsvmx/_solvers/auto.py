@@ -167,7 +167,7 @@ class Auto(Solver):
         work = linear_work(kernel)
         if inf in dual.upper:
             solution = SMO().solve(dual, kernel, budget_bytes, control, threads)
-            return named(checked(solution, dual, kernel, control), SMO.name)
+            return checked(solution, dual, kernel, control).changed(chosen=SMO.name)
         rows, regression = kernel.n, dual.size > kernel.n
         limit = self.queued_up_to(KernelType(kernel.kind), rows, work.n_features, regression)
         smo_alone = dual.largest_bound() * max(kernel.diagonal, default=0.0) <= limit
@@ -180,7 +180,7 @@ class Auto(Solver):
             exact = solved_by_path(self.policy, dual, kernel, budget_bytes, control, threads)
             if exact:
                 early.read_out()
-                return named(exact, "smo, path")
+                return exact.changed(chosen="smo, path")
         checks = last_check(self.policy, dual.size) if smo_alone else all_checks(self.policy, rows, regression)
         if has_features:
             checks = linear_checks(self.policy, work.in_steps(rows, dual.size))
@@ -188,7 +188,7 @@ class Auto(Solver):
         if not (smo_alone or has_features or control.max_iter):
             checks = checks.or_pivoting(pivoting)
         converged, too_slow = run(smo, checks, initial, early, control.max_iter)
-        found = named(checked(smo.finish(converged), dual, kernel, early), SMO.name)
+        found = checked(smo.finish(converged), dual, kernel, early).changed(chosen=SMO.name)
         early.read_out()
         left = Unfinished(found, too_slow, too_slow and smo.gap >= initial, by_trial=False)
         del smo  # and its kernel rows
@@ -234,7 +234,7 @@ class Trial(NamedTuple):
 
     def left(self, solution: DualSolution, too_slow: bool, seconds: float) -> Unfinished:
         has_grown = too_slow and solution.gap >= INITIAL_GAP
-        return Unfinished(named(solution, "smo"), too_slow, has_grown, by_trial=True, seconds=seconds)
+        return Unfinished(solution.changed(chosen="smo"), too_slow, has_grown, by_trial=True, seconds=seconds)
 
 
 class Checks(NamedTuple):
@@ -493,27 +493,14 @@ def solved_by_features(dual: DualProblem, kernel: Kernel, control: Control, thre
     return CRSVM().solve_features(dual, rows, control, threads_that_fit(threads), lambda line: None)
 
 
-def named(solution: DualSolution, name: str) -> DualSolution:
-    return combined(None, solution, name)
-
-
 def in_vain(solution: DualSolution, name: str, stopped: SolveStatus | None) -> DualSolution:
     """``solution``, after a solver that has found none; ``stopped``: the status if a stop has ended it."""
     return solution.changed(chosen=f"{solution.chosen}, {name}", status=stopped or solution.status)
 
 
-def combined(first: DualSolution | None, second: DualSolution, name: str) -> DualSolution:
+def combined(first: DualSolution, second: DualSolution, name: str) -> DualSolution:
     """The second solution, or the first if that is better and the second has not converged; the work of both."""
-    if first is None:
-        return second.changed(chosen=name)
-    best = first if second.status != SolveStatus.CONVERGED and first.objective < second.objective else second
-    return best.changed(
-        status=second.status,
-        iterations=first.iterations + second.iterations,
-        rows_computed=first.rows_computed + second.rows_computed,
-        values_computed=max(first.values_computed, second.values_computed),  # a count of the kernel, over both
-        subproblems=first.subproblems + second.subproblems,
-        fallbacks=first.fallbacks + second.fallbacks,
-        work=first.work + second.work,
-        chosen=f"{first.chosen}, {second.chosen or name}",
-    )
+    best, other = second, first
+    if second.status != SolveStatus.CONVERGED and first.objective < second.objective:
+        best, other = first, second
+    return best.with_work_of(other).changed(status=second.status, chosen=f"{first.chosen}, {second.chosen or name}")

@@ -307,12 +307,9 @@ cdef object path_from(DualProblem problem, Kernel kernel, double budget_bytes, d
 
 cdef object ended(DualSolution best, DualSolution found, status, chosen):
     """``best``, with the work of ``found`` added."""
-    return DualSolution(
-        beta=best.beta, scores=best.scores, rho=best.rho, r=best.r, objective=best.objective,
-        iterations=found.iterations + (0 if best is found else best.iterations),
-        rows_computed=best.rows_computed, values_computed=max(best.values_computed, found.values_computed),
-        subproblems=found.subproblems, fallbacks=found.fallbacks, work=found.work + (0 if best is found else best.work),
-        status=status, chosen=chosen)
+    if best is not found:
+        best = best.with_work_of(found)
+    return best.changed(status=status, chosen=chosen)
 
 
 cdef class ChunkedSmo(WarmSmo):

@@ -40,6 +40,7 @@ from scipy.linalg import blas, lapack
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.dense import MOST_MOVED, beside, cholesky, product, solve_cholesky, solve_lower
 from libsvmx._core.stopping import Stopped
+from libsvmx._problem.dual import first_bound
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -221,7 +222,8 @@ def face_optimum(
         if x is None:
             break
         if within:
-            to, out = first_bound(at, x, lower[S1], upper[S1], face.held)
+            to, blocking = first_bound(at, x, lower[S1], upper[S1])
+            out = np.flatnonzero(blocking)
         else:
             to = np.clip(x, lower[S1], upper[S1])
             out = np.flatnonzero(to != x)
@@ -238,21 +240,6 @@ def face_optimum(
     beta[S1] = at
     beta[members] = feasible(beta[members], total, own_lower, own_upper)
     return flops
-
-
-def first_bound(
-    at: FloatArray, x: FloatArray, lower: FloatArray, upper: FloatArray, held: Places
-) -> tuple[FloatArray, Places]:
-    """The point at the first bound on the way from ``at`` to x, and what reaches it there; x, and nothing, if none is
-    before it."""
-    way = x - at
-    bound = np.where(way > 0, upper, lower)
-    with np.errstate(divide="ignore", invalid="ignore"):  # of what does not move
-        share = np.abs(bound - at) / np.abs(way)
-    share[held] = np.inf
-    step = min(1.0, float(share.min()))
-    reached = share <= step
-    return np.where(reached, bound, at + step * way), np.flatnonzero(reached & (step < 1.0))
 
 
 def put_aside(

@@ -13,6 +13,7 @@ import numpy as np
 
 from libsvmx._core.dense import cholesky, product, solve_cholesky
 from libsvmx._core.stopping import NOBODY
+from libsvmx._problem.dual import first_bound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ class FreeSolution(NamedTuple):
     missing, total : float     minus y'alpha, and the sum of alpha, over all rows
     linear : float             linear'beta over all rows
     n_inside : int             free rows strictly inside their bounds
-    blocking : ndarray of bool, shape (|F|,), or None       as in ``step_to_bound``
+    blocking : ndarray of bool, shape (|F|,), or None       rows that end the way at a bound; None: none does
     """
 
     w: FloatArray
@@ -84,7 +85,8 @@ def solve_free_rows(
         beta, rho = solved
         target = y * beta
         if within:
-            alpha, blocking = step_to_bound(alpha, target, upper)
+            alpha, at_bound = first_bound(alpha, target, 0.0, upper)
+            blocking = at_bound if at_bound.any() else None
         else:
             alpha = np.clip(target, 0.0, upper)
     missing = -(fixed + float(y @ alpha))
@@ -103,22 +105,6 @@ def joined(blocks: Sequence[FreeRows], name: str) -> FloatArray:
     """A field of the free rows of all blocks."""
     values: list[FloatArray] = [getattr(block, name) for block in blocks]
     return values[0] if len(values) == 1 else np.concatenate(values)
-
-
-def step_to_bound(
-    alpha: FloatArray, target: FloatArray, upper: FloatArray
-) -> tuple[FloatArray, NDArray[np.bool_] | None]:
-    """The point at the first bound on the way to ``target``, and the mask of the blocking rows, or None."""
-    way = target - alpha
-    room = np.where(way > 0, upper - alpha, alpha)
-    lengths = np.full(len(alpha), np.inf)
-    np.divide(room, abs(way), out=lengths, where=abs(way) > room)
-    step = float(lengths.min())
-    if step >= 1:
-        return np.clip(target, 0.0, upper), None
-    blocking = lengths <= step
-    moved = np.clip(alpha + step * way, 0.0, upper)
-    return np.where(blocking, np.where(way > 0, upper, 0.0), moved), blocking
 
 
 def restore_balance(alpha: FloatArray, y: FloatArray, upper: FloatArray, fixed: float) -> FloatArray:
