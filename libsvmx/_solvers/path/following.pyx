@@ -531,10 +531,10 @@ cdef int empty_margin_if_all_bound(Motion motion, PathState s) except -1 nogil:
 
 # ---- Shrinking -------------------------------------------------------------------------------------
 #
-# On large data V of most variables stays far from the level. Rows whose variables would not meet it within ``far`` times
-# the path at their initial speed, nor within ``far_at_mean`` times it at the root mean square of all, are shrunk: rows
-# are permuted, all loops go over the others, and F of the shrunk ones is updated at the end (``unshrink``). The KKT
-# conditions over all rows show what was shrunk wrongly; it is repaired.
+# On large data V of most variables stays far from the level. Rows whose variables would not meet it within ``far``
+# times the path at their initial speed, nor within ``far_at_mean`` times it at the root mean square of all, are shrunk:
+# rows are permuted, all loops go over the others, and F of the shrunk ones is updated at the end (``unshrink``). The
+# KKT conditions over all rows show what was shrunk wrongly; it is repaired.
 
 # Shrink only if at most this share of the rows is left.
 cdef double MAX_ACTIVE_SHARE = 0.8
@@ -544,9 +544,9 @@ cdef int shrink_if_many(Motion motion, PathState s) except -1 nogil:
     """Keep active only rows with a variable in the margin, moving, or with V near the level, if that pays."""
     cdef Py_ssize_t p, q, v, n_near = 0, n_pairs = 0
     cdef double near = -HUGE_VAL, squares = 0.0
-    if motion.bounds_move or motion.repairs >= REPAIRS_TO_STOP_SHRINKING or s.factor.size * <double>s.n <= motion.many_values:
+    if motion.bounds_move or motion.repairs >= REPAIRS_TO_STOP_SHRINKING:
         return 0
-    if s.has_empty_group():  # whose level may be anywhere
+    if s.factor.size * <double>s.n <= motion.many_values or s.has_empty_group():  # whose level may be anywhere
         return 0
     motion.direction()
     motion.directed = True

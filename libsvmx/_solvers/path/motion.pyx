@@ -246,9 +246,9 @@ cdef double LEFT_OF_SUM = 8.0
 cdef double STALE = 64.0
 # Share of ``most_cost`` after which the cost of a path is extrapolated.
 cdef double GLIMPSE = 0.03
-# Cost of a line in half nanoseconds: of itself; of an active row, and of its value in a row of the margin; of an element
-# of the factor. And of a kernel value in double, for 1 + ``value_ns``. Measured on 54 changes of 10 to 1,000 of 5,000 and
-# 20,000 rows of elec2 and synthetic sets of 2 to 54 features: .5 to 1.5 times the time that they took.
+# Cost of a line in half nanoseconds: of itself; of an active row, and of its value in a row of the margin; of an
+# element of the factor. And of a kernel value in double, for 1 + ``value_ns``. Measured on 54 changes of 10 to 1,000 of
+# 5,000 and 20,000 rows of elec2 and synthetic sets of 2 to 54 features: .5 to 1.5 times the time that they took.
 cdef double COST_OF_LINE = 15000.0
 cdef double COST_OF_ACTIVE = 2.0
 cdef double COST_OF_VALUE = 0.2
@@ -267,8 +267,7 @@ cdef class Motion:
     Attributes
     ----------
     breakpoints, steps, exchanges, repairs : int      since ``begin``: changes of sets, lines of length > 0, moves along
-                                                     a
-        null direction, paths that repaired rounding
+        a null direction, paths that repaired rounding
     work : float            since ``begin``, as ``Control`` counts it
     """
 

@@ -102,8 +102,8 @@ cdef class Path:
         """The optimum with the last ``n_fresh`` rows and without the rows ``gone`` (buffer of int32), which stay with
         beta = 0 until ``state.discard``.
 
-        Raises PathLong if the rest of the path seems to cost more than ``most_cost``, of which ``falling_cost`` would be
-        of what this path has done already, in half nanoseconds; else as ``start``.
+        Raises PathLong if the rest of the path seems to cost more than ``most_cost``, in half nanoseconds; else as
+        ``start``. ``falling_cost``: the part of ``most_cost`` that falls to 0 as the path is followed.
         """
         cdef PathState s = self.state
         cdef Motion motion = self.motion

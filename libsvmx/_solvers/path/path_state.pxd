@@ -76,7 +76,7 @@ cdef class PathState:
     cdef int meet(self, Kernel kernel, Control control) except -1
     cdef int keep_lists(self) except -1
     cdef int leave_at_rest(self, Py_ssize_t v) except -1
-    cdef int keep_factor(self) except -1
+    cdef int keep_factor(self) except -1 nogil
     cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1 nogil
     cdef bint has_room_in_margin(self) noexcept nogil
     cdef int make_room_in_margin(self, Py_ssize_t more=*) except -1

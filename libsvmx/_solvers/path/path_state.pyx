@@ -131,10 +131,6 @@ cdef class PathState:
             value += self.beta[v] * (0.5 * self.F[v // self.per_row] - self.linear[v])
         return value
 
-    def gap(self):
-        """The KKT gap (_problem/dual.pyx), the larger of two groups; -inf if no two variables can move."""
-        return self.kkt_gap()
-
     @property
     def holds_rho(self):
         """Mask of the rows that alone determine an end of the interval of rho if no variable is free: buffer of int8,
@@ -172,6 +168,10 @@ cdef class PathState:
                 n_sv += 1
                 n_bsv += not inside
         return n_sv, n_bsv
+
+    def gap(self):
+        """The KKT gap (_problem/dual.pyx), the larger of two groups; -inf if no two variables can move."""
+        return self.kkt_gap()
 
     cdef double kkt_gap(self) noexcept nogil:
         cdef Certificate found
@@ -460,10 +460,11 @@ cdef class PathState:
         self.assign(v, LEAVING)
         return 0
 
-    cdef int keep_factor(self) except -1:
+    cdef int keep_factor(self) except -1 nogil:
         """Save the factor for ``rollback`` before its first change, if any."""
         if self.before is not None and self.factor_before is None:
-            self.factor_before = self.factor.copy()
+            with gil:
+                self.factor_before = self.factor.copy()
         return 0
 
     def rollback(self):
@@ -611,17 +612,9 @@ cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0 nogil:
     return s.factor.border(&s.column[0], K[v // s.per_row] + s.shift + s.ridge)
 
 
-cdef inline int keep_factor_of(PathState s) except -1 nogil:
-    """``PathState.keep_factor`` if needed, without the interpreter otherwise."""
-    if s.before is not None and s.factor_before is None:
-        with gil:
-            s.keep_factor()
-    return 0
-
-
 cdef int append_to_margin(PathState s, Py_ssize_t v, double schur) except -1 nogil:
     """Add the variable of ``border_margin``, with its Schur complement."""
-    keep_factor_of(s)
+    s.keep_factor()
     s.member[s.factor.size], s.place[v] = <int32_t>v, <int32_t>s.factor.size
     s.assign(v, MARGIN)
     s.factor.append(&s.column[0], schur)
@@ -632,7 +625,7 @@ cdef int append_to_margin(PathState s, Py_ssize_t v, double schur) except -1 nog
 cdef int remove_from_margin(PathState s, Py_ssize_t v) except -1 nogil:
     """Remove a member; the caller assigns it to another set."""
     cdef Py_ssize_t k = s.place[v]
-    keep_factor_of(s)
+    s.keep_factor()
     s.factor.remove(k)
     s.place[v] = -1
     while k < s.factor.size:
@@ -646,7 +639,7 @@ cdef int remove_from_margin(PathState s, Py_ssize_t v) except -1 nogil:
 cdef int clear_margin(PathState s) except -1 nogil:
     """Remove all members; the caller assigns them to other sets."""
     cdef Py_ssize_t k
-    keep_factor_of(s)
+    s.keep_factor()
     for k in range(s.factor.size):
         s.place[s.member[k]] = -1
         s.rows.unpin(<int32_t>(s.member[k] // s.per_row))
