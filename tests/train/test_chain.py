@@ -28,10 +28,28 @@ def validated(name, n_folds, seeder, **options):
 
 
 def test_a_path_that_pays_leaves_nothing_to_the_solver():
-    found = validated("heart_scale", 100, "ato", C=1000.0, threads=1)
-    followed = [fold for fold in found.folds[2:] if fold.iterations == 0]
-    assert len(followed) > 40
-    assert found.iterations < 0.4 * validated("heart_scale", 100, "sir", C=1000.0, threads=1).iterations
+    """Other folds take no more steps than cold ones. Without shrinking, all steps take as much."""
+    found, others, plain = (
+        validated("heart_scale", 100, seeder, C=1000.0, shrinking=False, threads=1) for seeder in ("ato", "sir", "none")
+    )
+    solved = [k for k in range(100) if found.folds[k].iterations > 0]
+    assert len(solved) < 25
+    assert found.iterations < sum(plain.folds[k].iterations for k in solved)
+    assert found.iterations < 0.35 * others.iterations
+
+
+@pytest.mark.parametrize("seeder", ["near", *QUEUED])
+def test_seeded_folds_of_many_steps_shrink_and_find_the_same_optimum(seeder):
+    """They shrink after 100 steps."""
+    eps = 1e-5
+    whole, shrunk = (
+        validated("heart_scale", 10, seeder, C=300.0, eps=eps, shrinking=shrinking, threads=1)
+        for shrinking in (False, True)
+    )
+    many = [k for k in range(10) if shrunk.folds[k].seeder != "none" and shrunk.folds[k].iterations > 300]
+    assert len(many) >= 3
+    assert any(shrunk.folds[k].iterations != whole.folds[k].iterations for k in many)
+    assert shrunk.decision_values == pytest.approx(whole.decision_values, abs=20 * eps)
 
 
 @pytest.mark.parametrize("queue", [True, False])
