@@ -77,6 +77,15 @@ cdef class DualProblem:
         return (self.groups == 1 and ups > 0 and downs > 0 and ups + downs == self.size
                 and fabs(total) <= ROUNDING * size)
 
+    def is_of_regression(self):
+        """Whether rows have two variables each."""
+        cdef const int32_t[::1] row = self.row
+        cdef Py_ssize_t v
+        cdef int32_t last = -1
+        for v in range(self.size):
+            last = max(last, row[v])
+        return self.size > last + 1
+
     def largest_bound(self):
         """Of |beta|; 0 without variables."""
         cdef const double[::1] lower = self.lower, upper = self.upper

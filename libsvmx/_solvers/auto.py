@@ -168,7 +168,7 @@ class Auto(Solver):
         if inf in dual.upper:
             solution = SMO().solve(dual, kernel, budget_bytes, control, threads)
             return checked(solution, dual, kernel, control).changed(chosen=SMO.name)
-        rows, regression = kernel.n, dual.size > kernel.n
+        rows, regression = kernel.n, dual.is_of_regression()
         limit = self.queued_up_to(KernelType(kernel.kind), rows, work.n_features, regression)
         smo_alone = dual.largest_bound() * max(kernel.diagonal, default=0.0) <= limit
         has_features = not smo_alone and work.allows(rows) and dual.is_of_hinges()
@@ -273,7 +273,7 @@ class Pivoting:
         """Whether it finds the optimum from ``n_free`` free variables. Not in regression: with both variables of a row
         K is singular, and sets cycle."""
         few = self.policy.min_free_for_pivoting <= n_free <= self.policy.max_free_for_pivoting
-        if not few or self.dual.groups > 1 or self.dual.size > self.kernel.n:
+        if not few or self.dual.groups > 1 or self.dual.is_of_regression():
             return False
         if self.kernel_is_regular is None:
             self.kernel_is_regular = self.is_regular()

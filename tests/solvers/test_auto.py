@@ -245,8 +245,8 @@ def test_a_regression_is_watched_from_half_the_product(kind, C, names):
 
 
 @pytest.mark.parametrize(("distance", "names"), [(0.0, "smo, crsvm"), (9.0, "smo")])
-def test_with_few_features_and_many_rows_smo_has_few_steps(distance, names):
-    """The first check comes after some of them; a plane far from all rows is found before."""
+def test_many_rows_of_few_features_are_left_to_crsvm_early(distance, names):
+    """Unless smo has ended before the first check, as it does where the classes are far apart."""
     X, y = np.random.default_rng(0).normal(size=(20_000, 3)), np.repeat([1.0, -1.0], 10_000)
     X[:, 0] += distance * y
     model = libsvmx.train(X, y, solver="auto", kernel_type="linear")

@@ -102,8 +102,9 @@ cdef class Path:
         """The optimum with the last ``n_fresh`` rows and without the rows ``gone`` (buffer of int32), which stay with
         beta = 0 until ``state.discard``.
 
-        Raises PathLong if the rest of the path seems to cost more than ``most_cost``, in half nanoseconds; else as
-        ``start``. ``falling_cost``: the part of ``most_cost`` that falls to 0 as the path is followed.
+        Raises PathLong if the rest of the path seems to cost more than another way to that optimum; else as ``start``. The
+        cost of the other way, in half nanoseconds, falls from ``most_cost`` at the beginning of the path by
+        ``falling_cost`` in all, as less is left to do.
         """
         cdef PathState s = self.state
         cdef Motion motion = self.motion
