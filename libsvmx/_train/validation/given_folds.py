@@ -16,7 +16,7 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, combinations, pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import ramp, take_int32
@@ -38,7 +38,7 @@ from libsvmx._train.side_by_side import param_of, side_by_side
 from libsvmx._train.training import pair_problem
 from libsvmx._train.validation.fold_report import standing
 from libsvmx._train.validation.leave_one_out import rows_left_out
-from libsvmx._train.validation.problem_folds import by_pairs
+from libsvmx._train.validation.problem_folds import PairsOfClasses, by_pairs
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import DataError, StoppedEarly
 
@@ -87,29 +87,19 @@ class ColumnFold:
     converged: list[bool]
 
 
-class FoldClasses:
-    """FoldClasses(problem, param, fold): the rows of a fold by class; in regression as one class.
-
-    Attributes
-    ----------
-    part, tests : Problem    the rows to train on, and to predict
-    labels, start, order     of ``folds.group_classes``
-    pairs : list of (int, int)       of classes, one dual problem each
-    weights : list of float          factors of C, by class
+class FoldClasses(PairsOfClasses):
+    """FoldClasses(problem, param, fold): the rows that a fold trains on, ``tests``, the rows to predict, and
+    ``weights``, factors of C by class.
 
     Raises DataError for rows of one class only.
     """
 
     def __init__(self, problem: Problem, param: Parameter, fold: GivenFold) -> None:
-        self.part, self.tests = problem.take(fold.rest), problem.take(fold.tests)
-        self.labels, self.start, self.order = list[int](), [0, len(self.part)], ramp(len(self.part))
-        self.pairs, self.weights = [(0, 0)], [1.0]
-        if param.svm_type.is_classification:
-            self.labels, self.start, self.order = folds.group_classes(self.part.targets)
-            if len(self.labels) < 2:
-                raise DataError("a fold has rows of one class only")
-            self.pairs = list(combinations(range(len(self.labels)), 2))
-            self.weights = [fold.class_weights.get(label, 1.0) for label in self.labels]
+        super().__init__(problem.take(fold.rest), param)
+        if param.svm_type.is_classification and len(self.labels) < 2:
+            raise DataError("a fold has rows of one class only")
+        self.tests = problem.take(fold.tests)
+        self.weights = [fold.class_weights.get(label, 1.0) for label in self.labels] or [1.0]
 
 
 class Column:
@@ -222,7 +212,7 @@ class Column:
         self, fold: FoldClasses, i: int, j: int, param: Parameter, observer: Observer
     ) -> list[tuple[Buffer, float, int, float, bool]]:
         """Solve the dual of classes i and j of a fold at all C; the list of ``solve_growing``."""
-        rows = fold.part
+        rows = fold.problem
         if param.svm_type.is_classification:
             rows = pair_problem(rows, fold.order, fold.start, i, j)
         kernel, budget_bytes = self.kernels.of_rows(memoryview(array("i", bytes(rows.rows) + bytes(fold.tests.rows))))
@@ -243,14 +233,14 @@ class WaitingColumn:
         param, self.queue, self.first, self.n_costs = column.param, queue, queue.n_tasks, 1 + len(column.growths)
         self.fold = fold = FoldClasses(column.problem, param, given)
         start, tests = fold.start, column.kernels.members(fold.tests)
-        rows = take_int32(column.kernels.members(fold.part), fold.order)
+        rows = take_int32(column.kernels.members(fold.problem), fold.order)
         for i, j in fold.pairs:
             if param.svm_type.is_classification:
                 pair = memoryview(bytes(rows[start[i] : start[i + 1]]) + bytes(rows[start[j] : start[j + 1]])).cast("i")
                 Cp, Cn = param.C * fold.weights[i], param.C * fold.weights[j]
                 queue.add(pair, start[i + 1] - start[i], Cp, Cn, held_out=tests, chained=True)
             else:
-                queue.add(rows, -1, 0.0, 0.0, held_out=tests, targets=fold.part.targets, chained=True)
+                queue.add(rows, -1, 0.0, 0.0, held_out=tests, targets=fold.problem.targets, chained=True)
             queue.add_larger(column.growths)
 
     def result(self, observer: Observer) -> ColumnFold:

@@ -62,13 +62,14 @@ class PairsOfClasses:
     ----------
     labels : list of int           classes; empty for one-class and regression
     pairs : list of (int, int)     (0, 1), (0, 2), …; for one-class and regression ``SINGLE``
+    start, order                   of ``folds.group_classes``; without classes all rows
     class_of : buffer of int32     class of each row, in classification
     size : list of int             number of rows of each class
     """
 
     def __init__(self, problem: Problem, param: Parameter) -> None:
         self.problem, self.param = problem, param
-        self.labels: list[int] = []
+        self.labels, self.start, self.order = list[int](), [0, len(problem)], ramp(len(problem))
         self.pairs = [SINGLE]
         if param.svm_type.is_classification:
             self.labels, self.start, self.order = folds.group_classes(problem.targets)
