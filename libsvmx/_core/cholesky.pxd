@@ -11,4 +11,5 @@ cdef class Cholesky:
     cdef void forward(self, double *x) noexcept nogil
     cdef void backward(self, double *x) noexcept nogil
     cdef void solve_two(self, double *x, double *z) noexcept nogil
+    cdef int take(self, Cholesky other) except -1 nogil
     cdef Cholesky copy(self)

@@ -120,12 +120,21 @@ cdef class Cholesky:
             x[j] = (x[j] - first) / c[j]
             z[j] = (z[j] - second) / c[j]
 
-    cdef Cholesky copy(self):
-        cdef Cholesky other = Cholesky(self.size + 1)
+    cdef int take(self, Cholesky other) except -1 nogil:
+        """Become a copy of another one, with room for a row more."""
         cdef Py_ssize_t j
-        for j in range(self.size):
-            memcpy(other.column(j) + j, self.column(j) + j, (self.size - j) * sizeof(double))
-        other.size = self.size
+        self.size = 0
+        if self.room <= other.size:
+            with gil:
+                self.reserve(other.size + 1)
+        for j in range(other.size):
+            memcpy(self.column(j) + j, other.column(j) + j, (other.size - j) * sizeof(double))
+        self.size = other.size
+        return 0
+
+    cdef Cholesky copy(self):
+        cdef Cholesky other = Cholesky()
+        other.take(self)
         return other
 
     # ---- for tests -----------------------------------------------------------------------------

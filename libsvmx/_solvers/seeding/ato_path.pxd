@@ -1,5 +1,6 @@
 from libc.stdint cimport int8_t, int32_t
 
+from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._kernels.sharedrows cimport DoubleRows, SharedRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.motion cimport Motion
@@ -15,10 +16,19 @@ cdef class AtoPath:
     cdef Py_ssize_t n_rows           # variables v and n_rows + v share a row
     cdef int32_t[::1] row_of         # by ``key_of``, for ``keep_factor``
     cdef int32_t[::1] member_key     # keys of the factor after the last path
+    cdef Cholesky shared             # of a star: factor of the margin over all rows, its keys, shift and ridge
+    cdef int32_t[::1] shared_key
+    cdef double shared_shift, shared_ridge
     cdef int8_t[::1] violating       # for ``mend``
     cdef int reserve(self, Py_ssize_t m, Py_ssize_t columns) except -1
     cdef int bind(self, SharedRows rows, Control control) except -1
     cdef int forget(self) noexcept nogil
+    cdef int share(self, const int32_t *column, Py_ssize_t n, Py_ssize_t n_first, SharedRows rows,
+                   Control control) except -1 nogil
+    cdef int factor(self, PathState s, const int32_t *column, Py_ssize_t n, Py_ssize_t n_first) except -1 nogil
+    cdef int begin_shared(self) except -1 nogil
+    cdef int attach(self, SharedRows rows, Control control) except -1 nogil
+    cdef void keep_keys(self, PathState s) noexcept nogil
     cdef int32_t key_of(self, PathState s, Py_ssize_t q) noexcept nogil
     cdef bint follow(self, FoldStart *at, SharedRows rows, Control control, double most_work,
                      double *scores) except -1 nogil

@@ -40,12 +40,15 @@ where beta_R = 0 and
     [E'  K_MM] [d beta_M] = [d linear_M - K_MT d beta_T ],    dV = d linear - K_:T d beta_T - K_:M d beta_M
 
 with the solver's kernel values in float. As an optimum within eps is enough, it is fast: with a ridge on K_MM no
-exchange is needed; FAR rows are always shrunk; long paths are given up; a chain keeps the factor of K_MM between folds.
+exchange is needed; FAR rows are always shrunk; long paths are given up; a chain keeps the factor of K_MM between folds, and
+those of a star begin with that of the optimum over all rows.
 """
 
-from libc.math cimport fabs
+from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy
 
+from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._kernels.sharedrows cimport DoubleRows, SharedRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.following cimport WHOLE, append_or_exchange, go, shrink_if_many, unshrink
@@ -93,7 +96,9 @@ cdef class AtoPath:
         self.state.rows = self.rows
         self.motion = Motion(self.state)
         self.motion.glimpse, self.motion.many_values, self.motion.far, self.motion.far_at_mean = GLIMPSE, 0.0, FAR, 0.0
-        self.row_of, self.member_key, self.violating = zeros("i", 0), zeros("i", 0), zeros("b", 0)
+        self.row_of, self.member_key, self.shared_key = zeros("i", 0), zeros("i", 0), zeros("i", 0)
+        self.violating = zeros("b", 0)
+        self.shared = Cholesky()
 
     cdef int reserve(self, Py_ssize_t m, Py_ssize_t columns) except -1:
         """Allocate for folds of up to m variables over ``columns`` rows."""
@@ -103,7 +108,7 @@ cdef class AtoPath:
             self.state.make_room(m)
             self.rows.make_room(m)
             self.motion.make_room()
-            self.member_key, self.violating = zeros("i", m), zeros("b", m)
+            self.member_key, self.shared_key, self.violating = zeros("i", m), zeros("i", m), zeros("b", m)
         return 0
 
     cdef int bind(self, SharedRows rows, Control control) except -1:
@@ -115,6 +120,54 @@ cdef class AtoPath:
         """Drop the factor of the last fold."""
         self.state.factor.size = 0
         return 0
+
+    cdef int share(self, const int32_t *column, Py_ssize_t n, Py_ssize_t n_first, SharedRows rows,
+                   Control control) except -1 nogil:
+        """Make the factor that the folds of a star begin with: that of the margin of the optimum over all rows, n
+        variables, of which ``n_first`` come first and the others are second ones of their rows. None if it is too large
+        or singular."""
+        self.shared.size = 0
+        if 0 < n <= self.member_key.shape[0]:
+            self.attach(rows, control)
+            self.factor(self.state, column, n, n_first)
+        return 0
+
+    cdef int factor(self, PathState s, const int32_t *column, Py_ssize_t n, Py_ssize_t n_first) except -1 nogil:
+        """``share``."""
+        cdef Py_ssize_t q
+        self.forget()
+        self.motion.reset_counts(HUGE_VAL)
+        self.rows.begin(n)
+        self.n_rows, s.groups, s.n, s.active = n_first, 1, n, n
+        for q in range(n):
+            s.tag[q], s.group[q], s.place[q], self.rows.target[q] = q, 0, -1, column[q]
+            s.assign(q, MARGIN)
+        if self.keep_factor(s, n, HUGE_VAL):
+            self.keep_keys(s)
+            self.shared.take(s.factor)
+            memcpy(&self.shared_key[0], &self.member_key[0], self.shared.size * sizeof(int32_t))
+            self.shared_shift, self.shared_ridge = s.shift, s.ridge
+        return 0
+
+    cdef int begin_shared(self) except -1 nogil:
+        """Begin the next fold with the factor of ``share``."""
+        self.state.factor.take(self.shared)
+        memcpy(&self.member_key[0], &self.shared_key[0], self.shared.size * sizeof(int32_t))
+        self.state.shift, self.state.ridge = self.shared_shift, self.shared_ridge
+        return 0
+
+    cdef int attach(self, SharedRows rows, Control control) except -1 nogil:
+        """``bind``, where they are others."""
+        if self.rows.source is not rows or self.motion.control is not control:
+            with gil:
+                self.bind(rows, control)
+        return 0
+
+    cdef void keep_keys(self, PathState s) noexcept nogil:
+        """Keep the keys of the factor."""
+        cdef Py_ssize_t k
+        for k in range(s.factor.size):
+            self.member_key[k] = self.key_of(s, s.member[k])
 
     cdef bint follow(self, FoldStart *at, SharedRows rows, Control control, double most_work,
                      double *scores) except -1 nogil:
@@ -134,9 +187,7 @@ cdef class AtoPath:
             moves = moves or fabs(at.missing[g]) > SAME_SUM * size
         if not moves:
             return False
-        if self.rows.source is not rows or self.motion.control is not control:
-            with gil:
-                self.bind(rows, control)
+        self.attach(rows, control)
         if not self.begin(self.state, at, most_work):
             return False
         going = self.walk(self.state)
@@ -299,7 +350,7 @@ cdef class AtoPath:
 
     cdef int finish(self, PathState s, FoldStart *at, double *scores) except -1 nogil:
         """Clip beta, write beta and V, and keep the factor's keys for the next fold."""
-        cdef Py_ssize_t k, q
+        cdef Py_ssize_t q
         cdef double slack
         unshrink(self.motion, s)
         for q in range(s.n):
@@ -310,8 +361,7 @@ cdef class AtoPath:
                 s.set_beta(q, s.lower[q])
         for q in range(s.n):
             at.beta[s.tag[q]], scores[s.tag[q]] = s.beta[q], s.linear[q] - s.F[q]
-        for k in range(s.factor.size):
-            self.member_key[k] = self.key_of(s, s.member[k])
+        self.keep_keys(s)
         return 0
 
 

@@ -10,6 +10,7 @@ cdef enum PathKind:
     OWN_FACTOR      # of a star: begins with its own factor
     KEPT_FACTOR     # of a chain: keeps that of the fold before
     IN_DOUBLE       # the exact one, from a factor that is there
+    SHARED_FACTOR   # of a star: begins with that of the optimum over all rows
 
 
 # What earlier solves have taken.
@@ -25,7 +26,7 @@ cdef void note(Taken *taken, int kind, double work) noexcept nogil
 cdef StartKind choose(const Taken *taken, double cold, double seeded, double path) noexcept nogil
 cpdef double work_of_start(double n, double n_changed) noexcept nogil
 cpdef double expected_seeded(double cold, double n, double n_changed, bint chained) noexcept nogil
-cpdef double expected_path(int kind, double m, double margin, double moving) noexcept nogil
+cpdef double expected_path(int kind, double m, double margin, double moving, double shared=*) noexcept nogil
 cpdef double expected_paths(double n, double n_sv, double margin) noexcept nogil
 cpdef bint pilots_pay(double cold, double paths) noexcept nogil
 cpdef double work_of_path(int kind, double m, double values, double lines) noexcept nogil

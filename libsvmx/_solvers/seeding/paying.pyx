@@ -24,15 +24,16 @@ from libc.math cimport HUGE_VAL, cbrt
 # Cost of a value, of a line, of a variable, and of a path besides, by PathKind. Measured on 9 sets of 400 and 900 rows: a
 # path of a star takes 0.2 to 0.5 ns a value and 1.5 us a line, where a value of SMO takes 0.28; in a chain 0.2 to 0.3 ns a
 # value; in double, on folds of 900 to 3,000 rows with margins of 17 to 380, 0.2 to 0.5 ns a value, 15 us a line, and 0.3 ms.
-# A variable takes 150 to 580 values, in leave-one-out of abalone and random classes, 240 to 2,400 variables.
-cdef double VALUE[3]
-cdef double LINE[3]
-cdef double VARIABLE[3]
-cdef double BESIDES[3]
-VALUE[:] = [1.6, 0.8, 1.25]
-LINE[:] = [6e3, 4e3, 54e3]
-VARIABLE[:] = [150, 0, 0]
-BESIDES[:] = [36e3, 36e3, 1.1e6]
+# A variable takes 150 to 580 values, in leave-one-out of abalone and random classes, 240 to 2,400 variables; with a shared
+# factor about 350, in that of two sets of 300 rows.
+cdef double VALUE[4]
+cdef double LINE[4]
+cdef double VARIABLE[4]
+cdef double BESIDES[4]
+VALUE[:] = [1.6, 0.8, 1.25, 0.8]
+LINE[:] = [6e3, 4e3, 54e3, 4e3]
+VARIABLE[:] = [150, 0, 0, 350]
+BESIDES[:] = [36e3, 36e3, 1.1e6, 36e3]
 # Expected lines: constant, and per row with a coefficient that leaves or enters; and the share of all variables that they
 # are followed for. Medians of the same sets, with a tenth and a hundredth of the rows held out: there were 0.2 to 20 times
 # as many lines.
@@ -72,12 +73,12 @@ cpdef double expected_seeded(double cold, double n, double n_changed, bint chain
     return work_of_start(n, n_changed) + (cold * share if share > 0 else 0.0)
 
 
-cpdef double expected_path(int kind, double m, double margin, double moving) noexcept nogil:
-    """``m``: variables; ``margin``: free ones; ``moving``: rows with a coefficient that leave or enter."""
+cpdef double expected_path(int kind, double m, double margin, double moving, double shared=0.0) noexcept nogil:
+    """``m``: variables; ``margin``: free ones; ``moving``: rows with a coefficient that leave or enter; ``shared``: its
+    part in a shared factor."""
     cdef double lines = LINES_BESIDES + LINES_OF_A_ROW * moving
     cdef double values = lines * margin * (margin + (1.0 if kind == IN_DOUBLE else NEAR_SHARE) * m)
-    if kind == OWN_FACTOR:
-        values += margin ** 3 / 6
+    values += (1.0 if kind == OWN_FACTOR else shared) * margin ** 3 / 6
     return work_of_path(kind, m, values, lines)
 
 

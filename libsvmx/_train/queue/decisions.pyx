@@ -129,7 +129,7 @@ cdef class QueueDecisions:
         cdef double *total = &self.total[0]
         cdef const double *former
         cdef const float *K
-        cdef Parent parent = Parent(NULL, NULL, NULL, NULL)
+        cdef Parent parent = Parent(NULL, NULL, NULL, NULL, NULL)
         cdef double change
         cdef Py_ssize_t i, r
         if task.growth > 0:

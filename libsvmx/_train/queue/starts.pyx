@@ -10,8 +10,8 @@ from libsvmx._kernels.sharedrows cimport GramRows
 from libsvmx._problem.dual cimport Dual, grow
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.paying cimport (
-    COLD, KEPT_FACTOR, OWN_FACTOR, PATH, SEEDED, PathKind, StartKind, Taken, average, begin, choose, expected_path,
-    expected_seeded, most_values, note, work_of_path, work_of_start)
+    COLD, KEPT_FACTOR, OWN_FACTOR, PATH, SEEDED, SHARED_FACTOR, PathKind, StartKind, Taken, average, begin, choose,
+    expected_path, expected_seeded, most_values, note, work_of_path, work_of_start)
 from libsvmx._solvers.seeding.seeders cimport ATO, FoldSeeder
 from libsvmx._solvers.smo.smo cimport tolerance_by_r
 from libsvmx._train.queue.tasks cimport Parent, Task, TaskList, is_as_parent, is_of_many
@@ -69,7 +69,7 @@ cdef class QueueStarts:
         self.last_task = -1
         self.V, self.entering = zeros("d", m), zeros("b", m)
         self.left_column, self.left_beta = zeros("i", 2 * n), zeros("d", 2 * n)
-        self.sv_column, self.sv_beta = zeros("i", n), zeros("d", n)
+        self.sv_column, self.sv_beta, self.margin_column = zeros("i", n), zeros("d", n), zeros("i", 2 * n)
         self.seeder = FoldSeeder()
         self.seeder.reserve(m, n, todo.seeder)
         self.seeder.in_a_star = todo.in_a_star
@@ -213,12 +213,39 @@ cdef class QueueStarts:
             note(&self.taken, former.start_kind, former.start_work + former.work)
         self.last_task = self.todo.number_of(task)
 
+    cdef double part_in_factor(self, const Task *task) noexcept nogil:
+        """Part of a fold in the factor that the paths of its star share; 0: they do not."""
+        if task.chained or not task.of_earlier or self.todo.earlier.n_tasks != 1 or self.at.groups != 1:
+            return 0.0
+        return task.n_left / <double>self.todo.earlier.tasks[0].n
+
+    cdef PathKind kind_of_path(self, const Task *task) noexcept nogil:
+        return KEPT_FACTOR if task.chained else SHARED_FACTOR if self.part_in_factor(task) > 0 else OWN_FACTOR
+
+    cdef int share_factor(self, const Task *task) except -1 nogil:
+        """Let the path of a fold begin with the factor of its parent's margin, which this worker makes once."""
+        cdef Parent parent = self.todo.parent_of(task)
+        cdef Py_ssize_t v, k = 0, n_first = 0, n = parent.task.n
+        if self.shared_from != parent.beta:
+            for v in range(parent.task.n_variables):
+                if v == n:
+                    n_first = k
+                if parent.free[v]:
+                    self.margin_column[k] = self.kernel_rows.values.place_of(parent.rows[v if v < n else v - n])
+                    k += 1
+            if parent.task.n_variables == n:
+                n_first = k
+            self.seeder.path.share(&self.margin_column[0], k, n_first, self.kernel_rows.values, self.control)
+            self.shared_from = parent.beta
+        return self.seeder.path.begin_shared()
+
     cdef StartKind kind_of_start(self, const Task *task, double *limit) noexcept nogil:
         """How a task is begun, after ``begin``; ``limit``: of a path's values, or the work of a cold start."""
         cdef const Task *former = self.todo.parent_of(task).task
         cdef Taken taken = self.taken
         cdef StartKind chosen
-        cdef PathKind kind = KEPT_FACTOR if task.chained else OWN_FACTOR
+        cdef double shared = self.part_in_factor(task)
+        cdef PathKind kind = self.kind_of_path(task)
         cdef double cold = task.cold_work * task.n if task.cold_work > 0 else HUGE_VAL, path = HUGE_VAL
         cdef double seeded = expected_seeded(cold, task.n, task.n_left + task.n_new, task.chained)
         cdef Py_ssize_t v, n_free = 0
@@ -226,7 +253,7 @@ cdef class QueueStarts:
         if self.todo.seeder == ATO:
             for v in range(self.at.m):
                 n_free += self.at.lower[v] < self.at.beta[v] < self.at.upper[v]
-            path = expected_path(kind, self.at.m, n_free, self.at.n_left + self.at.n_entering)
+            path = expected_path(kind, self.at.m, n_free, self.at.n_left + self.at.n_entering, shared)
         if not task.chained:
             begin(&taken)
             taken.by[<int>SEEDED] = seeded
@@ -244,19 +271,21 @@ cdef class QueueStarts:
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
         """Start of a task, after ``begin``: beta in ``dual``, V in ``scores``. False if it is infeasible, or not expected
         to pay."""
-        cdef double limit
+        cdef double limit, shared = self.part_in_factor(task)
         cdef bint feasible
         cdef StartKind chosen = self.kind_of_start(task, &limit)
         if chosen == COLD or not isfinite(self.todo.parent_of(task).task.r):  # of nu-SVC, whose decision values are then 0
             return False
         if task.n_new:
             self.add_new(task, dual)
-        if not task.chained and self.todo.seeder == ATO:
+        if chosen == PATH and shared > 0:
+            self.share_factor(task)
+        elif not task.chained and self.todo.seeder == ATO:
             self.seeder.path.forget()
         feasible = self.seeder.make(&self.at, self.kernel_rows.values, self.control, self.todo.seeder, limit, scores)
         task.start_kind = PATH if self.seeder.along_path else SEEDED
         task.start_work = work_of_start(self.at.m, task.n_left + task.n_new) + self.seeder.replacement.work
         if self.seeder.along_path:
-            task.start_work += work_of_path(KEPT_FACTOR if task.chained else OWN_FACTOR, self.at.m, self.seeder.path.values,
-                                            self.seeder.path.lines)
+            task.start_work += work_of_path(self.kind_of_path(task), self.at.m, self.seeder.path.values
+                                            + shared * self.seeder.path.shared.size ** 3 / 6.0, self.seeder.path.lines)
         return feasible

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.tickets cimport svmx_countdown
 from libsvmx._kernels.sharedrows cimport SharedRows
@@ -110,6 +110,7 @@ cdef struct Parent:
     const int32_t *rows
     const double *beta          # by variable
     const double *V
+    const int8_t *free          # whether beta is inside its bounds
 
 
 cdef class TaskList:
@@ -171,6 +172,7 @@ cdef class TaskList:
     cdef double[::1] coefficient    # (n_out,)
     cdef double[::1] kept_beta      # optima of tasks with ``keeps``, by variable
     cdef double[::1] kept_scores
+    cdef int8_t[::1] kept_free      # 0 where a pair of classes has taken over its optimum
     cdef double[::1] value          # (n_values,)
     cdef Task *task(self, Py_ssize_t t) except NULL
     cdef bint stops_by_r(self, const Task *task) noexcept nogil

@@ -494,12 +494,14 @@ cdef class TaskList:
         if task.of_earlier:
             found.task, found.rows = &self.earlier.tasks[task.parent], self.earlier.rows
             found.beta, found.V = &self.earlier.kept_beta[0], &self.earlier.kept_scores[0]
+            found.free = &self.earlier.kept_free[0]
         else:
             found.task, found.rows = &self.tasks[task.parent], self.rows
-            found.beta, found.V = &self.kept_beta[0], &self.kept_scores[0]
+            found.beta, found.V, found.free = &self.kept_beta[0], &self.kept_scores[0], &self.kept_free[0]
         found.rows += found.task.first
         found.beta += found.task.optimum
         found.V += found.task.optimum
+        found.free += found.task.optimum
         return found
 
     cdef int make_room(self) except -1:
@@ -516,5 +518,5 @@ cdef class TaskList:
                 if self.unchecked[self.tasks[t].n] == 0:
                     self.unchecked[self.tasks[t].n] = self.trial.first_check(self.tasks[t].n)
         if room or self.keeps_all:
-            self.kept_beta, self.kept_scores = zeros("d", room), zeros("d", room)
+            self.kept_beta, self.kept_scores, self.kept_free = zeros("d", room), zeros("d", room), zeros("b", room)
         return 0

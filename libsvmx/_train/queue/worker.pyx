@@ -107,7 +107,7 @@ cdef class Worker:
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef Optimum optimum
         cdef Parent parent
-        cdef Py_ssize_t left
+        cdef Py_ssize_t left, v
         cdef bint stands, warm, seeded = has_start(task)
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task, self.control.eps = task, self.todo.eps
@@ -149,6 +149,8 @@ cdef class Worker:
         if task.keeps:
             memcpy(&self.todo.kept_beta[task.optimum], &self.beta[0], task.n_variables * sizeof(double))
             memcpy(&self.todo.kept_scores[task.optimum], &self.scores[0], task.n_variables * sizeof(double))
+            for v in range(task.n_variables):
+                self.todo.kept_free[task.optimum + v] = self.lower[v] < self.beta[v] < self.upper[v]
         task.found.rho, task.found.objective = optimum.rho, optimum.objective
         task.r = optimum.r
         recover(&task.of, task.n, &self.weights[0] if task.weights != NULL else NULL, &self.dual, &self.beta[0], optimum.r,
