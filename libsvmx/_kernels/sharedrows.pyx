@@ -6,9 +6,9 @@ the rows gather theirs. Segments are classes, so that the pairs (a, b) and (a, c
 turn, the worst case of a cache of the latest ones. A piece is computed by the first thread that needs it; another
 thread that needs it meanwhile computes it for itself, which is rare.
 
-For a queue of many small solves, the pieces of rows with their own segment are computed first, in separate memory: of a
-single segment the Gram matrix, of classes what pairs of classes share. Each thread then has SharedRows of its own, of
-two classes at a time, and GramRows are the rows of its solves.
+For a queue of many small solves, the pieces of a single segment, the Gram matrix, are computed first, in separate memory.
+Of classes, each thread has SharedRows of its own, of two at a time, which share the pieces of rows with their own class;
+these are computed on demand, as a fifth to a half of all rows is ever read. GramRows are the rows of a solve.
 
 DoubleRows, in double, belong to one solve or path whose rows join and leave.
 """
@@ -64,8 +64,8 @@ cdef class Slab:
         give_slab(self.values, self.bytes)
 
 
-cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, Token token) except -1:
-    """K(i, j) of the targets with each other, the kernel's rows from ``first`` on, into ``values`` (n, n).
+cdef int fill_square(Targets targets, float *values, ThreadPool pool, Token token) except -1:
+    """K(i, j) of the targets, all rows of the kernel, with each other into ``values`` (n, n).
 
     The lower triangle is computed, and mirrored, except for rows kept as bits, where mirroring is slower.
     """
@@ -78,7 +78,7 @@ cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPoo
     while i < n:
         count = <int>min(<Py_ssize_t>SVMX_SOURCES, n - i)
         for s in range(count):
-            rows[s], out[s] = <int32_t>(first + i + s), values + (i + s) * n
+            rows[s], out[s] = <int32_t>(i + s), values + (i + s) * n
         with nogil:
             targets.kernel.values_computed += targets.fill_rows(rows, count, i + count if mirrored else n, out, pool)
         work += 4 * count * (i + count if mirrored else n)
@@ -242,30 +242,17 @@ cdef class SharedRows:
     # ---- all values at once --------------------------------------------------------------------
 
     def keep_own(self, ThreadPool pool, Token token not None):
-        """Compute all pieces of rows with their own segment, by all threads of ``pool``, to the end, even if ``token``,
-        which counts the work, says stop.
+        """Compute all pieces of a single segment, by all threads of ``pool``, to the end, even if ``token``, which counts
+        the work, says stop.
 
-        Before any use of them. With a single segment, ``part`` is not possible afterwards.
+        Before any use of them; ``part`` is not possible afterwards.
         """
-        cdef Py_ssize_t s, i
-        cdef float *values
-        self.own_slab = Slab(self.own_bytes // sizeof(float), "kernel values")
-        values = self.own_slab.values
-        for s in range(self.k):
-            fill_square(self.targets[s], self.starts[s], values, pool, token)
-            for i in range(self.starts[s], self.starts[s + 1]):
-                svmx_publish_piece(self.piece_of(<int32_t>i, <int32_t>s), values)
-                values += self.starts[s + 1] - self.starts[s]
-        if self.k == 1:
-            self.targets, self.target[0] = [], NULL  # frees their copy of the data
-
-    @property
-    def own_bytes(self):
-        """Memory of ``keep_own``."""
-        cdef Py_ssize_t s, total = 0
-        for s in range(self.k):
-            total += 4 * (self.starts[s + 1] - self.starts[s]) ** 2
-        return total
+        cdef Py_ssize_t i
+        self.own_slab = Slab(self.n * self.n, "kernel values")
+        fill_square(self.targets[0], self.own_slab.values, pool, token)
+        for i in range(self.n):
+            svmx_publish_piece(&self.piece[i], self.own_slab.values + i * self.n)
+        self.targets, self.target[0] = [], NULL  # frees their copy of the data
 
     # ---- whole rows, for one thread --------------------------------------------------------------
     #
@@ -324,14 +311,20 @@ cdef class SharedRows:
         return room
 
     cdef void fill(self, int32_t row, int t, float *values) noexcept nogil:
-        """K of a row with those of one of the two segments."""
+        """K of a row with those of one of the two segments; with its own, kept for other pairs while there is room."""
         cdef Py_ssize_t n = self.width - self.n_first if t else self.n_first
         cdef svmx_piece *piece = self.source.piece_of(row, self.segments[t])
         cdef const float *own = svmx_piece_there(piece) if piece != NULL else NULL
+        cdef float *room
         if own != NULL:
             memcpy(values, own, n * sizeof(float))
-        else:
-            (<Targets>self.target[t]).fill(row, 0, n, values)
+            return
+        (<Targets>self.target[t]).fill(row, 0, n, values)
+        if piece != NULL and svmx_claim_piece(piece):
+            room = self.source.room_for(4 * padded(n))
+            if room != NULL:
+                memcpy(room, values, n * sizeof(float))
+            svmx_publish_piece(piece, room)
 
     cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil:
         """Rows that are missing are computed; of a single segment they are not kept."""

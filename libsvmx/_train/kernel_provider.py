@@ -144,7 +144,7 @@ class KernelProvider:
         slots = n_bytes * 2 if param.svm_type.is_regression else n_bytes  # of one thread: kernel rows of its solve
         room = policy.memory_share * self.budget_bytes
         if few or n_bytes > policy.max_gram_bytes or (self.gram is None and n_bytes + slots > room):
-            kernel_values = self.values_by_class(param, observer)
+            kernel_values = self.values_by_class(param)
             slots = kernel_values.thread_bytes * 2.0 if kernel_values else 0.0
         else:
             kernel_values = self.values_of_all(param, observer)
@@ -185,16 +185,13 @@ class KernelProvider:
             if self.gram is None:
                 whole = self.whole or self.make_whole()
                 gram = sharedrows.SharedRows(whole)
-                gram.keep_own(self.pool_for(whole.n, param), observer.limits or control_of(param, observer))
+                threads = 1 if 4.0 * whole.n**2 <= self.policy.small_bytes else thread_count(param.threads)
+                gram.keep_own(ThreadPool(threads), observer.limits or control_of(param, observer))
                 self.gram = gram
                 self.budget_bytes -= 4.0 * whole.n**2
         return self.gram
 
-    def pool_for(self, n: int, param: Parameter) -> ThreadPool:
-        """The threads that pay for the kernel values of n rows with each other."""
-        return ThreadPool(1 if 4.0 * n**2 <= self.policy.small_bytes else thread_count(param.threads))
-
-    def values_by_class(self, param: Parameter, observer: Observer) -> SharedRows | None:
+    def values_by_class(self, param: Parameter) -> SharedRows | None:
         """Kernel values by pair of classes, if there are several pairs, rows are cheap, and the values of a pair fit.
 
         None otherwise."""
@@ -209,13 +206,10 @@ class KernelProvider:
                 room, of_pair = policy.memory_share * self.budget_bytes, bytes_of_pair(starts)
                 if 2 * of_pair > room:
                     return None
-                classes = SharedRows(self.whole or self.make_whole(), 0.0, starts, across=False)
-                own, threads, in_pairs = classes.own_bytes, thread_count(param.threads), len(starts) - 2
-                fits = own + 2.0 * threads * of_pair <= room
-                if classes.for_threads and in_pairs >= policy.min_pairs_per_class and fits:
-                    largest = max(end - begin for begin, end in pairwise(starts))
-                    classes.keep_own(self.pool_for(largest, param), control_of(param, observer))
-                    self.budget_bytes -= own
+                of_threads = 2.0 * thread_count(param.threads) * of_pair
+                classes = SharedRows(self.whole or self.make_whole(), max(room - of_threads, 0.0), starts, across=False)
+                if classes.for_threads:
+                    self.budget_bytes -= classes.most_bytes
                 self.classes = classes  # only once complete: an exception may end the call before
         return self.classes if self.classes.for_threads else None
 

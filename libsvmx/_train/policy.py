@@ -25,9 +25,6 @@ class KernelPolicy:
     # If the Gram matrix does not fit: mean nonzeros of a row up to which a queue computes the values of each pair of
     # classes. More expensive rows are computed in blocks, outside of a queue.
     max_row_nonzeros: float = 64
-    # Values within a class are computed once for all its pairs if it has at least this many pairs: one pair asks for
-    # about half the rows of a class, further pairs for ever more.
-    min_pairs_per_class: int = 3
     # Rows of the solves, inner folds included, in the queue at a time: about 0.1 s of small problems, which is what a
     # time limit may lose.
     rows_in_queue: int = 1 << 18
