@@ -347,7 +347,7 @@ class BaseSVM(Trains, Updating, LibsvmFiles, Pickled, Predicts, RefittingParamet
             None if chosen is None else chosen.data,
             sample_weight=None if weights is None else weights.data if chosen is None else weights[chosen].data,
         )
-        return TrainingData(problem, rows, chosen, training_rows, X.shape if hasattr(X, "shape") else (n,))
+        return TrainingData(problem, rows, chosen, training_rows, getattr(X if rows is None else rows, "shape", (n,)))
 
     def _check_targets(self, targets: FloatArray, weights: FloatArray | None, order: IntArray | None) -> None:
         """Raise ParameterError for targets that cannot be trained on; ``order`` as in ``_targets``."""

@@ -106,6 +106,11 @@ def test_dense(name, data, parameters):
     compare(name, parameters, X.toarray(), y, relative=1e-6)
 
 
+def test_lists():
+    X, y = rows_of("heart_scale")
+    compare("SVC", {}, X.toarray().tolist(), y.tolist(), relative=1e-6)
+
+
 @pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"])
 def test_sample_weight(name):
     X, y = rows_of("heart_scale")
