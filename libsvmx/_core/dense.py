@@ -1,4 +1,4 @@
-"""Dense linear algebra by BLAS and LAPACK, with checks for a stop (stopping.py).
+"""Dense linear algebra by BLAS and LAPACK, with checks for a stop (stopping.pyx).
 
 A long call of NumPy, which releases the interpreter, runs in a thread (``awaited``). SciPy's do not release it, and
 operations in place must not be abandoned: these are done in pieces. A call of some hundredths of a second is not

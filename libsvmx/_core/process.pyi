@@ -1,29 +1,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from libsvmx.enums import SolveStatus
-
-class Token:
-    deadline: float
-    parent: Token | None
-    steps: bool
-    stopped: SolveStatus | None
-    urgent: bool
-    def __init__(
-        self,
-        seconds: float = 0.0,
-        should_stop: Callable[[], bool] | None = None,
-        deadline: float = 0.0,
-        parent: Token | None = None,
-        steps: bool = True,
-    ) -> None: ...
-    def stop(self, status: SolveStatus) -> None: ...
-    def abandon(self) -> None: ...
-    def look(self) -> SolveStatus | None: ...
-    def interrupted(self) -> bool: ...
-    def ask(self, amount: int) -> None: ...
-    def note(self, amount: int) -> None: ...
-
 HAS_THREADS: bool
 
 class ThreadPool:

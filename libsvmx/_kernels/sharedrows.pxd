@@ -1,7 +1,8 @@
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.pieces cimport svmx_lock, svmx_piece
-from libsvmx._core.process cimport ThreadPool, Token
+from libsvmx._core.process cimport ThreadPool
+from libsvmx._core.stopping cimport Token
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport KernelRows
 

@@ -26,7 +26,8 @@ from libsvmx._core.dispatch cimport SVMX_SOURCES, svmx_axpy_at, svmx_axpy_rows, 
 from libsvmx._core.pieces cimport (
     svmx_claim_piece, svmx_give_lock, svmx_lock_begin, svmx_lock_end, svmx_piece, svmx_piece_there, svmx_publish_piece,
     svmx_take_lock)
-from libsvmx._core.process cimport ThreadPool, Token
+from libsvmx._core.process cimport ThreadPool
+from libsvmx._core.stopping cimport Token
 from libsvmx._core.slab cimport SVMX_SLAB
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-from libsvmx._core.process cimport Token
+from libsvmx._core.stopping cimport Token
 
 cdef enum:
     MARK_STEP       # another min(m, 1000) iterations are done

@@ -1,6 +1,6 @@
 from collections.abc import Callable
 
-from libsvmx._core.process import Token
+from libsvmx._core.stopping import Token
 
 MARKS: tuple[str, ...]
 

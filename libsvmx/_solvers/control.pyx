@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
 from libsvmx._core.allocation cimport reserve
-from libsvmx._core.process cimport Token
+from libsvmx._core.stopping cimport Token
 from libsvmx._core.tickets cimport svmx_tickets_over
 
 from libsvmx.enums import SolveStatus

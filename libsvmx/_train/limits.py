@@ -8,7 +8,7 @@ its Control, up to the function that knows what is left of the call: there it be
 
 from __future__ import annotations
 
-from libsvmx._core.process import Token
+from libsvmx._core.stopping import Token
 from libsvmx._solvers import control
 from libsvmx._train.observer import Forwarding, hears
 from libsvmx._typing import TYPE_CHECKING

@@ -8,7 +8,7 @@ from libsvmx._typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from libsvmx._core.process import Token
+    from libsvmx._core.stopping import Token
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
     from libsvmx._train.solve_report import SolveReport
 

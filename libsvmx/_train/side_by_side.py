@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from itertools import count, takewhile
 
-from libsvmx._core.process import HAS_THREADS, Token
+from libsvmx._core.process import HAS_THREADS
 from libsvmx._core.records import replace
-from libsvmx._core.stopping import Stopped
+from libsvmx._core.stopping import Stopped, Token
 from libsvmx._core.threads import heard, in_order
 from libsvmx._train import limits
 from libsvmx._train.observer import Forwarding, Observer, hears

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._core.process import Token
 from libsvmx._core.records import replace
+from libsvmx._core.stopping import Token
 from libsvmx._kernels.rows_on_demand import RowSource
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.model import Model

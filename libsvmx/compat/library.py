@@ -10,7 +10,7 @@ from threading import RLock
 from typing import Any
 
 from libsvmx._core.buffers import filled
-from libsvmx._core.process import Token
+from libsvmx._core.stopping import Token
 
 # The solvers are loaded here, as LIBSVM's interface loads its library, not at the first training.
 from libsvmx._kernels import sharedrows as sharedrows

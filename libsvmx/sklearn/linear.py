@@ -23,8 +23,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
 from libsvmx._core.blas import one_blas_thread
-from libsvmx._core.process import Token
-from libsvmx._core.stopping import Leeway
+from libsvmx._core.stopping import Leeway, Token
 from libsvmx._core.threads import in_order
 from libsvmx._kernels.feature_products import SparseRows
 from libsvmx._solvers.linear import solver

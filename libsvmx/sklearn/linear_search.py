@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx._core.machine import machine
-from libsvmx._core.process import Token
+from libsvmx._core.stopping import Token
 from libsvmx._core.threads import in_order
 from libsvmx._train.parameter import MAX_THREADS
 from libsvmx._typing import FloatArray

@@ -24,9 +24,8 @@ from sklearn.utils import _safe_indexing, compute_class_weight
 from sklearn.utils.metaestimators import _safe_split
 
 from libsvmx._core.machine import machine
-from libsvmx._core.process import Token
 from libsvmx._core.records import replace
-from libsvmx._core.stopping import Leeway
+from libsvmx._core.stopping import Leeway, Token
 from libsvmx._core.threads import in_order
 from libsvmx._train.gamma import gamma_of
 from libsvmx._train.observer import Observer

@@ -6,8 +6,8 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from libsvmx._core.buffers import filled
-from libsvmx._core.process import Token
 from libsvmx._core.records import replace
+from libsvmx._core.stopping import Token
 from libsvmx._train import limits
 from libsvmx._train.checks import check_finite, check_problem
 from libsvmx._train.folds import Rand

@@ -10,7 +10,7 @@ from support.commands import PATIENCE
 from support.gridengine import HEART, SMALL
 from support.machine import Clock, machine_with
 
-from libsvmx._core.process import Token
+from libsvmx._core.stopping import Token
 from libsvmx._train.validation.grid_pool import End, ending
 from libsvmx.enums import SolveStatus
 

@@ -6,7 +6,7 @@ from libsvmx._kernels.feature_products import SparseRows
 from scipy import sparse
 from scipy.optimize import minimize
 
-from libsvmx._core.process import Token
+from libsvmx._core.stopping import Token
 from libsvmx._solvers.linear.row_passes import ChosenRows, Losses
 from libsvmx._solvers.linear.solver import LinearPolicy, solve
 from libsvmx.enums import SolveStatus

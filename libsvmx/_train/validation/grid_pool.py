@@ -19,7 +19,7 @@ from libsvmx._core.machine import machine
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.memory import load_numpy
 from libsvmx._core.packages import need
-from libsvmx._core.process import Token
+from libsvmx._core.stopping import Token
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.grid import Key, Outcome
 from libsvmx._train.validation.grid_search import Column, Plan, evaluate

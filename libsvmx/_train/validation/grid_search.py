@@ -34,7 +34,7 @@ from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
-    from libsvmx._core.process import Token
+    from libsvmx._core.stopping import Token
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
