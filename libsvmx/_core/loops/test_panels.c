@@ -3,9 +3,8 @@
 
 /* Sums stand in two arrays of this size: GCC keeps those in registers, but not one of 32 (4 times slower). */
 #define SVMX_HALF 16
-/* Hides from the compiler how a pointer moves: GCC 12 would vectorise over the vectors, with transposes, instead of over
- * the lanes (8 times slower). */
-#define SVMX_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+/* Vectors of doubles of a panel's rows. */
+#define SVMX_PARTS (SVMX_TESTS / SVMX_WIDTH)
 
 /* Doubles that are added at once, said explicitly where GCC 12 makes scalars of an array: in two loops that share sums.
  * Four even on AVX-512, where the sums wait for each other and not for units (44 ns a value against 40 with eight, and
@@ -138,27 +137,22 @@ void SVMX_LOOP(panel_table)(int64_t n, const double *SVMX_RESTRICT table, double
     }
 }
 
-/* sum[r] += coef[v] * values[v][r] for v in [0, n), n > 0, in the order of v. */
+/* sum[r] += coef[v] * values[v][r] for v in [0, n), in the order of v. */
 void SVMX_LOOP(weighted_sum)(int64_t n, const double *coef, const double *SVMX_RESTRICT values,
                              double *SVMX_RESTRICT sum)
 {
-    double low[SVMX_HALF], high[SVMX_HALF];
-    for (int r = 0; r < SVMX_HALF; ++r)
-        low[r] = sum[r] + coef[0] * values[r];
-    for (int r = 0; r < SVMX_HALF; ++r)
-        high[r] = sum[SVMX_HALF + r] + coef[0] * values[SVMX_HALF + r];
-    for (int64_t v = 1; v < n; ++v) {
-        values += SVMX_TESTS;
-        SVMX_OPAQUE(values);
-        for (int r = 0; r < SVMX_HALF; ++r)
-            low[r] += coef[v] * values[r];
-        for (int r = 0; r < SVMX_HALF; ++r)
-            high[r] += coef[v] * values[SVMX_HALF + r];
+    svmx_doubles so_far[SVMX_PARTS];
+    SVMX_UNROLL
+    for (int r = 0; r < SVMX_PARTS; ++r)
+        so_far[r] = SVMX_DOUBLES(sum + r * SVMX_WIDTH);
+    for (int64_t v = 0; v < n; ++v) {
+        SVMX_UNROLL
+        for (int r = 0; r < SVMX_PARTS; ++r)
+            so_far[r] += coef[v] * SVMX_DOUBLES(values + v * SVMX_TESTS + r * SVMX_WIDTH);
     }
-    for (int r = 0; r < SVMX_HALF; ++r)
-        sum[r] = low[r];
-    for (int r = 0; r < SVMX_HALF; ++r)
-        sum[SVMX_HALF + r] = high[r];
+    SVMX_UNROLL
+    for (int r = 0; r < SVMX_PARTS; ++r)
+        SVMX_STORE(sum + r * SVMX_WIDTH, so_far[r]);
 }
 
 /* Of a single row: sum[line] += coef[line * stride + v] * values[v] for v in [0, n), in the order of v. Four lines at a
