@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
     Tests: TypeAlias = "CsrMatrix | RowBlocks"
+    # number of a thread, tests, rows, values (OUT), ask
+    Part: TypeAlias = Callable[[int, CsrMatrix, Buffer, Buffer, Callable[[], None]], None]
 else:
     Tests = object
 
@@ -77,12 +79,7 @@ class Predictor:
         values = self._evaluate(self._exact_values if exact else self._signed_values, tests, rows)
         return labels_of(self.model.param, self.model.class_labels or (), values, len(rows))
 
-    def _evaluate(
-        self,
-        part: Callable[[int, CsrMatrix, Buffer, Buffer, Callable[[], None]], None],
-        tests: Tests,
-        rows: Buffer,
-    ) -> Buffer:
+    def _evaluate(self, part: Part, tests: Tests, rows: Buffer) -> Buffer:
         width, begin = len(self.model.offsets), 0
         values = zeros("d", len(rows) * width)
         if not isinstance(tests, RowBlocks):
@@ -95,13 +92,7 @@ class Predictor:
             del block  # before the next one is computed
         return values
 
-    def _evaluate_rows(
-        self,
-        part: Callable[[int, CsrMatrix, Buffer, Buffer, Callable[[], None]], None],
-        tests: CsrMatrix,
-        rows: Buffer,
-        values: Buffer,
-    ) -> None:
+    def _evaluate_rows(self, part: Part, tests: CsrMatrix, rows: Buffer, values: Buffer) -> None:
         if self.model.param.kernel_type == KernelType.PRECOMPUTED:
             check_precomputed_tests(self.model, tests, rows)
         check_signs(tests, rows, self.model.param.kernel_type)
