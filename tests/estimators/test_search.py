@@ -380,7 +380,9 @@ def test_a_search_that_trained_no_model_says_so():
 def test_scores_do_not_depend_on_memory():
     """There is room for the kernel values of all rows, of two of eleven classes, or of some rows."""
     X, y = dense_rows("vowel.scale.xz")
-    searches = (libsvmx.SVCCV(Cs=[1.0, 8.0], gammas=[1.0], cv=3, refit=False, cache_size=size) for size in (200, 0.5, 0.01))
+    searches = (
+        libsvmx.SVCCV(Cs=[1.0, 8.0], gammas=[1.0], cv=3, refit=False, cache_size=size) for size in (200, 0.5, 0.01)
+    )
     all_rows, *others = (search.fit(X, y).cv_results_["mean_test_score"] for search in searches)
     for scores in others:
         np.testing.assert_allclose(scores, all_rows, atol=2 / len(y))
