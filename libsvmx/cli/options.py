@@ -12,6 +12,7 @@ import sys
 from math import inf
 
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.io.files import same_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -50,6 +51,13 @@ class UsageError(Exception):
 
 class HelpRequested(Exception):
     """``--help`` or ``--version``; ``args[0]`` is the text to print."""
+
+
+def keep_apart(sources: list[str], target: str | None, what: str) -> None:
+    """Raise UsageError if a file that is read would be lost."""
+    for name in sources:
+        if target is not None and same_file(name, target):
+            raise UsageError(f"the {what} file is the same as {name}, which would be lost")
 
 
 def text_of(usage: Usage) -> str:

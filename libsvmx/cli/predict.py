@@ -14,11 +14,11 @@ from libsvmx._train.observer import Remark
 from libsvmx._train.prediction import Predictor, predict_probability
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, count, parse, setter, switch
+from libsvmx.cli.options import UsageError, count, keep_apart, parse, setter, switch
 from libsvmx.cli.process import counted, entry_of, phase, printer, tell, tick, warn, watch
 from libsvmx.exceptions import SvmxError
 from libsvmx.io import transcript
-from libsvmx.io.files import STANDARD_INPUT, same_file, size_of
+from libsvmx.io.files import STANDARD_INPUT, size_of
 from libsvmx.io.modelfile import load_model
 from libsvmx.io.outputs import atomic_write, check_target
 from libsvmx.io.svmlight import PART_BYTES, BatchReader
@@ -89,9 +89,7 @@ def main(argv: list[str], job: Job | None = None) -> int:
     if test_file == model_file == STANDARD_INPUT:
         raise UsageError("standard input can be the test file or the model file, not both")
     check_target(output_file)
-    for name in (test_file, model_file):
-        if same_file(name, output_file):
-            raise UsageError(f"the output file is the same as {name}, which would be lost")
+    keep_apart([test_file, model_file], output_file, "output")
     watch(job.quiet, output_file)
     with phase("reading", model_file):
         model = load_model(model_file, warn)

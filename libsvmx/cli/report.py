@@ -14,9 +14,9 @@ from typing import Any
 
 from libsvmx._core.machine import machine
 from libsvmx.cli import results
-from libsvmx.cli.options import REPORT, UsageError
+from libsvmx.cli.options import REPORT, UsageError, keep_apart
 from libsvmx.exceptions import StoppedEarly
-from libsvmx.io.files import STANDARD_OUTPUT, same_file
+from libsvmx.io.files import STANDARD_OUTPUT, is_one_file
 from libsvmx.io.outputs import atomic_write, check_target, name_of_output
 
 SCHEMA = 1
@@ -121,19 +121,11 @@ def begun(command: str, argv: list[str], began: float, cpu: float) -> Report:
     if not path:
         raise UsageError(f"option {REPORT} needs a value")
     check_target(path)
+    keep_apart(others, path, "report")
     for name in others:
-        if same_file(name, path):
-            raise UsageError(f"the report file is the same as {name}, which would be lost")
         if path != STANDARD_OUTPUT and is_one_file(name, path):
             raise UsageError(f"two files are to be written to {name}")
     return Report(path, command, argv, began, cpu)
-
-
-def is_one_file(a: str, b: str) -> bool:
-    """Whether two names are the same output file, existing or not; devices are no files."""
-    if STANDARD_OUTPUT in (a, b):
-        return a == b
-    return os.path.realpath(a) == os.path.realpath(b) and (os.path.isfile(b) or not os.path.exists(b))
 
 
 def is_something_else(path: str) -> bool:

@@ -12,7 +12,7 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import REPORT, UsageError, parse, real, setter
+from libsvmx.cli.options import REPORT, UsageError, keep_apart, parse, real, setter
 from libsvmx.cli.process import bytes_read, entry_of, phase, tell, warn, watch
 from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT, same_file
@@ -126,8 +126,7 @@ def main(argv: list[str]) -> int:
         if job.save == STANDARD_OUTPUT:
             raise UsageError("the ranges need a file: the scaled data go to standard output")
         check_target(job.save)
-        if same_file(job.save, files[0]):
-            raise UsageError(f"the range file is the same as {files[0]}, which would be lost")
+        keep_apart([files[0]], job.save, "range")
     if job.output != STANDARD_OUTPUT:
         check_target(job.output)
         for path in (files[0], job.save, job.restore):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext
 from functools import partial
 
-from libsvmx._core.contexts import contextmanager
 from libsvmx._core.memory import TooLittleMemory, load_numpy
 from libsvmx._core.records import fields, record
 from libsvmx._core.stopping import Stopped
@@ -19,7 +18,7 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, count, parse
+from libsvmx.cli.options import UsageError, count, keep_apart, parse
 from libsvmx.cli.process import entry_of, follow, insist, phase, printer, tell, time_left, warn, watch
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Job as TrainingJob
@@ -27,7 +26,7 @@ from libsvmx.cli.train import grammar, kernel_item, row_weights, rows_read, warn
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
-from libsvmx.io.files import STANDARD_INPUT, name_of_input, read_bytes, same_file
+from libsvmx.io.files import STANDARD_INPUT, is_one_file, name_of_input, read_bytes, same_file
 from libsvmx.io.modelfile import load_model, model_text
 from libsvmx.io.outputs import check_target, held, name_of_output, write_files
 from libsvmx.io.svmlight import DataFile
@@ -235,16 +234,8 @@ def check_files(sources: list[str], targets: list[str | None]) -> None:
     for i, name in enumerate(outputs):
         check_target(name)
         for other in outputs[:i]:
-            replaced = os.path.isfile(name) or not os.path.exists(name)  # a device can take both
-            if replaced and os.path.realpath(name) == os.path.realpath(other):
+            if is_one_file(other, name):
                 raise UsageError(f"two files are to be written to {name_of_output(name)}")
-
-
-def keep_apart(sources: list[str], target: str | None, what: str) -> None:
-    """Raise UsageError if a file that is read would be lost."""
-    for name in sources:
-        if target is not None and same_file(name, target):
-            raise UsageError(f"the {what} file is the same as {name}, which would be lost")
 
 
 # ---- one change --------------------------------------------------------------------------------
@@ -334,12 +325,8 @@ def apply(state: State, added: DataFile | None, weights: Buffer | None, gone: li
     there = state.problem.matrix
     matrix = there.take(no_rows) if added is None else with_factors(added, state.param, there.first_index)
     targets = memoryview(b"").cast("d") if added is None else added.targets
-    try:
+    with nullcontext() if added is None else added.located(rows_only=True):
         state.change(matrix, targets, gone, observer, weights)
-    except DataError as error:
-        if added is None or error.row is None:
-            raise
-        raise added.locate(error) from error
 
 
 def read_rows(job: Job, path: str) -> DataFile:
@@ -430,7 +417,7 @@ def slide(
     matrix = with_factors(data, param, needs_all=True)
     problem = Problem(matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
     param = default_gamma(param, data.matrix.take(every[: job.window]).max_index)
-    with located(data):
+    with data.located(rows_only=True):
         check_rows(problem, param)
         state = train_state(problem.take(every[: job.window]), param, observer, State)
     remarks.changed("start", state)
@@ -439,7 +426,7 @@ def slide(
     for begin in range(job.window, n, step):
         rows = every[begin : begin + step]
         try:
-            with located(data, begin):
+            with data.located(begin, rows_only=True):
                 labels = predict_labels(state.model, matrix, rows, partial(ask, observer))
         except Stopped as stop:
             raise StoppedEarly(stop.status, f"nothing is written after row {begin} of {n}") from None
@@ -447,7 +434,7 @@ def slide(
         lines.append(numbers_text(labels, 1, 17))
         fresh, oldest = problem.take(rows), state.ids[: len(rows)].tolist()
         try:
-            with located(data, begin):
+            with data.located(begin, rows_only=True):
                 state.change(matrix.take(rows), fresh.targets, oldest, observer, fresh.sample_weight)
         except ParameterError as error:  # of nu-SVC, say
             raise SvmxError(f"{data.path}: at row {begin + len(rows)}: {error}") from error
@@ -457,17 +444,6 @@ def slide(
     remarks.write(transcript.prediction(scores, param.svm_type.is_regression))
     tell("update", state, scores)
     write_all(state, targets, b"".join(lines))
-
-
-@contextmanager
-def located(data: DataFile, begin: int = 0) -> Iterator[None]:
-    """An error of a row, counted from row ``begin`` on, is one of the file and a line of it."""
-    try:
-        yield
-    except DataError as error:
-        if error.row is None:
-            raise
-        raise data.locate(error, begin) from error
 
 
 # ---- what comes out ----------------------------------------------------------------------------

@@ -130,6 +130,13 @@ def same_file(a: str, b: str) -> bool:
         return False
 
 
+def is_one_file(a: str, b: str) -> bool:
+    """Whether two names are the same output file, existing or not; devices are no files."""
+    if STANDARD_OUTPUT in (a, b):
+        return a == b
+    return os.path.realpath(a) == os.path.realpath(b) and (os.path.isfile(b) or not os.path.exists(b))
+
+
 def note_beside(target: str) -> str:
     """Name of the note on files written together, see interrupted_write.py."""
     folder, name = os.path.split(target)

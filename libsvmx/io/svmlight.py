@@ -51,11 +51,13 @@ class DataFile:
         return FormatError(self.path, line, 0, error.cause)
 
     @contextmanager
-    def located(self, first_row: int = 0) -> Iterator[None]:
-        """Errors of the block by ``locate``."""
+    def located(self, first_row: int = 0, rows_only: bool = False) -> Iterator[None]:
+        """Errors of the block by ``locate``; ``rows_only``: those that name a row."""
         try:
             yield
         except DataError as error:
+            if rows_only and error.row is None:
+                raise
             raise self.locate(error, first_row) from error
 
 
