@@ -27,6 +27,7 @@ cdef class KernelRows:
     cdef int32_t[::1] index         # kernel row of each position
     cdef readonly bint whole        # rows are over all positions
     cdef bint injective             # no two positions share a row; False if unknown
+    cdef bint one_way               # K(i, j) may differ from K(j, i)
     cdef bint by_row                # whole rows are stored by target, not by position
     cdef int32_t[::1] place         # of a position: its target in a RowStore, its row of the values in GramRows
     cdef int32_t[::1] row_of_target # by_row: kernel row

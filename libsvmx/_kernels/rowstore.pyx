@@ -291,7 +291,7 @@ cdef class RowStore(KernelRows):
     def __cinit__(self, Kernel kernel, double budget_bytes, index=None, ThreadPool pool=None, active=None):
         cdef const int32_t[::1] given = ramp(kernel.n) if index is None else index
         cdef Py_ssize_t p
-        self.kernel, self.budget_bytes = kernel, budget_bytes
+        self.kernel, self.budget_bytes, self.one_way = kernel, budget_bytes, kernel.given
         self.max_unjudged = max(4 * SVMX_SOURCES, kernel.n // ROWS_PER_GUESS)
         self.pool = ThreadPool(1) if pool is None else pool
         self.size = given.shape[0]

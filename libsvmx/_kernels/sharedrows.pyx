@@ -68,14 +68,15 @@ cdef class Slab:
 cdef int fill_square(Targets targets, float *values, ThreadPool pool, Token token) except -1:
     """K(i, j) of the targets, all rows of the kernel, with each other into ``values`` (n, n).
 
-    The lower triangle is computed, and mirrored, except for rows kept as bits, where mirroring is slower.
+    The lower triangle is computed, and mirrored, except for rows kept as bits, where mirroring is slower, and for
+    given values, which may be asymmetric.
     """
     cdef float *out[SVMX_SOURCES]
     cdef int32_t rows[SVMX_SOURCES]
     cdef Py_ssize_t i = 0, n = targets.n
     cdef int s, count
     cdef int64_t work = 0
-    cdef bint mirrored = not targets.kernel.binary
+    cdef bint mirrored = not (targets.kernel.binary or targets.kernel.given)
     while i < n:
         count = <int>min(<Py_ssize_t>SVMX_SOURCES, n - i)
         for s in range(count):
@@ -146,7 +147,7 @@ cdef class SharedRows:
 
     Parameters
     ----------
-    kernel : Kernel               precomputed only with a token (may be asymmetric)
+    kernel : Kernel               precomputed only without pieces, or with a token; maybe asymmetric
     budget_bytes : float          for pieces; others are computed at each use
     starts : list of int          first row of each segment, and the end; None: a single segment
     across : bool                 keep pieces of rows with other segments, too
@@ -165,8 +166,8 @@ cdef class SharedRows:
                   Token token=None, SharedRows source=None):
         cdef Py_ssize_t n_pieces, longest
         cdef double needed = 0.0
-        if kernel.given and token is None:
-            raise ValueError("a given kernel is not shared")
+        if kernel.given and token is None and (budget_bytes > 0 or starts is not None):
+            raise ValueError("pieces of a given kernel are not shared")
         self.token, self.source = token, source
         self.kernel, self.n, self.diagonal, self.across = kernel, kernel.n, kernel.diagonal, across
         self.starts = filled("q", [0, kernel.n] if starts is None else starts)
@@ -254,6 +255,15 @@ cdef class SharedRows:
         for i in range(self.n):
             svmx_publish_piece(&self.piece[i], self.own_slab.values + i * self.n)
         self.targets, self.target[0] = [], NULL  # frees their copy of the data
+
+    def is_symmetric(self):
+        """Whether the values of a single segment, after ``keep_own``, are."""
+        cdef Py_ssize_t i, j
+        for i in range(self.n):
+            for j in range(i):
+                if self.own_slab.values[i * self.n + j] != self.own_slab.values[j * self.n + i]:
+                    return False
+        return True
 
     # ---- whole rows, for one thread --------------------------------------------------------------
     #

@@ -125,7 +125,7 @@ class KernelProvider:
         ``queue.trial``.
         """
         problem, policy, tried = self.request[0], self.policy, None
-        if not policy.queue or param.kernel_type == KernelType.PRECOMPUTED or param.is_hard_margin:
+        if not policy.queue or problem.matrix.source is not None or param.is_hard_margin:
             return None
         if not param.solver.follows_libsvm:
             n_features = count_nonzeros(problem.features)[1] if param.kernel_type == KernelType.LINEAR else 0
@@ -155,8 +155,10 @@ class KernelProvider:
         rows, weights = self.rows, problem.sample_weight if weighted else None
         if weights is not None:
             weights = take_float64(weights, take_int32(inverse(problem.rows, problem.matrix.n_rows), rows))
+        given = param.kernel_type == KernelType.PRECOMPUTED
         left, table = self.budget_bytes, 2 * n_bytes
-        tabulated = predicted_often and kernel_values is self.gram and table + slots <= policy.memory_share * left
+        tabulated = predicted_often and not given and kernel_values is self.gram
+        tabulated = tabulated and table + slots <= policy.memory_share * left
         most_workers = int(min((left - table if tabulated else left) // slots, MOST_WORKERS))
 
         def matrix_of() -> CsrMatrix:  # a copy of all the data
@@ -177,8 +179,8 @@ class KernelProvider:
         starts = groups[0]
         return sum(sorted(end - begin for begin, end in pairwise(starts))[-2:])
 
-    def values_of_all(self, param: Parameter, observer: Observer) -> SharedRows:
-        """All kernel values."""
+    def values_of_all(self, param: Parameter, observer: Observer) -> SharedRows | None:
+        """All kernel values; None if given ones are asymmetric."""
         import libsvmx._kernels.sharedrows as sharedrows  # as in ``train_classifier``
 
         with self.lock:
@@ -187,6 +189,8 @@ class KernelProvider:
                 gram = sharedrows.SharedRows(whole)
                 threads = 1 if 4.0 * whole.n**2 <= self.policy.small_bytes else thread_count(param.threads)
                 gram.keep_own(ThreadPool(threads), observer.limits or control_of(param, observer))
+                if whole.given and not gram.is_symmetric():
+                    return None
                 self.gram = gram
                 self.budget_bytes -= 4.0 * whole.n**2
         return self.gram
@@ -194,9 +198,11 @@ class KernelProvider:
     def values_by_class(self, param: Parameter) -> SharedRows | None:
         """Kernel values by pair of classes, if there are several pairs, rows are cheap, and the values of a pair fit.
 
-        None otherwise."""
+        None otherwise, and for given values."""
         (problem, _, groups, _), policy = self.request, self.policy
-        if not groups or len(groups[0]) < 4 or problem.features.nnz > policy.max_row_nonzeros * problem.features.n_rows:
+        if not groups or len(groups[0]) < 4 or param.kernel_type == KernelType.PRECOMPUTED:
+            return None
+        if problem.features.nnz > policy.max_row_nonzeros * problem.features.n_rows:
             return None
         from libsvmx._kernels.sharedrows import SharedRows, bytes_of_pair
 

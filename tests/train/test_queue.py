@@ -27,9 +27,10 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.prediction import predict_labels
 from libsvmx._train.problem import Problem
 from libsvmx._train.queue.solve_queue import SolveQueue
-from libsvmx._train.training import train_problem
+from libsvmx._train.training import shared_kernels, train_problem
 from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
 from libsvmx.api.arrays import from_dense
+from libsvmx.api.arrays import precomputed as as_given
 from libsvmx.enums import SolveStatus
 from libsvmx.io.modelfile import model_text
 from libsvmx.io.transcript import TrainingReport
@@ -73,6 +74,54 @@ def test_given_kernels_have_no_values_by_class():
     kernel = Kernel(given, ramp(len(targets)), 4, 3, 1.0, 0.0)
     with pytest.raises(ValueError, match="given kernel"):
         SharedRows(kernel, 0.0, [0, 70, 146, len(targets)], across=False)
+
+
+SOLVED = {
+    "C-SVC": {"C": 100},
+    "nu-SVC": {"svm_type": 1, "nu": 0.3},
+    "one-class": {"svm_type": 2, "nu": 0.3},
+    "SVR": {"svm_type": 3, "C": 10},
+    "probability": {"probability": True},
+}
+
+
+@pytest.mark.parametrize("name", SOLVED)
+def test_a_kernel_matrix_is_solved_as_its_rows(name):
+    """Its values are those of the linear kernel, without rounding."""
+    rng, eps, options = np.random.default_rng(0), 1e-6, SOLVED[name]
+    X = rng.integers(-3, 4, (90, 4)) / 2
+    y = np.round(X[:, 0] + rng.normal(size=90)) if name == "SVR" else rng.integers(0, 3, 90)
+    both = (X, {"kernel_type": "linear", **options}), (X @ X.T, {"kernel_type": "precomputed", **options})
+    plain, same = (libsvmx.cross_validate(A, y, 10, **more) for A, more in both)
+    assert plain.predictions.tobytes() == same.predictions.tobytes()
+    if name == "probability":
+        return
+    assert plain.decision_values.tobytes() == same.decision_values.tobytes()
+    plain, same = (libsvmx.leave_one_out(A, y, seeder="near", eps=eps, **more) for A, more in both)
+    np.testing.assert_allclose(same.decision_values, plain.decision_values, rtol=0, atol=20 * eps)
+    plain, same = (libsvmx.cross_validate(A, y, 12, seeder="near", eps=eps, **more) for A, more in both)
+    np.testing.assert_allclose(same.decision_values, plain.decision_values, rtol=0, atol=20 * eps)
+
+
+@pytest.mark.parametrize(("off", "queued"), [(0.0, True), (1e-10, True), (1e-7, False), (1e-3, False)])
+def test_a_kernel_matrix_must_be_symmetric_in_a_queue(off, queued):
+    """In float: there columns are read as rows. Predictions are by the values that are given."""
+    matrix, targets = data.load("glass.scale")
+    X = matrix.toarray()
+    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)).astype(np.float32).astype(float)
+    K *= 1 + off * np.triu(np.random.default_rng(0).choice([-1, 1], size=K.shape), 1)
+    problem, param = Problem(as_given(K), filled("d", targets)), Parameter(kernel_type=4)
+    assert (shared_kernels(problem, param).queue(param, Observer(), 15, weighted=False) is not None) == queued
+    options = {"kernel_type": 4, "C": 30.0}
+    one, other = (
+        trained((K, targets), probability=True, policy=policy, **options) for policy in (KernelPolicy(), IN_TURN)
+    )
+    assert one == other
+    one, other = (
+        libsvmx.cross_validate(K, targets, 5, policy=policy, **options).decision_values
+        for policy in (KernelPolicy(), IN_TURN)
+    )
+    assert one.tobytes() == other.tobytes()
 
 
 def test_wide_sparse_rows_of_several_classes_are_solved_in_turn():

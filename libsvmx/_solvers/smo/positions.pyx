@@ -320,7 +320,7 @@ cdef class DeferredUpdates:
 
         ``transposed``: K(source, position), else K(position, source); they differ only in a precomputed matrix.
         """
-        cdef bint usable = store.whole and (transposed or not store.kernel.given)
+        cdef bint usable = store.whole and (transposed or not store.one_way)
         if first == self.n or n == 0:
             return 0
         if store.by_row:
@@ -339,7 +339,7 @@ cdef class DeferredUpdates:
                           bint transposed, Control control) except -1:
         """``apply`` for a store ``by_row``, with one position at a time of those that share a row."""
         cdef Py_ssize_t left = n, m, rest, k
-        cdef bint usable = transposed or not store.kernel.given
+        cdef bint usable = transposed or not store.one_way
         order_, place_ = zeros("i", n), zeros("i", n)
         cdef int32_t[::1] order = order_, place = place_
         cdef int32_t[::1] one = zeros("i", n), of_one = zeros("i", n)
