@@ -26,6 +26,7 @@ cdef void note(Taken *taken, int kind, double work) noexcept nogil
 cdef StartKind choose(const Taken *taken, double cold, double seeded, double path) noexcept nogil
 cpdef double work_of_start(double n, double n_changed) noexcept nogil
 cpdef double expected_seeded(double cold, double n, double n_changed, bint chained) noexcept nogil
+cpdef bint share_too_few(double n, double n_changed) noexcept nogil
 cpdef double expected_path(int kind, double m, double margin, double moving, double shared=*) noexcept nogil
 cpdef double expected_paths(double n, double n_sv, double margin) noexcept nogil
 cpdef bint pilots_pay(double cold, double paths) noexcept nogil

@@ -73,6 +73,12 @@ cpdef double expected_seeded(double cold, double n, double n_changed, bint chain
     return work_of_start(n, n_changed) + (cold * share if share > 0 else 0.0)
 
 
+cpdef bint share_too_few(double n, double n_changed) noexcept nogil:
+    """Whether nothing of a start is left in a chain, where ``n_changed`` rows leave or enter: no path is followed,
+    either."""
+    return n_changed >= CHANGES_ALL * max(1.0, n)
+
+
 cpdef double expected_path(int kind, double m, double margin, double moving, double shared=0.0) noexcept nogil:
     """``m``: variables; ``margin``: free ones; ``moving``: rows with a coefficient that leave or enter; ``shared``: its
     part in a shared factor."""

@@ -11,7 +11,7 @@ from libsvmx._problem.dual cimport Dual, grow
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.paying cimport (
     COLD, KEPT_FACTOR, OWN_FACTOR, PATH, SEEDED, SHARED_FACTOR, PathKind, StartKind, Taken, average, begin, choose,
-    expected_path, expected_seeded, most_values, note, work_of_path, work_of_start)
+    expected_path, expected_seeded, most_values, note, share_too_few, work_of_path, work_of_start)
 from libsvmx._solvers.seeding.seeders cimport ATO, FoldSeeder
 from libsvmx._solvers.smo.smo cimport tolerance_by_r
 from libsvmx._train.queue.tasks cimport Parent, Task, TaskList, is_as_parent, is_of_many
@@ -250,7 +250,7 @@ cdef class QueueStarts:
         cdef double seeded = expected_seeded(cold, task.n, task.n_left + task.n_new, task.chained)
         cdef Py_ssize_t v, n_free = 0
         cdef int k
-        if self.todo.seeder == ATO:
+        if self.todo.seeder == ATO and not (task.chained and share_too_few(task.n, task.n_left + task.n_new)):
             for v in range(self.at.m):
                 n_free += self.at.lower[v] < self.at.beta[v] < self.at.upper[v]
             path = expected_path(kind, self.at.m, n_free, self.at.n_left + self.at.n_entering, shared)
@@ -273,6 +273,7 @@ cdef class QueueStarts:
         to pay."""
         cdef double limit, shared = self.part_in_factor(task)
         cdef bint feasible
+        cdef Py_ssize_t v
         cdef StartKind chosen = self.kind_of_start(task, &limit)
         if chosen == COLD or not isfinite(self.todo.parent_of(task).task.r):  # of nu-SVC, whose decision values are then 0
             return False
@@ -285,6 +286,9 @@ cdef class QueueStarts:
         feasible = self.seeder.make(&self.at, self.kernel_rows.values, self.control, self.todo.seeder, limit, scores)
         task.start_kind = PATH if self.seeder.along_path else SEEDED
         task.start_work = work_of_start(self.at.m, task.n_left + task.n_new) + self.seeder.replacement.work
+        for v in range(self.at.m):  # move_scores
+            if self.at.beta[v] != self.seeder.before[v]:
+                task.start_work += self.at.m
         if self.seeder.along_path:
             task.start_work += work_of_path(self.kind_of_path(task), self.at.m, self.seeder.path.values
                                             + shared * self.seeder.path.shared.size ** 3 / 6.0, self.seeder.path.lines)

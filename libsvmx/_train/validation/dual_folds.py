@@ -31,6 +31,7 @@ from libsvmx._solvers.seeding.paying import (
     expected_path,
     expected_seeded,
     most_values,
+    share_too_few,
     work_of_path,
     work_of_start,
 )
@@ -330,7 +331,7 @@ class DualFolds:
         # the cold start of one class, its first rows, is far from any optimum
         poor = self.param.svm_type == SvmType.ONE_CLASS and chained
         kind, path = KEPT_FACTOR if chained else OWN_FACTOR, inf
-        if seeder == "ato":
+        if seeder == "ato" and not (chained and share_too_few(n, changed)):
             moving = changed * known.report.n_sv / self.kernel.n
             path = expected_path(kind, fold.size, known.report.n_sv - known.report.n_bsv, moving)
         account = self.account if chained else Account()
