@@ -319,7 +319,8 @@ def voted(labels, decision_values, Py_ssize_t n):
     if k == 0 or dec.shape[0] != n * (k * (k - 1) // 2):
         raise ValueError(f"{dec.shape[0]} decision values of {n} rows and {k} classes")
     for row in range(n):
-        vote[:] = 0
+        for i in range(k):
+            vote[i] = 0
         for i in range(k):
             for j in range(i + 1, k):
                 vote[i if dec[p] > 0 else j] += 1

@@ -3,8 +3,9 @@
 from cpython.memoryview cimport PyMemoryView_FromObject
 from libc.math cimport NAN, floor
 from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.string cimport memcpy
 
-from libsvmx._core.arrays cimport Memory, float64_of, memory
+from libsvmx._core.arrays cimport Memory, float64_of, int32_of, memory
 
 from libsvmx._core.buffers import filled, zeros
 from libsvmx.exceptions import DataError
@@ -162,15 +163,15 @@ def stratified_folds(targets, Py_ssize_t k, Rand rand):
 
 def all_but(order, Py_ssize_t begin, Py_ssize_t end):
     """``order`` without positions [begin, end), buffer of int32."""
-    cdef const int32_t[::1] source = order
-    cdef Py_ssize_t i, n = source.shape[0]
-    rest_ = zeros("i", n - (end - begin))
-    cdef int32_t[::1] rest = rest_
-    for i in range(begin):
-        rest[i] = source[i]
-    for i in range(end, n):
-        rest[i - (end - begin)] = source[i]
-    return rest_
+    cdef Py_ssize_t n
+    cdef const int32_t *source = int32_of(order, &n)
+    if not 0 <= begin <= end <= n:
+        raise IndexError(f"positions {begin} to {end} of {n}")
+    cdef Memory rest = memory("i", n - (end - begin), False)
+    cdef int32_t *out = <int32_t *>rest.items
+    memcpy(out, source, begin * sizeof(int32_t))
+    memcpy(out + begin, source + end, (n - end) * sizeof(int32_t))
+    return PyMemoryView_FromObject(rest)
 
 
 def places_in_classes(start, order):
@@ -218,6 +219,16 @@ def put_rows(out, rows, values, Py_ssize_t width):
     for q in range(row.shape[0]):
         for f in range(width):
             to[row[q] * width + f] = given[q * width + f]
+
+
+def put_folds(out, order, bounds, Py_ssize_t first):
+    """out[row] = first + f for each row of fold f, order[bounds[f]:bounds[f+1]]; int32."""
+    cdef int32_t[::1] to = out
+    cdef const int32_t[::1] row = order
+    cdef Py_ssize_t f, k, n = row.shape[0]
+    for f in range(len(bounds) - 1):
+        for k in range(max(0, bounds[f]), min(n, bounds[f + 1])):
+            to[row[k]] = <int32_t>(first + f)
 
 
 def pairs_in_order(values, Py_ssize_t n, places):

@@ -89,11 +89,11 @@ def test_inner_folds_of_a_chain(seeder, policy):
 
     plain, one, three = found(None, 1), found(Chain(), 1), found(Chain(), 3)
     assert [fold.seeder != "none" for fold in one] == [False, True, True, True]
-    assert sum(fold.report.iterations for fold in one) < sum(fold.report.iterations for fold in plain)
+    assert sum(fold.figures["iterations"] for fold in one) < sum(fold.figures["iterations"] for fold in plain)
     for exact, fold, same in zip(plain, one, three, strict=True):
         assert np.array_equal(fold.values, same.values)
-        assert fold.report.iterations == same.report.iterations
-        assert fold.report.reach == 1.0
+        assert fold.figures["iterations"] == same.figures["iterations"]
+        assert fold.figures["reach"] == 1.0
         assert np.asarray(fold.values) == pytest.approx(np.asarray(exact.values), abs=1e-4)
         assert np.array_equal(fold.predicted, exact.predicted)
 

@@ -412,8 +412,12 @@ cdef class SolveQueue(TaskList):
         return SolveReports(PyMemoryView_FromObject(numbers), QUANTITIES.get(self.param.svm_type), self.chosen())
 
     def summed(self, Py_ssize_t first, Py_ssize_t last):
-        """One report of solves ``first`` to ``last`` - 1: sums, largest gap, status DEGENERATE, or the first other than
-        CONVERGED; rho of a single one, else nan."""
+        """One report of solves ``first`` to ``last`` - 1, see ``sums``."""
+        return SolveReport(**self.sums(first, last), chosen=self.chosen())
+
+    def sums(self, Py_ssize_t first, Py_ssize_t last):
+        """Fields of one report of solves ``first`` to ``last`` - 1, dict: sums, largest gap, status DEGENERATE, or the
+        first other than CONVERGED; rho of a single one, else nan."""
         cdef Task *task
         cdef Py_ssize_t t
         cdef double objective = 0.0, gap = -HUGE_VAL, reach = 0.0, seconds = 0.0
@@ -434,9 +438,9 @@ cdef class SolveQueue(TaskList):
             elif (task.rounding or not task.converged) and status == SolveStatus.CONVERGED:
                 status = self.status_of(t)
         rho = self.task(first).found.rho if last == first + 1 else nan
-        return SolveReport(
-            iterations=iterations, objective=objective, rho=rho, n_sv=n_sv, n_bsv=n_bsv, status=status, rows_computed=rows,
-            values_computed=values, gap=gap if last > first else 0.0, reach=reach, seconds=seconds, chosen=self.chosen())
+        return {"iterations": iterations, "objective": objective, "rho": rho, "n_sv": n_sv, "n_bsv": n_bsv,
+                "status": status, "rows_computed": rows, "values_computed": values, "gap": gap if last > first else 0.0,
+                "reach": reach, "seconds": seconds}
 
     def by_cost(self, Py_ssize_t first, Py_ssize_t n_duals, Py_ssize_t n_costs):
         """(values, widths, seconds, iterations, converged) of ``n_duals`` dual problems at each C, from solve ``first``

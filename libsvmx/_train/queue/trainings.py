@@ -23,7 +23,7 @@ from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Protocol, TypeVar
+    from typing import Any, Protocol, TypeVar
 
     from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from libsvmx._train.queue.duals import KnownOptima
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.repeated_folds import Fold, Folds
-    from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
     Result = TypeVar("Result", covariant=True)
@@ -132,6 +131,7 @@ class QueuedFold:
     labels : list of int               of the classes of the other rows; empty without classes
     """
 
+    __slots__ = ("fold", "labels", "n_held", "number", "own", "param", "predicted", "queue", "training", "values")
     predicted: Buffer
     values: Buffer
 
@@ -174,18 +174,18 @@ class QueuedFold:
         return self
 
     @property
-    def report(self) -> SolveReport:
-        """The summed report of its solves."""
-        return self.queue.summed(self.training.solves.start, self.training.solves.stop)
+    def figures(self) -> dict[str, Any]:
+        """The fields of a FoldReport."""
+        first, last = self.training.solves.start, self.training.solves.stop
+        figures, seconds = self.queue.sums(first, last), self.queue.seeding_seconds(first, last)
+        del figures["n_bsv"]
+        figures.update(seeder=self.seeder, seeding_seconds=seconds, solving_seconds=figures.pop("seconds") - seconds)
+        return figures
 
     @property
     def seeder(self) -> str:
         """The seeder of its starts: 'ato' if any of them followed a path."""
         return self.queue.seeder_of(self.training.own)
-
-    @property
-    def seeding_seconds(self) -> float:
-        return self.queue.seeding_seconds(self.training.solves.start, self.training.solves.stop)
 
 
 def queued_models(

@@ -308,9 +308,7 @@ def queued(
         known = Chain(chain_length(len(results.drawn[0].each)) if seeding.seeder == "auto" else 0)
     scheme = inner.scheme_in_queue(param) if inner else ""
     for fold in solved_folds(queue, results.drawn, param, observer, kernels, known, scheme):
-        seconds, summed = fold.seeding_seconds, fold.report
-        solving_seconds = summed.seconds - seconds
-        report = fold_report([summed], seeder=fold.seeder, seeding_seconds=seconds, solving_seconds=solving_seconds)
+        report = FoldReport(**fold.figures)
         results.add(fold.predicted, fold.values if with_values else None, report, fold.labels or None)
 
 
@@ -402,11 +400,9 @@ class Results:
 
     def fold_of(self) -> Buffer:
         """``fold_of`` of CrossValidated."""
-        found = zeros("i", len(self.predicted))
-        for f, fold in enumerate(self.each):
-            begin = self.begin_of(f)
-            for row in fold.held_out:
-                found[begin + row] = f
+        found, n = zeros("i", len(self.predicted)), len(self.problem)
+        for r, own in enumerate(self.drawn):
+            folds.put_folds(found[r * n : (r + 1) * n], own.order, own.bounds, r * own.n)
         return found
 
     def result(self, seeding: Seeding) -> CrossValidated:
