@@ -124,6 +124,16 @@ def test_a_kernel_matrix_must_be_symmetric_in_a_queue(off, queued):
     assert one.tobytes() == other.tobytes()
 
 
+def test_rows_of_any_class_are_not_decided_by_the_values_of_two():
+    matrix, targets = data.load("glass.scale")
+    problem, param = Problem(matrix, filled("d", targets)), Parameter(gamma=0.1, policy=BY_CLASSES)
+    kernels = KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:]))
+    queue = kernels.queue(param, Observer(), 100, weighted=False)
+    queue.decide_by_floats()
+    with pytest.raises(ValueError, match="only the kernel values of pairs"):
+        queue.add(filled("i", range(100)), 70, 8.0, 8.0, filled("i", [200]))
+
+
 def test_wide_sparse_rows_of_several_classes_are_solved_in_turn():
     """Their products with many targets are summed in memory that threads would share."""
     draw = random.Random(7)
