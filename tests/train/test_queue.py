@@ -65,7 +65,7 @@ def test_sparse_rows_and_rows_of_bits_by_pairs_of_classes(kernel):
         assert trained((X, y), policy=BY_CLASSES, **options) == trained((X, y), policy=IN_TURN, **options)
         problem, param = Problem(X, filled("d", y)), Parameter(**options)
         kernels = KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:]))
-        assert kernels.values_by_class(param, Observer())
+        assert kernels.values_by_class(param)
 
 
 def test_given_kernels_have_no_values_by_class():
@@ -141,7 +141,7 @@ def test_wide_sparse_rows_of_several_classes_are_solved_in_turn():
     problem = Problem(data.from_rows(rows), filled("d", [float(i % 3) for i in range(3600)]))
     param = Parameter(gamma=0.1, max_iter=5, cache_size=500.0, policy=BY_CLASSES)
     kernels = KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:]))
-    assert kernels.values_by_class(param, Observer()) is None
+    assert kernels.values_by_class(param) is None
     assert kernels.queue(param, Observer(), 18, weighted=False) is None
 
 
@@ -150,7 +150,7 @@ def test_classes_whose_values_do_not_fit_are_not_laid_out():
     matrix, targets = data.load("wine.scale")
     problem, param = Problem(matrix, filled("d", targets)), Parameter(gamma=0.1, cache_size=0.01)
     kernels = KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:]))
-    assert kernels.values_by_class(param, Observer()) is None
+    assert kernels.values_by_class(param) is None
     assert kernels.whole is None
 
 
