@@ -7,13 +7,14 @@ import sys
 
 import numpy as np
 import pytest
+from libsvmx._core.arrays import empty
 from support.faults import objects_from_malloc
 from support.machine import machine_with, too_little_memory
 from support.recorder import Recorder
 
 import libsvmx
 from libsvmx._core import memory
-from libsvmx._core.buffers import table
+from libsvmx._core.buffers import table, zeros
 from libsvmx._core.memory import MEGABYTE, TooLittleMemory
 
 
@@ -27,6 +28,14 @@ def test_the_message():
         memory.require(20 * MEGABYTE, "it", "; so")
         with pytest.raises(TooLittleMemory, match=r"^it needs about 30 MB, and 20 MB are left; so$"):
             memory.require(30 * MEGABYTE, "it", "; so")
+
+
+def test_large_buffers_begin_at_a_cache_line():
+    """Loads of whole vectors are slower across two lines."""
+    for n in (64, 65, 1000, 100_000):
+        for buffer in (zeros("d", n), empty("q", n), table("f", n, 2)):
+            assert np.asarray(buffer).ctypes.data % 64 == 0
+        assert not np.asarray(zeros("d", n)).any()
 
 
 def test_fewer_threads_where_address_space_is_limited():
