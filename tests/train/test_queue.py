@@ -162,6 +162,15 @@ def test_there_may_be_more_memory_than_there_are_numbers(options, policy):
     assert found[1:] == found[:1] * 2
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_values_within_classes_are_kept_while_there_is_room(threads):
+    """None of them, some, and all: 11 classes of 48 rows take 0.1 MB, and those of two for each thread 0.07."""
+    rows, options = data.load("vowel.scale.xz"), {"gamma": 0.5, "C": 10.0, "threads": threads, "probability": True}
+    expected = trained(rows, policy=IN_TURN, **options)
+    for cache_size in (0.1, 0.2, 0.25, 0.3, 100.0):
+        assert trained(rows, policy=BY_CLASSES, cache_size=cache_size, **options) == expected
+
+
 def queue_of(problem, param, observer=None):
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     gram = SharedRows(kernel)
