@@ -55,6 +55,15 @@ def test_any_rows(seed, kind, k, source, kernel_type, nu, paths, sizes):
             assert fingerprint(twin.state) == before
 
 
+@pytest.mark.parametrize("seed", [1, 3, 4, 5])
+def test_where_paths_are_lost_values_are_as_accurate_as_by_a_small_tolerance(seed):
+    """Their error is that of the dual problem divided by r, which is about 0.001 here."""
+    X, y = blobs(seed, 60)
+    options = {"svm_type": NU_SVC, "nu": 0.3, "kernel_type": KernelType.SIGMOID, "gamma": 0.05, "coef0": -1.0}
+    values = [libsvmx.train(X, y, keep_state=True, eps=eps, **options).decision_values(X) for eps in (1e-3, 1e-9)]
+    np.testing.assert_allclose(values[0], values[1], rtol=0, atol=0.05)
+
+
 # ---- refusals -------------------------------------------------------------------------------------
 
 

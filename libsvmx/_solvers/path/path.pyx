@@ -25,6 +25,7 @@ from libsvmx._solvers.path.path_state cimport (
     rescale_shift)
 from libsvmx._solvers.path.repair cimport (
     is_optimal, recompute_F, refine, repair, row_if_free, set_levels_of_free)
+from libsvmx._solvers.smo.smo cimport tolerance_by_r
 from libsvmx._solvers.smo.warm cimport restore_sums, smo_in_double
 
 from libsvmx._core.buffers import filled, zeros
@@ -35,6 +36,8 @@ from libsvmx.enums import SolveStatus
 # ---- Path ------------------------------------------------------------------------------------------
 
 cdef double ULP = 2.0 ** -52
+# Solves in double, each to a tolerance by the r of the one before.
+cdef int MAX_BY_R = 3
 # Gap of an accepted optimum with F recomputed, in tolerances of a path.
 cdef double GAP_TOLERANCES = 4.0
 # Of a path whose cost is expected: share of the rows that stay active where it shrinks; breakpoints for each row that
@@ -378,15 +381,13 @@ cdef class Path:
                 s.assign(v, LEAVING)
         for v in range(m):
             s.beta[v] = min(max(s.beta[v], s.lower[v]), s.upper[v])
-        self.restore_sums_at(totals)
-        smo_in_double(s, max(eps, motion.tolerance()), control)
+        self.step_in_double(totals, eps, control)
         recompute_F(motion, True)
         try:
             refine(motion, True)
         except PathLost:
             self.drop_margin()
-            self.restore_sums_at(totals)
-            smo_in_double(s, max(eps, motion.tolerance()), control)
+            self.step_in_double(totals, eps, control)
             recompute_F(motion, True)
             if not self.is_near(eps):
                 raise
@@ -416,6 +417,22 @@ cdef class Path:
         set_levels_of_free(self.motion)
         self.motion.reset()  # rho may be its scale
         return s.kkt_gap() <= eps + GAP_TOLERANCES * self.motion.tolerance()
+
+    cdef int step_in_double(self, totals, double eps, Control control) except -1:
+        """SMO to ``eps``, and in nu-SVC, whose decision values are divided by r, to ``tolerance_by_r``."""
+        cdef PathState s = self.state
+        cdef double within = eps
+        cdef int k
+        self.restore_sums_at(totals)
+        for k in range(MAX_BY_R):
+            smo_in_double(s, max(within, self.motion.tolerance()), control)
+            if s.groups == 1 or s.per_row == 2:
+                break
+            set_levels_of_free(self.motion)
+            within = tolerance_by_r(eps, s.r)
+            if s.kkt_gap() <= within:
+                break
+        return 0
 
     cdef int restore_sums_at(self, totals) except -1:
         """Restore the sums ``totals`` of beta, and recompute F."""
