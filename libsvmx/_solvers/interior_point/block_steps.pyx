@@ -50,22 +50,23 @@ class RowBlock:
         self.rows, self.y, self.upper, self.linear, self.asking, self.m = rows, y, upper, linear, asking, len(y)
         if not self.m == rows.m == len(upper) == len(linear):
             raise ValueError("vectors over rows differ in length")
+        self.no_correction = np.zeros((2, self.m))  # of every predictor: new memory would take longer than its loops
 
 
 class Iterate:
-    """Iterate(array, correction, direction=None, keys=None): over the m rows of a block.
+    """Iterate(array, correction=None, direction=None, keys=None): over the m rows of a block.
 
     Attributes
     ----------
     array : ndarray, shape (SVMX_VALUES, m)
     alpha, u, xi, s, z : ndarray, shape (m,)       the point in it; z = X w
     r_s, r_u, inverse : ndarray, shape (m,)        (3.4), (3.3), and 1 / omega, once measured
-    correction : ndarray, shape (2, m)             c_s / alpha, c_u / xi; 0 for the predictor
+    correction : ndarray, shape (2, m), or None    c_s / alpha, c_u / xi; None: 0, for the predictor
     direction : ndarray, shape (5, m), or None     d_alpha, d_u, d_xi, d_s, d_z
     keys : ndarray or None                         rows of smallest key enter the normal matrix
     """
 
-    def __init__(self, array, correction, direction=None, keys=None):
+    def __init__(self, array, correction=None, direction=None, keys=None):
         self.array, self.correction, self.direction, self.keys = array, correction, direction, keys
 
     def __getattr__(self, name):
@@ -76,10 +77,11 @@ class Iterate:
 
 def at_point(*point):
     """The iterate at alpha, u, xi, s and z, arrays of shape (m,)."""
-    array = np.full((SVMX_VALUES, len(point[0])), np.nan)
+    array = np.empty((SVMX_VALUES, len(point[0])))
     for k in range(SVMX_POINT):
         array[k] = point[k]
-    return Iterate(array, np.zeros((2, array.shape[1])))
+    array[SVMX_POINT:] = np.nan
+    return Iterate(array)
 
 
 def check(block, iterate, directed=False):
@@ -131,9 +133,8 @@ def move(block, iterate, double step, double rho):
 
 cdef tuple measured(block, array, double rho):
     """The iterate of an array with the point set, and its residuals."""
-    correction = np.zeros((2, block.m))
     cdef double[:, ::1] v = array
-    cdef const double[:, ::1] c = correction
+    cdef const double[:, ::1] c = block.no_correction
     cdef const double[::1] y = block.y, upper = block.upper, linear = block.linear
     cdef Py_ssize_t m = y.shape[0]
     cdef double largest[2]
@@ -150,7 +151,7 @@ cdef tuple measured(block, array, double rho):
         r_omega = svmx_sum(m, &v[SVMX_SIGNED, 0])
     reply = Residuals(complementarity, r_alpha, slack_loss, hinge_loss, inverse, r_omega, (largest[0], largest[1]),
                       block.rows.transposed(array[SVMX_Y_ALPHA:]))
-    return Iterate(array, correction), reply
+    return Iterate(array), reply
 
 
 def rank_rows(block, iterate, rule, double least, double near, draw):
@@ -199,7 +200,8 @@ def direct(block, iterate, dw, double drho):
     check(block, iterate)
     direction = np.empty((SVMX_POINT, block.m))
     direction[SVMX_Z] = block.rows.times(dw)
-    cdef const double[:, ::1] at = iterate.array, c = iterate.correction
+    cdef const double[:, ::1] at = iterate.array
+    cdef const double[:, ::1] c = block.no_correction if iterate.correction is None else iterate.correction
     cdef const double[::1] y = block.y
     cdef double[:, ::1] d = direction
     cdef Py_ssize_t m = y.shape[0]
