@@ -30,5 +30,5 @@ cpdef bint share_too_few(double n, double n_changed) noexcept nogil
 cpdef double expected_path(int kind, double m, double margin, double moving, double shared=*) noexcept nogil
 cpdef double expected_paths(double n, double n_sv, double margin) noexcept nogil
 cpdef bint pilots_pay(double cold, double paths) noexcept nogil
-cpdef double work_of_path(int kind, double m, double values, double lines) noexcept nogil
-cpdef double most_values(int kind, double work) noexcept nogil
+cpdef double work_of_path(int kind, double m, double values, double lines, double margin=*) noexcept nogil
+cpdef double most_values(int kind, double work, double m=*, double margin=*) noexcept nogil

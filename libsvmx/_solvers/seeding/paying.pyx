@@ -30,10 +30,13 @@ cdef double VALUE[4]
 cdef double LINE[4]
 cdef double VARIABLE[4]
 cdef double BESIDES[4]
-VALUE[:] = [1.6, 0.8, 1.25, 0.8]
+VALUE[:] = [1.6, 0.8, 1.25, 0.9]
 LINE[:] = [6e3, 4e3, 54e3, 4e3]
 VARIABLE[:] = [150, 0, 0, 350]
 BESIDES[:] = [36e3, 36e3, 1.1e6, 36e3]
+# Of a path with a shared factor: for each value of the kernel rows of its margin, which it copies with the factor. Sets of
+# 400 to 900 rows with margins of 77 to 450: a path of few lines took 4 and 5 ms with more than 400.
+cdef double COPIED = 20.0
 # Expected lines: constant, and per row with a coefficient that leaves or enters; and the share of all variables that they
 # are followed for. Medians of the same sets, with a tenth and a hundredth of the rows held out: there were 0.2 to 20 times
 # as many lines.
@@ -73,6 +76,11 @@ cpdef double expected_seeded(double cold, double n, double n_changed, bint chain
     return work_of_start(n, n_changed) + (cold * share if share > 0 else 0.0)
 
 
+cdef double besides(int kind, double m, double margin) noexcept nogil:
+    """Cost of a path besides its values and lines."""
+    return BESIDES[kind] + VARIABLE[kind] * m + (COPIED * margin * m if kind == SHARED_FACTOR else 0.0)
+
+
 cpdef bint share_too_few(double n, double n_changed) noexcept nogil:
     """Whether nothing of a start is left in a chain, where ``n_changed`` rows leave or enter: no path is followed,
     either."""
@@ -85,7 +93,7 @@ cpdef double expected_path(int kind, double m, double margin, double moving, dou
     cdef double lines = LINES_BESIDES + LINES_OF_A_ROW * moving
     cdef double values = lines * margin * (margin + (1.0 if kind == IN_DOUBLE else NEAR_SHARE) * m)
     values += (1.0 if kind == OWN_FACTOR else shared) * margin ** 3 / 6
-    return work_of_path(kind, m, values, lines)
+    return work_of_path(kind, m, values, lines, margin)
 
 
 cpdef double expected_paths(double n, double n_sv, double margin) noexcept nogil:
@@ -98,13 +106,13 @@ cpdef bint pilots_pay(double cold, double paths) noexcept nogil:
     return cold <= LONG_TRAINING * paths
 
 
-cpdef double work_of_path(int kind, double m, double values, double lines) noexcept nogil:
-    return VALUE[kind] * values + LINE[kind] * lines + VARIABLE[kind] * m + BESIDES[kind]
+cpdef double work_of_path(int kind, double m, double values, double lines, double margin=0.0) noexcept nogil:
+    return VALUE[kind] * values + LINE[kind] * lines + besides(kind, m, margin)
 
 
-cpdef double most_values(int kind, double work) noexcept nogil:
+cpdef double most_values(int kind, double work, double m=0.0, double margin=0.0) noexcept nogil:
     """Values of a path that takes ``work`` at most."""
-    return max(0.0, work - BESIDES[kind]) / VALUE[kind]
+    return max(0.0, work - besides(kind, m, margin)) / VALUE[kind]
 
 
 # ---- What earlier folds have taken -----------------------------------------------------------------

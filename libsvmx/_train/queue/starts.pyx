@@ -265,7 +265,7 @@ cdef class QueueStarts:
             chosen = PATH if task.pilot % 2 else SEEDED
         limit[0] = cold
         if self.todo.seeder == ATO:
-            limit[0] = most_values(kind, cold) if chosen == PATH else 0.0
+            limit[0] = most_values(kind, cold, self.at.m, n_free) if chosen == PATH else 0.0
         return SEEDED if chosen == COLD and not former.converged else chosen
 
     cdef bint make(self, Task *task, const Dual *dual, double *scores) except -1 nogil:
@@ -291,5 +291,6 @@ cdef class QueueStarts:
                 task.start_work += self.at.m
         if self.seeder.along_path:
             task.start_work += work_of_path(self.kind_of_path(task), self.at.m, self.seeder.path.values
-                                            + shared * self.seeder.path.shared.size ** 3 / 6.0, self.seeder.path.lines)
+                                            + shared * self.seeder.path.shared.size ** 3 / 6.0, self.seeder.path.lines,
+                                            self.seeder.path.shared.size)
         return feasible
