@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import FrozenInstanceError
+from functools import partial
 
 import numpy as np
 import pytest
@@ -231,18 +232,34 @@ def test_a_time_limit_of_the_whole_call():
         libsvmx.c_path(X, y, cv=10, time_limit=0.05)
 
 
+class EndingAt(libsvmx.Observer):
+    """Ends the call at a question, the first being 1; 0: never. ``asked``: number of questions."""
+
+    def __init__(self, question):
+        self.question, self.asked = question, 0
+
+    def should_stop(self):
+        self.asked += 1
+        return self.asked == self.question
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_observer_ends_it(threads):
     X, y = load("splice.xz")
-    asked = []
-
-    class Ending(libsvmx.Observer):
-        def should_stop(self):
-            asked.append(0)
-            return len(asked) > 3
-
     with pytest.raises(StoppedEarly, match="there is no path"):
-        libsvmx.c_path(X, y, cv=10, threads=threads, observer=Ending())
+        libsvmx.c_path(X, y, cv=10, threads=threads, observer=EndingAt(4))
+
+
+@pytest.mark.parametrize("follow", [libsvmx.c_path, partial(libsvmx.tau_path, svm_type="quantile_svr", C=1e-3)])
+def test_an_observer_ends_it_at_any_question(follow):
+    """Also while kernel values are shared by all paths, of more than 1,000 rows."""
+    X = np.random.default_rng(0).normal(size=(1100, 2))
+    y = np.sign(X[:, 0]) if follow is libsvmx.c_path else X[:, 0]
+    ends, never = (0.1, 0.1), EndingAt(0)
+    follow(X, y, *ends, threads=1, observer=never)
+    for question in range(1, never.asked + 1):
+        with pytest.raises(StoppedEarly, match="interrupted: there is no path"):
+            follow(X, y, *ends, threads=1, observer=EndingAt(question))
 
 
 @pytest.mark.parametrize("threads", [1, 2])

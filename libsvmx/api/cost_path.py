@@ -13,6 +13,7 @@ from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.repeated_folds import draw_folds
+from libsvmx._train.updating.binary_problem import errors_of_a_path
 from libsvmx._train.updating.cost_curve import Curve, middle
 from libsvmx._train.updating.cost_folds import followed
 from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, check_followed
@@ -314,7 +315,8 @@ def followed_from(
         if n_folds is not None:
             order, bounds = draw_folds(state.problem, param, n_folds, rand_of(random_state), told)
         threads = min(thread_count(param.threads), len(bounds))
-        paths, curve = followed(Ways(state, last, threads, told, moved), order, bounds, threads, told)
+        with errors_of_a_path(NO_PATH):
+            paths, curve = followed(Ways(state, last, threads, told, moved), order, bounds, threads, told)
         costs = Costs(param, state.problem, paths, last, moved)
         breakpoints = costs.breakpoints
         breakpoints.flags.writeable = False

@@ -19,9 +19,9 @@ from libsvmx._train import folds
 from libsvmx._train.limits import ask
 from libsvmx._train.observer import Observer
 from libsvmx._train.side_by_side import side_by_side
-from libsvmx._train.updating.binary_problem import Pair, errors_of_a_path
+from libsvmx._train.updating.binary_problem import Pair
 from libsvmx._train.updating.cost_curve import Curve, bent_lines, curve_of_errors, curve_of_losses
-from libsvmx._train.updating.cost_path import NO_PATH, PairPath, Ways, path_of_all
+from libsvmx._train.updating.cost_path import PairPath, Ways, path_of_all
 from libsvmx._train.zero_weights import nothing_counts, rows_of_state
 from libsvmx._typing import Buffer, FloatArray, IntArray
 
@@ -34,8 +34,7 @@ def followed(
 
     Raises
     ------
-    ParameterError      the path cannot be followed
-    DataError, TooLittleMemory, StoppedEarly
+    PathLost, Stopped, DataError, TooLittleMemory
     """
     n_folds = len(bounds) - 1
     paths: dict[Pair, PairPath] = {}
@@ -45,13 +44,12 @@ def followed(
         ask(observer)
         return path_of_all(ways, observer) if k == 0 else fold_curve(ways, order, bounds[k - 1], bounds[k], observer)
 
-    with errors_of_a_path(NO_PATH):
-        for k, found in enumerate(side_by_side(solved, 1 + n_folds, threads, observer)):
-            if k == 0:
-                paths = found
-            else:
-                curves.append(found)
-                observer.counted("fold", k, n_folds)
+    for k, found in enumerate(side_by_side(solved, 1 + n_folds, threads, observer)):
+        if k == 0:
+            paths = found
+        else:
+            curves.append(found)
+            observer.counted("fold", k, n_folds)
     if not curves:
         return paths, None
     curve_of = curve_of_errors if ways.state.param.svm_type.is_classification else curve_of_losses
