@@ -106,8 +106,9 @@ def test_without_matplotlib_the_error_says_what_to_install(name, monkeypatch):
         CALLS[name](None)
 
 
-def test_the_package_imports_no_matplotlib():
-    code = "import sys, libsvmx.plot; sys.exit('matplotlib' in sys.modules)"
+@pytest.mark.parametrize("package", ["matplotlib", "scipy"])
+def test_without_a_picture_it_is_not_imported(package):
+    code = f"import sys, libsvmx.plot; sys.exit({package!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._solvers.interior_point.predictor_corrector import Iteration
 from libsvmx._solvers.solver import converted
-from libsvmx._train.solve_report import SolveReport
 from libsvmx._train.updating.cost_curve import middle
 from libsvmx._typing import FloatArray, Ids
 from libsvmx.api.arrays import numbers_of
 from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.plot.axes import BEST, COLOURS, EMPHASIS, axes_of, look_of
 
-Steps = Sequence[SolveReport] | Sequence[Iteration]
+if TYPE_CHECKING:
+    from libsvmx._solvers.interior_point.predictor_corrector import Iteration
+    from libsvmx._train.solve_report import SolveReport
+
+    Steps = Sequence[SolveReport] | Sequence[Iteration]
 
 # Axis labels of the fields whose names do not explain themselves.
 MEANINGS = {"gap": "KKT gap", "number": "iterations", "mu": "complementarity mu", "rows": "rows of the normal matrix"}

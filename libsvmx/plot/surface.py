@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import inf, isfinite, log2, nan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from libsvmx.api.grid import GridSearch
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 from libsvmx.plot.axes import BEST, COLOURS, axes_of
+
+if TYPE_CHECKING:
+    from libsvmx.api.grid import GridSearch
 
 Place = tuple[float | None, float | None]  # log2 C and log2 gamma; None where an axis is not searched
 
