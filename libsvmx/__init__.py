@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from libsvmx._train.solve_report import SolveReport as SolveReport
     from libsvmx._train.updating.transaction import UpdateReport as UpdateReport
     from libsvmx._train.validation.fold_report import FoldReport as FoldReport
-    from libsvmx._version import VERSION as __version__  # noqa: F401
     from libsvmx.api.advice import explain_training as explain_training
     from libsvmx.api.alignment import alignment_weights as alignment_weights
     from libsvmx.api.arrays import decision_values as decision_values
@@ -115,6 +114,8 @@ if TYPE_CHECKING:
     from libsvmx.sklearn import QuantileSVR as QuantileSVR
     from libsvmx.sklearn import patch_sklearn as patch_sklearn
     from libsvmx.sklearn import unpatch_sklearn as unpatch_sklearn
+
+    __version__: str
 
 # Public names by the module that has them, which is loaded when one of them is first used.
 _HOMES = {
