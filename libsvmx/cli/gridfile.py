@@ -321,6 +321,8 @@ class States:
 
     def clear(self) -> None:
         """Remove the files, and the folder if it is empty then."""
+        if not self.folder:
+            return
         with suppress(OSError):
             for name in os.listdir(self.folder):
                 if name.endswith(SUFFIX) or UNFINISHED.fullmatch(name):

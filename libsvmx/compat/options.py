@@ -216,7 +216,7 @@ class svm_parameter(Handle):
         labels, factors = tuple(map(int, self.weight_label[:n])), tuple(map(float, self.weight[:n]))
         given = (*values, *labels, *factors)
         known: tuple[tuple[Any, ...], Parameter] | None = self._attributes.get("_checked")
-        # the same objects: 0.0 equals -0.0
+        # the same objects: 0.0 equals -0.0; a NumPy array changed in place is not noticed
         if known is None or len(known[0]) != len(given) or not all(map(operator.is_, known[0], given)):
             self._attributes["_checked"] = known = given, self._as_parameter(values, labels, factors)
         return known[1]

@@ -7,13 +7,15 @@ fit                 Trains.fit, by fitted_apart
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from sklearn.base import _fit_context
 
 from libsvmx._core.copy_and_swap import built_apart
-from libsvmx.sklearn.progress import Watching
+from libsvmx._train.observer import Observer
+from libsvmx.sklearn.progress import Progress, Watching
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -24,11 +26,6 @@ except ImportError:
     def with_callbacks(method: Any) -> Any:
         return method
 
-
-from collections.abc import Callable, Iterable, Iterator
-
-from libsvmx._train.observer import Observer
-from libsvmx.sklearn.progress import Progress
 
 __all__ = ["CallbackSupportMixin", "Trains", "fitted_apart", "observed", "refit_task", "told_of_each"]
 
