@@ -5,10 +5,9 @@ from __future__ import annotations
 from libsvmx._core import memory
 from libsvmx._core.records import record
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, count, parse, real, setter
+from libsvmx.cli.options import UsageError, count, keep_apart, parse, real, setter
 from libsvmx.cli.process import entry_of, phase, printer, tell, warn, watch
 from libsvmx.io import transcript
-from libsvmx.io.files import same_file
 from libsvmx.io.modelfile import load_model, save_model
 from libsvmx.io.outputs import check_target
 
@@ -52,8 +51,7 @@ def main(argv: list[str]) -> int:
     if (job.max_sv is None) == (job.tol is None):
         raise UsageError("either --max-sv or --tol is needed")
     check_target(output_file)
-    if same_file(model_file, output_file):
-        raise UsageError("the output file is the model itself, which would be lost")
+    keep_apart([model_file], output_file, "output")
     watch(False, output_file)
     with phase("reading", model_file):
         model = load_model(model_file, warn)

@@ -13,12 +13,12 @@ from libsvmx._train.training import train_problem
 from libsvmx._typing import Buffer
 from libsvmx.cli import grid, gridjob, predict, scale
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, count, parse, setter
+from libsvmx.cli.options import UsageError, count, keep_apart, parse, setter
 from libsvmx.cli.process import bytes_read, entry_of, follow, gap_ends_at, phase, tell, warn, watch, write
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import gap_at_end, grammar, row_weights
 from libsvmx.exceptions import FormatError
-from libsvmx.io.files import STANDARD_INPUT, same_file
+from libsvmx.io.files import STANDARD_INPUT
 from libsvmx.io.modelfile import save_model
 from libsvmx.io.outputs import atomic_write, check_target
 from libsvmx.io.rangefile import read_ranges
@@ -117,9 +117,7 @@ def checked_outputs(files: list[str], more: list[str]) -> list[str]:
     outputs = [base + end for base, ends in zip(names, endings, strict=False) for end in ends]
     for target in outputs:
         check_target(target)
-        for source in (*files, *more):
-            if same_file(source, target):
-                raise UsageError(f"{source} would be overwritten: {target} is an output")
+        keep_apart((*files, *more), target, "output")
     return outputs
 
 

@@ -13,13 +13,12 @@ from libsvmx._train.validation.grid_search import Plan, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli import gridplot
-from libsvmx.cli.options import UsageError, count, parse, real, setter
+from libsvmx.cli.options import UsageError, check_outputs, count, keep_apart, parse, real, setter
 from libsvmx.cli.process import warn
 from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
 from libsvmx.exceptions import ParameterError
-from libsvmx.io.files import STANDARD_INPUT, same_file
-from libsvmx.io.outputs import check_target, name_of_output
+from libsvmx.io.files import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from libsvmx._typing import Buffer
@@ -202,13 +201,6 @@ def check(job: Job) -> None:
             job.png = None
     if job.resume is not None:
         os.stat(job.resume)
-    for i, name in enumerate(job.outputs):
-        check_target(name)
-        if same_file(name, job.dataset):
-            raise UsageError(f"the output file {name} is the data set itself")
-        if job.weight_file is not None and same_file(name, job.weight_file):
-            raise UsageError(f"the output file {name} is the file of weights itself")
-        if any(os.path.realpath(name) == os.path.realpath(other) for other in job.outputs[:i]) and name != os.devnull:
-            raise UsageError(f"two outputs are to go to {name_of_output(name)}")
-        if name is not job.out and job.resume is not None and same_file(name, job.resume):
-            raise UsageError(f"the output file {name} is the file to resume from, which would be lost")
+    check_outputs(job.outputs)
+    for name in job.outputs:
+        keep_apart([job.dataset, job.weight_file, None if name is job.out else job.resume], name, "output")

@@ -12,7 +12,8 @@ import sys
 from math import inf
 
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.io.files import same_file
+from libsvmx.io.files import is_one_file, same_file
+from libsvmx.io.outputs import check_target, name_of_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -53,11 +54,20 @@ class HelpRequested(Exception):
     """``--help`` or ``--version``; ``args[0]`` is the text to print."""
 
 
-def keep_apart(sources: list[str], target: str | None, what: str) -> None:
-    """Raise UsageError if a file that is read would be lost."""
+def keep_apart(sources: Iterable[str | None], target: str | None, what: str) -> None:
+    """Raise UsageError if a file that is read would be lost; None is no file."""
     for name in sources:
-        if target is not None and same_file(name, target):
+        if name is not None and target is not None and same_file(name, target):
             raise UsageError(f"the {what} file is the same as {name}, which would be lost")
+
+
+def check_outputs(targets: Iterable[str | None]) -> None:
+    """Raise OSError if one cannot be written, UsageError if two are one file; None is no file."""
+    outputs = [name for name in targets if name is not None]
+    for i, name in enumerate(outputs):
+        check_target(name)
+        if any(is_one_file(other, name) for other in outputs[:i]):
+            raise UsageError(f"two files are to be written to {name_of_output(name)}")
 
 
 def text_of(usage: Usage) -> str:

@@ -12,11 +12,11 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import REPORT, UsageError, keep_apart, parse, real, setter
+from libsvmx.cli.options import REPORT, UsageError, check_outputs, keep_apart, parse, real, setter
 from libsvmx.cli.process import bytes_read, entry_of, phase, tell, warn, watch
 from libsvmx.exceptions import DataError, FormatError, ParameterError
-from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT, same_file
-from libsvmx.io.outputs import check_target, write_files
+from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT
+from libsvmx.io.outputs import write_files
 from libsvmx.io.rangefile import Ranges, read_ranges, text_of_ranges
 from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import RowScaler, feature_ranges, label_range
@@ -122,18 +122,11 @@ def main(argv: list[str]) -> int:
     job.check()
     if len(files) != 1:
         raise UsageError("one data file is needed" if argv else "")
-    if job.save is not None:
-        if job.save == STANDARD_OUTPUT:
-            raise UsageError("the ranges need a file: the scaled data go to standard output")
-        check_target(job.save)
-        keep_apart([files[0]], job.save, "range")
-    if job.output != STANDARD_OUTPUT:
-        check_target(job.output)
-        for path in (files[0], job.save, job.restore):
-            if path is not None and (
-                same_file(job.output, path) or os.path.realpath(job.output) == os.path.realpath(path)
-            ):
-                raise UsageError(f"the output file is the same as {path}, which would be lost")
+    if job.save == STANDARD_OUTPUT:
+        raise UsageError("the ranges need a file: the scaled data go to standard output")
+    check_outputs([job.save, job.output])
+    keep_apart([files[0]], job.save, "range")
+    keep_apart([files[0], job.restore], job.output, "output")
     if job.restore == files[0] == STANDARD_INPUT:
         raise UsageError("standard input can be the data or the range file, not both")
     watch(False, job.save, job.output)

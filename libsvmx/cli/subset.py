@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import io
-import os
 from dataclasses import dataclass
 from math import ceil, isfinite
 from random import Random
 
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, integer, parse, setter
+from libsvmx.cli.options import UsageError, check_outputs, integer, keep_apart, parse, setter
 from libsvmx.cli.process import bytes_read, entry_of, phase, tell, warn, watch
 from libsvmx.cli.scale import write_output
 from libsvmx.exceptions import FormatError, ParameterError
-from libsvmx.io.files import STANDARD_OUTPUT, name_of_input, read_bytes, same_file
-from libsvmx.io.outputs import check_target, name_of_output, write_files
+from libsvmx.io.files import STANDARD_OUTPUT, name_of_input, read_bytes
+from libsvmx.io.outputs import write_files
 
 USAGE = """\
 usage: svmx-subset [options] dataset subset_size [output1] [output2]
@@ -62,12 +61,9 @@ def main(argv: list[str]) -> int:
         raise UsageError("a data set and a subset size, then at most two output files, are needed" if argv else "")
     path, targets = files[0], files[2:]
     size = integer("subset_size", files[1])
+    check_outputs(targets)
     for target in targets:
-        check_target(target)
-        if same_file(target, path):
-            raise UsageError(f"the output file {target} is the data set itself")
-    if len(targets) == 2 and os.path.realpath(targets[0]) == os.path.realpath(targets[1]):
-        raise UsageError(f"both outputs are to go to {name_of_output(targets[0])}")
+        keep_apart([path], target, "output")
     watch(False, *(targets or [STANDARD_OUTPUT]))
     name = name_of_input(path)
     with phase("reading", path):

@@ -15,7 +15,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import interrupts, on_interrupt_say, tidy_end
-from libsvmx.cli.options import UsageError, cost, count, integer, parse, real, setter, switch
+from libsvmx.cli.options import UsageError, cost, count, integer, keep_apart, parse, real, setter, switch
 from libsvmx.cli.process import (
     bytes_read,
     entry_of,
@@ -33,7 +33,7 @@ from libsvmx.cli.process import (
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError, TooLittleMemory
 from libsvmx.io import transcript
-from libsvmx.io.files import STANDARD_OUTPUT, same_file
+from libsvmx.io.files import STANDARD_OUTPUT
 from libsvmx.io.modelfile import lost_by_writing, save_model
 from libsvmx.io.outputs import check_target
 from libsvmx.io.svmlight import read_data
@@ -475,10 +475,7 @@ def main(argv: list[str]) -> int:
     job, param, training_file, model_file = parse_arguments(argv)
     if not (job.validates or job.explains):
         check_target(model_file)
-        if same_file(training_file, model_file):
-            raise UsageError(f"the model file {model_file} is the training file itself")
-        if job.weight_file and same_file(job.weight_file, model_file):
-            raise UsageError(f"the model file {model_file} is the file of weights itself")
+        keep_apart([training_file, job.weight_file], model_file, "model")
     say = printer(None if job.validates or job.explains else model_file)
     watch(job.quiet, None if job.validates or job.explains else model_file)
     if not (job.validates or job.explains or job.quiet) and (lost := lost_by_writing(model_file)):

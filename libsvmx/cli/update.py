@@ -18,7 +18,7 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, count, keep_apart, parse
+from libsvmx.cli.options import UsageError, check_outputs, count, keep_apart, parse
 from libsvmx.cli.process import entry_of, follow, insist, phase, printer, tell, time_left, warn, watch
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Job as TrainingJob
@@ -26,9 +26,9 @@ from libsvmx.cli.train import grammar, kernel_item, row_weights, rows_read, warn
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
-from libsvmx.io.files import STANDARD_INPUT, is_one_file, name_of_input, read_bytes, same_file
+from libsvmx.io.files import STANDARD_INPUT, name_of_input, read_bytes, same_file
 from libsvmx.io.modelfile import load_model, model_text
-from libsvmx.io.outputs import check_target, held, name_of_output, write_files
+from libsvmx.io.outputs import held, write_files
 from libsvmx.io.svmlight import DataFile
 from libsvmx.io.textwrite import numbers_text
 
@@ -197,7 +197,9 @@ def main(argv: list[str]) -> int:
     job.check(files)
     param = job.parameter()
     sources, targets = files_of(job, files)
-    check_files(sources, targets)
+    if sources.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input can be one of the files only")
+    check_outputs(targets)
     watch(job.quiet, *targets)
     try:
         load_numpy()
@@ -226,18 +228,6 @@ def files_of(job: Job, files: list[str]) -> tuple[list[str], list[str | None]]:
     return [*files[:2], *read], [files[2] if len(files) > 2 else files[1], job.save_state, None]
 
 
-def check_files(sources: list[str], targets: list[str | None]) -> None:
-    """What can be known to fail before anything is computed. A model or state may take the place of its own start."""
-    if sources.count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input can be one of the files only")
-    outputs = [name for name in targets if name is not None]
-    for i, name in enumerate(outputs):
-        check_target(name)
-        for other in outputs[:i]:
-            if is_one_file(other, name):
-                raise UsageError(f"two files are to be written to {name_of_output(name)}")
-
-
 # ---- one change --------------------------------------------------------------------------------
 
 
@@ -258,9 +248,9 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     from libsvmx.io.statefile import load_state
 
     asked = (job.add, job.add_weights, job.weight_file, removed_file(job.remove))
-    others = [name for name in asked if name is not None]
-    keep_apart([*others, *([job.state] if job.state else files[:1])], targets[0], "model")
-    keep_apart([*others, *files[:2]], targets[1], "state")
+    # a model or state may take the place of its own start
+    keep_apart([*asked, *([job.state] if job.state else files[:1])], targets[0], "model")
+    keep_apart([*asked, *files[:2]], targets[1], "state")
     remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn, insist)
     follow(remarks)
     observer = limited(remarks, time_left(param.time_limit))
@@ -404,7 +394,7 @@ def slide(
 
     targets = [model_file, state_file, predictions_file]
     for target, what in zip(targets, ("model", "state", "predictions"), strict=True):
-        keep_apart([stream_file, *([] if job.weight_file is None else [job.weight_file])], target, what)
+        keep_apart([stream_file, job.weight_file], target, what)
     check_kept(param)
     remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn, insist)
     follow(remarks)

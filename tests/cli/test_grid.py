@@ -161,8 +161,8 @@ def test_regression_has_the_smallest_error(folder):
         (["-resume", "-v", "3", HEART], "heart_scale.out: No such file"),
         (["-out", "no/where", HEART], "no: No such file"),
         (["--csv", "no/where", HEART], "no: No such file"),
-        (["--csv", "same", "--json", "same", HEART], "two outputs"),
-        (["--csv", "x.out", "-out", "x.out", HEART], "two outputs"),
+        (["--csv", "same", "--json", "same", HEART], "two files are to be written to"),
+        (["--csv", "x.out", "-out", "x.out", HEART], "two files are to be written to"),
     ],
 )
 def test_what_it_refuses(args, complaint, folder):
@@ -208,10 +208,10 @@ def test_bad_data_keeps_old_results(folder):
 def test_outputs_never_replace_inputs(folder):
     folder.put("d", b"1 1:1\n-1 1:2\n")
     for option in ("-out", "--csv", "--json"):
-        assert "is the data set itself" in folder.refuses("svmx-grid", *SMALL, option, "d", "d")[0]
+        assert "the output file is the same as d, which" in folder.refuses("svmx-grid", *SMALL, option, "d", "d")[0]
     folder.put("earlier", "log2c=1.0 log2g=1.0 rate=5\n")
     err, _ = folder.refuses("svmx-grid", *SMALL, "-resume", "earlier", "--csv", "earlier", "d")
-    assert "would be lost" in err
+    assert "the output file is the same as earlier, which would be lost" in err
 
 
 def rows_without_times(content):

@@ -87,8 +87,8 @@ def test_results_and_tables_of_a_grid(trained, option):
 @pytest.mark.parametrize(
     "args, cause",
     [
-        (["svmx-subset", HEART, 20, "-", "-"], "both outputs are to go to standard output"),
-        (["svmx-grid", *SMALL, "-out", "-", "--csv", "-", HEART], "two outputs are to go to standard output"),
+        (["svmx-subset", HEART, 20, "-", "-"], "two files are to be written to standard output"),
+        (["svmx-grid", *SMALL, "-out", "-", "--csv", "-", HEART], "two files are to be written to standard output"),
         (["svmx-update", "--window", "200", HEART, "-", "-"], "two files are to be written to standard output"),
         (["svmx-scale", "-s", "-", HEART], "the ranges need a file: the scaled data go to standard output"),
         (["svmx-scale", "-r", "-", "-"], "standard input can be the data or the range file, not both"),
@@ -96,6 +96,25 @@ def test_results_and_tables_of_a_grid(trained, option):
 )
 def test_one_file_at_most(trained, args, cause):
     assert cause in trained.refuses(*args)[0]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["svmx-subset", HEART, 20, "/dev/null", "/dev/null"],
+        ["svmx-grid", *SMALL, "-out", "/dev/null", "--csv", "/dev/null", HEART],
+        ["svmx-update", "--window", "200", HEART, "/dev/null", "/dev/null"],
+        ["svmx-scale", "-s", "/dev/null", "--output", "/dev/null", HEART],
+    ],
+)
+def test_a_device_may_be_two_outputs(trained, args):
+    trained.accepts(*args)
+
+
+def test_a_file_named_dash_is_not_standard_input(trained):
+    done = process("svmx-scale", "--output", "./-", "-", input=Path(HEART).read_bytes())
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert trained.get("-").decode() == trained.accepts("svmx-scale", HEART)[1]
 
 
 def test_ranges_from_standard_input(trained):

@@ -125,7 +125,7 @@ def test_blank_lines_end_a_file_of_weights(folder, end):
     [
         (["-W", "missing", HEART, "model"], "missing: No such file or directory"),
         (["-W", "-", "-", "model"], "rows and weights cannot both come from standard input"),
-        (["-W", "weights", HEART, "weights"], "the model file weights is the file of weights itself"),
+        (["-W", "weights", HEART, "weights"], "the model file is the same as weights, which would be lost"),
         (["-W"], "option -W needs a value"),
     ],
 )
@@ -198,7 +198,7 @@ def test_a_grid_goes_on_only_with_the_same_weights(folder):
 def test_a_grid_refuses_what_does_not_go_together(folder):
     folder.put("weights", TEXT)
     err, _ = folder.refuses("svmx-grid", *AXES, "-W", "weights", "-out", "weights", HEART)
-    assert "the output file weights is the file of weights itself" in err
+    assert "the output file is the same as weights, which would be lost" in err
     err, _ = folder.refuses("svmx-grid", *AXES, "-W", "-", "-out", "null", "-")
     assert "rows and weights cannot both come from standard input" in err
     folder.put("few", "1\n")
