@@ -130,7 +130,10 @@ def in_order(
 
     def work() -> None:
         for number in numbers:
-            ends[number] = end_of(function, todo[number])
+            try:
+                ends[number] = end_of(function, todo[number])
+            except MemoryError as error:
+                ends[number] = None, error
             results.put(True)
             while ahead and len(ends) + len(rest) < len(todo) and not heard(room):
                 pass

@@ -67,12 +67,16 @@ def side_by_side(
         except BaseException as error:
             return None, error, recording
 
-    for result, error, recording in in_order(recorded, ((k,) for k in range(n)), threads, end, ahead):
-        if recording is not None:
-            recording.read_out(observer)
-        if error is not None:
-            raise error
-        yield result
+    ends = in_order(recorded, ((k,) for k in range(n)), threads, end, ahead)
+    try:
+        for result, error, recording in ends:
+            if recording is not None:
+                recording.read_out(observer)
+            if error is not None:
+                raise error
+            yield result
+    finally:  # here, not by the garbage collector, which would lose Ctrl-C while the others are awaited
+        ends.close()
 
 
 class End(Token):

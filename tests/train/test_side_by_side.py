@@ -2,6 +2,7 @@
 
 import _thread
 import random
+import signal
 import threading
 
 import numpy as np
@@ -14,6 +15,7 @@ from support.policies import KernelPolicy
 from support.threads import started_by
 
 import libsvmx
+import libsvmx._core.threads
 from libsvmx import Observer, Parameter, StoppedEarly
 from libsvmx._core.process import HAS_THREADS
 from libsvmx._core.stopping import Stopped
@@ -170,11 +172,30 @@ def test_a_solve_without_a_waiting_caller_is_not_finished():
 
 
 @pytest.mark.parametrize("ahead", [0, 2])
-def test_out_of_memory_in_a_thread_is_reported(ahead, monkeypatch):
+@pytest.mark.parametrize(("owner", "what"), [(side_by_side, "Recording"), (libsvmx._core.threads, "end_of")])
+def test_out_of_memory_in_a_thread_is_reported(owner, what, ahead, monkeypatch):
     """Also if the other threads wait for room."""
-    failing_once(monkeypatch, side_by_side, "Recording", MemoryError)
+    failing_once(monkeypatch, owner, what, MemoryError)
     with pytest.raises(MemoryError):
         list(side_by_side.side_by_side(lambda k, _: k, 9, 2, Observer(), ahead))
+
+
+def test_ctrl_c_while_the_others_are_awaited_after_a_failure():
+    begun = threading.Event()
+
+    def solve(k, observer):
+        if k == 0:
+            begun.wait()
+            raise ZeroDivisionError
+        begun.set()
+        try:
+            while True:
+                ask(observer)
+        finally:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        list(side_by_side.side_by_side(solve, 2, 2, Observer()))
 
 
 def test_a_signal_as_threads_begin_ends_them(monkeypatch):
