@@ -47,6 +47,7 @@ class KernelProvider:
     prepared : bool                   whether ``shared`` is decided
     shared : SharedRows or None
     gram : SharedRows or None         all kernel values, made for the first queue that uses them
+    asymmetric : bool                 whether given values have turned out to be: no queue
     classes : SharedRows or None      those of pairs of classes, likewise
     feature_map : FeatureMap or None  of solver crsvm, instead of kernel rows
     budget_bytes : float              for the row stores of the solves
@@ -57,6 +58,7 @@ class KernelProvider:
     prepared = False
     shared: SharedRows | None = None
     gram: SharedRows | None = None
+    asymmetric = False
     classes: SharedRows | None = None
     feature_map: FeatureMap | None = None
     at_once = 1
@@ -125,7 +127,7 @@ class KernelProvider:
         ``queue.trial``.
         """
         problem, policy, tried = self.request[0], self.policy, None
-        if not policy.queue or problem.matrix.source is not None or param.is_hard_margin:
+        if not policy.queue or self.asymmetric or problem.matrix.source is not None or param.is_hard_margin:
             return None
         if not param.solver.follows_libsvm:
             n_features = count_nonzeros(problem.features)[1] if param.kernel_type == KernelType.LINEAR else 0
@@ -189,7 +191,8 @@ class KernelProvider:
                 gram = sharedrows.SharedRows(whole)
                 threads = 1 if 4.0 * whole.n**2 <= self.policy.small_bytes else thread_count(param.threads)
                 gram.keep_own(ThreadPool(threads), observer.limits or control_of(param, observer))
-                if whole.given and not gram.is_symmetric():
+                self.asymmetric = bool(whole.given) and not gram.is_symmetric()
+                if self.asymmetric:
                     return None
                 self.gram = gram
                 self.budget_bytes -= 4.0 * whole.n**2

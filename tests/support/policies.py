@@ -9,8 +9,8 @@ __all__ = ["ALWAYS_SHARED", "BY_CLASSES", "IN_TURN", "NEVER_SHARED", "KernelPoli
 
 # No queue.
 IN_TURN = KernelPolicy(queue=False)
-# Kernel values shared by pairs of classes in a queue, computed by all threads; not used for two classes or regression.
-BY_CLASSES = KernelPolicy(max_gram_bytes=0, small_bytes=-1)
+# Kernel values shared by pairs of classes in a queue; not used for two classes or regression.
+BY_CLASSES = KernelPolicy(max_gram_bytes=0)
 # Rows shared never, or always, whatever their cost.
 NEVER_SHARED = KernelPolicy(queue=False, small_bytes=-1, expensive_ns=inf)
 ALWAYS_SHARED = KernelPolicy(queue=False, small_bytes=inf)

@@ -339,6 +339,18 @@ def test_two_pilots_show_that_starts_of_a_star_do_not_pay(rows_in_queue):
         assert fold.seeder == "top" or fold.iterations == cold.iterations
 
 
+def test_folds_by_classes_begin_after_their_pilots_whatever_the_threads():
+    """Later folds of a pair that lose fewer rows become pilots, too."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(300, 4))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=300), [-1, -0.3, 0.3, 1])
+    policy = KernelPolicy(work_for_threads=0, max_gram_bytes=0)
+    options = {"C": 20.0, "random_state": 1, "seeder": "auto", "policy": policy}
+    one, three = (libsvmx.cross_validate(X, y, 20, threads=n, **options) for n in (1, 3))
+    np.testing.assert_array_equal(one.decision_values, three.decision_values)
+    assert [fold.iterations for fold in one.folds] == [fold.iterations for fold in three.folds]
+
+
 @pytest.mark.parametrize(("C", "pays"), [(50.0, False), (1000.0, True)])
 def test_pilots_show_whether_paths_pay(C, pays):
     """Of many folds, two of the first four follow a path: along a noisy sine it has hundreds of lines, which costs

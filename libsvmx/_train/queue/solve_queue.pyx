@@ -218,15 +218,17 @@ cdef class SolveQueue(TaskList):
         return sorted(units, key=self.work_of, reverse=True) if self.n_chains else units
 
     cdef groups_in_units(self):
-        """A unit for each group of kernel values, each solve after its parent."""
+        """A unit for each group of kernel values, each solve after those that it depends on."""
         cdef Py_ssize_t t
         cdef Task *task
+        cdef const int8_t[::1] levels = self.level
         groups = []
         for t in range(self.n_tasks):
             task = &self.tasks[t]
-            groups.append(self.kernel_values.group_of(self.rows[task.first], self.rows[task.first + task.n - 1]))
+            group = self.kernel_values.group_of(self.rows[task.first], self.rows[task.first + task.n - 1])
+            groups.append((group, levels[t]))
         order = sorted(range(self.n_tasks), key=groups.__getitem__)
-        begins = [t for t in range(self.n_tasks) if t == 0 or groups[order[t]] != groups[order[t - 1]]]
+        begins = [t for t in range(self.n_tasks) if t == 0 or groups[order[t]][0] != groups[order[t - 1]][0]]
         return [order[begin:end] for begin, end in pairwise([*begins, self.n_tasks])]
 
     def work_of(self, unit):
