@@ -416,23 +416,31 @@ cdef class Path:
         self.motion.reset()
         set_levels_of_free(self.motion)
         self.motion.reset()  # rho may be its scale
-        return s.kkt_gap() <= eps + GAP_TOLERANCES * self.motion.tolerance()
+        return s.kkt_gap() <= self.goal(eps) + GAP_TOLERANCES * self.motion.tolerance()
 
     cdef int step_in_double(self, totals, double eps, Control control) except -1:
-        """SMO to ``eps``, and in nu-SVC, whose decision values are divided by r, to ``tolerance_by_r``."""
+        """SMO to ``goal``."""
         cdef PathState s = self.state
         cdef double within = eps
         cdef int k
         self.restore_sums_at(totals)
         for k in range(MAX_BY_R):
             smo_in_double(s, max(within, self.motion.tolerance()), control)
-            if s.groups == 1 or s.per_row == 2:
+            if not self.divides():
                 break
             set_levels_of_free(self.motion)
-            within = tolerance_by_r(eps, s.r)
+            within = self.goal(eps)
             if s.kkt_gap() <= within:
                 break
         return 0
+
+    cdef double goal(self, double eps) except -1:
+        """``eps``; in nu-SVC ``tolerance_by_r`` at the levels of beta."""
+        return tolerance_by_r(eps, self.state.r) if self.divides() else eps
+
+    cdef bint divides(self) noexcept:
+        """Whether decision values are divided by r, in nu-SVC."""
+        return self.state.groups > 1 and self.state.per_row == 1
 
     cdef int restore_sums_at(self, totals) except -1:
         """Restore the sums ``totals`` of beta, and recompute F."""
