@@ -43,7 +43,7 @@ def solve_dual(
     Raises KeyboardInterrupt, or what else a signal handler raises; MemoryError.
     """
     order: NDArray[np.intp] | slice = slice(None)
-    if dual.size > rows.m:
+    if dual.is_of_regression():
         order = np.argsort(np.asarray(dual.row), kind="stable")  # the two variables of a row side by side
         rows = TwiceRows(rows)
     lowest, highest, linear = (np.asarray(of)[order] for of in (dual.lower, dual.upper, dual.linear))

@@ -195,7 +195,7 @@ cdef class QueueStarts:
             for k in range(n_sv):
                 V -= self.sv_beta[k] * K[self.sv_column[k]]
             self.V[i] = dual.linear[i] + V
-            if dual.size > n:
+            if self.todo.doubled:
                 self.V[n + i] = dual.linear[n + i] + V
             self.control.asked(n_sv)
         return 0
