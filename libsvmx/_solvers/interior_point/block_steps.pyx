@@ -52,6 +52,9 @@ class RowBlock:
             raise ValueError("vectors over rows differ in length")
         self.no_correction = np.zeros((2, self.m))  # of every predictor: new memory would take longer than its loops
 
+    def __reduce__(self):
+        return RowBlock, (self.rows, self.y, self.upper, self.linear, self.asking)
+
 
 class Iterate:
     """Iterate(array, correction=None, direction=None, keys=None): over the m rows of a block.
