@@ -124,12 +124,19 @@ typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES), aligned(4), ma
 #define SVMX_SCANS
 #endif
 #if defined(__AVX512F__)
+/* The bits of a mask, in a general register at once: GCC 12 stores one byte of a mask of 8 that it runs out of registers for,
+ * and loads four. */
+SVMX_INLINE uint32_t svmx_bits(uint32_t mask)
+{
+    __asm__("" : "+r"(mask));
+    return mask;
+}
 #define SVMX_MAX(a, b) ((svmx_doubles)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
 #define SVMX_MAX_FLOATS(a, b) ((svmx_floats)_mm512_max_ps((__m512)(a), (__m512)(b)))
 #define SVMX_MIN_FLOATS(a, b) ((svmx_floats)_mm512_min_ps((__m512)(a), (__m512)(b)))
-#define SVMX_EQUAL(a, b) ((uint32_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ))
-#define SVMX_NOT_MORE(a, b) ((uint32_t)_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_LE_OQ))
-#define SVMX_NOT_LESS(a, b) ((uint32_t)_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_NLT_UQ))
+#define SVMX_EQUAL(a, b) svmx_bits(_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ))
+#define SVMX_NOT_MORE(a, b) svmx_bits(_mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_LE_OQ))
+#define SVMX_NOT_LESS(a, b) svmx_bits(_mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_NLT_UQ))
 #define SVMX_NARROWED(a, b)                                                                                              \
     ((svmx_floats)_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)(a))),                              \
                                      _mm512_cvtpd_ps((__m512d)(b)), 1))
