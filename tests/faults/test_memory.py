@@ -24,7 +24,8 @@ MORE = {
 
 
 def of_numpy(done, blamed):
-    """Whether NumPy has crashed as its own allocation failed: it raises without the GIL for the buffers of a loop.
+    """Whether NumPy has crashed as its own allocation failed: it raises without the GIL for the buffers of a loop, and
+    its OpenBLAS uses what it was refused.
 
     Both the refused allocation and the crash must be NumPy's: a crash of ours during the exit is no excuse.
     """
@@ -33,7 +34,7 @@ def of_numpy(done, blamed):
     usual = re.compile(r"shim\.so$|/python[\d.]*$|/libpython|/libc[.-]")
     refused, crash, at = blamed.read_text().partition("crash\n") if blamed.exists() else ("", "", "")
     found = [next((name for name in text.splitlines() if not usual.search(name)), "") for text in (refused, at)]
-    return bool(crash) and all("_multiarray_umath" in name for name in found)
+    return bool(crash) and all("_multiarray_umath" in name or "openblas" in name for name in found)
 
 
 def out_of_memory(done, blamed):
