@@ -187,6 +187,19 @@ def test_regression_without_one_row(turned):
         np.testing.assert_allclose(own, other, rtol=0, atol=5e-3)
 
 
+@pytest.mark.parametrize("scored", ["all rows", "one row twice", "a row trained on"])
+def test_as_many_folds_as_rows_may_score_several(scored):
+    X, y = (MPG[0] - MPG[0].mean(axis=0))[:20] / MPG[0].std(axis=0), MPG[1][:20]
+    folds = []
+    for i, (rest, _) in enumerate(model_selection.LeaveOneOut().split(X)):
+        folds.append((rest, {"all rows": range(20), "one row twice": [i, i], "a row trained on": [i - 1, i]}[scored]))
+    search = {"cv": folds, "scoring": "neg_mean_absolute_error"}
+    ours, theirs = both((X, y), {"tol": 1e-6}, kind="SVR", gammas=[0.2], costs=[0.1, 10.0], search=search)
+    for f in range(20):
+        own, other = (found.cv_results_[f"split{f}_test_score"] for found in (ours, theirs))
+        np.testing.assert_allclose(own, other, rtol=0, atol=1e-4)
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_regression(kernel, exhaustive):
     X = (MPG[0] - MPG[0].mean(axis=0)) / MPG[0].std(axis=0)

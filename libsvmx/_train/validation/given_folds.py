@@ -167,7 +167,10 @@ class Column:
             return False
         if {row for fold in given for row in fold.tests} != set(range(n)):
             return False
-        return all(len(rest) == n - 1 and len({*rest, *tests}) == n and not weights for rest, tests, weights in given)
+        return all(
+            len(rest) == n - 1 and len(tests) == 1 and len({*rest, *tests}) == n and not weights
+            for rest, tests, weights in given
+        )
 
     def leave_one_out(self, given: Sequence[GivenFold]) -> list[ColumnFold]:
         """Solve folds of one row, each from the optimum over all rows. Raises Stopped."""
