@@ -272,6 +272,10 @@ def test_functions_that_need_a_kernel_of_libsvmx_take_one_by_name(gamma):
     kernel = Kernel.named("rbf", gamma=gamma)
     found, wanted = (libsvmx.low_rank(X, rank=5, **option) for option in ({"kernel": kernel}, {"gamma": gamma}))
     np.testing.assert_array_equal(found.factor, wanted.factor)
+    found, wanted = (
+        libsvmx.quantile_intervals(X, Y, X, 3, 0.2, **option) for option in ({"kernel": kernel}, {"gamma": gamma})
+    )
+    np.testing.assert_array_equal(found.lower, wanted.lower)
     model = libsvmx.train(X, Y, kernel=kernel)
     assert libsvmx.State.from_model(X, Y, model, kernel=kernel).model.param == model.param
     axes = {"log2c": (-1, 1, 1), "log2g": (-1, 1, 1)}

@@ -108,6 +108,7 @@ DOORS = {
     "fit_many": many,
     "grid_search": lambda X, new, own: libsvmx.grid_search(X, Y, (-3, 3, 2), **({"log2g": None} | own)).rate,
     "cv_plus": lambda X, new, own: ends(libsvmx.cv_plus(X, TARGETS, new, 4, **SVR, **own)),
+    "quantile_intervals": lambda X, new, own: ends(libsvmx.quantile_intervals(X, TARGETS, new, 4, **own)),
     "state": lambda X, new, own: libsvmx.train(X, Y, keep_state=True, **own).decision_values(new),
     "jackknife_plus": lambda X, new, own: ends(libsvmx.jackknife_plus(X, TARGETS, new, **SVR, **own)),
     "influence": lambda X, new, own: (

@@ -21,7 +21,7 @@ from libsvmx._train.updating.binary_problem import errors_of_a_path
 from libsvmx._typing import Buffer, FloatArray
 from libsvmx.api.arrays import folds_of, new_rows, parameter_of, problem_of, rand_of
 from libsvmx.api.intervals import Intervals, alpha_of
-from libsvmx.api.kernels import call_on
+from libsvmx.api.kernels import call_on, called
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
@@ -87,6 +87,7 @@ def quantile_intervals(
     >>> bool((found.lower <= found.upper).all())
     True
     """
+    X, known, options = called(X, options)
     n_folds = folds_of(n_folds, options)
     if param is None:
         options.setdefault("svm_type", SvmType.QUANTILE_SVR)
@@ -94,7 +95,7 @@ def quantile_intervals(
     if param.svm_type != SvmType.QUANTILE_SVR or param.probability:
         raise ParameterError("quantile_intervals is of quantile regression, without probability estimates")
     problem, param = problem_of(X, y, param)
-    tests = new_rows(X_new, param, problem.matrix)
+    tests = new_rows(X_new if known is None else known.values(X_new), param, problem.matrix)
     rand = rand_of(random_state)
     with call_on(problem, param, observer) as told, errors_of_a_path("quantile_intervals has no result"):
         order, bounds = draw_folds(problem, param, n_folds or 2, rand, told)
