@@ -1,7 +1,8 @@
 """Type aliases shared by the Python layers, and the name that type checkers take for true.
 
 Importing ``typing`` takes a tenth of the start of a command, so what a command needs at its start imports it for type
-checkers alone. Modules that need NumPy anyway import what their annotations name like anything else.
+checkers alone, like all that would load a module, or close a circle, for annotations only. What comes from modules that
+are loaded anyway stands with the other imports.
 """
 
 from __future__ import annotations

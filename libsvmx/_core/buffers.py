@@ -10,12 +10,11 @@ from array import array
 from math import nan
 
 from libsvmx._core import arrays
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, Buffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from libsvmx._typing import Buffer
 
 zeros: Callable[[str, int], Buffer] = arrays.zeros
 table: Callable[[str, int, int], Buffer] = arrays.table

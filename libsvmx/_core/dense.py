@@ -7,19 +7,15 @@ divided, so its bits are LAPACK's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import blas, lapack, solve_triangular
 
-from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, pieces
+from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, Token, pieces
 from libsvmx._core.threads import WHOLE, awaited
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from libsvmx._core.stopping import Token
-    from libsvmx._typing import FloatArray
+from libsvmx._typing import FloatArray
 
 # Elements of one call.
 MOST_MOVED = 1 << 24

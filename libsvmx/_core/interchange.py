@@ -8,13 +8,11 @@ from __future__ import annotations
 from operator import index
 
 from libsvmx._core.buffers import filled
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, Buffer, FloatArray
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
     from typing import Any
-
-    from libsvmx._typing import Buffer, FloatArray
 
 
 def in_shape(X: Any) -> Any:

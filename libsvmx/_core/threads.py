@@ -12,14 +12,12 @@ import sys
 
 from libsvmx._core.machine import machine
 from libsvmx._core.process import HAS_THREADS, end_of, run_behind
-from libsvmx._core.stopping import FLOPS, NOBODY, PIECE
+from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, Token
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
     from typing import Any, TypeVar
-
-    from libsvmx._core.stopping import Token
 
     Item = TypeVar("Item")
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from libsvmx._core.records import NamedTuple, record
-from libsvmx._typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from libsvmx._typing import FloatArray, IntArray
+from libsvmx._typing import FloatArray, IntArray
 
 METHODS = ("cholesky", "rpcholesky", "nystrom", "eigen")
 

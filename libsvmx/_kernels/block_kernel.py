@@ -6,24 +6,18 @@ caller who holds a problem in row blocks, on one machine or on many, can map the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from libsvmx._core.arrays import ramp
-from libsvmx._core.matrix import serials_only
-from libsvmx._core.stopping import NOBODY
+from libsvmx._core.matrix import CsrMatrix, serials_only
+from libsvmx._core.stopping import NOBODY, Token
 from libsvmx._kernels.cross import CrossKernel, squares_of, values_with_themselves
+from libsvmx._typing import Buffer, FloatArray, IntArray
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Token
-    from libsvmx._typing import Buffer, FloatArray, IntArray
 
 # Rows that a CrossKernel takes at once.
 PANEL = 32

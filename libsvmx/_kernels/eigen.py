@@ -33,26 +33,20 @@ Davidson 1975; Morgan & Scott 1986 for a preconditioner other than the diagonal.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from libsvmx._core.dense import beside, eigenpairs, product
-from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, pieces
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, Token, pieces
 from libsvmx._core.threads import awaited, in_order
-from libsvmx._kernels.approximation import USUAL
+from libsvmx._kernels.approximation import USUAL, FactorPolicy
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, split
+from libsvmx._typing import FloatArray, IntArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Token
-    from libsvmx._kernels.approximation import FactorPolicy
-    from libsvmx._typing import FloatArray, IntArray
-
-    Eigenpairs = tuple[FloatArray, FloatArray, FloatArray]
+Eigenpairs = tuple[FloatArray, FloatArray, FloatArray]
 
 # Tolerance of |K v - w v|, relative to the eigenvalue and, for rounding of the product, to the largest one.
 RESIDUAL = 1e-5

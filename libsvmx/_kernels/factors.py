@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from libsvmx._core.dense import eigenpairs, first_columns, inverse_transposed, product, put_columns, row_squares
-from libsvmx._core.stopping import NOBODY, Leeway, Stopped
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.stopping import NOBODY, Leeway, Stopped, Token
 from libsvmx._core.threads import in_order
 from libsvmx._kernels import eigen, pivoting
 from libsvmx._kernels.approximation import USUAL, Approximation, LowRank
 from libsvmx._kernels.block_kernel import KernelSpec, check_given, kernel_columns, kernel_diagonal, panels, split
+from libsvmx._typing import FloatArray, IntArray
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Token
-    from libsvmx._typing import FloatArray, IntArray
 
 T = TypeVar("T")
 

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from libsvmx._core.dense import MOST_MOVED
-from libsvmx._core.matrix import DENSE_SHARE, compacted, distinct_features
-from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, pieces
+from libsvmx._core.matrix import DENSE_SHARE, CsrMatrix, compacted, distinct_features
+from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, Token, pieces
 from libsvmx._kernels.feature_products import NARROW, SparseRows, narrow_gram, sparse_rows
+from libsvmx._typing import Buffer, FloatArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Token
-    from libsvmx._typing import Buffer, FloatArray
-
-    Members = NDArray[np.int64]
+Members = NDArray[np.int64]
 
 # Their Gram matrix is one piece of work up to the flops of this many pieces.
 MOST_PIECES = 8

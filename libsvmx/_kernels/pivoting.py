@@ -19,22 +19,16 @@ advance are accepted with probability (residual now) / (residual when drawn), wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from libsvmx._core.dense import product
-from libsvmx._core.stopping import NOBODY
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.stopping import NOBODY, Token
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns
+from libsvmx._typing import FloatArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Token
-    from libsvmx._typing import FloatArray
-
-    Places = NDArray[np.intp]
+Places = NDArray[np.intp]
 
 
 def largest_rows(residual: FloatArray, count: int) -> tuple[Places, float]:

@@ -18,22 +18,17 @@ By Cauchy and Schwarz a value changes by |<w - w', phi(x)>| <= |w - w'| sqrt(K(x
 from __future__ import annotations
 
 from math import fsum, isqrt, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from libsvmx._core.dense import product, solve_cholesky
-from libsvmx._core.matrix import compacted
-from libsvmx._core.stopping import NOBODY
+from libsvmx._core.matrix import CsrMatrix, compacted
+from libsvmx._core.stopping import NOBODY, Token
 from libsvmx._core.threads import in_order
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, split
 from libsvmx._kernels.pivoting import BlockElimination
+from libsvmx._typing import FloatArray
 from libsvmx.enums import KernelType
-
-if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Token
-    from libsvmx._typing import FloatArray
 
 UNIT = 2.0**-53
 # Bound on the error of underflow in products.

@@ -11,17 +11,13 @@ where the nodes are all distinct values of x, or enough Chebyshev nodes for equa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.polynomial.chebyshev import chebgauss, chebvander
 from scipy.linalg.blas import dgemm
 
 from libsvmx._kernels.kernel_matrix import values_of_products
+from libsvmx._typing import FloatArray, IntArray
 from libsvmx.enums import KernelType
-
-if TYPE_CHECKING:
-    from libsvmx._typing import FloatArray, IntArray
 
 # Ratio of all squares to those of the remaining features from which products are recomputed, for rounding.
 SMALL = 1e4

@@ -6,11 +6,8 @@ Estimates by counts, equal in every run.
 from __future__ import annotations
 
 from libsvmx._core.records import NamedTuple
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx.enums import KernelType
-
-if TYPE_CHECKING:
-    from libsvmx._kernels.kernel_matrix import Kernel
 
 # crsvm is an alternative up to this number of features, with at least this many rows per feature.
 MAX_FEATURES = 1000

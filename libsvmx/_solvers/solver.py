@@ -12,7 +12,7 @@ from math import inf, isfinite
 
 from libsvmx._core.records import NamedTuple, field, fields, record
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.enums import SvmType
+from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.auto import Trial
     from libsvmx._solvers.control import Control
-    from libsvmx.enums import KernelType
 
 Number = int | float
 

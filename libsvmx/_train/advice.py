@@ -11,11 +11,12 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from libsvmx._core.matrix import count_nonzeros, distinct_features
+from libsvmx._core.matrix import CsrMatrix, count_nonzeros, distinct_features
 from libsvmx._core.memory import MEGABYTE
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
@@ -25,17 +26,11 @@ from libsvmx._train.checks import OFFSET, check_problem, is_noise
 from libsvmx._train.gamma import default_gamma
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import flat_fields
+from libsvmx._train.parameter import Parameter, flat_fields
+from libsvmx._train.problem import Problem
 from libsvmx._train.zero_weights import counting_part
+from libsvmx._typing import FloatArray, IntArray
 from libsvmx.enums import KernelType, SvmType
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._typing import FloatArray, IntArray
 
 SAMPLE = 500  # rows of the median heuristic
 # Thresholds of warnings: ranges of features as multiples of the median range; rows of the largest class for each of the

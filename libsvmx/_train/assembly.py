@@ -9,20 +9,17 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.records import NamedTuple, replace
 from libsvmx._train.formulation import support_vectors
 from libsvmx._train.model import Model, columns_of, vectors_of
-from libsvmx._train.observer import Remark
-from libsvmx._train.solve_report import SolveReports
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.solve_report import SolveReport, SolveReports
+from libsvmx._typing import TYPE_CHECKING, Buffer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
     from libsvmx._train.feature_map import FeatureMap
-    from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._train.solve_report import SolveReport
-    from libsvmx._typing import Buffer
 
     Reports: TypeAlias = Sequence[SolveReport] | SolveReports
 

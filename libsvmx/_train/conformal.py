@@ -12,17 +12,15 @@ Sesia & Candès, NeurIPS 2020. Full conformal has all scores from one model of t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import inf, nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from libsvmx._typing import FloatArray, Ids
+from libsvmx._typing import FloatArray, Ids
 
 # Scores that differ by less, relative to their size or a scale, are equal: scores of rows on the margin differ by
 # rounding only. Equal ones count as at least as large, which makes sets larger, not smaller.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, FloatArray
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import FloatArray
 
 # Kernels whose argument, |u - v|_1 or (u - v)^2 / (u + v), grows as the features do; others grow as their squares.
 GROWING_AS_FEATURES = (KernelType.LAPLACIAN, KernelType.CHI2)

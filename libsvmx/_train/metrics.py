@@ -6,12 +6,10 @@ from math import copysign, inf, nan, sqrt
 
 from libsvmx._core.arrays import add_up_scores
 from libsvmx._core.buffers import filled
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, Buffer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from libsvmx._typing import Buffer
 
 
 def balanced_accuracy(predictions: Iterable[float], targets: Iterable[float]) -> float:

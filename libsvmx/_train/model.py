@@ -12,16 +12,14 @@ from libsvmx._core.records import fields, record
 from libsvmx._train.gamma import feature_factors
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.solve_report import SolveReport, SolveReports
-from libsvmx._typing import TYPE_CHECKING
-from libsvmx.enums import KernelType, SvmType
+from libsvmx._typing import TYPE_CHECKING, Buffer, FloatArray, IntArray
+from libsvmx.enums import KernelType, SolveStatus, SvmType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from libsvmx._train.problem import Problem
-    from libsvmx._typing import Buffer, FloatArray, IntArray
-    from libsvmx.enums import SolveStatus
 
 
 class KeepsPredictors:

@@ -10,8 +10,8 @@ from libsvmx._core.threads import thread_count
 from libsvmx._train import folds
 from libsvmx._train.assembly import INNER_FOLDS
 from libsvmx._train.observer import Observer, Remark
-from libsvmx._train.zero_weights import counting_part
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._train.zero_weights import CountingPart, counting_part
+from libsvmx._typing import TYPE_CHECKING, Buffer
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._train.zero_weights import CountingPart
-    from libsvmx._typing import Buffer
 
 
 class Fold(NamedTuple):

@@ -6,21 +6,16 @@ from math import inf, isfinite, isnan
 
 from libsvmx._core.records import NamedTuple, replace
 from libsvmx._core.threads import thread_count
-from libsvmx._problem.dual import DualSolution, kkt_gap
+from libsvmx._kernels.kernel_matrix import Kernel
+from libsvmx._problem.dual import DualProblem, DualSolution, kkt_gap
+from libsvmx._solvers.control import Control
+from libsvmx._solvers.solver import Unfinished
 from libsvmx._train.formulation import recover_coefficients
-from libsvmx._train.observer import Remark
+from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.solve_report import SolveReport
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import Buffer
 from libsvmx.enums import SolveStatus, SvmType
-
-if TYPE_CHECKING:
-    from libsvmx._kernels.kernel_matrix import Kernel
-    from libsvmx._problem.dual import DualProblem
-    from libsvmx._solvers.control import Control
-    from libsvmx._solvers.solver import Unfinished
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import Buffer
 
 
 class Recovered(NamedTuple):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from libsvmx._core.records import field, record
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, Buffer
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    from libsvmx._typing import Buffer
 
 
 @record(frozen=True, slots=True, kw_only=True)

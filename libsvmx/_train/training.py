@@ -27,11 +27,11 @@ from libsvmx._train.checks import OFFSET, check_finite, check_problem, is_noise
 from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.model import Model
-from libsvmx._train.observer import Remark
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, class_costs
 from libsvmx._train.problem import Problem
 from libsvmx._train.solve_dual import Recovered, recover, solve
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, Buffer
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import Stopped
 
@@ -41,13 +41,11 @@ if TYPE_CHECKING:
 
     from libsvmx._solvers.solver import Unfinished
     from libsvmx._train.folds import Rand
-    from libsvmx._train.observer import Observer
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.repeated_folds import Folds
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.seeded_inner_folds import SeededDual, SeededInnerFolds
     from libsvmx._train.warm_start import WarmStart
-    from libsvmx._typing import Buffer
 
     Result = TypeVar("Result")
 

@@ -9,21 +9,18 @@ V = linear at 0, which takes the rows of all support vectors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from libsvmx._core.stopping import Stopped
-from libsvmx._problem.dual import growth_factor
+from libsvmx._kernels.kernel_matrix import Kernel
+from libsvmx._problem.dual import DualProblem, DualSolution, growth_factor
+from libsvmx._solvers.control import Control
 from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.solve_dual import starts_unknown
-
-if TYPE_CHECKING:
-    from libsvmx._kernels.kernel_matrix import Kernel
-    from libsvmx._problem.dual import DualProblem, DualSolution
-    from libsvmx._solvers.control import Control
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import FloatArray
+from libsvmx._typing import FloatArray
 
 # A coefficient this near a bound, relative to it, is at it but for rounding.
 ON_BOUND = 1e-12

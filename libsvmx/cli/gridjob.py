@@ -11,7 +11,7 @@ from libsvmx._train.gamma import default_gamma
 from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Grid, exponents
 from libsvmx._train.validation.grid_search import Plan, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import Buffer
 from libsvmx.cli import gridplot
 from libsvmx.cli.options import UsageError, check_outputs, count, keep_apart, parse, real, setter
 from libsvmx.cli.process import warn
@@ -19,9 +19,6 @@ from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
 from libsvmx.exceptions import ParameterError
 from libsvmx.io.files import STANDARD_INPUT
-
-if TYPE_CHECKING:
-    from libsvmx._typing import Buffer
 
 NO_TARGETS = zeros("d", 0)  # before the data are read
 

@@ -12,7 +12,7 @@ from libsvmx._train.gamma import scaled_rows
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Remark
 from libsvmx._train.prediction import Predictor, predict_probability
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, Buffer
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, keep_apart, parse, setter, switch
 from libsvmx.cli.process import counted, entry_of, phase, printer, tell, tick, warn, watch
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
-    from libsvmx._typing import Buffer
 
 USAGE = """\
 usage: svmx-predict [options] test_file model_file output_file

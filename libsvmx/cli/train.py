@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from libsvmx._core.matrix import has_index_zero
+from libsvmx._core.matrix import CsrMatrix, has_index_zero
 from libsvmx._core.records import field, fields, record, replace
 from libsvmx._train.folds import Rand
 from libsvmx._train.gamma import default_gamma, scaled_rows
@@ -13,7 +13,7 @@ from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, changed, kernel_named
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, Buffer
 from libsvmx.cli.ending import interrupts, on_interrupt_say, tidy_end
 from libsvmx.cli.options import UsageError, cost, count, integer, keep_apart, parse, real, setter, switch
 from libsvmx.cli.process import (
@@ -36,22 +36,19 @@ from libsvmx.io import transcript
 from libsvmx.io.files import STANDARD_OUTPUT
 from libsvmx.io.modelfile import lost_by_writing, save_model
 from libsvmx.io.outputs import check_target
-from libsvmx.io.svmlight import read_data
+from libsvmx.io.svmlight import DataFile, read_data
 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
-    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.cross_validation import CrossValidated
     from libsvmx._train.validation.leave_one_out import LeftOneOut
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds
-    from libsvmx._typing import Buffer
     from libsvmx.cli.options import Setter
-    from libsvmx.io.svmlight import DataFile
 
     Actions: TypeAlias = dict[str, Callable[[], None]]
     Grammar: TypeAlias = tuple[dict[str, Setter], Actions, dict[str, Setter], Actions]

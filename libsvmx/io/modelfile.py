@@ -12,7 +12,7 @@ from math import isfinite
 from libsvmx._core.buffers import filled
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, Buffer
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import FormatError, ParameterError, warn_caller
 from libsvmx.io.files import COMPRESSED, parting, read_bytes
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._typing import Buffer
 
 SVM_NAMES = {kind: kind.name.lower() for kind in SvmType}
 KERNEL_NAMES = {kind: kind.keyword for kind in KernelType}

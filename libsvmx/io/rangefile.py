@@ -17,12 +17,9 @@ from io import BytesIO
 from math import isfinite
 
 from libsvmx._core.records import record
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import Buffer
 from libsvmx.exceptions import FormatError
 from libsvmx.io.files import name_of_input, read_bytes
-
-if TYPE_CHECKING:
-    from libsvmx._typing import Buffer
 
 MAX_INDEX = 2**31 - 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from libsvmx._core.contexts import contextmanager
 from libsvmx._core.records import record
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, Buffer
 from libsvmx.exceptions import DataError, FormatError
 from libsvmx.io.files import name_of_input, parting, read_blocks, read_bytes
 from libsvmx.io.outputs import atomic_write
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._typing import Buffer
 
 # Bytes of text of a part; its rows take two to three times as much.
 PART_BYTES = 1 << 23

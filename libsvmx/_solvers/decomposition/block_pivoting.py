@@ -17,27 +17,21 @@ columns alone (``Free``).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.dense import cholesky, product, solve_lower
+from libsvmx._core.stopping import Token
 from libsvmx._core.threads import awaited
-from libsvmx._problem.dual import DualSolution, array_level, kkt_gap
+from libsvmx._kernels.kernel_matrix import Kernel
+from libsvmx._problem.dual import DualProblem, DualSolution, array_level, kkt_gap
+from libsvmx._solvers.control import Control
+from libsvmx._typing import Buffer, FloatArray
 from libsvmx.enums import SolveStatus
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from libsvmx._core.stopping import Token
-    from libsvmx._kernels.kernel_matrix import Kernel
-    from libsvmx._problem.dual import DualProblem
-    from libsvmx._solvers.control import Control
-    from libsvmx._typing import Buffer, FloatArray
-
-    Places = NDArray[np.intp]
+Places = NDArray[np.intp]
 
 # Rounds without fewer wrong variables than ever before a solve is given up, rounds in all, and rounds that refine the
 # solution of one set.

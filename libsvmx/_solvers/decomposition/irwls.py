@@ -32,23 +32,20 @@ without progress moves within its face instead, from bound to bound.
 from __future__ import annotations
 
 from itertools import repeat
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.dense import MOST_MOVED, beside, cholesky, product, solve_cholesky, solve_lower
 from libsvmx._core.stopping import Stopped
 from libsvmx._problem.dual import first_bound
+from libsvmx._solvers.decomposition.subproblem import Subproblem
+from libsvmx._typing import FloatArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Places = NDArray[np.intp]
 
-    from libsvmx._solvers.decomposition.subproblem import Subproblem
-    from libsvmx._typing import FloatArray
-
-    Places = NDArray[np.intp]
 
 DAMPING = 0.3
 # Least delta, relative to the mean diagonal of K_S1: the rounding of its eigenvalues, in float and in double.

@@ -5,17 +5,16 @@ The paper calls rows patterns, and ``share`` rho.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from libsvmx._typing import FloatArray
 
-    from numpy.typing import NDArray
-
+if TYPE_CHECKING:  # which imports this module
     from libsvmx._solvers.interior_point.solver import CRSVM
-    from libsvmx._typing import FloatArray
 
 # Order statistics in the sketch of a block: the first EXACT_RANKS, then at ranks that grow by 1 %.
 EXACT_RANKS = 1024

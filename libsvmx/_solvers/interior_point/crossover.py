@@ -9,18 +9,15 @@ conditions is freed, and the equations are solved again.
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libsvmx._solvers.interior_point import vertex_steps
 from libsvmx._solvers.interior_point.free_rows import solve_free_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from libsvmx._solvers.interior_point.row_blocks import RowBlocks
-    from libsvmx._typing import FloatArray
+from libsvmx._solvers.interior_point.row_blocks import RowBlocks
+from libsvmx._typing import FloatArray
 
 # Active-set rounds end after this many that have not halved the gap, at a gap this much larger than the least, or when
 # one changes more rows than are free and more than FEW: the interior point was too far from the optimum.

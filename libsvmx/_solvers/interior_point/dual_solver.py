@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libsvmx._core.blas import one_blas_thread
-from libsvmx._kernels.featurerows import TwiceRows, times, transposed
-from libsvmx._problem.dual import DualSolution, array_level, kkt_gap
+from libsvmx._kernels.featurerows import FeatureRows, TwiceRows, times, transposed
+from libsvmx._problem.dual import DualProblem, DualSolution, array_level, kkt_gap
+from libsvmx._solvers.control import Control
 from libsvmx._solvers.interior_point import predictor_corrector
 from libsvmx._solvers.interior_point.block_steps import net
+from libsvmx._solvers.interior_point.predictor_corrector import Iteration
 from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
+from libsvmx._typing import FloatArray
 from libsvmx.enums import SolveStatus
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from libsvmx._kernels.featurerows import FeatureRows
-    from libsvmx._problem.dual import DualProblem
-    from libsvmx._solvers.control import Control
-    from libsvmx._solvers.interior_point.predictor_corrector import Iteration
+if TYPE_CHECKING:  # which imports this module
     from libsvmx._solvers.interior_point.solver import CRSVM
-    from libsvmx._typing import FloatArray
 
-    Log = Callable[["Iteration"], object]
+Log = Callable[["Iteration"], object]
 
 
 def solve_dual(

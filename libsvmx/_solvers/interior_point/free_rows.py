@@ -7,22 +7,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libsvmx._core.dense import cholesky, product, solve_cholesky
-from libsvmx._core.stopping import NOBODY
+from libsvmx._core.stopping import NOBODY, Token
 from libsvmx._problem.dual import first_bound
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from libsvmx._core.stopping import Token
-    from libsvmx._solvers.interior_point.vertex_steps import FreeRows
-    from libsvmx._typing import FloatArray
+from libsvmx._solvers.interior_point.vertex_steps import FreeRows
+from libsvmx._typing import FloatArray
 
 # Proximal weight relative to the mean of diag(A A'), largest number of steps, and the residual that ends them.
 PROXIMAL = 1e-9

@@ -20,6 +20,7 @@ constraint_reduction.py. Beyond the paper:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,20 +30,16 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.interior_point import block_steps
 from libsvmx._solvers.interior_point.constraint_reduction import thresholds
 from libsvmx._solvers.interior_point.crossover import SHARP, VertexSolution, cross_over
-from libsvmx._solvers.interior_point.normal_equations import NormalEquations, point_of
-from libsvmx._solvers.interior_point.replies import added
+from libsvmx._solvers.interior_point.normal_equations import NormalEquations, Point, point_of
+from libsvmx._solvers.interior_point.replies import DataSums, RatioTest, added
+from libsvmx._solvers.interior_point.row_blocks import RowBlocks
+from libsvmx._typing import FloatArray
 from libsvmx.enums import SolveStatus
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from libsvmx._solvers.interior_point.normal_equations import Point
-    from libsvmx._solvers.interior_point.replies import DataSums, RatioTest
-    from libsvmx._solvers.interior_point.row_blocks import RowBlocks
+if TYPE_CHECKING:  # which imports this module
     from libsvmx._solvers.interior_point.solver import CRSVM
-    from libsvmx._typing import FloatArray
 
-    Watch = Callable[["Iteration"], SolveStatus | None]
+Watch = Callable[["Iteration"], SolveStatus | None]
 
 # Share of the way to the nearest bound; a full step (length 1) is taken if the bound is beyond this length.
 STEP, BEYOND = 0.995, 1 + 1e-10

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from libsvmx._core.stopping import NOBODY, Leeway
+from libsvmx._core.stopping import NOBODY, Leeway, Token
 from libsvmx._core.threads import in_order
+from libsvmx._kernels.featurerows import FeatureRows
 from libsvmx._solvers.interior_point.block_steps import RowBlock
+from libsvmx._typing import FloatArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from libsvmx._core.stopping import Token
-    from libsvmx._kernels.featurerows import FeatureRows
+if TYPE_CHECKING:  # which imports this module
     from libsvmx._solvers.interior_point.solver import InteriorPolicy
-    from libsvmx._typing import FloatArray
 
-    # (block, state, ...) -> (state, reply); arguments of each block; several replies -> one
-    Step = Callable[..., tuple[Any, Any]]
-    Each = Sequence[tuple[Any, ...]]
-    Merge = Callable[[list[Any]], Any]
+# (block, state, ...) -> (state, reply); arguments of each block; several replies -> one
+Step = Callable[..., tuple[Any, Any]]
+Each = Sequence[tuple[Any, ...]]
+Merge = Callable[[list[Any]], Any]
 
 
 class RowBlocks(Protocol):

@@ -6,18 +6,14 @@ As in block_steps.pyx, steps change nothing in place.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libsvmx._problem.dual import extremes
-from libsvmx._solvers.interior_point.block_steps import net
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
-    from libsvmx._typing import FloatArray
+from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock, net
+from libsvmx._typing import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

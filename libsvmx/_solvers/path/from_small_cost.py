@@ -8,14 +8,11 @@ from __future__ import annotations
 from math import ceil, log, log10
 
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._kernels.kernel_matrix import Kernel
+from libsvmx._problem.dual import DualProblem, DualSolution
+from libsvmx._solvers.control import Control
 from libsvmx._solvers.solver import NO_BOUND
-from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
-
-if TYPE_CHECKING:
-    from libsvmx._kernels.kernel_matrix import Kernel
-    from libsvmx._problem.dual import DualProblem, DualSolution
-    from libsvmx._solvers.control import Control
 
 # The path begins at this (largest bound) x (largest kernel value), from SMO's optimum to this gap.
 START, START_EPS = 100.0, 1e-3

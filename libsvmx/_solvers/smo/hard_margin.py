@@ -12,18 +12,13 @@ of kernel values, the dual is unbounded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from libsvmx._core.buffers import zeros
-from libsvmx._problem.dual import DualProblem
+from libsvmx._kernels.kernel_matrix import Kernel
+from libsvmx._problem.dual import DualProblem, DualSolution
+from libsvmx._solvers.control import Control
 from libsvmx._solvers.smo import smo
 from libsvmx._solvers.solver import NO_BOUND
 from libsvmx.enums import SolveStatus
-
-if TYPE_CHECKING:
-    from libsvmx._kernels.kernel_matrix import Kernel
-    from libsvmx._problem.dual import DualSolution
-    from libsvmx._solvers.control import Control
 
 # Single precision of kernel values, relative to the largest.
 PRECISION = 1e-7

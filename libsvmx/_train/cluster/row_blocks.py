@@ -7,17 +7,14 @@ the rows on.
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.stopping import NOBODY, Leeway
-from libsvmx._solvers.interior_point.row_blocks import RowBlocks
+from libsvmx._solvers.interior_point.row_blocks import Each, Merge, RowBlocks, Step
 from libsvmx._train.cluster.problem import Client, Future, gathered
-
-if TYPE_CHECKING:  # types that are not there otherwise
-    from libsvmx._solvers.interior_point.row_blocks import Each, Merge, Step
 
 # Number of replies that a worker adds up before the sum is sent on.
 FAN_IN = 8
