@@ -20,43 +20,22 @@ matrix may go undetected by its pivots. Eigen drops negative eigenvalues; its er
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from libsvmx._core.blas import one_blas_thread
-from libsvmx._core.matrix import compacted
-from libsvmx._core.stopping import NOBODY
+from libsvmx._core.matrix import CsrMatrix, compacted
+from libsvmx._core.stopping import NOBODY, Token
 from libsvmx._kernels import factors
-from libsvmx._kernels.approximation import USUAL, Approximation, LowRank
-from libsvmx._kernels.block_kernel import KernelSpec, check_given, kernel_columns, kernel_diagonal
+from libsvmx._kernels.approximation import USUAL, Approximation, FactorPolicy, LowRank
+from libsvmx._kernels.block_kernel import KernelSpec, check_given, kernel_columns
+from libsvmx._typing import Buffer, FloatArray
 from libsvmx.enums import KernelType
-
-if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Token
-    from libsvmx._kernels.approximation import FactorPolicy
-    from libsvmx._typing import Buffer, FloatArray
-
-__all__ = [
-    "Approximation",
-    "KernelSpec",
-    "LowRank",
-    "factorize",
-    "features_of",
-    "kernel_columns",
-    "kernel_diagonal",
-    "kernel_features",
-]
 
 
 def factorize(
     matrix: CsrMatrix,
     rows: Buffer,
-    kind: int,
-    degree: int,
-    gamma: float,
-    coef0: float,
+    spec: KernelSpec,
     settings: Approximation,
     budget_bytes: float,
     threads: int = 1,
@@ -69,7 +48,7 @@ def factorize(
     ----------
     matrix : CsrMatrix
     rows : buffer of int32, shape (m,)     rows of ``matrix`` that make up the problem
-    kind, degree, gamma, coef0             as in libsvmx._kernels.kernel_matrix.Kernel
+    spec : KernelSpec
     settings : Approximation
     budget_bytes : float                   for kernel values kept by eigen, beside the factor
     threads : int                          does not change the result
@@ -87,7 +66,6 @@ def factorize(
     DataError        K is indefinite (see above), or a value overflows; ``row``: of ``matrix``
     """
     chosen = np.asarray(rows, dtype=np.int32)
-    spec = KernelSpec(int(kind), degree, gamma, coef0)
     if spec.kind != KernelType.PRECOMPUTED:
         matrix, _ = compacted(matrix)
     with one_blas_thread():  # sums would depend on the number of threads
@@ -105,10 +83,7 @@ def features_of(
     transform: FloatArray,
     tests: CsrMatrix,
     rows: Buffer,
-    kind: int,
-    degree: int,
-    gamma: float,
-    coef0: float,
+    spec: KernelSpec,
     policy: FactorPolicy = USUAL,
 ) -> FloatArray:
     """Features k(x, pivots) @ transform of rows.
@@ -128,27 +103,18 @@ def features_of(
     ------
     DataError        a row of ``tests`` lacks values of a given kernel matrix
     """
-    spec = KernelSpec(int(kind), degree, gamma, coef0)
     if spec.kind != KernelType.PRECOMPUTED:
         pivots, both = compacted(pivots, tests)
         tests = tests if both is None else both
     chosen = np.asarray(rows, dtype=np.int32)
     if spec.kind == KernelType.PRECOMPUTED:
         check_given(tests, chosen, pivots, np.arange(pivots.n_rows, dtype=np.int32))
-    features = np.empty((len(chosen), transform.shape[1]))
-    size = policy.row_block
-    for begin in range(0, len(chosen), size):
-        row_block = tests.take(chosen[begin : begin + size])
-        features[begin : begin + size] = kernel_features(row_block, pivots, transform, spec, policy.pivots)
-    return features
-
-
-def kernel_features(
-    row_block: CsrMatrix, pivots: CsrMatrix, transform: FloatArray, spec: KernelSpec, at_once: int = USUAL.pivots
-) -> FloatArray:
-    """Features, shape (m, r), of the m rows of a row block, some pivots at a time: arguments as in ``features_of``."""
-    features = np.zeros((row_block.n_rows, transform.shape[1]))
-    for begin in range(0, pivots.n_rows, at_once):
-        some = np.arange(begin, min(begin + at_once, pivots.n_rows), dtype=np.int32)
-        features += kernel_columns(row_block, pivots.take(some), spec) @ transform[some]
+    features = np.zeros((len(chosen), transform.shape[1]))
+    every = np.arange(pivots.n_rows, dtype=np.int32)
+    for begin in range(0, len(chosen), policy.row_block):
+        part = slice(begin, begin + policy.row_block)
+        row_block = tests.take(chosen[part])
+        for first in range(0, len(every), policy.pivots):
+            some = every[first : first + policy.pivots]
+            features[part] += kernel_columns(row_block, pivots.take(some), spec) @ transform[some]
     return features

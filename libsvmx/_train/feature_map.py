@@ -6,12 +6,15 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from libsvmx._core.arrays import inverse, take_int32
 from libsvmx._core.blas import one_blas_thread
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.memory import require, threads_that_fit
-from libsvmx._core.stopping import NOBODY, Leeway, Stopped
+from libsvmx._core.stopping import NOBODY, Leeway, Stopped, Token
 from libsvmx._core.threads import thread_count
+from libsvmx._kernels.approximation import Approximation, LowRank
 from libsvmx._kernels.featurerows import (
     DenseRows,
     FeatureRows,
@@ -19,27 +22,21 @@ from libsvmx._kernels.featurerows import (
     second_order_rows,
     second_order_size,
 )
+from libsvmx._problem.dual import DualProblem, DualSolution
+from libsvmx._solvers.control import Control
 from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._train.assembly import each_beta
 from libsvmx._train.model import Model, columns_of, vectors_of
-from libsvmx._train.observer import Remark
+from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.solve_report import SolveReport
+from libsvmx._typing import Buffer, FloatArray, IntArray
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._core.stopping import Token
-    from libsvmx._kernels.approximation import Approximation, LowRank
-    from libsvmx._problem.dual import DualProblem, DualSolution
-    from libsvmx._solvers.control import Control
     from libsvmx._train.assembly import Reports
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._train.solve_report import SolveReport
-    from libsvmx._typing import Buffer, FloatArray, IntArray
 
 # Maximum mean of the diagonal of the kernel matrix; as for other solvers, half the range of a float.
 LARGEST = 1.7e38
@@ -241,21 +238,11 @@ def factor_of(
     DataError
     Stopped          there is none yet
     """
+    from libsvmx._kernels.block_kernel import KernelSpec
     from libsvmx._kernels.lowrank import factorize
 
-    return factorize(
-        problem.features,
-        problem.rows,
-        param.kernel_type,
-        param.degree,
-        param.gamma,
-        param.coef0,
-        settings,
-        param.cache_bytes,
-        threads_that_fit(thread_count(param.threads)),
-        asking,
-        transform,
-    )
+    spec, threads = KernelSpec(*param.kernel_function), threads_that_fit(thread_count(param.threads))
+    return factorize(problem.features, problem.rows, spec, settings, param.cache_bytes, threads, asking, transform)
 
 
 def check_size(n: int, param: Parameter) -> None:

@@ -8,16 +8,15 @@ from math import inf
 
 from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.machine import machine
-from libsvmx._core.matrix import count_nonzeros
+from libsvmx._core.matrix import CsrMatrix, count_nonzeros
 from libsvmx._core.process import ThreadPool
 from libsvmx._core.threads import processes_at_work, thread_count
 from libsvmx._kernels.kernel_matrix import Kernel
 from libsvmx._train.limits import control_of
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, Buffer
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._kernels.sharedrows import SharedRows
     from libsvmx._solvers.control import Control
     from libsvmx._train.feature_map import FeatureMap
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
-    from libsvmx._typing import Buffer
 
 MOST_WORKERS = 1 << 16  # of a queue; -m may be any number
 
@@ -108,7 +106,7 @@ class KernelProvider:
         problem, param, groups, _ = self.request
         self.rows = take_int32(problem.rows, groups[1]) if groups else problem.rows
         self.number = inverse(self.rows, problem.features.n_rows)
-        self.whole = Kernel(problem.features, self.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
+        self.whole = Kernel(problem.features, self.rows, *param.kernel_function)
         return self.whole
 
     def queue(

@@ -9,7 +9,7 @@ from libsvmx._core.records import field, fields, record, replace
 from libsvmx._solvers.smo.solver import SMO
 from libsvmx._solvers.solver import NO_BOUND, Solver, converted
 from libsvmx._train.gamma import shown_gammas
-from libsvmx._train.observer import Remark
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.policy import DEFAULT, KernelPolicy, usual
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
@@ -18,8 +18,6 @@ from libsvmx.exceptions import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, TypeVar
-
-    from libsvmx._train.observer import Observer
 
     Kind = TypeVar("Kind", SvmType, KernelType)
 
@@ -189,6 +187,11 @@ class Parameter:
         """``cache_size`` in bytes."""
         return self.cache_size * 2**20
 
+    @property
+    def kernel_function(self) -> tuple[KernelType, int, float, float]:
+        """Type, degree, gamma and coef0, the arguments that a Kernel and a CrossKernel take in this order."""
+        return self.kernel_type, self.degree, self.gamma, self.coef0
+
     def require_one_gamma(self, what: str) -> None:
         """Raise ParameterError, which names ``what``, if each feature has its own gamma."""
         if self.gammas:
@@ -277,10 +280,7 @@ def _member(name: str, given: Any, kind: type[Kind]) -> Kind:
         return given
     try:
         if isinstance(given, str):
-            names = {
-                key.lower(): known for known in kind for key in (known.name, getattr(known, "keyword", known.name))
-            }
-            return names[given.lower().replace("-", "_")]
+            return by_name(kind)[given.lower().replace("-", "_")]
         return kind(given)
     except (KeyError, ValueError):
         from libsvmx._core.suggestions import unknown
@@ -289,10 +289,14 @@ def _member(name: str, given: Any, kind: type[Kind]) -> Kind:
         raise ParameterError(unknown(name, given, [k.name.lower() for k in kind], shown)) from None
 
 
+def by_name(kind: type[Kind]) -> dict[str, Kind]:
+    """Formulations or kernels by name, in lower case, and by that in model files."""
+    return {key.lower(): known for known in kind for key in (known.name, getattr(known, "keyword", known.name))}
+
+
 def kernel_named(text: str) -> KernelType | None:
     """Kernel by name, or name in model files; None if unknown."""
-    named = {name: kind for kind in KernelType for name in (kind.name.lower(), kind.keyword)}
-    return named.get(text.lower().replace("-", "_"))
+    return by_name(KernelType).get(text.lower().replace("-", "_"))
 
 
 def is_several(gamma: Any) -> bool:

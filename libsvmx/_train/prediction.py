@@ -8,8 +8,8 @@ from libsvmx._core.contexts import contextmanager
 from libsvmx._core.threads import for_each, thread_count
 from libsvmx._kernels.cross import CrossKernel, may_be_approximate
 from libsvmx._train.checks import check_precomputed_tests, check_signs
-from libsvmx._train.decision import KernelFunctions, LinearFunctions, most_probable, voted
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._train.decision import Functions, KernelFunctions, LinearFunctions, most_probable, voted
+from libsvmx._typing import TYPE_CHECKING, Buffer
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.decision import Functions
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import Buffer
 
     Tests: TypeAlias = "CsrMatrix | RowBlocks"
     # number of a thread, tests, rows, values (OUT), ask
@@ -139,18 +137,17 @@ class Predictor:
 
 def exact_functions(model: Model) -> Functions:
     """The decision functions of a model, with LIBSVM's values."""
-    p = model.param
-    kernel = CrossKernel(model.vectors, p.kernel_type, p.degree, p.gamma, p.coef0)
+    kernel = CrossKernel(model.vectors, *model.param.kernel_function)
     return KernelFunctions(kernel, model.coef, model.offsets, model.class_sv)
 
 
 def functions_for_signs(model: Model) -> Functions | None:
     """Faster functions with bounds on their error; None if there are none."""
-    p = model.param
-    if p.kernel_type == KernelType.LINEAR and LinearFunctions.pays(model.vectors, len(model.offsets)):
+    kind = model.param.kernel_type
+    if kind == KernelType.LINEAR and LinearFunctions.pays(model.vectors, len(model.offsets)):
         return LinearFunctions(model.vectors, model.coef, model.offsets, model.class_sv)
-    if may_be_approximate(p.kernel_type):
-        kernel = CrossKernel(model.vectors, p.kernel_type, p.degree, p.gamma, p.coef0, approximate=True)
+    if may_be_approximate(kind):
+        kernel = CrossKernel(model.vectors, *model.param.kernel_function, approximate=True)
         return KernelFunctions(kernel, model.coef, model.offsets, model.class_sv)
     return None
 

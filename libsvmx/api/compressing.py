@@ -160,15 +160,11 @@ def collapsed(model: Model, max_sv: int | None) -> Compression:
     sizes = None if model.class_sv is None else tuple(range(k - 1, -1, -1))
     coef = by_class(np.eye(functions), sizes)
     # a component of w is off by (l + 1) u times sum |beta_i z_if|, a value by the same and m u, before and after
-    lengths = np.sqrt(kernel_diagonal(model.vectors, spec_of(model.param)))
+    lengths = np.sqrt(kernel_diagonal(model.vectors, KernelSpec(*model.param.kernel_function)))
     weights = np.abs(by_function(model.sv_coef, model.class_sv)) @ lengths
     bounds = 4 * UNIT * ((model.n_sv + model.n_features + 8) * weights + np.abs(model.rho))
     bounds += np.linalg.norm(cut, axis=1) * (1 + 4 * (w.shape[1] + 8) * UNIT)
     return Compression(with_vectors(model, vectors, coef, sizes, None), bounds, model.n_sv)
-
-
-def spec_of(param: Parameter) -> KernelSpec:
-    return KernelSpec(param.kernel_type, param.degree, param.gamma, param.coef0)
 
 
 def with_vectors(
@@ -210,7 +206,7 @@ class Selection:
     """
 
     def __init__(self, model: Model, room: int, tol: float | None, threads: int):
-        n, spec = model.n_sv, spec_of(model.param)
+        n, spec = model.n_sv, KernelSpec(*model.param.kernel_function)
         self.rho, self.tol, self.places = model.rho, tol, places_of(model.class_sv)
         self.members = [np.concatenate([np.arange(n)[part] for _, part in own]) for own in self.places]
         several = len(self.members) > 1

@@ -10,6 +10,7 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
+from libsvmx._kernels.block_kernel import KernelSpec
 from libsvmx._kernels.lowrank import features_of
 from libsvmx._solvers.interior_point.solver import CRSVM
 from libsvmx._solvers.smo.solver import SMO
@@ -88,10 +89,9 @@ class LowRankKernel:
         DataError
             Also for an array with another number of columns than the n rows.
         """
-        p = self.param
-        tests = rows_as(X, p, self.columns, self.vectors.first_index)
+        tests = rows_as(X, self.param, self.columns, self.vectors.first_index)
         rows = np.arange(tests.n_rows, dtype=np.int32).data
-        return features_of(self.vectors, self.transform, tests, rows, p.kernel_type, p.degree, p.gamma, p.coef0)
+        return features_of(self.vectors, self.transform, tests, rows, KernelSpec(*self.param.kernel_function))
 
 
 def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankKernel:

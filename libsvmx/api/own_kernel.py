@@ -165,7 +165,7 @@ class Named(Kernel):
             raise ParameterError("a precomputed kernel has values, not rows: it cannot be a part of another one")
         if "gamma" in kind.uses and not param.gamma > 0:
             raise ParameterError(f"kernel {kind.keyword} needs gamma > 0")
-        self.spec, self.gammas = KernelSpec(kind, param.degree, param.gamma, param.coef0), param.gammas
+        self.spec, self.gammas = KernelSpec(*param.kernel_function), param.gammas
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "factors" in state:  # pickles of 0.3.0

@@ -23,9 +23,9 @@ from support.lowrank import fit as fitted
 
 from libsvmx._core.stopping import NOBODY
 from libsvmx._kernels import eigen, factors
-from libsvmx._kernels.approximation import FactorPolicy
+from libsvmx._kernels.approximation import Approximation, FactorPolicy
 from libsvmx._kernels.block_kernel import KernelSpec
-from libsvmx._kernels.lowrank import Approximation, factorize
+from libsvmx._kernels.lowrank import factorize
 
 # Davidson's method with tiles and row blocks of all kinds, on a small problem.
 SMALL = FactorPolicy(row_block=20, dense=0, tall=48, small=16)
@@ -161,8 +161,9 @@ def test_eigenpairs_by_tolerance(tolerance):
 @pytest.mark.parametrize("method", METHODS)
 def test_threads_change_no_bit(method):
     matrix, _, arguments = problem(RBF, n=150)
+    spec = KernelSpec(*arguments)
     one, two = (
-        factorize(matrix, ramp(150), *arguments, Approximation(method, 9, policy=SMALL), 1e5, threads=threads)
+        factorize(matrix, ramp(150), spec, Approximation(method, 9, policy=SMALL), 1e5, threads=threads)
         for threads in (1, 2)
     )
     assert one.factor.tobytes() == two.factor.tobytes() and one.transform.tobytes() == two.transform.tobytes()

@@ -179,7 +179,7 @@ def test_features_with_huge_numbers(method):
     found = fit(matrix, (RBF, 0, 0.1, 0.0), low_rank=method, rank=6)
     plain = fit(from_dense(X), (RBF, 0, 0.1, 0.0), low_rank=method, rank=6)
     assert found.factor.tobytes() == plain.factor.tobytes()
-    features = features_of(matrix.take(found.pivots), found.transform, matrix, ramp(40), RBF, 0, 0.1, 0.0)
+    features = features_of(matrix.take(found.pivots), found.transform, matrix, ramp(40), KernelSpec(RBF, 0, 0.1))
     np.testing.assert_allclose(features, found.factor, rtol=0, atol=1e-10)
 
 
@@ -265,10 +265,10 @@ def test_a_given_matrix_that_lacks_values():
         assert error.value.row == 1
     pivots = data.from_rows([[(0, 2.0)]])
     tests = data.from_rows([full, full, short])
-    features = features_of(pivots, np.array([[2.0]]), tests, ramp(2), *arguments)
+    features = features_of(pivots, np.array([[2.0]]), tests, ramp(2), KernelSpec(*arguments))
     assert features.tolist() == [[0.0], [0.0]]
     with pytest.raises(DataError, match="no kernel value") as error:
-        features_of(pivots, np.array([[2.0]]), tests, np.array([1, 2], dtype=np.int32), *arguments)
+        features_of(pivots, np.array([[2.0]]), tests, np.array([1, 2], dtype=np.int32), KernelSpec(*arguments))
     assert error.value.row == 2
 
 

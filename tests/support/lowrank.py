@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from libsvmx._core.arrays import ramp
 
-from libsvmx._kernels.approximation import USUAL
-from libsvmx._kernels.lowrank import Approximation, factorize, features_of
+from libsvmx._kernels.approximation import USUAL, Approximation
+from libsvmx._kernels.block_kernel import KernelSpec
+from libsvmx._kernels.lowrank import factorize, features_of
 
 from . import data
 
@@ -61,7 +62,7 @@ def problem(kind, n=90, seed=0):
 
 def fit(matrix, arguments, rows=None, **settings):
     return factorize(
-        matrix, ramp(matrix.n_rows) if rows is None else rows, *arguments, Approximation(**settings), BUDGET
+        matrix, ramp(matrix.n_rows) if rows is None else rows, KernelSpec(*arguments), Approximation(**settings), BUDGET
     )
 
 
@@ -91,7 +92,6 @@ def check(found, K, matrix, arguments, slack=1e-9, policy=USUAL):
     size = np.sqrt(K.diagonal().max())
     np.testing.assert_allclose(K[:, found.pivots] @ found.transform, F, rtol=0, atol=slack * size)
     pivots = matrix.take(found.pivots)
-    np.testing.assert_allclose(
-        features_of(pivots, found.transform, matrix, ramp(m), *arguments, policy), F, rtol=0, atol=slack * size
-    )
+    features = features_of(pivots, found.transform, matrix, ramp(m), KernelSpec(*arguments), policy)
+    np.testing.assert_allclose(features, F, rtol=0, atol=slack * size)
     assert np.linalg.eigvalsh(residual).min() > -1e-9 * scale

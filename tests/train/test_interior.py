@@ -261,20 +261,20 @@ def test_one_row_of_each_class_and_no_features():
 
 
 def factor_of(X, options):
+    from libsvmx._kernels.block_kernel import KernelSpec
     from libsvmx._kernels.lowrank import factorize
 
     rows = data.from_rows([[(j + 1, v) for j, v in enumerate(row) if v] for row in X.tolist()])
     param = changed(Parameter(), {"solver": "crsvm", **options})
     numbers = filled("i", range(len(X)))
-    found = factorize(
-        rows, numbers, param.kernel_type, param.degree, param.gamma, param.coef0, param.solver.approximation(), 1e8
-    )
-    return rows, found
+    spec = KernelSpec(*param.kernel_function)
+    return rows, factorize(rows, numbers, spec, param.solver.approximation(), 1e8)
 
 
 @pytest.mark.parametrize("method", ["cholesky", "rpcholesky", "nystrom", "eigen"])
 def test_the_svm_of_a_factor(method):
     """It equals smo with the matrix F F', and the factor's model predicts with that kernel."""
+    from libsvmx._kernels.block_kernel import KernelSpec
     from libsvmx._kernels.lowrank import features_of
 
     X, y = blobs(7, 120)
@@ -296,7 +296,8 @@ def test_the_svm_of_a_factor(method):
     tests = np.concatenate([X[:20], X[:20] + 0.3])
     test_rows = data.from_rows([[(j + 1, v) for j, v in enumerate(row) if v] for row in tests.tolist()])
     pivots = rows.take(np.asarray(low_rank.pivots).astype(np.int32))
-    features = features_of(pivots, low_rank.transform, test_rows, filled("i", range(40)), KernelType.RBF, 3, 0.4, 0.0)
+    spec = KernelSpec(KernelType.RBF, gamma=0.4)
+    features = features_of(pivots, low_rank.transform, test_rows, filled("i", range(40)), spec)
     beta = np.zeros(120)
     beta[np.asarray(model.sv_indices) - 1] = np.asarray(model.sv_coef).ravel()
     expected = features @ (F.T @ beta) - np.asarray(model.rho)[0]

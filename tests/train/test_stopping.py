@@ -11,7 +11,9 @@ from support.recorder import Recorder
 
 import libsvmx
 from libsvmx._core.stopping import Stopped
-from libsvmx._kernels.lowrank import Approximation, factorize
+from libsvmx._kernels.approximation import Approximation
+from libsvmx._kernels.block_kernel import KernelSpec
+from libsvmx._kernels.lowrank import factorize
 
 pytestmark = pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 
@@ -130,7 +132,7 @@ def test_a_factor_stopped_at_every_question(name, kind, exhaustive):
 
     def factor(asked):
         settings = Approximation(**METHODS[name])
-        return factorize(matrix, ramp(matrix.n_rows), *arguments, settings, BUDGET, 1, asked)
+        return factorize(matrix, ramp(matrix.n_rows), KernelSpec(*arguments), settings, BUDGET, 1, asked)
 
     whole = factor(most)
     some = range(1, len(most.told) + 1, max(1, len(most.told) // (10 if exhaustive else 3)))

@@ -148,7 +148,7 @@ class LowRankFeatures(DistributedFeatures):
                 "low_rank 'eigen' is not for rows on a cluster: choose cholesky, rpcholesky or nystrom"
             )
         check_size(min(settings.rank, problem.m), param)
-        self.spec = KernelSpec(int(param.kernel_type), param.degree, param.gamma, param.coef0)
+        self.spec = KernelSpec(*param.kernel_function)
         self.random = np.random.default_rng(settings.random_state)
         self.observer = observer
         client = problem.client

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import combinations
 from math import nan
 from typing import Any
 
@@ -170,9 +171,8 @@ class PairIndex:
         self.cost_of_class = costs = class_costs(labels, without_classes(param, dropped_classes(param)), observer)
         by_class = np.asarray(order) if whole else rows[np.asarray(order)]
         self.rows_of = {label: by_class[start[c] : start[c + 1]] for c, label in enumerate(labels)}
-        for i in range(len(labels)):
-            for j in range(i + 1, len(labels)):
-                self.costs[labels[i], labels[j]] = costs[i], costs[j]
+        for i, j in combinations(range(len(labels)), 2):
+            self.costs[labels[i], labels[j]] = costs[i], costs[j]
 
     def members(self, pair: Pair, first: int = 0) -> IntArray:
         """The rows of a pair from row ``first`` on, in LIBSVM's order: its first class, then the other."""
@@ -295,7 +295,7 @@ def train_binary(
         binary.iterations = iterations
         if beta is None:
             beta, binary.iterations = trained_beta(param, index, pair, observer)
-        kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
+        kernel = Kernel(problem.features, problem.rows, *param.kernel_function)
         binary.retrained = True
         binary.state.append(kernel, ids[members].data, *bounds, control_of(param, observer))
         try:

@@ -65,7 +65,7 @@ class Ways:
         self.ends = costs_between(param.C, last) if moved == "C" else taus_between(param.tau, last)
         self.shifts = (0.0, 0.0) if moved == "C" else (1.0, 0.0)
         budget, n_bytes = param.cache_bytes, 8.0 * len(problem) ** 2
-        self.kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
+        self.kernel = Kernel(problem.features, problem.rows, *param.kernel_function)
         fits = n_bytes * (1 + threads) <= param.policy.memory_share * budget
         if fits and param.kernel_type != KernelType.PRECOMPUTED:  # the state has all values of a precomputed kernel
             self.kernel = self.kernel.tabulated(control_of(param, observer))

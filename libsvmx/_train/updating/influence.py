@@ -76,7 +76,9 @@ def left_out(state: State, tests: CsrMatrix, threads: int, observer: Observer, w
         raise ParameterError(
             f"{what} is not available for {state.param.svm_type.name}, whose sums of coefficients depend on all rows"
         )
-    model, ids, moving = state.model, state.ids, rows_of_influence(state)
+    model, ids, param = state.model, state.ids, state.param
+    # for each pair of classes the ids, ascending, of the rows that its optimum depends on
+    moving = {pair: np.sort(binary.ids[~stand_without(param, binary)]) for pair, binary in state.binaries.items()}
     rows, width = np.searchsorted(ids, np.unique(np.concatenate(list(moving.values())))), len(model.offsets)
     need = 8.0 * len(rows) * (tests.n_rows * width + 1)
     memory.require(need, f"leaving out {len(rows)} rows", "; give fewer rows as X")
@@ -93,11 +95,6 @@ def left_out(state: State, tests: CsrMatrix, threads: int, observer: Observer, w
             done += 1
             observer.counted("row", done, total)
     return LeftOut(rows, changes, own)
-
-
-def rows_of_influence(state: State) -> dict[Pair, Ids]:
-    """For each pair of classes the ids, ascending, of the rows that its optimum depends on."""
-    return {pair: np.sort(binary.ids[~stand_without(state.param, binary)]) for pair, binary in state.binaries.items()}
 
 
 def changes_without(
@@ -151,10 +148,8 @@ class Leaver:
         dbeta, drho, own = without(self.transaction, self.binary, row, lambda: self.moved(row))
         moved = np.flatnonzero(dbeta)
         vectors = self.transaction.rows_of(self.ids[moved])
-        param, found = self.param, zeros("d", self.tests.n_rows)
-        kernel = CrossKernel(
-            vectors.matrix.take(vectors.rows), param.kernel_type, param.degree, param.gamma, param.coef0
-        )
+        found = zeros("d", self.tests.n_rows)
+        kernel = CrossKernel(vectors.matrix.take(vectors.rows), *self.param.kernel_function)
         function = KernelFunctions(kernel, np.ascontiguousarray(dbeta[moved]).data, filled("d", [drho]), None)
         function.evaluate(self.tests, ramp(self.tests.n_rows), found, lambda: ask(observer))
         return Without(np.asarray(found), own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
@@ -56,16 +57,15 @@ def assembled(
         return assemble_single(problem, param, beta, report)
     labels, start, order = classes or folds.group_classes(problem.targets)
     betas, reports = [], []
-    for i in range(len(labels)):
-        for j in range(i + 1, len(labels)):
-            turned = (labels[i], labels[j]) not in binaries
-            binary = binaries[(labels[j], labels[i]) if turned else (labels[i], labels[j])]
-            members = np.concatenate([order[start[i] : start[i + 1]], order[start[j] : start[j + 1]]])
-            beta = coefficients_of(binary, ids[members])
-            report = binary.report(param.eps)
-            # + 0.0 turns -0.0 into 0.0
-            betas.append((-np.asarray(beta) + 0.0).data if turned else beta)
-            reports.append(replace(report, rho=-report.rho + 0.0) if turned else report)
+    for i, j in combinations(range(len(labels)), 2):
+        turned = (labels[i], labels[j]) not in binaries
+        binary = binaries[(labels[j], labels[i]) if turned else (labels[i], labels[j])]
+        members = np.concatenate([order[start[i] : start[i + 1]], order[start[j] : start[j + 1]]])
+        beta = coefficients_of(binary, ids[members])
+        report = binary.report(param.eps)
+        # + 0.0 turns -0.0 into 0.0
+        betas.append((-np.asarray(beta) + 0.0).data if turned else beta)
+        reports.append(replace(report, rho=-report.rho + 0.0) if turned else report)
     return assemble_classifier(problem, param, (labels, start, order), joined_betas(betas), reports)
 
 

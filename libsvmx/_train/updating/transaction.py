@@ -159,10 +159,7 @@ class Transaction:
     def kernel_of_rows(self, rows: IntArray) -> Kernel:
         """The kernel of rows of ``problem``."""
         if self.kernel is None:
-            param, problem = self.param, self.problem
-            self.kernel = Kernel(
-                problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0
-            )
+            self.kernel = Kernel(self.problem.features, self.problem.rows, *self.param.kernel_function)
         return self.kernel.part(rows.data)
 
     def rows_of(self, ids: Ids) -> Problem:
@@ -226,15 +223,11 @@ class Transaction:
             binary = after[pair] = binaries[pair]
             fresh = remaining[index.members(listed, len(remaining) - self.n_fresh)] if self.n_fresh else self.ids[:0]
             some_leave = bool(leaving if pair is None else leaving.intersection(pair))
-            gone = self.positions_leaving(binary) if some_leave else NOBODY
+            gone = np.flatnonzero(~self.stays[self.numbers(binary.ids)]).astype(np.int32) if some_leave else NOBODY
             if len(gone) or len(fresh):
                 binary = after[pair] = self.mark(binary)
                 self.update_binary(binary, pair, index, fresh, gone)
         return after, report_of(self.touched, after, gap_before)
-
-    def positions_leaving(self, binary: BinaryProblem) -> IntArray:
-        """Positions in a binary problem of the rows that leave: ndarray of int32, ascending."""
-        return np.flatnonzero(~self.stays[self.numbers(binary.ids)]).astype(np.int32)
 
     def update_binary(self, binary: BinaryProblem, pair: Pair, index: PairIndex, fresh: Ids, gone: IntArray) -> None:
         """Change one path: rows with the ids ``fresh`` join, those at the positions ``gone`` leave."""
@@ -350,10 +343,7 @@ class Transaction:
         """Change the sums of coefficients to those of ``param``, with another nu. Returns as ``update``."""
 
         def follow(_: Pair, binary: BinaryProblem) -> None:
-            binary.path.update(0, NOBODY.data, self.totals_of(binary), self.control(), most_cost(binary))
+            totals = coefficient_sums(self.param, self.rows_of(binary.ids).weight)
+            binary.path.update(0, NOBODY.data, totals, self.control(), most_cost(binary))
 
         return self.for_each(binaries, follow, index)
-
-    def totals_of(self, binary: BinaryProblem) -> tuple[float, ...]:
-        """The required sums of its coefficients."""
-        return coefficient_sums(self.param, self.rows_of(binary.ids).weight)
