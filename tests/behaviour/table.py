@@ -315,7 +315,7 @@ REFUSALS = (
     Refusal(
         ("full_conformal", "conformal_p_values"),
         {"kernel": ("precomputed",)},
-        "which a precomputed kernel does not give",
+        "which a state with a precomputed kernel, or with a kernel of your own, does not have",
     ),
     Refusal(("fit_many",), {"svm_type": (ONE_CLASS,)}, "one-class ignores labels"),
     Refusal(("permutation_test",), {"svm_type": (ONE_CLASS,)}, "one-class ignores labels"),

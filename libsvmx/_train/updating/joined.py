@@ -50,7 +50,8 @@ class Joiner:
     def __init__(self, state: State, tests: CsrMatrix, observer: Observer) -> None:
         if state.param.kernel_type == KernelType.PRECOMPUTED:
             raise ParameterError(
-                "the kernel value of a new row with itself is needed, which a precomputed kernel does not give"
+                "the kernel value of a new row with itself is needed, which a state with a precomputed kernel, or with "
+                "a kernel of your own, does not have"
             )
         self.param = replace(state.param, threads=1)
         both = stacked_rows(state.problem, Problem(tests, np.zeros(tests.n_rows).data))
