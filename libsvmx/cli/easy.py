@@ -14,14 +14,12 @@ from libsvmx._typing import Buffer
 from libsvmx.cli import grid, gridjob, predict, scale
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, keep_apart, parse, setter
-from libsvmx.cli.process import bytes_read, entry_of, follow, gap_ends_at, phase, tell, warn, watch, write
+from libsvmx.cli.process import entry_of, follow, gap_ends_at, phase, tell, warn, watch, write
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import gap_at_end, grammar, row_weights
-from libsvmx.exceptions import FormatError
-from libsvmx.io.files import STANDARD_INPUT
+from libsvmx.io.files import STANDARD_INPUT, same_file
 from libsvmx.io.modelfile import save_model
-from libsvmx.io.outputs import atomic_write, check_target
-from libsvmx.io.rangefile import read_ranges
+from libsvmx.io.outputs import check_target
 from libsvmx.io.svmlight import DataFile, read_data
 
 USAGE = """\
@@ -78,7 +76,8 @@ def main(argv: list[str]) -> int:
     if job.weight_file is not None:
         weights = row_weights(job.weight_file, read_data(files[0], lenient=job.lenient), job.lenient)
     write("Scaling training data...\n")
-    scale_file(files[0], job.dataset, f"{train_name}.range", True, job.lenient)
+    range_file = f"{train_name}.range"
+    scale.scale_file(scale.Job(save=range_file, output=job.dataset, lenient=job.lenient), files[0])
     write("Cross validation...\n")
     gridjob.check(job)
     scaled, observer = read_data(job.dataset), grid.Remarks()
@@ -94,7 +93,7 @@ def main(argv: list[str]) -> int:
     if len(files) == 2:
         test_name = os.path.basename(files[1])
         write("Scaling testing data...\n")
-        scale_file(files[1], f"{test_name}.scale", f"{train_name}.range", False, job.lenient)
+        scale.scale_file(scale.Job(restore=range_file, output=f"{test_name}.scale", lenient=job.lenient), files[1])
         write("Testing...\n")
         threads = [f"--threads={job.values['threads']}"] if "threads" in job.values else []
         # ./: a name may start with a dash
@@ -113,26 +112,14 @@ def checked_outputs(files: list[str], more: list[str]) -> list[str]:
         if os.path.isdir(name):
             raise IsADirectoryError(21, "Is a directory", name)
     names = [os.path.basename(name) for name in files]
+    if len(set(names)) < len(names) and not same_file(*files):
+        warn(f"both files are called {names[0]}: at the end {names[0]}.scale has the rows of {files[1]}, as in easy.py")
     endings = [(".range", ".scale", ".scale.out", ".scale.png", ".model"), (".scale", ".predict")]
     outputs = [base + end for base, ends in zip(names, endings, strict=False) for end in ends]
     for target in outputs:
         check_target(target)
         keep_apart((*files, *more), target, "output")
     return outputs
-
-
-def scale_file(path: str, target: str, range_file: str, find: bool, lenient: bool) -> None:
-    """Write ``path`` scaled to ``target``, by new ranges, which are saved, or by saved ones."""
-    job = scale.Job(save=range_file if find else None, restore=None if find else range_file, lenient=lenient)
-    given = None if find else read_ranges(range_file)
-    with phase("reading", path):
-        data = read_data(path, lenient=lenient, told=bytes_read())
-    for remark in data.remarks:
-        warn(remark)
-    if data.matrix.n_rows == 0:
-        raise FormatError(data.path, 0, 0, "no data")
-    with data.located(), phase("scaling", path), tidy_end(), atomic_write(target) as file:
-        scale.scale(job, given, data, file.write)
 
 
 def train_file(data: DataFile, param: Parameter, model_file: str, weights: Buffer | None = None) -> None:

@@ -10,7 +10,6 @@ from math import isfinite
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import record
-from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import REPORT, UsageError, check_outputs, keep_apart, parse, real, setter
 from libsvmx.cli.process import bytes_read, entry_of, phase, tell, warn, watch
@@ -20,9 +19,6 @@ from libsvmx.io.outputs import write_files
 from libsvmx.io.rangefile import Ranges, read_ranges, text_of_ranges
 from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import RowScaler, feature_ranges, label_range
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 USAGE = """\
 usage: svmx-scale [options] data_file
@@ -130,24 +126,26 @@ def main(argv: list[str]) -> int:
     if job.restore == files[0] == STANDARD_INPUT:
         raise UsageError("standard input can be the data or the range file, not both")
     watch(False, job.save, job.output)
-    with phase("reading", files[0]):
+    tell("scaling", *scale_file(job, files[0]))
+    return 0
+
+
+def scale_file(job: Job, path: str) -> tuple[DataFile, int, int]:
+    """Read a data file, and scale it as ``scale`` does, with its results. Raises OSError, FormatError, too."""
+    with phase("reading", path):
         ranges = None if job.restore is None else read_ranges(job.restore)
-        data = read_data(files[0], lenient=job.lenient, told=bytes_read())
+        data = read_data(path, lenient=job.lenient, told=bytes_read())
     for remark in data.remarks:
         warn(remark)
     if data.matrix.n_rows == 0:
         raise FormatError(data.path, 0, 0, "no data")
-    with data.located(), phase("scaling"):
-        n_features, n_written = scale(job, ranges, data)
-    tell("scaling", data, n_features, n_written)
-    return 0
+    with data.located(), phase("scaling", path):
+        return data, *scale(job, ranges, data)
 
 
-def scale(
-    job: Job, given: Ranges | None, data: DataFile, write: Callable[[bytes | bytearray], object] | None = None
-) -> tuple[int, int]:
-    """Compute the ranges or take those ``given``, save them if asked to, and write the scaled data, by default to the
-    output of the job. Returns the number of features with a range, and of values written.
+def scale(job: Job, given: Ranges | None, data: DataFile) -> tuple[int, int]:
+    """Compute the ranges or take those ``given``, save them if asked to, and write the scaled data. Returns the number
+    of features with a range, and of values written.
 
     Raises OSError, and DataError for values that are not finite, before or after scaling.
     """
@@ -165,14 +163,13 @@ def scale(
             with tidy_end():
                 write_files(files)
     begin, parts = 0, list[bytes | bytearray]()
-    if write is None:
-        write = write_output if job.output == STANDARD_OUTPUT else parts.append
+    write = write_output if job.output == STANDARD_OUTPUT else parts.append
     while begin < data.matrix.n_rows:
         begin, text = scaler.block(data.matrix, data.targets, begin)
         write(text)
     if job.output != STANDARD_OUTPUT:
         with tidy_end():
-            write_files([*files, (job.output, b"".join(parts))])
+            write_files([*files, (job.output, parts)])
     if scaler.n_written > data.matrix.nnz:
         warn(
             f"the scaled data has {scaler.n_written} nonzeros, the data had {data.matrix.nnz} entries; "

@@ -93,8 +93,8 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
             output.discard()
 
 
-def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
-    """Write several files; none replaces its target before all are complete and synced.
+def write_files(contents: Sequence[tuple[str, bytes | Sequence[bytes | bytearray]]]) -> None:
+    """Write several files, each whole or in pieces; none replaces its target before all are complete and synced.
 
     They are renamed in the order given, while signals that end a process are held back. If a rename fails, those before
     it are undone, if the file system has hard links. If the process is killed in between, the last files are still the
@@ -108,7 +108,7 @@ def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
             with _naming(path):
                 outputs.append(_Output(path))
                 outputs[-1].open()
-                outputs[-1].file.write(content)
+                outputs[-1].file.writelines([content] if isinstance(content, bytes) else content)
                 outputs[-1].complete()
         with _signals_held_back():
             _put_in_place(outputs)

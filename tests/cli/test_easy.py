@@ -143,6 +143,21 @@ def test_what_it_refuses(args, cause, cars):
     assert cause in err
 
 
+def test_two_files_of_one_name(cars):
+    """Of which easy.py, too, keeps the scaled rows of the testing file alone; a file beside itself is no such case."""
+    cars.accepts("svmx-easy", "in/train", "in/test")
+    scaled, predicted = cars.get("test.scale"), cars.get("test.predict")
+    (cars.path / "more").mkdir()
+    (cars.path / "more" / "train").write_text((cars.path / "in" / "test").read_text())
+    err, _ = cars.accepts("svmx-easy", "in/train", "more/train")
+    assert err == (
+        "warning: both files are called train: at the end train.scale has the rows of more/train, as in easy.py\n"
+    )
+    assert (cars.get("train.scale"), cars.get("train.predict")) == (scaled, predicted)
+    err, _ = cars.accepts("svmx-easy", "in/train", "in/train")
+    assert err == ""
+
+
 def test_weights_of_rows(cars):
     """Like svmx-grid and svmx-train over the scaled file, with the same weights."""
     weights = [f"{k % 3}\n" for k in range(49)]

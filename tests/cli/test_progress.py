@@ -52,7 +52,7 @@ WRITES_ROWS = ("scaling",)  # to standard output, when only that is a terminal
 PARTS = {
     "svmx-train": (["-c", "4", HEART, "new"], [f"reading {HEART}", "training", "writing"]),
     "svmx-predict": ([HEART, "model", "out"], ["reading model", f"predicting {HEART}"]),
-    "svmx-scale": ([HEART], [f"reading {HEART}", "scaling"]),
+    "svmx-scale": ([HEART], [f"reading {HEART}", f"scaling {HEART}"]),
     "svmx-grid": ([*GRID, HEART], [f"reading {HEART}", "searching", "writing"]),
     "svmx-easy": (["few"], ["reading few", "scaling few", "searching", "writing", "training"]),
     "svmx-subset": ([HEART, "9"], [f"reading {HEART}", "writing"]),
