@@ -256,7 +256,8 @@ class BaseSVM(Trains, Updating, LibsvmFiles, Pickled, Predicts, RefittingParamet
         return at_once(self)._coef()
 
     def _coef(self) -> Any:
-        if self.kernel != "linear" or ("_fitted" in vars(self) and not self._fitted.is_linear):
+        fitted = vars(self).get("_fitted")
+        if self.kernel != "linear" or (fitted and fitted.model.param.kernel_type != KernelType.LINEAR):
             raise AttributeError("coef_ is only available when using a linear kernel")
         beta = self._coefficients_by_function()
         vectors = self.support_vectors_
@@ -394,7 +395,8 @@ class BaseSVM(Trains, Updating, LibsvmFiles, Pickled, Predicts, RefittingParamet
         if "_fitted" not in self.__dict__:
             check_is_fitted(self)
         fitted = self._fitted
-        if fitted.takes_values != self._is_kernel or (fitted.vectors is not None) != self._is_called:
+        given = fitted.model.param.kernel_type == KernelType.PRECOMPUTED
+        if given != self._is_kernel or (fitted.vectors is not None) != self._is_called:
             raise ValueError(f"the model was fitted with another kind of kernel than {self.kernel!r}: fit again")
         if self._is_called:
             return CalledTests(KernelRows(as_kernel(self.kernel), fitted.vectors), X)

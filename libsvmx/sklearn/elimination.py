@@ -176,7 +176,7 @@ class SVMRFE(RFE):
         left = int(wanted if isinstance(wanted, Integral) else n * wanted)
         if left < 1:
             raise ParameterError(f"n_features_to_select={wanted} of {n} features is less than one")
-        self._select(rows, y, sample_weight, left, self._begun())
+        self._select(rows, y, sample_weight, left, Trainings(self.estimator.max_time or 0.0))
 
     def _checked(self, X: Any, y: Any) -> tuple[FloatArray, Any]:
         """Validated rows, as an array, and targets. Raises ValueError."""
@@ -191,10 +191,6 @@ class SVMRFE(RFE):
         if X.shape[1] < 2:
             raise ValueError(f"Found array with 1 feature(s) (shape={X.shape}) while a minimum of 2 is required.")
         return X.toarray() if issparse(X) else X, y
-
-    def _begun(self) -> Trainings:
-        """Start the clock of one call."""
-        return Trainings(self.estimator.max_time or 0.0)
 
     def _select(self, X: FloatArray, y: Any, sample_weight: Any, wanted: int, trainings: Trainings) -> None:
         """Eliminate down to ``wanted`` features, and set the fitted attributes."""
@@ -368,7 +364,7 @@ class SVMRFECV(SVMRFE):
     def _be_chosen(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         """``fit`` on a copy that no other thread uses."""
         rows, y = self._checked(X, y)
-        trainings = self._begun()
+        trainings = Trainings(self.estimator.max_time or 0.0)
         scorer, step = check_scoring(self.estimator, self.scoring), self._step_of(rows)
         response = getattr(scorer, "_response_method", "")
         if (response if isinstance(response, str) else [*response, ""][0]) == "predict_proba":

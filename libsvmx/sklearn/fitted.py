@@ -17,7 +17,7 @@ from libsvmx._typing import Buffer, FloatArray
 from libsvmx.api.arrays import csr_of_parts, parts_of_csr
 from libsvmx.api.kernel_values import chosen_rows
 from libsvmx.api.kernels import of_columns
-from libsvmx.enums import KernelType, SolveStatus
+from libsvmx.enums import SolveStatus
 from libsvmx.sklearn.class_order import pairs_sorted
 
 
@@ -84,15 +84,6 @@ class FittedModel:
             dense.flags.writeable = False
             self._dense = dense
         return self._dense
-
-    @property
-    def takes_values(self) -> bool:
-        """Whether test rows hold kernel values."""
-        return self.model.param.kernel_type == KernelType.PRECOMPUTED
-
-    @property
-    def is_linear(self) -> bool:
-        return self.model.param.kernel_type == KernelType.LINEAR
 
     def values(self, tests: Tests, threads: int) -> FloatArray:
         """Decision values, shape (n, n_functions), for pairs of sorted classes."""

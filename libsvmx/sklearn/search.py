@@ -10,11 +10,10 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import GridSearchCV, check_cv
+from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
@@ -37,8 +36,6 @@ from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart, refit_task
 FIRST_C, FIRST_GAMMA, STEP = -5, -15, 2
 MAX_EXPONENT = 1023  # of a double
 AXIS = [Interval(Integral, 1, None, closed="left"), "array-like"]
-# Newer versions of GridSearchCV pass sample_weight to scorers that accept it.
-WEIGHTS_SCORES = hasattr(GridSearchCV, "_check_scorers_accept_sample_weight")
 
 
 @with_parameters
@@ -121,19 +118,7 @@ class BaseSearch(CallbackSupportMixin, Predicts, TakesKernel):
         if is_called(self.kernel) and not callable(self.scoring):  # a callable scorer may need the rows
             searched = copy(estimator).set_params(kernel="precomputed")  # one call of the kernel for all folds
             known = KernelRows.of(self.kernel, X).all_values()
-        search = self._search(
-            searched,
-            known,
-            y,
-            sample_weight,
-            splits,
-            self._costs(),
-            self._gammas(),
-            scorer,
-            weights_score(scorer),
-            effective_n_jobs(self.n_jobs),
-            self,
-        )
+        search = self._search(self, searched, known, y, sample_weight, splits, scorer)
         search.run()
         return search.scores
 
@@ -243,18 +228,6 @@ def _axis(name: str, given: Any, first: int) -> list[Any]:
     ):
         raise ValueError(f"{name} must be a number of values, or a list of them, not {given!r}")
     return [v if isinstance(v, str) else float(v) if isinstance(v, Real) else tuple(map(float, v)) for v in values]
-
-
-def weights_score(scorer: Any) -> bool:
-    """Whether GridSearchCV passes weights to this scorer; None: the estimator's ``score``."""
-    return WEIGHTS_SCORES and (scorer is None or _takes_weights(scorer))
-
-
-def _takes_weights(scorer: Any) -> bool:
-    """Whether a scorer accepts weights."""
-    if hasattr(scorer, "_accept_sample_weight"):
-        return bool(scorer._accept_sample_weight())
-    return "sample_weight" in signature(scorer).parameters
 
 
 class ClassifierSearch(ClassifierMixin):

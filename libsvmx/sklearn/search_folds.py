@@ -12,14 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from inspect import signature
 from math import isfinite
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils import _safe_indexing, compute_class_weight
 from sklearn.utils.metaestimators import _safe_split
 
@@ -41,6 +44,8 @@ from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.rows import matrix_of, weights_of
 from libsvmx.sklearn.tasks import told_of_each
 
+# Newer versions of GridSearchCV pass sample_weight to scorers that accept it.
+WEIGHTS_SCORES = hasattr(GridSearchCV, "_check_scorers_accept_sample_weight")
 # Two optima to ``tol`` may predict a row differently if its decision value is within BORDER x tol of 0.
 BORDER = 1.0
 
@@ -123,41 +128,27 @@ class Scores:
 
 
 class FoldSearch:
-    """FoldSearch(estimator, X, y, sample_weight, splits, costs, gammas, scorer, score_weights, n_jobs, whole)
+    """FoldSearch(whole, estimator, X, y, sample_weight, splits, scorer)
 
     Parameters
     ----------
+    whole : BaseSearch              has the points and the number of threads; its callbacks are notified
     estimator : SVC or SVR          with all parameters but C and gamma
     X : array or sparse matrix      validated rows
     y : array                       labels, or targets
     sample_weight : array or None
     splits : list of (train, test)
-    costs : list of float           C
-    gammas : list                   of floats, tuples (one for each feature), 'scale', 'auto'; [None]: there is no gamma
     scorer : callable or None       None: accuracy, or R^2
-    score_weights : bool            whether scores are weighted
-    n_jobs : int                    threads
-    whole : estimator               the search, whose callbacks are notified
 
     Points are numbered as in ParameterGrid: gamma changes fastest.
     """
 
     def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        splits: list[tuple[Any, Any]],
-        costs: list[float],
-        gammas: list[Any],
-        scorer: Any,
-        score_weights: bool,
-        n_jobs: int,
-        whole: Any,
+        self, whole: Any, estimator: Any, X: Any, y: Any, sample_weight: Any, splits: list[tuple[Any, Any]], scorer: Any
     ) -> None:
         self.estimator, self.X, self.y, self.sample_weight = estimator, X, y, sample_weight
-        self.costs, self.gammas, self.scorer, self.n_jobs, self.whole = costs, gammas, scorer, n_jobs, whole
+        self.whole, self.scorer, self.n_jobs = whole, scorer, int(effective_n_jobs(whole.n_jobs))
+        self.costs, self.gammas = whole._costs(), whole._gammas()
         self.is_classifier = isinstance(estimator, SVC)
         self.codes = y
         if self.is_classifier:
@@ -167,9 +158,9 @@ class FoldSearch:
         if counting is not None:
             self.counts = np.zeros(len(y), dtype=bool)
             self.counts[counting] = True
-        self.score_weights = self.row_weights if score_weights and sample_weight is not None else None
+        self.score_weights = self.row_weights if sample_weight is not None and weights_score(scorer) else None
         self.folds = [self.fold(*split) for split in splits]
-        self.scores = Scores((len(costs) * len(gammas), len(splits)))
+        self.scores = Scores((len(self.costs) * len(self.gammas), len(splits)))
         self.over = Over()
         self.unfinished = False
 
@@ -373,6 +364,15 @@ class FoldSearch:
         """Wait for all items."""
         for _ in told_of_each(self.whole, "search", coming, total):
             pass
+
+
+def weights_score(scorer: Any) -> bool:
+    """Whether GridSearchCV passes weights to this scorer; None: the estimator's ``score``."""
+    if scorer is None or not WEIGHTS_SCORES:
+        return WEIGHTS_SCORES
+    if hasattr(scorer, "_accept_sample_weight"):
+        return bool(scorer._accept_sample_weight())
+    return "sample_weight" in signature(scorer).parameters
 
 
 def numbers_of(rows: Any, n: int) -> IntArray:

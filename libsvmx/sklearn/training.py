@@ -81,13 +81,18 @@ def ended(model: Model, status: SolveStatus, instead: SolveStatus) -> Model:
 
 def check_exact(param: Parameter, kernel: Any, what: str) -> None:
     """Raise ParameterError, which names ``what``, unless parameters and kernel allow an exact path."""
+    check_not_called(kernel, what)
+    param.solver.require("has_state")
+    param.require_finite_cost(what)
+
+
+def check_not_called(kernel: Any, what: str) -> None:
+    """Raise ParameterError, which names ``what``, for a kernel of the caller's own."""
     if is_called(kernel):
         raise ParameterError(
             f"{what} needs a kernel that libsvmx computes, 'linear', 'poly', 'rbf' or 'sigmoid', or one that is "
             "'precomputed', not a callable one"
         )
-    param.solver.require("has_state")
-    param.require_finite_cost(what)
 
 
 def refined(model: Model, problem: Problem, observer: Observer) -> Model:

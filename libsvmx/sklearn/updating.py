@@ -26,7 +26,6 @@ from libsvmx._train.updating.version import Version
 from libsvmx._train.validation.leave_one_out import leave_one_out
 from libsvmx._typing import FloatArray
 from libsvmx.api.arrays import as_matrix, precomputed, scaled
-from libsvmx.api.own_kernel import is_called
 from libsvmx.api.state import State
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import StoppedEarly, warn_caller
@@ -37,7 +36,7 @@ from libsvmx.sklearn.input_checks import more_data, more_values
 from libsvmx.sklearn.kept import FIXED, KeptRows, counting_order
 from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import joining_weights, matrix_of
-from libsvmx.sklearn.training import as_trained
+from libsvmx.sklearn.training import as_trained, check_not_called
 
 Found = TypeVar("Found")
 
@@ -375,11 +374,7 @@ class Shown:
 
 def check_follows(estimator: Any, what: str) -> None:
     """Raise ValueError if rows cannot be added or removed with these parameters."""
-    if is_called(estimator.kernel):
-        raise ValueError(
-            f"{what} needs a kernel that libsvmx computes, 'linear', 'poly', 'rbf' or 'sigmoid', or one that is "
-            "'precomputed', not a callable one"
-        )
+    check_not_called(estimator.kernel, what)
     if estimator._is_called:
         raise ValueError(f"{what}: libsvmx 0.3.0, which has fitted this, called {estimator.kernel!r}: fit again")
     if getattr(estimator, "probability", False):
