@@ -26,9 +26,8 @@ from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.stopping import Leeway, Token
 from libsvmx._core.threads import in_order
 from libsvmx._kernels.feature_products import SparseRows
-from libsvmx._solvers.linear import solver
 from libsvmx._solvers.linear.row_passes import ChosenRows, Losses
-from libsvmx._solvers.linear.solver import LinearSolution
+from libsvmx._solvers.linear.solver import LinearSolution, LinearSolver
 from libsvmx._train.parameter import MAX_THREADS
 from libsvmx._typing import FloatArray
 from libsvmx.enums import SolveStatus
@@ -105,7 +104,7 @@ class LinearTraining:
         """Train function k; ``start``: a feasible beta, shape (m,). Raises ParameterError, DataError."""
         losses = self.losses(k, C)
         if losses.primal(np.zeros(losses.m)) < np.inf:
-            found = solver.solve(self.rows, losses, self.tol, self.max_iter, asking, start)
+            found = LinearSolver(self.rows, losses, self.tol, self.max_iter, asking).solve(start)
             if np.isfinite(found.objective) and np.isfinite(found.gap):
                 return found
         raise DataError("the objective is too large for a number: scale the rows and targets, or take a smaller C")

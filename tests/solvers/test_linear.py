@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from libsvmx._core.stopping import Token
 from libsvmx._solvers.linear.row_passes import ChosenRows, Losses
-from libsvmx._solvers.linear.solver import LinearPolicy, solve
+from libsvmx._solvers.linear.solver import LinearPolicy, LinearSolver
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import Stopped
 
@@ -25,6 +25,10 @@ X = rng.normal(size=(80, 7)) * (rng.random((80, 7)) < 0.6)
 X[:3] = 0.0
 TARGET = X @ rng.normal(size=7) + rng.normal(size=80)
 COST = rng.uniform(0.1, 2.0, 80)
+
+
+def solve(*problem, start=None, **how):
+    return LinearSolver(*problem, **how).solve(start)
 
 
 def losses_of(loss, C):

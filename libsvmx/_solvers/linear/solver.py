@@ -13,23 +13,18 @@ machines, 2020, arXiv:1912.06800, with a line search, and w by Cholesky or conju
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from libsvmx._core.dense import cholesky, solve_cholesky
-from libsvmx._core.stopping import NOBODY, Stopped
+from libsvmx._core.stopping import NOBODY, Stopped, Token
 from libsvmx._kernels.feature_products import SparseRows
 from libsvmx._kernels.featurerows import DenseRows
-from libsvmx._solvers.linear.row_passes import Descent
+from libsvmx._solvers.linear.row_passes import ChosenRows, Descent, Losses
+from libsvmx._typing import FloatArray
 from libsvmx.enums import SolveStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from libsvmx._core.stopping import Token
-    from libsvmx._solvers.linear.row_passes import ChosenRows, Losses
-    from libsvmx._typing import FloatArray
 
 # Values of rows between two checks for a stop: some milliseconds.
 PIECE = 1 << 22
@@ -79,29 +74,17 @@ class LinearSolution(NamedTuple):
     status: SolveStatus
 
 
-def solve(
-    rows: ChosenRows,
-    losses: Losses,
-    tol: float,
-    max_iter: int,
-    asking: Token = NOBODY,
-    start: FloatArray | None = None,
-    policy: LinearPolicy = USUAL,
-) -> LinearSolution:
-    """The optimum to a gap of ``tol`` times the objective, or the best point at a stop.
-
-    Parameters
-    ----------
-    start : array of shape (m,), or None             feasible beta; None: 0
-    """
-    return LinearSolver(rows, losses, tol, max_iter, asking, policy).solve(start)
-
-
 class LinearSolver:
     """One solve, and its best point so far."""
 
     def __init__(
-        self, rows: ChosenRows, losses: Losses, tol: float, max_iter: int, asking: Token, policy: LinearPolicy
+        self,
+        rows: ChosenRows,
+        losses: Losses,
+        tol: float,
+        max_iter: int,
+        asking: Token = NOBODY,
+        policy: LinearPolicy = USUAL,
     ) -> None:
         self.rows, self.losses, self.tol, self.max_iter = rows, losses, tol, max_iter
         self.asking, self.policy = asking, policy
@@ -110,7 +93,9 @@ class LinearSolver:
         self.w, self.beta = np.zeros(rows.n), np.zeros(rows.m)
         self.objective = self.gap = losses.primal(np.zeros(rows.m))
 
-    def solve(self, start: FloatArray | None) -> LinearSolution:
+    def solve(self, start: FloatArray | None = None) -> LinearSolution:
+        """The optimum to a gap of ``tol`` times the objective, or the best point at a stop; ``start``: a feasible beta,
+        shape (m,), None for 0."""
         try:
             if start is not None:
                 self.take_dual(start)
