@@ -17,7 +17,7 @@ from math import inf, log
 from libsvmx._core.records import NamedTuple, record
 from libsvmx._solvers.linear_work import PER_STEP, LinearWork, linear_work
 from libsvmx._solvers.solver import Solver, Unfinished, policy_field
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, Buffer
 from libsvmx.enums import KernelType, SolveStatus
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
     from libsvmx._solvers.smo.smo import Smo
-    from libsvmx._typing import Buffer
 
     Attempt = Callable[[Control], DualSolution | None]
 
@@ -181,7 +180,8 @@ class Auto(Solver):
             if exact:
                 early.read_out()
                 return exact.changed(chosen="smo, path")
-        checks = last_check(self.policy, dual.size) if smo_alone else all_checks(self.policy, rows, regression)
+        at_the_end = Checks(((self.policy.max_steps(dual.size), 0.0),), inf)
+        checks = at_the_end if smo_alone else all_checks(self.policy, rows, regression)
         if has_features:
             checks = linear_checks(self.policy, work.in_steps(rows, dual.size))
         pivoting = Pivoting(self.policy, dual, kernel, control)
@@ -319,10 +319,6 @@ def all_checks(policy: ChoicePolicy, n: int, regression: bool = False, first: fl
     at = (*((steps * unit, ratio) for steps, ratio in early if first <= steps < most), (most * unit, 0.0))
     max_left = max(policy.max_total_steps_left, policy.max_steps_left * n) * policy.share(regression)
     return Checks(at, max_left, policy.max_free, policy.ratio_many_free)
-
-
-def last_check(policy: ChoicePolicy, n: int) -> Checks:
-    return Checks(((policy.max_steps(n), 0.0),), inf)
 
 
 def linear_checks(policy: ChoicePolicy, steps: float) -> Checks:

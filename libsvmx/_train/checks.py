@@ -6,6 +6,7 @@ from itertools import combinations, repeat
 from math import floor, isfinite, isqrt
 
 from libsvmx._core.matrix import (
+    CsrMatrix,
     first_negative,
     first_not_finite,
     largest_serial,
@@ -13,17 +14,13 @@ from libsvmx._core.matrix import (
     serial_number,
 )
 from libsvmx._train.folds import check_labels
+from libsvmx._train.model import Model
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
 from libsvmx._train.solve_report import SolveReports
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import Buffer, FloatArray
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.model import Model
-    from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._typing import Buffer
 
 
 def check_problem(problem: Problem, param: Parameter) -> None:
@@ -60,7 +57,7 @@ def check_targets(problem: Problem, param: Parameter) -> None:
     check_values(problem, param)
     check_pairs(problem, param)
     if param.svm_type == SvmType.NU_SVC:
-        check_nu(problem, param)
+        check_nu(problem.targets, problem.sample_weight, param.nu)
 
 
 # Bytes of a pair of classes with few rows in a training and its model: about 200 measured in a queue, 1,870 otherwise;
@@ -87,7 +84,7 @@ def check_pairs(
     n = len(problem.rows)
     if n <= FEW_CLASSES or not param.svm_type.is_classification:
         return
-    if n_fresh is not None and n_fresh + classes_of(n_known) <= FEW_CLASSES:
+    if n_fresh is not None and n_fresh + 1 + isqrt(2 * n_known) <= FEW_CLASSES:  # the classes of ``n_known`` pairs
         return
     k = len(set(problem.targets))
     if k <= FEW_CLASSES:
@@ -97,11 +94,6 @@ def check_pairs(
     n_pairs, few = k * (k - 1) // 2, k * 2 > n
     advice = "; targets of a regression? they are for epsilon-SVR and nu-SVR" if few else "; fewer classes need less"
     memory.require(bytes_of_pair * max(0, n_pairs - n_known), f"a model of {n_pairs} pairs of {k} classes", advice)
-
-
-def classes_of(n_pairs: int) -> int:
-    """Number of classes with this number of pairs."""
-    return 1 + isqrt(2 * n_pairs)
 
 
 def check_values(problem: Problem, param: Parameter) -> None:
@@ -149,16 +141,11 @@ def check_precomputed_tests(model: Model, tests: CsrMatrix, rows: Buffer) -> Non
 PRECOMPUTED_HELP = "precomputed kernel: a row must be 0:serial 1:K(row,1) 2:K(row,2) … with no column left out"
 
 
-def check_nu(problem: Problem, param: Parameter) -> None:
+def check_nu(targets: Buffer, weights: Buffer | None, nu: float) -> None:
     """nu-SVC is feasible for every pair of classes of n1 and n2 rows only if nu (n1 + n2) / 2 <= min(n1, n2).
 
     With weights n1 and n2 are their sums.
     """
-    check_nu_of(problem.targets, problem.sample_weight, param.nu)
-
-
-def check_nu_of(targets: Buffer, weights: Buffer | None, nu: float) -> None:
-    """``check_nu`` by labels and weights."""
     counts: dict[float, float] = {}
     for label, weight in zip(targets, repeat(1) if weights is None else weights, strict=False):
         if weight > 0:  # a class without weight is left out
@@ -174,6 +161,14 @@ def check_nu_of(targets: Buffer, weights: Buffer | None, nu: float) -> None:
                 )
                 cause = f"nu = {nu:g} is infeasible: {found}, which allows at most {limit:g}"
                 raise ParameterError(cause, (a, b))
+
+
+def check_weights(weights: FloatArray, what: str = "a weight") -> None:
+    """Raise DataError for a weight of rows that is not finite or is negative; ``what``: its name."""
+    import numpy as np
+
+    for row in np.flatnonzero(~(np.isfinite(weights) & (weights >= 0))).tolist():
+        raise DataError(f"{what} must be finite and >= 0, not {weights[row]:g}", row)
 
 
 REMEDIES = {

@@ -9,16 +9,11 @@ its Control, up to the function that knows what is left of the call: there it be
 from __future__ import annotations
 
 from libsvmx._core.stopping import Token
-from libsvmx._solvers import control
-from libsvmx._train.observer import Forwarding, hears
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._solvers.control import Control, ThreadControl
+from libsvmx._train.observer import Forwarding, Observer, hears
+from libsvmx._train.parameter import Parameter
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import Stopped
-
-if TYPE_CHECKING:
-    from libsvmx._solvers.control import Control
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
 
 
 def limited(observer: Observer, seconds: float) -> Observer:
@@ -36,10 +31,10 @@ def control_of(param: Parameter, observer: Observer, marks: bool = True) -> Cont
     limits, steps = observer.limits, most_steps(param, observer)
     on_progress = observer.mark if marks else None
     if limits and limits.parent:  # of a thread
-        return control.ThreadControl(param.eps, param.shrinking, steps, on_progress=on_progress).of(limits.parent)
+        return ThreadControl(param.eps, param.shrinking, steps, on_progress=on_progress).of(limits.parent)
     call = limits or Token(param.time_limit, observer.should_stop)
     on_gap = observer.solving if hears(observer, "solving") else None
-    return control.Control(param.eps, param.shrinking, steps, on_progress=on_progress, on_gap=on_gap, parent=call)
+    return Control(param.eps, param.shrinking, steps, on_progress=on_progress, on_gap=on_gap, parent=call)
 
 
 def most_steps(param: Parameter, observer: Observer) -> int:

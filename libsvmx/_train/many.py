@@ -68,7 +68,8 @@ def finished_models(whole: Problem, trainings: Sequence[Training], rand: Rand, o
         if status is not None:
             raise StoppedEarly(status, f"{len(models)} of {n} models are done", models)
         if not models:
-            memory.require((n - 1.0) * bytes_of(model), f"{n} models", "; train fewer at a time")
+            size = 12.0 * model.vectors.nnz + 8.0 * len(model.coef)  # of entries and coefficients, most of a model
+            memory.require((n - 1.0) * size, f"{n} models", "; train fewer at a time")
         models.append(model)
         observer.counted("training", len(models), n)
     return models
@@ -82,11 +83,6 @@ def unfinished(model: Model, param: Parameter, observer: Observer) -> SolveStatu
     if param.probability and not model.param.probability:
         return limits.look(observer)
     return None
-
-
-def bytes_of(model: Model) -> float:
-    """Approximate size of a model: entries of its vectors, and coefficients."""
-    return 12.0 * model.vectors.nnz + 8.0 * len(model.coef)
 
 
 def train_many(whole: Problem, trainings: Sequence[Training], rand: Rand, observer: Observer) -> Iterator[Model]:

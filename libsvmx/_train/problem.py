@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
-from libsvmx._core.matrix import compacted
-from libsvmx._typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._typing import Buffer
+from libsvmx._core.matrix import CsrMatrix, compacted
+from libsvmx._typing import Buffer
 
 
 class Problem:
@@ -68,7 +64,3 @@ class Problem:
     def with_targets(self, targets: Buffer) -> Problem:
         """The same rows with other targets."""
         return Problem(self.matrix, targets, self.rows, self.features, self.sample_weight)
-
-    def unweighted(self) -> Problem:
-        """The same rows without weights."""
-        return Problem(self.matrix, self.targets, self.rows, self.features)

@@ -7,8 +7,9 @@ from math import isfinite
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import NamedTuple, replace
 from libsvmx._train.formulation import counting_rows
-from libsvmx._train.observer import Remark
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.problem import Problem
+from libsvmx._typing import TYPE_CHECKING, Buffer, IntArray
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -16,10 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
-    from libsvmx._typing import Buffer, IntArray
 
 
 class CountingPart(NamedTuple):
@@ -107,7 +105,7 @@ def counting_part(problem: Problem, param: Parameter, observer: Observer) -> Cou
         raise nothing_counts(weights)
     part = problem.take(rows)
     if part.sample_weight is not None and all(weight == 1 for weight in part.sample_weight):
-        part = part.unweighted()
+        part = Problem(part.matrix, part.targets, part.rows, part.features)
     if param.svm_type.is_classification:
         param = without_classes(param, tell_dropped(problem, part, observer))
     return CountingPart(part, param, rows)

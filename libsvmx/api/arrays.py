@@ -20,6 +20,7 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
 from libsvmx._train import prediction
+from libsvmx._train.checks import check_weights
 from libsvmx._train.folds import DEFAULT_SEED, Rand
 from libsvmx._train.gamma import default_gamma, gamma_of, scaled_rows
 from libsvmx._train.model import Model, columns_of
@@ -509,9 +510,7 @@ def weights_of(sample_weight: Any, n_rows: int) -> Buffer | None:
     weights = np.array(numbers_of(sample_weight, "sample_weight"), order="C")
     if weights.shape != (n_rows,):
         raise DataError(f"X has {n_rows} rows, but sample_weight has shape {weights.shape}")
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(bad):
-        raise DataError(f"sample_weight must be finite and >= 0, not {weights[bad[0]]}", int(bad[0]))
+    check_weights(weights, "sample_weight")
     return None if (weights == 1).all() else weights.data
 
 

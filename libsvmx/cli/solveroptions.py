@@ -70,7 +70,7 @@ def settings_usage() -> str:
         blocks.setdefault(solver.settings(), []).append(solver)
     text = ""
     for settings, solvers in blocks.items():
-        lines = [entry(left_side(known), right_side(known)) for known in settings if known.option]
+        lines = [setting_usage(known) for known in settings if known.option]
         if lines:
             text += f"\n--solver {names_of(solvers)}:\n{''.join(lines)}"
     return text
@@ -99,14 +99,12 @@ def seeders_usage() -> str:
     return f"\n--seeder, where the coefficient of a row that is left out goes:\n{''.join(lines)}"
 
 
-def left_side(known: Setting) -> str:
-    """An option with its metavariable."""
-    return known.option if known.kind is bool else f"{known.option} {known.metavar}"
-
-
-def right_side(known: Setting) -> str:
-    """The description of an option, with its default."""
-    return known.help if known.kind is bool or known.default == "" else f"{known.help} (default {known.default})"
+def setting_usage(known: Setting) -> str:
+    """An option with its metavariable, and its description with the default."""
+    if known.kind is bool:
+        return entry(known.option, known.help)
+    default = "" if known.default == "" else f" (default {known.default})"
+    return entry(f"{known.option} {known.metavar}", f"{known.help}{default}")
 
 
 def entry(option: str, text: str) -> str:

@@ -16,9 +16,9 @@ from libsvmx._train.limits import ask, limited
 from libsvmx._train.metrics import Scores
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._typing import TYPE_CHECKING
+from libsvmx._typing import TYPE_CHECKING, Buffer
 from libsvmx.cli.ending import tidy_end
-from libsvmx.cli.options import UsageError, check_outputs, count, keep_apart, parse
+from libsvmx.cli.options import UsageError, check_outputs, count, keep_apart, parse, setter
 from libsvmx.cli.process import entry_of, follow, insist, phase, printer, tell, time_left, warn, watch
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Job as TrainingJob
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from libsvmx._solvers.solver import Solver
     from libsvmx._train.observer import Observer
     from libsvmx._train.updating.state import State
-    from libsvmx._typing import Buffer
     from libsvmx.cli.train import Grammar
 
 TEMPLATE = """\
@@ -134,9 +133,6 @@ class Job(TrainingJob):
 
         return put
 
-    def set_rows(self, option: str, text: str) -> None:
-        setattr(self, option[2:], count(option, text))
-
     def check(self, files: list[str]) -> None:
         """Raise UsageError for what does not go together."""
         if self.values.get("solver") in SOLVERS:
@@ -178,8 +174,8 @@ def update_grammar(job: Job, asked: Sequence[type[Solver]]) -> Grammar:
         "--remove": job.once("remove"),
         "--state": job.once("state"),
         "--save-state": job.once("save_state"),
-        "--window": job.set_rows,
-        "--step": job.set_rows,
+        "--window": setter(vars(job), "window", count),
+        "--step": setter(vars(job), "step", count),
         "--time-limit": names["--time-limit"],
         "--tau": names["--tau"],
         "--threads": names["--threads"],

@@ -20,6 +20,7 @@ import numpy as np
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
+from libsvmx._train.checks import check_weights
 from libsvmx._train.model import Model
 from libsvmx._train.problem import Problem
 from libsvmx._typing import Buffer
@@ -159,9 +160,7 @@ class svm_problem(Handle):
         weights = np.asarray(targets_of(self.W, "W"))
         if len(weights) != n:
             raise DataError(f"W has {len(weights)} weights, but there are {n} rows; give one for each")
-        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-        if len(wrong):
-            raise DataError(f"a weight must be finite and >= 0, not {weights[wrong[0]]:g}", int(wrong[0]))
+        check_weights(weights)
         return None if (weights == 1).all() else weights.data
 
 

@@ -22,6 +22,7 @@ from libsvmx.compat.svm import *  # noqa: F403
 from libsvmx.compat.svm import all_rows, svm_model, svm_parameter, svm_problem, toPyModel
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.io.transcript import LAPLACE
 
 __all__ = ["libsvm", "svm_load_model", "svm_predict", "svm_save_model", "svm_train"]
 __all__ += svm.__all__
@@ -216,7 +217,7 @@ def svm_predict(
         if not m.is_probability_model():
             raise ParameterError("the model has no probability estimates; train it with -b 1")
         if regression:
-            say(LAPLACE % m.get_svr_probability())
+            say(LAPLACE.format(space="", sigma=m.get_svr_probability()).rstrip("\n"))
         labels, values = _probabilities(model, matrix)
     else:
         if m.is_probability_model():
@@ -231,12 +232,6 @@ def svm_predict(
         correct = round(len(labels) * accuracy / 100)
         say(f"Accuracy = {accuracy:g}% ({correct}/{len(labels)}) (classification)")
     return labels, metrics, values
-
-
-LAPLACE = (
-    "Prob. model for test data: target value = predicted value + z,\n"
-    "z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma=%g"
-)
 
 
 def _predict_options(options: str) -> tuple[bool, bool]:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.copy_and_swap import at_once
 from libsvmx._train.assembly import INNER_FOLDS, solves_of
-from libsvmx._train.checks import check_nu_of
+from libsvmx._train.checks import check_nu
 from libsvmx._train.decision import one_vs_rest_values
 from libsvmx._train.folds import Rand
 from libsvmx._train.model import Model, by_function
@@ -356,4 +356,4 @@ class NuSVC(BaseClassifier):
     nu: float = parameter(default=0.5, allowed=SHARE)
 
     def _check_targets(self, targets: FloatArray, weights: FloatArray | None, order: IntArray | None) -> None:
-        check_nu_of(targets, weights if weights is None or order is None else weights[order], self.nu)
+        check_nu(targets, weights if weights is None or order is None else weights[order], self.nu)

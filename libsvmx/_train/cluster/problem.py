@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix, distinct_features
+from libsvmx._train.checks import check_weights
 from libsvmx._train.feature_map import LARGEST, OVERFLOW_CAUSE
 from libsvmx._train.folds import check_labels, group_classes
 from libsvmx._train.parameter import Parameter
@@ -113,7 +114,9 @@ def summarize(block: DataBlock, name: str) -> BlockSummary:
     try:
         check_labels(targets)
         if weights is not None:
-            check_weights(weights, len(targets))
+            if weights.shape != (len(targets),):
+                raise DataError(f"weights of shape {weights.shape} for {len(targets)} rows")
+            check_weights(weights)
     except DataError as error:
         raise DataError(f"{name}{'' if error.row is None else f', row {error.row} from 0'}: {error.cause}") from None
     features = distinct_features(rows) if isinstance(rows, CsrMatrix) else np.arange(1, rows.shape[1] + 1)
@@ -124,19 +127,10 @@ def summarize(block: DataBlock, name: str) -> BlockSummary:
         if not np.isfinite(values).all():
             raise DataError(f"{name}: a feature value is not finite")
         raise DataError(f"{name}: {OVERFLOW_CAUSE}")
-    labels = tuple(dict.fromkeys(int(label) for label in _firsts(targets)))
+    labels = _labels(targets)
     last = rows.n_columns + rows.first_index - 1 if isinstance(rows, CsrMatrix) else rows.shape[1]
     heaviest = None if weights is None else float(weights.max(initial=0.0))
     return BlockSummary(len(targets), labels, np.asarray(features, dtype=np.int32), last, heaviest)
-
-
-def check_weights(weights: FloatArray, n_rows: int) -> None:
-    """Raise DataError unless there is a finite weight >= 0 for each row."""
-    if weights.shape != (n_rows,):
-        raise DataError(f"weights of shape {weights.shape} for {n_rows} rows")
-    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(wrong):
-        raise DataError(f"a weight must be finite and >= 0, not {weights[wrong[0]]:g}", int(wrong[0]))
 
 
 def counting_rows_of(block: DataBlock, C: float, class_weights: tuple[tuple[int, float], ...]) -> DataBlock:
@@ -156,13 +150,13 @@ def counting_rows_of(block: DataBlock, C: float, class_weights: tuple[tuple[int,
 
 def labels_of(block: DataBlock) -> tuple[int, tuple[int, ...]]:
     """Number of rows of a block, and their labels by first appearance."""
-    return len(block.targets), tuple(dict.fromkeys(int(label) for label in _firsts(block.targets)))
+    return len(block.targets), _labels(block.targets)
 
 
-def _firsts(targets: FloatArray) -> FloatArray:
-    """The distinct targets in the order of their first row."""
+def _labels(targets: FloatArray) -> tuple[int, ...]:
+    """The distinct labels in the order of their first row."""
     values, first = np.unique(targets, return_index=True)
-    return values[np.argsort(first)]
+    return tuple(map(int, values[np.argsort(first)]))
 
 
 def problem_of(client: Client, blocks: list[Future], names: list[str]) -> DistributedProblem:

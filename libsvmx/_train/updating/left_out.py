@@ -111,8 +111,8 @@ def alone(transaction: Transaction, pair: Pair, ids: Ids) -> list[bool]:
 def without(transaction: Transaction, binary: BinaryProblem, row: int, read: Callable[[], Found]) -> Found:
     """The result of ``read`` while the row with id ``row`` is removed. Raises PathLost, Stopped."""
     param, path = transaction.param, binary.path
-    others = binary.ids[binary.ids != row]
-    totals = coefficient_sums(param, transaction.rows_of(others).weight if is_weighted(transaction) else len(others))
+    others, weighted = binary.ids[binary.ids != row], transaction.problem.sample_weight is not None
+    totals = coefficient_sums(param, transaction.rows_of(others).weight if weighted else len(others))
     try:
         return read_after(binary, row, lambda gone: path.update(0, gone, totals, transaction.control()), read)
     except PathLost:
@@ -134,8 +134,3 @@ def value_of(binary: BinaryProblem, row: int) -> float:
     """The decision value of the row with id ``row``, which may be one being removed."""
     position = int(np.flatnonzero(binary.ids == row)[0])  # rows change places on a path
     return float(binary.values[position])
-
-
-def is_weighted(transaction: Transaction) -> bool:
-    """Whether rows have weights."""
-    return transaction.problem.sample_weight is not None

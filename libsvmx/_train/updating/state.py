@@ -575,7 +575,7 @@ def check_feasible(problem: Problem, param: Parameter, n_known: int = 0, n_fresh
     many classes, of which it has ``n_known`` already, all but those of ``n_fresh`` new rows."""
     check_pairs(problem, param, n_known, BYTES_OF_PATH, n_fresh)
     if param.svm_type == SvmType.NU_SVC:
-        check_nu(problem, param)
+        check_nu(problem.targets, problem.sample_weight, param.nu)
 
 
 def targets_and_weights(a: Problem, b: Problem) -> tuple[Buffer, Buffer | None]:
