@@ -44,6 +44,7 @@ from libsvmx.exceptions import ParameterError, StoppedEarly, warn_caller
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.input_checks import training_data
+from libsvmx.sklearn.search_folds import numbers_of
 
 FORMULATIONS = (SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.QUANTILE_SVR)
 # Importances that differ by less than this share of the largest are tied: rounding.
@@ -375,7 +376,8 @@ class SVMRFECV(SVMRFE):
         least = min(self.min_features_to_select, rows.shape[1])
         scores: list[list[float]] = []
         counts: list[int] = []
-        for train, test in check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(rows, y, groups):
+        for split in check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(rows, y, groups):
+            train, test = (numbers_of(part, len(y)) for part in split)
             of_fold: list[float] = []
             counts = []
 

@@ -320,7 +320,7 @@ class LinearSVC(LinearClassifierMixin, SparseCoefMixin, BaseLinear):
             raise ParameterError("at least two classes are needed, but no row counts")
         if len(classes) < 2:
             raise ParameterError(
-                f"at least two classes are needed, but all rows that count are of one class: {classes[0]!r}"
+                f"at least two classes are needed, but all rows that count are of one class: {classes.tolist()[0]!r}"
             )
         known = {"sample_weight": np.ones(len(codes)) if weights is None else weights} if WEIGHTS_BALANCE else {}
         class_weight = compute_class_weight(self.class_weight, classes=classes, y=classes[codes], **known)
@@ -373,6 +373,8 @@ class LinearSVR(RegressorMixin, BaseLinear, LinearModel):
 
     def _training(self, rows: Any, y: Any, chosen: Any, weights: FloatArray | None) -> LinearTraining:
         target = np.asarray(y, dtype=np.float64)[chosen]
+        if not len(target):
+            raise ParameterError("no row counts: there is nothing to train on")
         return LinearTraining(
             self, rows, chosen, [Function(target, np.ones(len(target)) if weights is None else weights)]
         )

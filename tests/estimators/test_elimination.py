@@ -153,6 +153,22 @@ def test_a_cross_validation_is_that_of_rfecv(step, scoring):
     np.testing.assert_array_equal(found.predict(X), expected.predict(X))
 
 
+def test_folds_may_be_masks_and_count_from_the_end():
+    n = len(Y)
+    ahead = [(np.arange(n // 2, n), np.arange(n // 2)), (np.arange(n // 2), np.arange(n // 2, n))]
+    behind = [(train - n, test - n) for train, test in ahead]
+    masks = [(np.isin(np.arange(n), train), np.isin(np.arange(n), test)) for train, test in ahead]
+    lists = [(train.tolist(), test.tolist()) for train, test in ahead]
+    wanted = SVMRFECV(SVC(**LINEAR), cv=ahead).fit(X, Y)
+    for folds in (behind, masks, lists):
+        found = SVMRFECV(SVC(**LINEAR), cv=folds).fit(X, Y)
+        np.testing.assert_array_equal(found.ranking_, wanted.ranking_)
+        np.testing.assert_array_equal(found.cv_results_["split0_test_score"], wanted.cv_results_["split0_test_score"])
+    for row in (n, -n - 1):
+        with pytest.raises(IndexError, match="out of bounds"):
+            SVMRFECV(SVC(**LINEAR), cv=[([*range(n - 1), row], [0])]).fit(X, Y)
+
+
 def test_a_cross_validation_of_a_regression_and_of_rbf():
     y = X[:, 0] + X[:, 3] ** 2
     found = SVMRFECV(SVR(), min_features_to_select=2, cv=3).fit(X[:, :6], y)

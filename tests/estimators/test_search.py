@@ -363,6 +363,14 @@ def test_a_search_without_folds_or_beyond_all_numbers_is_refused():
             libsvmx.SVCCV(**parameters).fit(*HEART)
 
 
+@pytest.mark.parametrize("name", ["SVCCV", "SVRCV", "LinearSVCCV", "LinearSVRCV"])
+def test_a_fold_whose_rows_to_train_on_count_for_nothing(name):
+    X, y = HEART
+    weights, cv = np.r_[np.zeros(60), np.ones(len(y) - 60)], [(np.arange(60), np.arange(60, len(y)))]
+    with pytest.raises(ValueError, match=r"zero or negative weights|no row counts"):
+        getattr(libsvmx, name)(Cs=[1.0], cv=cv).fit(X, y, weights)
+
+
 def test_a_fold_whose_rows_to_score_count_for_nothing():
     from libsvmx.sklearn.search_folds import FoldSearch, weights_score
 
