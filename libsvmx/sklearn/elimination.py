@@ -21,7 +21,6 @@ from sklearn.base import _fit_context, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from libsvmx._core.copy_and_swap import built_apart
@@ -44,7 +43,7 @@ from libsvmx.exceptions import ParameterError, StoppedEarly, warn_caller
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.input_checks import training_data
-from libsvmx.sklearn.search_folds import numbers_of
+from libsvmx.sklearn.search_folds import splits_of
 
 FORMULATIONS = (SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.QUANTILE_SVR)
 # Importances that differ by less than this share of the largest are tied: rounding.
@@ -376,8 +375,7 @@ class SVMRFECV(SVMRFE):
         least = min(self.min_features_to_select, rows.shape[1])
         scores: list[list[float]] = []
         counts: list[int] = []
-        for split in check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(rows, y, groups):
-            train, test = (numbers_of(part, len(y)) for part in split)
+        for train, test in splits_of(self.cv, is_classifier(self.estimator), rows, y, groups):
             of_fold: list[float] = []
             counts = []
 

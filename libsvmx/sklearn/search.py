@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
@@ -29,7 +28,7 @@ from libsvmx.sklearn.classifiers import SVC, PairwiseVoting
 from libsvmx.sklearn.input_checks import test_data, training_data
 from libsvmx.sklearn.parameters import NOT_NEGATIVE, THREADS, parameter, with_parameters
 from libsvmx.sklearn.regressors import SVR
-from libsvmx.sklearn.search_folds import FoldSearch, Scores, objects, results_of
+from libsvmx.sklearn.search_folds import FoldSearch, Scores, objects, results_of, splits_of
 from libsvmx.sklearn.tasks import CallbackSupportMixin, fitted_apart, refit_task
 
 # Default axes, as in LIBSVM's guide: powers of 4 from 2^-5 and 2^-15; ten of them end at 2^13 and 2^3.
@@ -97,10 +96,7 @@ class BaseSearch(CallbackSupportMixin, Predicts, TakesKernel):
             y = np.asarray(y, dtype=np.float64)
         estimator = self._estimator()
         scorer = None if self.scoring is None else check_scoring(estimator, self.scoring)
-        cv = check_cv(self.cv, y, classifier=isinstance(estimator, ClassifierMixin))
-        splits = list(cv.split(rows, y, groups))
-        if not splits:
-            raise ValueError(f"cv gives no folds: {self.cv!r}")
+        splits = splits_of(self.cv, isinstance(estimator, ClassifierMixin), rows, y, groups)
         if isinstance(sample_weight, Real):  # as SVC accepts it
             sample_weight = np.full(len(y), float(sample_weight))
         costs, gammas = self._costs(), self._gammas()

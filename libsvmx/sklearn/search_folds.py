@@ -22,7 +22,7 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.utils import _safe_indexing, compute_class_weight
 from sklearn.utils.metaestimators import _safe_split
 
@@ -90,7 +90,7 @@ class Fold:
 
     Attributes
     ----------
-    train, test : array of int          indices from the splitter
+    train, test : array of int          indices >= 0
     rows : array of int32               those of ``train`` with positive weight, sorted by class
     classes : array of int              codes of the classes among ``rows``; empty in regression
     class_weights : dict                factor of C by code
@@ -137,7 +137,7 @@ class FoldSearch:
     X : array or sparse matrix      validated rows
     y : array                       labels, or targets
     sample_weight : array or None
-    splits : list of (train, test)
+    splits : list of (train, test)  of ``splits_of``
     scorer : callable or None       None: accuracy, or R^2
 
     Points are numbered as in ParameterGrid: gamma changes fastest.
@@ -167,10 +167,8 @@ class FoldSearch:
     def fold(self, train: Any, test: Any) -> Fold:
         """Make a Fold.
 
-        Raises ValueError for an unknown class in class_weight, and without a row to score that has a weight; IndexError
-        for a row index out of range.
+        Raises ValueError for an unknown class in class_weight, and without a row to score that has a weight.
         """
-        train, test = (numbers_of(rows, len(self.y)) for rows in (train, test))
         rows = train if self.counts is None else train[self.counts[train]]
         classes, weights = np.empty(0, dtype=np.int32), dict[int, float]()
         if self.is_classifier:
@@ -375,8 +373,22 @@ def weights_score(scorer: Any) -> bool:
     return "sample_weight" in signature(scorer).parameters
 
 
+def splits_of(cv: Any, classifier: bool, X: Any, y: Any, groups: Any) -> list[tuple[IntArray, IntArray]]:
+    """Rows to train on and rows to score, indices >= 0, of the folds of ``cv``, which may give masks and negative ones.
+
+    Raises ValueError without folds, or rows to score in one; IndexError for a row index out of range.
+    """
+    splits = list(check_cv(cv, y, classifier=classifier).split(X, y, groups))
+    if not splits:
+        raise ValueError(f"cv gives no folds: {cv!r}")
+    found = [(numbers_of(train, len(y)), numbers_of(test, len(y))) for train, test in splits]
+    if not all(len(test) for _, test in found):
+        raise ValueError("a fold of cv has no rows to score")
+    return found
+
+
 def numbers_of(rows: Any, n: int) -> IntArray:
-    """Row indices >= 0 of a split, given as a mask or as indices, also negative ones. Raises IndexError."""
+    """Row indices >= 0. Raises IndexError."""
     given = np.asarray(rows)
     return np.arange(n)[given if given.size else given.astype(np.intp)]
 

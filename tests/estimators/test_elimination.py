@@ -167,6 +167,9 @@ def test_folds_may_be_masks_and_count_from_the_end():
     for row in (n, -n - 1):
         with pytest.raises(IndexError, match="out of bounds"):
             SVMRFECV(SVC(**LINEAR), cv=[([*range(n - 1), row], [0])]).fit(X, Y)
+    for folds, message in (([], "cv gives no folds"), ([(range(n), [])], "no rows to score")):
+        with pytest.raises(ValueError, match=message):
+            SVMRFECV(SVC(**LINEAR), cv=folds).fit(X, Y)
 
 
 def test_a_cross_validation_of_a_regression_and_of_rbf():

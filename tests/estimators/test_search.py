@@ -356,6 +356,7 @@ def test_one_weight_for_all_rows():
 def test_a_search_without_folds_or_beyond_all_numbers_is_refused():
     for parameters, message in (
         ({"cv": []}, "cv gives no folds"),
+        ({"cv": [(range(200), [])]}, "no rows to score"),
         ({"Cs": 516}, "Cs may be at most 515"),
         ({"gammas": 521}, "gammas may be at most 520"),
     ):
