@@ -283,7 +283,7 @@ def eliminated(
             return
         table = by_function(model.sv_coef, model.class_sv)
         betas = np.zeros((len(table), len(X)))
-        betas[:, rows[np.asarray(model.row_numbers) - 1]] = table
+        np.add.at(betas, (slice(None), rows[np.asarray(model.row_numbers) - 1]), table)  # a fold may repeat a row
         gone, ties = least(rest.importances(K, gamma, betas), min(step, n - wanted))
         yield now, gone, ties
         rest.leave_out(gone)

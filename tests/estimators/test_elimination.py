@@ -172,6 +172,16 @@ def test_folds_may_be_masks_and_count_from_the_end():
             SVMRFECV(SVC(**LINEAR), cv=folds).fit(X, Y)
 
 
+def test_folds_may_repeat_rows():
+    rng = np.random.default_rng(1)
+    drawn = [rng.choice(len(Y), 80) for _ in range(3)]
+    folds = [(rows, np.setdiff1d(np.arange(len(Y)), rows)) for rows in drawn]
+    found, expected = (kind(SVC(**LINEAR), cv=folds).fit(X, Y) for kind in (SVMRFECV, feature_selection.RFECV))
+    for k in range(3):  # coinciding rows leave rho free where few features are left
+        name = f"split{k}_test_score"
+        np.testing.assert_allclose(found.cv_results_[name][2:], expected.cv_results_[name][2:], atol=1e-12)
+
+
 def test_a_cross_validation_of_a_regression_and_of_rbf():
     y = X[:, 0] + X[:, 3] ** 2
     found = SVMRFECV(SVR(), min_features_to_select=2, cv=3).fit(X[:, :6], y)
