@@ -27,12 +27,8 @@
 #define SVMX_MAX_EXPONENT 100000000000000000
 
 /* Called out of line, a number took half as long again on a9a. */
-#if defined(__GNUC__)
 #define SVMX_ALWAYS_INLINE static inline __attribute__((always_inline))
-#else
-#define SVMX_ALWAYS_INLINE static inline
-#endif
-#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define SVMX_EIGHT_DIGITS 1
 #endif
 
@@ -102,18 +98,6 @@ static inline uint64_t svmx_multiply(uint64_t a, uint64_t b, uint64_t *high)
 #endif
 }
 
-static inline int svmx_leading_zeros(uint64_t w)
-{
-#if defined(__GNUC__)
-    return __builtin_clzll(w);
-#else
-    int l = 0;
-    for (; !(w >> 63); w <<= 1)
-        ++l;
-    return l;
-#endif
-}
-
 /* The bits of the double nearest to w * 10^q, ties to even; at least those of an infinity if it is out of range.
  * Returns 0 where 128 bits do not decide it. */
 static int svmx_scale_by_ten(uint64_t w, int64_t q, uint64_t *bits)
@@ -130,7 +114,7 @@ static int svmx_scale_by_ten(uint64_t w, int64_t q, uint64_t *bits)
         return 1;
     }
     five_to_q = svmx_power_of_five[q - SVMX_LEAST_POWER];
-    l = svmx_leading_zeros(w);
+    l = __builtin_clzll(w);
     w <<= l;
     low = svmx_multiply(w, five_to_q[0], &high);
     if ((high & 0x1ff) == 0x1ff) {          /* the other half of the power might carry into the 55 bits we need */

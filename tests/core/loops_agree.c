@@ -816,7 +816,6 @@ static svmx_source drawn_source(const svmx_targets *targets, int s)
 TRY(rbf_one)
 {
     UNUSED;
-#if defined(__GNUC__)
     const int64_t begin = 3 * SVMX_PANEL;
     for (int kind = 0; kind < 10; ++kind) /* panels and row in double, the row in float, both; in place, in double, in float */
         for (double gamma = 1e-3; gamma < 30; gamma *= 30) {
@@ -836,13 +835,11 @@ TRY(rbf_one)
                 F[0][I[1][k]] = exact(2, begin + I[1][k], gamma);
             add_floats(F[0], m);
         }
-#endif
 }
 
 TRY(rbf_block)
 {
     UNUSED;
-#if defined(__GNUC__)
     static int32_t doubtful[SVMX_SOURCES * SVMX_RBF_BLOCK];
     const int64_t begin = 2 * SVMX_PANEL;
     const int count = (int)(n % SVMX_SOURCES) + 1;
@@ -865,7 +862,6 @@ TRY(rbf_block)
                 add_floats(out[s] + begin, m);
             }
         }
-#endif
 }
 
 /* ---- all loops ----------------------------------------------------------------------------------------------------------- */

@@ -29,7 +29,6 @@
 #define MOST_EXPONENT 1000.0
 #define LOG2_OF_LEAST (-SVMX_EXP_ERROR * 1.4427)
 
-#if defined(__GNUC__)
 #define SVMX_MOST_GROUP (SVMX_BYTES == 64 ? 8 : 4)
 
 /* 2^t lies between *below and *above, which are (float)e and (float)(e ratio). */
@@ -331,16 +330,6 @@ static void svmx_from_block(int64_t begin, int64_t n, int count, const svmx_targ
     else
         svmx_block(begin, n, count, targets, rows, sources, below, above, 0);
 }
-#else /* no vectors: libm's exp, and no rows in one pass */
-static void svmx_from_dots(int64_t n, const double *dots, const double *squares, double square, double neg_gamma,
-                           float *below, float *above)
-{
-    for (int64_t k = 0; k < n; ++k)
-        below[k] = above[k] = (float)exp(neg_gamma * (square + squares[k] - 2 * dots[k]));
-}
-#define svmx_from_row(...) ((void)0)
-#define svmx_from_block(...) ((void)0)
-#endif
 
 /* Whether there are differences. Copies ``below``. */
 static int svmx_settle(int64_t n, const float *SVMX_RESTRICT below, const float *SVMX_RESTRICT above,

@@ -64,11 +64,7 @@ static inline int svmx_rbf_source(const svmx_targets *targets, double square, do
     source->of_square = square * targets->of_square - error * SVMX_LOG2_E;
     source->close = slack <= SVMX_CLOSE_SLACK;
     source->ratio = source->close ? 1 + 2.01 * error : exp(2.01 * error);
-#if defined(__GNUC__)
     return slack <= SVMX_MOST_SLACK;
-#else
-    return 0;
-#endif
 }
 
 #define SVMX_RBF_LOOPS(LOOP)                                                                                              \

@@ -57,7 +57,7 @@ void SVMX_LOOP(axpy_at)(int64_t n, double a, const float *SVMX_RESTRICT K, const
         scores[k] += a * K[at[k]];
 }
 
-#if defined(__GNUC__) && defined(__AVX__)
+#ifdef __AVX__
 /* The first four values of eight rows, each turned into a vector. */
 SVMX_INLINE void svmx_transpose_four(int64_t stride, const float *rows, float *out)
 {
@@ -81,7 +81,7 @@ SVMX_INLINE void svmx_transpose_four(int64_t stride, const float *rows, float *o
 void SVMX_LOOP(interleave)(int64_t n, int64_t stride, const float *SVMX_RESTRICT rows, float *SVMX_RESTRICT out)
 {
     int64_t k = 0;
-#if defined(__GNUC__) && defined(__AVX__)
+#ifdef __AVX__
     for (; k + 4 <= n; k += 4)
         for (int r = 0; r < SVMX_REPLAY; r += 8)
             svmx_transpose_four(stride, rows + r * stride + k, out + k * SVMX_REPLAY + r);
