@@ -1,4 +1,3 @@
-from libsvmx._kernels.kernel_matrix cimport Targets
 from libsvmx._problem.dual cimport Dual, DualProblem
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
@@ -23,10 +22,6 @@ cdef class GrowingSmo(WarmSmo):
     cdef double[::1] upper
     cdef Dual box                   # views of linear_of, lower and upper
     cdef DualProblem given          # the first problem, with the rows to predict
-    cdef Targets tests              # rows to predict, if kernel rows are shared
-    cdef float[::1] test_values
-    cdef int follow_tests(self) except -1
-    cdef object row_of_tests(self)
     cdef object optimum(self, began=*)
     cdef int enlarge(self, double growth) except -1
 

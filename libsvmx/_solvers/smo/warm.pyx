@@ -11,7 +11,7 @@ The iteration is that of smo.pyx, and the optimum is LIBSVM's to eps, though the
 from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from libsvmx._core.dispatch cimport SVMX_SOURCES, SVMX_TAU, svmx_axpy, svmx_axpy_row
+from libsvmx._core.dispatch cimport SVMX_TAU, svmx_axpy
 from libsvmx._kernels.kernel_matrix cimport Kernel
 from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, add_variable, begin, gap_of, grow, width_of_rho
 from libsvmx._solvers.control cimport Control
@@ -207,7 +207,7 @@ cdef class GrowingSmo(WarmSmo):
                 converged = self.iterate(limit)
         if self.control.stopped:
             raise Stopped(self.control.stopped)
-        self.follow_tests()
+        self.make_current(self.size, self.total)
         self.write(&found, &self.kept_beta[0], &self.kept_scores[0])
         values_ = zeros("d", self.total - self.size)
         cdef double[::1] values = values_
@@ -219,46 +219,6 @@ cdef class GrowingSmo(WarmSmo):
         gap = gap_in_double(problem, self.store.kernel, self.kept_beta, self.control) if converged else None
         converged = converged and (gap is None or gap <= TOLERATED * self.control.eps)
         return values_, width, self.iterations, seconds, converged
-
-    cdef int follow_tests(self) except -1:
-        """Compute V of the rows to predict from that of the start."""
-        cdef Py_ssize_t p, n = self.total - self.size
-        cdef int32_t[::1] index = self.store.index
-        cdef int count = 0, r
-        cdef int32_t sources[SVMX_SOURCES]
-        cdef double falls[SVMX_SOURCES]
-        cdef float *out[SVMX_SOURCES]
-        if n == 0 or not self.store.targets.kept or self.store.whole:
-            return self.make_current(self.size, self.total)
-        if self.tests is None:  # once for all optima
-            self.tests = self.store.kernel.targets(self.row_of_tests())
-            self.test_values = zeros("f", SVMX_SOURCES * n)
-        for p in range(self.size, self.total):
-            self.V[p] = self.start_scores[self.variable[p]]
-        with nogil:
-            for p in range(self.size + 1):
-                if p < self.size:
-                    falls[count] = self.start_beta[self.variable[p]] - self.y[p] * self.alpha[p]
-                    if falls[count] == 0:
-                        continue
-                    sources[count] = index[p]
-                    out[count] = &self.test_values[count * n]
-                    count += 1
-                if count == SVMX_SOURCES or (p == self.size and count > 0):
-                    self.store.kernel.values_computed += self.tests.fill_rows(sources, count, n, out, self.store.pool)
-                    for r in range(count):
-                        svmx_axpy_row(n, falls[r], out[r], &self.V[self.size])
-                    self.control.worked(2 * count * n)
-                    count = 0
-        return 0
-
-    cdef object row_of_tests(self):
-        cdef Py_ssize_t p
-        rows_ = zeros("i", self.total - self.size)
-        cdef int32_t[::1] rows = rows_
-        for p in range(self.size, self.total):
-            rows[p - self.size] = self.store.index[p]
-        return rows_
 
     cdef int enlarge(self, double growth) except -1:
         """Scale the box by ``growth``, and set the start in it."""
