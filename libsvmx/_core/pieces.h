@@ -21,14 +21,14 @@ static inline const float *svmx_piece_there(svmx_piece *piece)
     return value == SVMX_CLAIMED ? NULL : (const float *)value;
 }
 
-/* Whether the caller has claimed it, and must publish it. */
+/* Whether the caller has claimed it. */
 static inline int svmx_claim_piece(svmx_piece *piece)
 {
     uintptr_t absent = 0;
     return atomic_compare_exchange_strong(piece, &absent, SVMX_CLAIMED);
 }
 
-/* Publish a claimed piece; NULL: it is absent again. */
+/* Publish a claimed piece. */
 static inline void svmx_publish_piece(svmx_piece *piece, const float *values)
 {
     atomic_store_explicit(piece, (uintptr_t)values, memory_order_release);

@@ -55,6 +55,7 @@ cdef class SharedRows:
     cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil
     cdef int compute(self, const int32_t *rows, int count, float **out) except -1 nogil
     cdef svmx_piece *piece_of(self, int32_t row, int32_t segment) noexcept nogil
+    cdef float *claim(self, svmx_piece *piece, Py_ssize_t n) noexcept nogil
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil
     cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, Targets targets, const float **pieces,
                        float *spare, Py_ssize_t stride, ThreadPool pool) noexcept nogil

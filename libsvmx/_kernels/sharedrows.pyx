@@ -331,10 +331,9 @@ cdef class SharedRows:
             memcpy(values, own, n * sizeof(float))
             return
         (<Targets>self.target[t]).fill(row, 0, n, values)
-        if piece != NULL and svmx_claim_piece(piece):
-            room = self.source.room_for(4 * padded(n))
-            if room != NULL:
-                memcpy(room, values, n * sizeof(float))
+        room = self.source.claim(piece, n)
+        if room != NULL:
+            memcpy(room, values, n * sizeof(float))
             svmx_publish_piece(piece, room)
 
     cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil:
@@ -368,6 +367,11 @@ cdef class SharedRows:
         if self.across:
             return &self.piece[row * self.k + segment]
         return &self.piece[row] if self.segment_of[row] == segment else NULL
+
+    cdef float *claim(self, svmx_piece *piece, Py_ssize_t n) noexcept nogil:
+        """Room for a missing piece of n values, which the caller fills and publishes; NULL if it is not kept (it stays
+        claimed if there is no room, so that nobody asks again), or another thread computes it."""
+        return self.room_for(4 * padded(n)) if piece != NULL and svmx_claim_piece(piece) else NULL
 
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil:
         """Memory for a piece, or NULL."""
@@ -409,13 +413,8 @@ cdef class SharedRows:
             pieces[r] = svmx_piece_there(piece) if piece != NULL else NULL
             if pieces[r] != NULL:
                 continue
-            room, claimed[n] = NULL, NULL
-            if piece != NULL and svmx_claim_piece(piece):
-                room = self.room_for(4 * padded(length))
-                if room != NULL:
-                    claimed[n] = piece
-                else:
-                    svmx_publish_piece(piece, NULL)
+            room = self.claim(piece, length)
+            claimed[n] = piece if room != NULL else NULL
             out[n] = room if room != NULL else spare + r * stride
             pieces[r], todo[n] = out[n], rows[r]
             n += 1
