@@ -17,7 +17,7 @@ KernelRows                      rows of a solver, with its positions, active par
 Symmetry                        holds Targets: copies values from stored rows
 SharedRows (sharedrows)         holds Targets: rows shared by solves, all values, or those of two classes at a time;
                                 makes SharedKernels; source of GramRows, and of starts (_solvers/seeding)
-DoubleRows (sharedrows)         holds Targets, or SharedRows: rows in double, for paths
+DoubleRows (doublerows)         holds Targets, or SharedRows: rows in double, for paths
 ExpansionShapley (shapley)      Shapley values of a sum of RBF or Laplacian kernel values
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or approximations with a bound
 CrossRow (cross)                  the same of one test row at a time, by Products

@@ -18,7 +18,7 @@ from libc.string cimport memcpy
 from libsvmx._core.allocation cimport reallocate
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._core.dispatch cimport SVMX_TOGETHER, svmx_add_rows, svmx_axpy, svmx_dot
-from libsvmx._kernels.sharedrows cimport FEW_ROWS, DoubleRows
+from libsvmx._kernels.doublerows cimport FEW_ROWS, DoubleRows
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._problem.dual cimport Certificate, add_variable, begin, gap_of
 from libsvmx._solvers.control cimport Control

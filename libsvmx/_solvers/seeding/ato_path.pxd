@@ -1,7 +1,8 @@
 from libc.stdint cimport int8_t, int32_t
 
 from libsvmx._core.cholesky cimport Cholesky
-from libsvmx._kernels.sharedrows cimport DoubleRows, SharedRows
+from libsvmx._kernels.doublerows cimport DoubleRows
+from libsvmx._kernels.sharedrows cimport SharedRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport PathState

@@ -49,7 +49,8 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
 from libsvmx._core.cholesky cimport Cholesky
-from libsvmx._kernels.sharedrows cimport DoubleRows, SharedRows
+from libsvmx._kernels.doublerows cimport DoubleRows
+from libsvmx._kernels.sharedrows cimport SharedRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.following cimport WHOLE, append_or_exchange, go, shrink_if_many, unshrink
 from libsvmx._solvers.path.motion cimport Motion
