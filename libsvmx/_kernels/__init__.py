@@ -15,8 +15,9 @@ KernelRows                      rows of a solver, with its positions, active par
   <- GramRows (sharedrows)      of parts of SharedRows, for many solves
   <- RowStore (rowstore)        holds Targets, Symmetry: the cache of rows, grown if that pays, by counts
 Symmetry                        holds Targets: copies values from stored rows
-SharedRows (sharedrows)         holds Targets: rows shared by solves, all values, or those of two classes at a time;
-                                makes SharedKernels; source of GramRows, and of starts (_solvers/seeding)
+SharedRows (sharedrows)         holds Targets: rows shared by solves; makes SharedKernels; source of GramRows, and of
+                                starts (_solvers/seeding)
+  <- PairRows                   those of two classes at a time
 DoubleRows (doublerows)         holds Targets, or SharedRows: rows in double, for paths
 ExpansionShapley (shapley)      Shapley values of a sum of RBF or Laplacian kernel values
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or approximations with a bound

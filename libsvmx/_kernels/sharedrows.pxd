@@ -33,11 +33,8 @@ cdef class SharedRows:
     cdef Slab own_slab              # pieces of ``keep_own``
     cdef Token token
     cdef float *spare               # rows of the last block that are not kept
-    # of one thread, two segments at a time, whose targets and rows ``target`` and ``piece`` have:
-    cdef SharedRows source          # else None
-    cdef int32_t segments[2]
-    cdef Py_ssize_t n_first         # rows of the first one
-    cdef Py_ssize_t width           # of both
+    cdef Py_ssize_t width           # values of a whole row
+    cdef str what                   # text of MemoryError
     # memory of the other pieces, filled from the front under the lock
     cdef svmx_lock lock
     cdef bint locks
@@ -47,18 +44,25 @@ cdef class SharedRows:
     cdef Py_ssize_t filling         # slab in use, n_slabs if full
     cdef int64_t filled             # bytes of it
     cdef Py_ssize_t take_segments(self, Targets targets) except -1
+    cdef int lay_slabs(self, Py_ssize_t n_pieces, Py_ssize_t longest, double needed, double budget_bytes) except -1
     cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil
     cdef void begin(self, int32_t first, int32_t last) noexcept nogil
     cdef int32_t place_of(self, int32_t row) noexcept nogil
     cdef const float *at(self, int32_t place) except NULL nogil
-    cdef void fill(self, int32_t row, int t, float *values) noexcept nogil
     cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil
-    cdef int compute(self, const int32_t *rows, int count, float **out) except -1 nogil
+    cdef int compute(self, const int32_t *places, int count, float **out) except -1 nogil
     cdef svmx_piece *piece_of(self, int32_t row, int32_t segment) noexcept nogil
     cdef float *claim(self, svmx_piece *piece, Py_ssize_t n) noexcept nogil
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil
     cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, Targets targets, const float **pieces,
                        float *spare, Py_ssize_t stride, ThreadPool pool) noexcept nogil
+
+
+cdef class PairRows(SharedRows):
+    cdef SharedRows source
+    cdef int32_t segments[2]
+    cdef Py_ssize_t n_first         # rows of the first one
+    cdef void fill(self, int32_t row, int32_t segment, Py_ssize_t n, float *values) noexcept nogil
 
 
 cdef class SharedKernel(Kernel):

@@ -6,8 +6,8 @@ the rows gather theirs. Segments are classes, so that the pairs (a, b) and (a, c
 turn, the worst case of a cache of the latest ones. A piece is computed by the first thread that needs it; another
 thread that needs it meanwhile computes it for itself, which is rare.
 
-For a queue of many small solves, the pieces of a single segment, the Gram matrix, are computed first, in separate memory.
-Of classes, each thread has SharedRows of its own, of two at a time, which share the pieces of rows with their own class;
+For a queue of many small solves, the pieces of a single segment, the Gram matrix, are computed first, in separate
+memory. Of classes, each thread has PairRows, of two at a time, which share the pieces of rows with their own class;
 these are computed on demand, as a fifth to a half of all rows is ever read. GramRows are the rows of a solve.
 """
 
@@ -130,13 +130,13 @@ cdef void _mirror_block(void *context, int64_t part) noexcept nogil:
 # ---- Rows that are shared ----------------------------------------------------------------------------
 
 cdef class SharedRows:
-    """SharedRows(kernel, budget_bytes=0.0, starts=None, across=True, targets=None, token=None, source=None): rows of
-    ``kernel``, for solves over parts of it.
+    """SharedRows(kernel, budget_bytes=0.0, starts=None, across=True, targets=None, token=None): rows of ``kernel``, for
+    solves over parts of it.
 
     Several threads may use them, each through its own ``part``.
 
     Whole rows are read in ``of_thread()``, the object for one thread. Of a single segment they are computed by
-    ``keep_own``, or on demand within the budget; of several, on demand, those of two segments at a time:
+    ``keep_own``, or on demand within the budget; of several, PairRows has them.
     ``begin(first, last)``: the next rows are of the segments of these two.
     ``place_of(row)``: column of a row; ``at(place)``: its values with all columns, valid until ``begin``.
     ``block(places, count, out)``: ``at`` of up to SVMX_SOURCES rows, valid until the next call.
@@ -150,7 +150,6 @@ cdef class SharedRows:
     across : bool                 keep pieces of rows with other segments, too
     targets : Targets             all rows, of a single segment; None: made here
     token : Token                 for rows on demand: counts the work, and may raise Stopped
-    source : SharedRows           of several segments, whose ``of_thread()`` this is
 
     Attributes
     ----------
@@ -159,34 +158,32 @@ cdef class SharedRows:
     for_threads : bool          False for wide sparse data, which are computed in memory that threads would share
     """
 
-    def __cinit__(self, Kernel kernel, double budget_bytes=0.0, starts=None, bint across=True, Targets targets=None,
-                  Token token=None, SharedRows source=None):
-        cdef Py_ssize_t n_pieces, longest
-        cdef double needed = 0.0
+    def __cinit__(self):
+        self.locks = svmx_lock_begin(&self.lock)
+        if not self.locks:
+            raise MemoryError("shared kernel rows")
+
+    def __init__(self, Kernel kernel, double budget_bytes=0.0, starts=None, bint across=True, Targets targets=None,
+                 Token token=None):
+        cdef Py_ssize_t longest
         if kernel.given and token is None and (budget_bytes > 0 or starts is not None):
             raise ValueError("pieces of a given kernel are not shared")
-        self.token, self.source = token, source
-        self.kernel, self.n, self.diagonal, self.across = kernel, kernel.n, kernel.diagonal, across
+        self.kernel, self.n, self.width, self.diagonal = kernel, kernel.n, kernel.n, kernel.diagonal
+        self.token, self.across, self.what, self.alone = token, across, "a kernel row", ThreadPool(1)
         self.starts = filled("q", [0, kernel.n] if starts is None else starts)
         self.k = self.starts.shape[0] - 1
-        self.has_groups = self.k > 1 and source is None
-        n_pieces = kernel.n * (self.k if across else 1) if source is None else rows_of_pair(self.starts)
-        self.alone, self.targets = ThreadPool(1), []
+        self.has_groups = self.k > 1
+        longest = self.take_segments(targets)
+        self.lay_slabs(kernel.n * (self.k if across else 1), longest,
+                       all_bytes(self.starts, across) if budget_bytes > 0 else 0.0, budget_bytes)
+
+    cdef int lay_slabs(self, Py_ssize_t n_pieces, Py_ssize_t longest, double needed, double budget_bytes) except -1:
+        """Plan slabs for pieces of up to ``longest`` bytes; memory is touched only as they come in.
+
+        ``needed``: the bytes of all of them and of their table."""
         self.piece = <svmx_piece *>calloc(max(n_pieces, 1), sizeof(svmx_piece))
-        self.locks = svmx_lock_begin(&self.lock)
-        self.target = <void **>calloc(max(self.k, 2), sizeof(void *))
-        if self.piece == NULL or self.target == NULL or not self.locks:
-            raise MemoryError("shared kernel rows")
         self.held_bytes = n_pieces * sizeof(float *)
-        budget_bytes = max(0.0, budget_bytes - self.held_bytes)
-        if source is None:
-            longest = self.take_segments(targets)
-            if budget_bytes > 0:
-                needed = all_bytes(self.starts, across) - self.held_bytes
-        else:
-            self.segment_of, self.segments[0] = source.segment_of, -1
-            longest = 4 * padded(n_pieces)
-            needed = bytes_of_pair(self.starts)
+        budget_bytes, needed = max(0.0, budget_bytes - self.held_bytes), max(0.0, needed - self.held_bytes)
         self.slab_bytes = max(longest, <Py_ssize_t>min(needed, budget_bytes, <double>SVMX_SLAB))
         self.n_slabs = <Py_ssize_t>min(budget_bytes / max(self.slab_bytes, 1), <double>n_pieces)  # each holds a piece
         if needed <= self.slab_bytes:
@@ -195,14 +192,18 @@ cdef class SharedRows:
             self.n_slabs = min(self.n_slabs, <Py_ssize_t>(needed / (self.slab_bytes - longest)) + 1)
         self.most_bytes = self.held_bytes + <double>self.n_slabs * self.slab_bytes
         self.slabs = <float **>calloc(self.n_slabs + 1, sizeof(float *))
-        if self.slabs == NULL:
+        if self.piece == NULL or self.slabs == NULL:
             raise MemoryError("shared kernel rows")
+        return 0
 
     cdef Py_ssize_t take_segments(self, Targets targets) except -1:
         """Set the segment of each row, and the targets of each segment; returns the bytes of the longest piece."""
         cdef Py_ssize_t s, i, longest = 0
         everyone = ramp(self.n) if targets is None else None
-        self.segment_of, self.for_threads = memory("i", self.n), True
+        self.segment_of, self.for_threads, self.targets = memory("i", self.n), True, []
+        self.target = <void **>calloc(self.k, sizeof(void *))
+        if self.target == NULL:
+            raise MemoryError("shared kernel rows")
         for s in range(self.k):
             self.targets.append(targets or self.kernel.targets(everyone[self.starts[s]:self.starts[s + 1]]))
             self.blocks |= (<Targets>self.targets[s]).blocks
@@ -263,9 +264,6 @@ cdef class SharedRows:
         return True
 
     # ---- whole rows, for one thread --------------------------------------------------------------
-    #
-    # Of pairs of segments, for problems whose Gram matrix does not fit; classes are the segments. One against one has
-    # one problem per pair of classes, or six with probability estimates: consecutive solves reuse the values of a pair.
 
     @property
     def thread_bytes(self):
@@ -273,73 +271,38 @@ cdef class SharedRows:
         return bytes_of_pair(self.starts)
 
     def of_thread(self):
-        return SharedRows(self.kernel, HUGE_VAL, self.starts, source=self) if self.has_groups else self
+        return PairRows(self) if self.has_groups else self
 
     cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil:
         cdef int64_t a = self.segment_of[first], b = self.segment_of[last]
         return min(a, b) * self.k + max(a, b)
 
     cdef void begin(self, int32_t first, int32_t last) noexcept nogil:
-        cdef int32_t a = min(self.segment_of[first], self.segment_of[last])
-        cdef int32_t b = max(self.segment_of[first], self.segment_of[last])
-        if self.source is None or (a == self.segments[0] and b == self.segments[1]):
-            return
-        self.segments[0], self.segments[1] = a, b
-        self.target[0], self.target[1] = self.source.target[a], self.source.target[b]
-        self.n_first = self.starts[a + 1] - self.starts[a]
-        self.width = self.n_first + self.starts[b + 1] - self.starts[b]
-        self.filling, self.filled = 0, 0
-        memset(<void *>self.piece, 0, self.width * sizeof(svmx_piece))
+        pass
 
     cdef int32_t place_of(self, int32_t row) noexcept nogil:
-        if self.source is None:
-            return row
-        if self.segment_of[row] == self.segments[0]:
-            return <int32_t>(row - self.starts[self.segments[0]])
-        return <int32_t>(row - self.starts[self.segments[1]] + self.n_first)
+        return row
 
     cdef const float *at(self, int32_t place) except NULL nogil:
         cdef const float *values = svmx_piece_there(&self.piece[place])
         cdef float *room
-        cdef int32_t row = place
         if values != NULL:
             return values
-        room = self.room_for(4 * padded(self.n if self.source is None else self.width))
+        room = self.room_for(4 * padded(self.width))
         if room == NULL:
             with gil:
-                raise MemoryError("a kernel row" if self.source is None else "kernel values of two classes")
-        if self.source is None:
-            self.compute(&row, 1, &room)
-        else:
-            row += <int32_t>(self.starts[self.segments[0]] if place < self.n_first
-                             else self.starts[self.segments[1]] - self.n_first)
-            self.fill(row, 0, room)
-            self.fill(row, 1, room + self.n_first)
+                raise MemoryError(self.what)
+        self.compute(&place, 1, &room)
         svmx_publish_piece(&self.piece[place], room)
         return room
 
-    cdef void fill(self, int32_t row, int t, float *values) noexcept nogil:
-        """K of a row with those of one of the two segments; with its own, kept for other pairs while there is room."""
-        cdef Py_ssize_t n = self.width - self.n_first if t else self.n_first
-        cdef svmx_piece *piece = self.source.piece_of(row, self.segments[t])
-        cdef const float *own = svmx_piece_there(piece) if piece != NULL else NULL
-        cdef float *room
-        if own != NULL:
-            memcpy(values, own, n * sizeof(float))
-            return
-        (<Targets>self.target[t]).fill(row, 0, n, values)
-        room = self.source.claim(piece, n)
-        if room != NULL:
-            memcpy(room, values, n * sizeof(float))
-            svmx_publish_piece(piece, room)
-
     cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil:
-        """Rows that are missing are computed; of a single segment they are not kept."""
+        """Rows that are missing are computed, and not kept."""
         cdef int32_t missing[SVMX_SOURCES]
         cdef float *values[SVMX_SOURCES]
         cdef int s, n = 0
         for s in range(count):
-            out[s] = svmx_piece_there(&self.piece[places[s]]) if self.source is None else self.at(places[s])
+            out[s] = svmx_piece_there(&self.piece[places[s]])
             if out[s] != NULL:
                 continue
             if self.spare == NULL:
@@ -352,8 +315,9 @@ cdef class SharedRows:
             n += 1
         return self.compute(missing, n, values) if n else 0
 
-    cdef int compute(self, const int32_t *rows, int count, float **out) except -1 nogil:
-        (<Targets>self.target[0]).fill_rows(rows, count, self.n, out, self.alone)
+    cdef int compute(self, const int32_t *places, int count, float **out) except -1 nogil:
+        """Compute whole rows."""
+        (<Targets>self.target[0]).fill_rows(places, count, self.n, out, self.alone)
         self.kernel.values_computed += count * self.n
         return self.token.asked(4 * count * self.n)
 
@@ -373,8 +337,7 @@ cdef class SharedRows:
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil:
         """Memory for a piece, or NULL."""
         cdef float *room = NULL
-        if self.source is None:  # else these are one thread's
-            svmx_take_lock(&self.lock)
+        svmx_take_lock(&self.lock)
         if self.filling < self.n_slabs and self.slabs[self.filling] != NULL and self.filled + bytes > self.slab_bytes:
             self.filling += 1
             self.filled = 0
@@ -387,8 +350,7 @@ cdef class SharedRows:
         if self.filling < self.n_slabs:
             room = self.slabs[self.filling] + self.filled // <Py_ssize_t>sizeof(float)
             self.filled += bytes
-        if self.source is None:
-            svmx_give_lock(&self.lock)
+        svmx_give_lock(&self.lock)
         return room
 
     cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, Targets targets, const float **pieces,
@@ -425,6 +387,65 @@ cdef class SharedRows:
         self.values_computed += computed
         svmx_give_lock(&self.lock)
         return computed
+
+
+cdef class PairRows(SharedRows):
+    """PairRows(source): whole rows of two segments of ``source`` at a time, for one thread.
+
+    For problems whose Gram matrix does not fit; segments are classes. One against one has one problem per pair of
+    classes, or six with probability estimates: consecutive solves reuse the values of a pair.
+    """
+
+    def __init__(self, SharedRows source):
+        cdef Py_ssize_t m = rows_of_pair(source.starts)
+        self.kernel, self.n, self.diagonal, self.source = source.kernel, source.n, source.diagonal, source
+        self.starts, self.k, self.segment_of, self.segments[0] = source.starts, source.k, source.segment_of, -1
+        self.what = "kernel values of two classes"
+        self.lay_slabs(m, 4 * padded(m), bytes_of_pair(self.starts) + m * sizeof(float *), HUGE_VAL)
+
+    cdef void begin(self, int32_t first, int32_t last) noexcept nogil:
+        cdef int32_t a = min(self.segment_of[first], self.segment_of[last])
+        cdef int32_t b = max(self.segment_of[first], self.segment_of[last])
+        if a == self.segments[0] and b == self.segments[1]:
+            return
+        self.segments[0], self.segments[1] = a, b
+        self.n_first = self.starts[a + 1] - self.starts[a]
+        self.width = self.n_first + self.starts[b + 1] - self.starts[b]
+        self.filling, self.filled = 0, 0
+        memset(<void *>self.piece, 0, self.width * sizeof(svmx_piece))
+
+    cdef int32_t place_of(self, int32_t row) noexcept nogil:
+        if self.segment_of[row] == self.segments[0]:
+            return <int32_t>(row - self.starts[self.segments[0]])
+        return <int32_t>(row - self.starts[self.segments[1]] + self.n_first)
+
+    cdef int block(self, const int32_t *places, int count, const float **out) except -1 nogil:
+        cdef int s
+        for s in range(count):
+            out[s] = self.at(places[s])
+        return 0
+
+    cdef int compute(self, const int32_t *places, int count, float **out) except -1 nogil:
+        """One row."""
+        cdef int32_t row = places[0] + <int32_t>(self.starts[self.segments[0]] if places[0] < self.n_first
+                                                 else self.starts[self.segments[1]] - self.n_first)
+        self.fill(row, self.segments[0], self.n_first, out[0])
+        self.fill(row, self.segments[1], self.width - self.n_first, out[0] + self.n_first)
+        return 0
+
+    cdef void fill(self, int32_t row, int32_t segment, Py_ssize_t n, float *values) noexcept nogil:
+        """K of a row with those of a segment, n; with its own, kept for other pairs while there is room."""
+        cdef svmx_piece *piece = self.source.piece_of(row, segment)
+        cdef const float *own = svmx_piece_there(piece) if piece != NULL else NULL
+        cdef float *room
+        if own != NULL:
+            memcpy(values, own, n * sizeof(float))
+            return
+        (<Targets>self.source.target[segment]).fill(row, 0, n, values)
+        room = self.source.claim(piece, n)
+        if room != NULL:
+            memcpy(room, values, n * sizeof(float))
+            svmx_publish_piece(piece, room)
 
 
 cdef class SharedKernel(Kernel):
