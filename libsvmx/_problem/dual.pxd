@@ -118,6 +118,9 @@ cdef inline double level_of(const Certificate *found) noexcept nogil:
     return (found.highest + found.lowest) / 2
 
 
+cdef double USUAL_EPS
+cdef double score_rounding(double largest, double squares) noexcept nogil
+cdef bint rounding_may_hide(double largest, double squares, double eps) noexcept nogil
 cdef bint project_chosen(double *b, const double *low, const double *high, double missing, const int32_t *chosen,
                          Py_ssize_t count) except -1 nogil
 cdef double grow(const Dual *dual, int groups, const double *beta, const double *V, double growth, double *start,

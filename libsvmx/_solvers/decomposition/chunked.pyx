@@ -21,10 +21,10 @@ from libsvmx._core.dispatch cimport SVMX_SOURCES, svmx_add_float_rows, svmx_axpy
 from libsvmx._kernels.kernel_matrix cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._kernels.sharedrows cimport SharedKernel
-from libsvmx._problem.dual cimport FREE, Certificate, DualProblem, DualSolution, bound_state
+from libsvmx._problem.dual cimport FREE, Certificate, DualProblem, DualSolution, bound_state, score_rounding
 from libsvmx._solvers.control cimport MARK_STEP, Control
 from libsvmx._solvers.decomposition.subproblem cimport Selection, Subproblem
-from libsvmx._solvers.smo.smo cimport Smo, score_rounding
+from libsvmx._solvers.smo.smo cimport Smo
 from libsvmx._solvers.smo.warm cimport WarmSmo
 
 from libsvmx._core.buffers import zeros
@@ -601,12 +601,6 @@ cdef class ChunkedSmo(WarmSmo):
         cdef Py_ssize_t size = min(self.max_size, max(self.min_size, <Py_ssize_t>(PER_FREE * self.count_free())))
         return self.selection.choose(self.active_size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0],
                                      self.total, &self.last[0], <int32_t>self.rounds, size, &self.working[0])
-
-    cdef Py_ssize_t count_free(self) noexcept nogil:
-        cdef Py_ssize_t p, n_free = 0
-        for p in range(self.active_size):
-            n_free += self.is_free(p)
-        return n_free
 
     cdef int load(self, Py_ssize_t n) except -1 nogil:
         """Load the first n of ``working`` into the subproblem; only partly where a stop is due."""

@@ -35,6 +35,8 @@ cdef class Smo(PositionsWithRows):
     cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil
     cdef object starting_order(self, DualProblem problem)
     cdef int optimize(self) except -1 nogil
+    cdef int64_t limit(self) noexcept nogil
+    cdef Py_ssize_t count_free(self) noexcept nogil
     cdef int advance_to(self, int64_t limit) except -1 nogil
     cdef int iterate(self, int64_t limit) except -1 nogil
     cdef int make_steps(self, int64_t limit) except -1 nogil
@@ -43,7 +45,6 @@ cdef class Smo(PositionsWithRows):
     cdef double rounding(self) noexcept nogil
     cdef bint refined_by_r(self, double eps, bint converged) except -1 nogil
     cdef int bring_back(self) except -1 nogil
-    cdef int64_t first_countdown(self) noexcept nogil
     cdef int64_t between_shrinkings(self) noexcept nogil
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
     cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
@@ -73,5 +74,3 @@ cdef inline int64_t libsvms_limit(Py_ssize_t m) noexcept nogil:
 
 
 cdef double tolerance_by_r(double eps, double r, double rounding=*) noexcept nogil
-cpdef double score_rounding(double largest, double squares) noexcept nogil
-cdef bint rounding_may_hide(double largest, double squares, double eps) noexcept nogil

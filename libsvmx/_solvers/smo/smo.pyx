@@ -15,7 +15,7 @@ LIBSVM's names: alpha, y, C (get_C), QD, G_bar, active_size, select_working_set,
 calculate_rho, update_status (update_alpha_status; writes the tables ``up`` and ``low``).
 """
 
-from libc.math cimport HUGE_VAL, fabs, sqrt
+from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.arrays cimport memory
@@ -23,15 +23,14 @@ from libsvmx._core.dispatch cimport SVMX_TAU, svmx_axpy_row, svmx_max_violator, 
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._kernels.kernel_matrix cimport Kernel
 from libsvmx._kernels.rowstore cimport KernelRows, RowStore
-from libsvmx._problem.dual cimport Certificate, DualProblem, DualSolution, certify, gap_of
+from libsvmx._problem.dual cimport (
+    USUAL_EPS, Certificate, DualProblem, DualSolution, certify, gap_of, score_rounding)
 from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
 from libsvmx._solvers.smo.positions cimport AlphaForm, DeferredUpdates, GBar, PositionsWithRows, Scans
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
-from libsvmx._problem.dual import kkt_gap
 from libsvmx.enums import SolveStatus
-from libsvmx.exceptions import Stopped
 
 cdef int64_t SHRINK_EVERY = 1000
 # Work of a step in values: per active variable the update by two rows, and two passes of selection for each group; and
@@ -106,12 +105,15 @@ cdef class Smo(PositionsWithRows):
 
     cdef int optimize(self) except -1 nogil:
         """1 if optimal, 0 if a limit ended it."""
-        cdef int64_t limit = self.control.max_iter if self.control.max_iter != 0 else libsvms_limit(self.size)
         if not self.size:
             return 1
         self.control.poll()
         self.add_start()
-        return self.iterate(limit)
+        return self.iterate(self.limit())
+
+    cdef int64_t limit(self) noexcept nogil:
+        """The largest number of iterations."""
+        return self.control.max_iter if self.control.max_iter != 0 else libsvms_limit(self.size)
 
     def run(self):
         cdef bint converged
@@ -131,7 +133,7 @@ cdef class Smo(PositionsWithRows):
         if not self.size:
             return 1
         if self.countdown == 0:
-            self.countdown = self.first_countdown()
+            self.countdown = self.between_shrinkings() + 1
             self.control.poll()
             self.add_start()
         return self.make_steps(limit)
@@ -159,7 +161,11 @@ cdef class Smo(PositionsWithRows):
 
     @property
     def n_free(self):
-        """Number of free variables."""
+        """``count_free``."""
+        return self.count_free()
+
+    cdef Py_ssize_t count_free(self) noexcept nogil:
+        """Number of free active variables."""
         cdef Py_ssize_t p, n = 0
         for p in range(self.active_size):
             n += self.is_free(p)
@@ -176,8 +182,7 @@ cdef class Smo(PositionsWithRows):
         reached."""
         cdef double finer
         cdef int64_t begun = self.iterations, steps = max(self.iterations, <int64_t>self.size)
-        cdef int64_t limit = self.control.max_iter if self.control.max_iter != 0 else libsvms_limit(self.size)
-        cdef int64_t most = min(begun + MOST_REFINING * steps, limit)
+        cdef int64_t most = min(begun + MOST_REFINING * steps, self.limit())
         while converged:
             finer = tolerance_by_r(eps, self.r(), self.rounding())
             if finer >= self.control.eps:
@@ -185,7 +190,7 @@ cdef class Smo(PositionsWithRows):
             self.control.eps = finer
             converged = self.iterate(most)
             if not converged and self.iterations >= most and self.control.gap < KNOWN_R * self.r():
-                most = min(begun + MOST_WITH_R * steps, limit)
+                most = min(begun + MOST_WITH_R * steps, self.limit())
                 converged = self.iterate(most)
         return False
 
@@ -197,14 +202,11 @@ cdef class Smo(PositionsWithRows):
 
     cdef int iterate(self, int64_t limit) except -1 nogil:
         """1 if optimal, 0 if a limit ended it; all variables are active afterwards."""
-        self.countdown = self.first_countdown()
+        self.countdown = self.between_shrinkings() + 1
         if self.make_steps(limit):
             return 1
         self.bring_back()
         return 0
-
-    cdef int64_t first_countdown(self) noexcept nogil:
-        return self.between_shrinkings() + 1
 
     cdef int64_t between_shrinkings(self) noexcept nogil:
         """Steps from one shrinking to the next."""
@@ -450,10 +452,7 @@ cdef class Smo(PositionsWithRows):
 
     cdef int reconstruct_gradient(self) except -1 nogil:
         """V of the shrunk positions, from G_bar and the free variables."""
-        cdef Py_ssize_t p
-        cdef int64_t n_free = 0
-        for p in range(self.active_size):
-            n_free += self.is_free(p)
+        cdef int64_t n_free = self.count_free()
         if 2 * n_free < self.active_size:
             self.control.mark(MARK_FEW_FREE)
         self.add_deferred(n_free)
@@ -577,62 +576,3 @@ cdef int64_t MOST_REFINING = 30
 # .02 and .05, 12 had folds that the first limit ended, one has folds that this one ends.
 cdef int64_t MOST_WITH_R = 1000
 cdef double KNOWN_R = 10.0
-
-
-# ---- Rounding of kernel values ---------------------------------------------------------------------
-
-# Error of a kernel value in float, relative to K(i, i); and a safety factor on its effect.
-cdef double FLOAT_ERROR = 6e-8
-cdef double SAFETY = 4.0
-# The gap is recomputed in double if the rounding of scores exceeds this multiple of eps, or of LIBSVM's if larger.
-# Measured: the gap in double exceeds that in float by at most a quarter of the estimate (11 sets, 500 to 3,000 rows, C
-# from 10 to 1e4). An eps below LIBSVM's is beyond float nearly everywhere, even with small coefficients: not reported.
-cdef double MOST_ROUNDING = 2.0
-cdef double USUAL_EPS = 1e-3
-# A gap in double up to this multiple of eps counts as converged.
-TOLERATED = 2.0
-
-
-cpdef double score_rounding(double largest, double squares) noexcept nogil:
-    """Estimated error of a score from kernel values in float, the largest of which is ``largest`` (at least 1).
-
-    ``squares``: sum of squared differences of beta to one whose scores have no such error. The errors of kernel values
-    are independent of each other and the same in every step, so they add up to error x sqrt(squares) on any path.
-    """
-    return SAFETY * FLOAT_ERROR * max(1.0, largest) * sqrt(squares)
-
-
-cdef bint rounding_may_hide(double largest, double squares, double eps) noexcept nogil:
-    """Whether the error of kernel values in float may exceed the tolerance (at least LIBSVM's default); arguments as in
-    ``score_rounding``."""
-    return score_rounding(largest, squares) > MOST_ROUNDING * max(eps, USUAL_EPS)
-
-
-def gap_in_double(DualProblem problem, Kernel kernel, beta, Control control):
-    """KKT gap of ``beta`` with kernel values in double; None if ``rounding_may_hide`` is False, or if a limit ends it.
-
-    Raises
-    ------
-    KeyboardInterrupt, or another exception of a signal handler; MemoryError
-    """
-    cdef const double[::1] b = beta, linear = problem.linear, diagonal = kernel.diagonal
-    cdef const int32_t[::1] row = problem.row
-    cdef Py_ssize_t v, i, n = kernel.n
-    cdef double squares = 0.0, largest = 0.0
-    for v in range(problem.size):
-        squares += b[v] * b[v]
-    for i in range(n):
-        largest = max(largest, fabs(diagonal[i]))
-    if not rounding_may_hide(largest, squares, control.eps):
-        return None
-    V_ = zeros("d", problem.size)
-    cdef double[::1] of_row = zeros("d", n), sums, V = V_
-    for v in range(problem.size):
-        of_row[row[v]] += b[v]
-    try:
-        sums = kernel.times(of_row, control)
-    except Stopped:
-        return None
-    for v in range(problem.size):
-        V[v] = linear[v] - sums[row[v]]
-    return kkt_gap(beta, V_, problem.lower, problem.upper, problem.group)

@@ -20,7 +20,7 @@ def checked(solution: DualSolution, dual: DualProblem, kernel: Kernel, control: 
 
     LIBSVM's kernel values are in float, whose error can exceed ``eps`` when coefficients are large.
     """
-    from libsvmx._solvers.smo.smo import TOLERATED, gap_in_double
+    from libsvmx._problem.dual import TOLERATED, gap_in_double
 
     if solution.status != SolveStatus.CONVERGED:
         return solution

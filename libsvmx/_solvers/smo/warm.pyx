@@ -22,8 +22,8 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.machine import machine
 from libsvmx._core.stopping import Stopped
+from libsvmx._problem.dual import TOLERATED, gap_in_double
 from libsvmx._solvers.path.path_state import PathLost
-from libsvmx._solvers.smo.smo import TOLERATED, gap_in_double
 
 # Steps before the first shrinking in a queue, where a start is near the optimum, so that few variables move; then it is
 # after twice as many, up to LIBSVM's number. With 20 or 40, rows that are gathered again cost what the steps save (7
@@ -196,7 +196,6 @@ cdef class GrowingSmo(WarmSmo):
 
     cdef object optimum(self, began=None):
         """Solve from the current alpha; an entry of the list of ``solve_growing``. Raises Stopped."""
-        cdef int64_t limit = self.control.max_iter if self.control.max_iter > 0 else libsvms_limit(self.size)
         cdef bint converged = True
         cdef Py_ssize_t p
         cdef Optimum found
@@ -204,7 +203,7 @@ cdef class GrowingSmo(WarmSmo):
         self.count_anew()
         with nogil:
             if self.size:
-                converged = self.iterate(limit)
+                converged = self.iterate(self.limit())
         if self.control.stopped:
             raise Stopped(self.control.stopped)
         self.make_current(self.size, self.total)

@@ -11,11 +11,12 @@ from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.tickets cimport svmx_next_ticket, svmx_tickets, svmx_tickets_over
 from libsvmx._kernels.sharedrows cimport GramRows
-from libsvmx._problem.dual cimport Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, width_of_rho
+from libsvmx._problem.dual cimport (
+    Certificate, Dual, DualProblem, DualSolution, add_variable, begin, gap_of, rounding_may_hide, width_of_rho)
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.paying cimport COLD, SEEDED
 from libsvmx._solvers.smo.positions cimport GBar
-from libsvmx._solvers.smo.smo cimport Optimum, Smo, rounding_may_hide
+from libsvmx._solvers.smo.smo cimport Optimum, Smo
 from libsvmx._solvers.smo.warm cimport QueuedWarmSmo
 from libsvmx._train.formulation cimport recover, write_dual
 from libsvmx._train.queue.decisions cimport QueueDecisions
