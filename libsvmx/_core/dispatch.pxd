@@ -185,7 +185,8 @@ cdef extern from "loops.h" nogil:
             const svmx_pairing *pair, int64_t n, double eps, float *tops, double *largest, double *gap) noexcept
     void svmx_axpy_at "svmx_loops.axpy_at"(
             int64_t n, double a, const float *K, const int32_t *at, double *scores) noexcept
-    void svmx_interleave "svmx_loops.interleave"(int64_t n, int64_t stride, const float *rows, float *out) noexcept
+    void svmx_interleave "svmx_loops.interleave"(int64_t n, int64_t stride, const float *rows, int64_t between,
+                                                        float *out) noexcept
     void svmx_replay "svmx_loops.replay"(
             int64_t n, const int32_t *source, const double *coef, const float *K, double *scores) noexcept
 

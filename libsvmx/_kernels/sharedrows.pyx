@@ -19,7 +19,8 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from libsvmx._core.arrays cimport give_slab, give_slabs, memory, take_slab
-from libsvmx._core.dispatch cimport SVMX_SOURCES, svmx_axpy_at, svmx_axpy_rows, svmx_gather
+from libsvmx._core.dispatch cimport (
+    SVMX_REPLAY, SVMX_SOURCES, svmx_axpy_at, svmx_axpy_rows, svmx_gather, svmx_interleave)
 from libsvmx._core.pieces cimport (
     svmx_claim_piece, svmx_give_lock, svmx_lock_begin, svmx_lock_end, svmx_piece, svmx_piece_there, svmx_publish_piece,
     svmx_take_lock)
@@ -41,12 +42,12 @@ from libsvmx._kernels.kernel_matrix import check_members
 # probability estimates) gathers its rows. No Python object is made during the solves, so that one can begin every few
 # microseconds.
 
-# Gathering a value, and mirroring one, in nanoseconds.
+# Gathering a value, in nanoseconds.
 cdef double GATHER_NS = 0.5
 # Columns that a sum of rows may take for one that is needed: it takes a quarter of the time where they are in order.
 cdef Py_ssize_t MOST_SPREAD = 4
-# Work on a square, and values of it that are mirrored, between two checks for a stop.
-cdef Py_ssize_t ASKED_AT_ONCE = 1 << 16, MIRRORED_AT_ONCE = 1 << 16
+# Work on a square between two checks for a stop.
+cdef Py_ssize_t ASKED_AT_ONCE = 1 << 16
 
 
 cdef class Slab:
@@ -70,7 +71,7 @@ cdef int fill_square(Targets targets, float *values, ThreadPool pool, Token toke
     """
     cdef float *out[SVMX_SOURCES]
     cdef int32_t rows[SVMX_SOURCES]
-    cdef Py_ssize_t i = 0, n = targets.n
+    cdef Py_ssize_t i = 0, j, n = targets.n
     cdef int s, count
     cdef int64_t work = 0
     cdef bint mirrored = not (targets.kernel.binary or targets.kernel.given)
@@ -80,51 +81,19 @@ cdef int fill_square(Targets targets, float *values, ThreadPool pool, Token toke
             rows[s], out[s] = <int32_t>(i + s), values + (i + s) * n
         with nogil:
             targets.kernel.values_computed += targets.fill_rows(rows, count, i + count if mirrored else n, out, pool)
+            if mirrored and count == SVMX_REPLAY:
+                svmx_interleave(i, n, out[0], n, values + i)
+            elif mirrored:
+                for j in range(i):
+                    for s in range(count):
+                        values[j * n + i + s] = out[s][j]
         work += 4 * count * (i + count if mirrored else n)
         i += count
         if work >= ASKED_AT_ONCE:
             token.note(work)
             work = 0
-    if mirrored:
-        return mirror(values, n, pool, token)
     token.note(work)
     return 0
-
-
-cdef int mirror(float *values, Py_ssize_t n, ThreadPool pool, Token token) except -1:
-    """Mirror the lower triangle of (n, n) floats."""
-    cdef Square square
-    cdef Py_ssize_t blocks = max(<Py_ssize_t>1, MIRRORED_AT_ONCE // max(n, 1) // SVMX_SOURCES), k
-    square.values, square.n, square.first = values, n, 0
-    while square.first < n:
-        k = (min(blocks * SVMX_SOURCES, n - square.first) + SVMX_SOURCES - 1) // SVMX_SOURCES
-        with nogil:
-            pool.run(_mirror_block, &square, k, GATHER_NS * k * SVMX_SOURCES * n)
-        square.first += k * SVMX_SOURCES
-        token.note(k * SVMX_SOURCES * n)
-    return 0
-
-
-cdef struct Square:
-    float *values
-    Py_ssize_t n
-    Py_ssize_t first
-
-
-cdef void _mirror_block(void *context, int64_t part) noexcept nogil:
-    """Mirror SVMX_SOURCES rows."""
-    cdef Square *square = <Square *>context
-    cdef Py_ssize_t i, j, begin = square.first + part * SVMX_SOURCES, n = square.n, end = begin + SVMX_SOURCES
-    cdef const float *lower
-    cdef float *upper
-    for j in range(begin + 1, n):
-        lower, upper = square.values + j * n + begin, square.values + begin * n + j
-        if j >= end:  # a constant number of them takes half the time
-            for i in range(SVMX_SOURCES):
-                upper[i * n] = lower[i]
-        else:
-            for i in range(j - begin):
-                upper[i * n] = lower[i]
 
 
 # ---- Rows that are shared ----------------------------------------------------------------------------
@@ -242,8 +211,8 @@ cdef class SharedRows:
     # ---- all values at once --------------------------------------------------------------------
 
     def keep_own(self, ThreadPool pool, Token token not None):
-        """Compute all pieces of a single segment, by all threads of ``pool``, to the end, even if ``token``, which counts
-        the work, says stop.
+        """Compute all pieces of a single segment, by all threads of ``pool``, to the end, even if ``token``, which
+        counts the work, says stop.
 
         Before any use of them; ``part`` is not possible afterwards.
         """

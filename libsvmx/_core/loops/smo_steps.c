@@ -59,7 +59,7 @@ void SVMX_LOOP(axpy_at)(int64_t n, double a, const float *SVMX_RESTRICT K, const
 
 #ifdef __AVX__
 /* The first four values of eight rows, each turned into a vector. */
-SVMX_INLINE void svmx_transpose_four(int64_t stride, const float *rows, float *out)
+SVMX_INLINE void svmx_transpose_four(int64_t stride, const float *rows, int64_t between, float *out)
 {
     __m256 row[4], pair[4];
     for (int r = 0; r < 4; ++r)
@@ -70,25 +70,26 @@ SVMX_INLINE void svmx_transpose_four(int64_t stride, const float *rows, float *o
         pair[r + 1] = _mm256_unpackhi_ps(row[r], row[r + 1]);
     }
     for (int half = 0; half < 2; ++half) {
-        _mm256_storeu_ps(out + 2 * half * SVMX_REPLAY, _mm256_shuffle_ps(pair[half], pair[half + 2], 0x44));
-        _mm256_storeu_ps(out + (2 * half + 1) * SVMX_REPLAY, _mm256_shuffle_ps(pair[half], pair[half + 2], 0xEE));
+        _mm256_storeu_ps(out + 2 * half * between, _mm256_shuffle_ps(pair[half], pair[half + 2], 0x44));
+        _mm256_storeu_ps(out + (2 * half + 1) * between, _mm256_shuffle_ps(pair[half], pair[half + 2], 0xEE));
     }
 }
 #endif
 
 /* out[k][r] = rows[r][k], r < SVMX_REPLAY, k < n: values that are used together come to lie together; a row every
- * ``stride`` values. */
-void SVMX_LOOP(interleave)(int64_t n, int64_t stride, const float *SVMX_RESTRICT rows, float *SVMX_RESTRICT out)
+ * ``stride`` values, and out[k] every ``between``. */
+void SVMX_LOOP(interleave)(int64_t n, int64_t stride, const float *SVMX_RESTRICT rows, int64_t between,
+                           float *SVMX_RESTRICT out)
 {
     int64_t k = 0;
 #ifdef __AVX__
     for (; k + 4 <= n; k += 4)
         for (int r = 0; r < SVMX_REPLAY; r += 8)
-            svmx_transpose_four(stride, rows + r * stride + k, out + k * SVMX_REPLAY + r);
+            svmx_transpose_four(stride, rows + r * stride + k, between, out + k * between + r);
 #endif
     for (; k < n; ++k)
         for (int r = 0; r < SVMX_REPLAY; ++r)
-            out[k * SVMX_REPLAY + r] = rows[r * stride + k];
+            out[k * between + r] = rows[r * stride + k];
 }
 
 /* scores[r] += coef[e] * K[source[e]][r] for e in [0, n), in the order of e. */

@@ -35,7 +35,7 @@ typedef struct {
     LOOP(void, axpy_row, (int64_t n, double a, const float *K, double *V))                                                \
     LOOP(void, axpy_rows, (int64_t n, int64_t count, const double *a, const float *const *K, int64_t first, double *V))   \
     LOOP(void, axpy_at, (int64_t n, double a, const float *K, const int32_t *at, double *scores))                         \
-    LOOP(void, interleave, (int64_t n, int64_t stride, const float *rows, float *out))                                    \
+    LOOP(void, interleave, (int64_t n, int64_t stride, const float *rows, int64_t between, float *out))                   \
     LOOP(void, replay, (int64_t n, const int32_t *source, const double *coef, const float *K, double *scores))            \
     LOOP(int64_t, max_violator, (int64_t n, double *V, const float *up, double *maximum))                                 \
     LOOP(int64_t, update_max_violator,                                                                                    \

@@ -577,7 +577,7 @@ cdef void _replay_group(Replay *replay, Targets targets, Py_ssize_t at, Py_ssize
     else:
         targets.lay_block(replay.rows + at, <int>lanes)
         targets.fill_block(replay.rows + at, <int>lanes, 0, replay.n_computed, out)
-    svmx_interleave(replay.n_computed, replay.stride, values, together)
+    svmx_interleave(replay.n_computed, replay.stride, values, SVMX_REPLAY, together)
     lane = together + SVMX_REPLAY * replay.n_computed
     in_order = lanes == SVMX_REPLAY
     for r in range(1, lanes):
