@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 else:
     from _operator import itemgetter
-    from itertools import repeat
+
+    from libsvmx._core.arrays import set_fields
 
     class NamedTuple(tuple):
         """As that of ``typing``."""
@@ -136,7 +137,7 @@ else:
             "__dataclass_fields__": _AsDataclass("__dataclass_fields__", frozen, eq),
             "__dataclass_params__": _AsDataclass("__dataclass_params__", frozen, eq),
             "__match_args__": tuple(one.name for one in known.values() if not one.kw_only),
-            "__init__": _init(cls, known, frozen),
+            "__init__": _init(cls, known),
             "__signature__": _Signature(),
             "__repr__": _repr,
         }
@@ -154,12 +155,12 @@ else:
             methods["__setattr__"], methods["__delattr__"] = _refuse, _refuse
         return methods
 
-    def _init(cls, known, frozen):
+    def _init(cls, known):
         """``__init__`` with the fields as arguments; compiled after PLAIN_CALLS calls, or at a wrong one."""
         positional = [name for name, one in known.items() if not one.kw_only]
         usual = {name: one.default for name, one in known.items() if one.default is not MISSING}
         made = {name: one.default_factory for name, one in known.items() if one.default_factory is not MISSING}
-        put, finish, left = object.__setattr__ if frozen else setattr, hasattr(cls, "__post_init__"), [PLAIN_CALLS]
+        finish, left = hasattr(cls, "__post_init__"), [PLAIN_CALLS]
 
         def __init__(self, *args, **given):
             values = usual | given | dict(zip(positional, args, strict=False))
@@ -169,12 +170,12 @@ else:
             left[0] -= 1
             fits = given.keys() <= known.keys() and given.keys().isdisjoint(positional[: len(args)])
             if left[0] < 0 or not fits or len(values) != len(known) or len(args) > len(positional):
-                compiled = _compiled_init(cls, known, frozen)
+                compiled = _compiled_init(cls, known)
                 for owner in type(self).__mro__:
                     if owner.__dict__.get("__init__") is __init__:
                         owner.__init__ = compiled
                 return compiled(self, *args, **given)
-            any(map(put, repeat(self), values, values.values()))  # all of them: each gives None
+            set_fields(self, tuple(values), tuple(values.values()))
             if finish:
                 self.__post_init__()
 
@@ -185,25 +186,24 @@ else:
         init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
         return init
 
-    def _compiled_init(cls, known, frozen):
+    def _compiled_init(cls, known):
         """``__init__`` compiled from its text, so that it has the names of the fields and is fast."""
-        values = {"_put": object.__setattr__, "_missing": MISSING}
-        positional, keyword, body = [], [], []
+        values = {"_set_fields": set_fields, "_names": tuple(known), "_missing": MISSING}
+        positional, keyword, set_to = [], [], []
         for name, one in known.items():
             argument = name
             if not one.required:
                 values[f"_default_{name}"] = one.default if one.default_factory is MISSING else MISSING
                 argument += f"=_default_{name}"
             (keyword if one.kw_only else positional).append(argument)
-            value = name
             if one.default_factory is not MISSING:
                 values[f"_make_{name}"] = one.default_factory
-                value = f"_make_{name}() if {name} is _missing else {name}"
-            body.append(f"_put(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
-        if hasattr(cls, "__post_init__"):
-            body.append("self.__post_init__()")
+                name = f"_make_{name}() if {name} is _missing else {name}"
+            set_to.append(f"{name},")
         arguments = ["self", *positional, *(["*", *keyword] if keyword else [])]
-        text = f"def __init__({', '.join(arguments)}):\n " + "\n ".join(body or ["pass"])
+        text = f"def __init__({', '.join(arguments)}):\n _set_fields(self, _names, ({' '.join(set_to)}))"
+        if hasattr(cls, "__post_init__"):
+            text += "\n self.__post_init__()"
         exec(text, values, made := {})
         return _named(made["__init__"], cls, known)
 
@@ -229,7 +229,7 @@ else:
         def __get__(self, of, cls):
             from inspect import signature
 
-            whole = signature(_compiled_init(cls, cls.__record_fields__, True))
+            whole = signature(_compiled_init(cls, cls.__record_fields__))
             return whole.replace(parameters=list(whole.parameters.values())[1:])
 
     class _AsDataclass:
