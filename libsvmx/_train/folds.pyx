@@ -62,7 +62,7 @@ def check_labels(targets):
     cdef Py_ssize_t i, n
     cdef const double *y = float64_of(targets, &n)
     for i in range(n):
-        if y[i] != floor(y[i]) or not -2147483648.0 <= y[i] <= 2147483647.0:
+        if not -2147483648.0 <= y[i] <= 2147483647.0 or y[i] != <int32_t>y[i]:
             hint = "; targets of a regression are for epsilon_svr, -s 3" if y[i] - floor(y[i]) > 0 else ""
             raise DataError(f"class label {y[i]!r} is not an integer between -2^31 and 2^31 - 1{hint}", i)
 

@@ -220,7 +220,8 @@ cdef void recover(const Formulation *of, Py_ssize_t l, const double *w, const Du
     found.value, found.has_value = 0.0, False
     for i in range(l):
         n_part += lower[i] < upper[i]
-        bounds += upper[i] if upper[i] > 0 else -lower[i]
+        if w != NULL:
+            bounds += upper[i] if upper[i] > 0 else -lower[i]
     if of.kind == C_SVC:
         for i in range(l):
             total += fabs(beta[i])

@@ -1,5 +1,6 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
+from libsvmx._core.arrays cimport Memory
 from libsvmx._core.dispatch cimport svmx_pairing
 from libsvmx._core.process cimport ThreadPool
 from libsvmx._kernels.kernel_matrix cimport Kernel
@@ -102,15 +103,17 @@ cdef class DeferredUpdates:
 
 cdef class GBar:
     cdef readonly DeferredUpdates updates
-    cdef double[::1] scores
-    cdef int64_t[::1] seen          # number of updates that scores[row] includes
-    cdef unsigned char[::1] sources # by row: whether it is the source of a pending update
+    cdef Py_ssize_t n               # kernel rows
+    cdef Memory memory              # of the arrays: typed memoryviews would take as long as a dozen steps
+    cdef double *scores
+    cdef int64_t *seen              # number of updates that scores[row] includes
+    cdef unsigned char *sources     # by row: whether it is the source of a pending update
     cdef bint level                 # no pending update is in any score
     cdef int64_t limit
     # scratch of make_current
-    cdef int32_t[::1] every
-    cdef int32_t[::1] late
-    cdef double[::1] sums
+    cdef int32_t *every
+    cdef int32_t *late
+    cdef double *sums
     cdef void begin(self, Py_ssize_t n) noexcept nogil
     cdef int add(self, int32_t row, double coef, KernelRows store, Control control) except -1 nogil
     cdef int before_rows(self, KernelRows store, Control control) except -1 nogil

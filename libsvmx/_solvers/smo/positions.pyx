@@ -92,10 +92,10 @@ cdef class Positions:
         cdef bint positive = self.y[p] > 0
         cdef bint in_up = not upper if positive else not lower
         cdef bint in_low = not lower if positive else not upper
-        cdef int g, own = 0 if self.groups == 1 or positive else 1
-        for g in range(self.groups):
-            self.up[g, p] = 0 if g == own and in_up else -HUGE_VAL
-            self.low[g, p] = 0 if g == own and in_low else HUGE_VAL
+        cdef int g = 0 if self.groups == 1 or positive else 1
+        self.up[g, p], self.low[g, p] = 0 if in_up else -HUGE_VAL, 0 if in_low else HUGE_VAL
+        if self.groups == 2:  # in the other one it is nowhere
+            self.up[1 - g, p], self.low[1 - g, p] = -HUGE_VAL, HUGE_VAL
 
     cdef void close(self, Py_ssize_t p) noexcept nogil:
         """Let no step move position p, which has an empty box; its score follows the others."""
@@ -603,11 +603,14 @@ cdef class GBar:
 
     def __cinit__(self, Py_ssize_t n, Py_ssize_t positions):
         self.updates = DeferredUpdates()
-        cdef double[::1] of_rows = memory("d", n + positions)
-        cdef int32_t[::1] of_positions = memory("i", 2 * positions)
         cdef Py_ssize_t p
-        self.scores, self.sums, self.seen, self.sources = of_rows[:n], of_rows[n:], memory("q", n), bytearray(max(n, 1))
-        self.every, self.late = of_positions[:positions], of_positions[positions:]
+        self.n, self.memory = n, memory("d", 2 * n + 2 * positions + n // 8 + 1)
+        self.scores = <double *>self.memory.items
+        self.sums = self.scores + n
+        self.seen = <int64_t *>(self.sums + positions)
+        self.every = <int32_t *>(self.seen + n)
+        self.late = self.every + positions
+        self.sources = <unsigned char *>(self.late + positions)
         for p in range(positions):
             self.every[p] = <int32_t>p
         self.begin(n)
@@ -615,10 +618,9 @@ cdef class GBar:
     cdef void begin(self, Py_ssize_t n) noexcept nogil:
         """Reset for at most as many rows as in the constructor, with no variable at C."""
         self.updates.n, self.level = 0, True
-        if n > 0:
-            memset(&self.scores[0], 0, n * sizeof(double))
-            memset(&self.seen[0], 0, n * sizeof(int64_t))
-            memset(&self.sources[0], 0, n)
+        memset(self.scores, 0, n * sizeof(double))
+        memset(self.seen, 0, n * sizeof(int64_t))
+        memset(self.sources, 0, n)
         self.limit = max(MOST_UPDATES, 4 * n)
 
     cdef int add(self, int32_t row, double coef, KernelRows store, Control control) except -1 nogil:
@@ -630,15 +632,15 @@ cdef class GBar:
 
     cdef int before_rows(self, KernelRows store, Control control) except -1 nogil:
         """Make the updates if whole rows are stored, and some of theirs may be replaced or leave the CPU cache."""
-        if self.updates.n and store.whole and (self.updates.n >= FEW_UPDATES or store.may_replace(&self.sources[0])):
+        if self.updates.n and store.whole and (self.updates.n >= FEW_UPDATES or store.may_replace(self.sources)):
             self.clear(store, control)
         return 0
 
     cdef int clear(self, KernelRows store, Control control) except -1 nogil:
         """Make all updates, and empty the list."""
-        self.make_current(store, &self.every[0], store.size, control)
-        self.seen[:] = 0
-        self.sources[:] = 0
+        self.make_current(store, self.every, store.size, control)
+        memset(self.seen, 0, self.n * sizeof(int64_t))
+        memset(self.sources, 0, self.n)
         self.updates.n, self.level = 0, True
         return 0
 
@@ -651,10 +653,10 @@ cdef class GBar:
         row = store.row_at()  # the store may have been laid out anew
         for p in range(n):
             self.sums[p] = self.scores[row[p]]
-        self.updates.apply_rows(0, store.pool, &self.every[0], n, &self.sums[0], control)
+        self.updates.apply_rows(0, store.pool, self.every, n, self.sums, control)
         for p in range(n):
             self.scores[row[p]] = self.sums[p]
-        self.sources[:] = 0
+        memset(self.sources, 0, self.n)
         self.updates.n = 0
         return True
 
@@ -681,6 +683,6 @@ cdef class GBar:
                     self.seen[row] = self.updates.n  # each row once
                     self.late[n_late], self.sums[n_late] = positions[i], self.scores[row]
                     n_late += 1
-            self.updates.apply(oldest, store, &self.late[0], n_late, &self.sums[0], True, control)
+            self.updates.apply(oldest, store, self.late, n_late, self.sums, True, control)
             for i in range(n_late):
                 self.scores[store.index[self.late[i]]] = self.sums[i]

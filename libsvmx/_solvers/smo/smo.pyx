@@ -485,18 +485,20 @@ cdef class Smo(PositionsWithRows):
         cdef double ub = HUGE_VAL, lb = -HUGE_VAL, total = 0, value
         cdef int64_t n_free = 0
         cdef Py_ssize_t p
+        cdef bint in_up, in_low, one_group = self.groups == 1
         for p in range(self.size):
-            if (self.groups == 2 and (self.y[p] > 0) != (g == 0)) or (self.up[g, p] != 0 and self.low[g, p] != 0):
+            in_up, in_low = self.up[g, p] == 0, self.low[g, p] == 0
+            if not (in_up or in_low):
                 continue  # of the other group, or closed
             # -y V may be -0 where LIBSVM's G is +0; adding 0 fixes the sign
             value = -self.y[p] * self.V[p] + 0.0
-            if self.groups == 1:
+            if one_group:
                 value = self.y[p] * value
-            if self.is_free(p):
+            if in_up and in_low:
                 n_free += 1
                 total += value
             # ties keep the later value: +0 and -0 are equal, but printed differently
-            elif (self.up[g, p] == 0) == (self.groups == 1 or g == 0):
+            elif in_up == (one_group or g == 0):
                 ub = ub if ub < value else value
             else:
                 lb = lb if lb > value else value
