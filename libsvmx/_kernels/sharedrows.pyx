@@ -134,13 +134,15 @@ cdef class SharedRows:
 
     def __init__(self, Kernel kernel, double budget_bytes=0.0, starts=None, bint across=True, Targets targets=None,
                  Token token=None):
-        cdef Py_ssize_t longest
+        cdef Py_ssize_t longest, s
         if kernel.given and token is None and (budget_bytes > 0 or starts is not None):
             raise ValueError("pieces of a given kernel are not shared")
         self.kernel, self.n, self.width, self.diagonal = kernel, kernel.n, kernel.n, kernel.diagonal
         self.token, self.across, self.what, self.alone = token, across, "a kernel row", ThreadPool(1)
-        self.starts = filled("q", [0, kernel.n] if starts is None else starts)
-        self.k = self.starts.shape[0] - 1
+        self.k = 1 if starts is None else len(starts) - 1
+        self.starts = memory("q", self.k + 1)
+        for s in range(self.k + 1):
+            self.starts[s] = (0 if s == 0 else kernel.n) if starts is None else starts[s]
         self.has_groups = self.k > 1
         longest = self.take_segments(targets)
         self.lay_slabs(kernel.n * (self.k if across else 1), longest,
@@ -567,11 +569,11 @@ cdef class GramRows(KernelRows):
 
     def __cinit__(self, SharedRows values, Py_ssize_t most_rows, Py_ssize_t most_positions, ThreadPool pool):
         self.values, self.kernel, self.pool, self.whole = values, values.kernel, pool, True
-        cdef int32_t[::1] of_rows = memory("i", 4 * most_rows), of_positions = memory("i", 2 * most_positions)
-        self.index, self.place = of_positions[:most_positions], of_positions[most_positions:]
+        cdef int32_t[::1] of_rows = memory("i", 4 * most_rows + 2 * most_positions)
         self.member, self.slot_of = of_rows[:most_rows], of_rows[most_rows:2 * most_rows]
-        self.run = of_rows[2 * most_rows:]
-        self.length = self.run[most_rows:]
+        self.run, self.length = of_rows[2 * most_rows:3 * most_rows], of_rows[3 * most_rows:4 * most_rows]
+        of_rows = of_rows[4 * most_rows:]
+        self.index, self.place = of_rows[:most_positions], of_rows[most_positions:]
         self.synced, self.sums = memory("q", most_rows), memory("d", values.n)
         self.slab = Slab(most_rows * padded(most_positions), "kernel rows")
         self.slots = self.slab.values

@@ -28,8 +28,10 @@ cdef class QueueDecisions:
         cdef Py_ssize_t l = max(1, todo.most_rows), n_held = todo.most_held
         param = todo.param
         self.todo, self.kernel_rows, self.control, self.starts = todo, kernel_rows, control, starts
-        cdef double[::1] values = memory("d", n_held + 2 * todo.most_labels)
-        self.column, self.total, self.labels = memory("i", n_held), values[:n_held], values[n_held:]
+        cdef double[::1] values
+        if todo.n_values:
+            values = memory("d", n_held + 2 * todo.most_labels)
+            self.column, self.total, self.labels = memory("i", n_held), values[:n_held], values[n_held:]
         if todo.has_larger:
             self.gathered, self.is_gathered = empty("f", l * max(1, n_held)), zeros("b", l)
         self.row_elements = 1

@@ -264,12 +264,14 @@ cdef class TaskList:
         """
         cdef Py_ssize_t i, j, k, c, n_rows, pair = 0, before = self.n_tasks
         cdef const int32_t *chosen = int32_of(rows, &n_rows)
-        cdef const int64_t[::1] begin = filled("q", start)
+        cdef int64_t[::1] begin = memory("q", len(start))
         cdef const int64_t[::1] parent = parents
         cdef const double[::1] C = filled("d", costs)
         cdef Task *task
         cdef bint from_pair = scheme == "star"
         cdef list numbers = []
+        for c in range(begin.shape[0]):
+            begin[c] = start[c]
         if not 0 <= begin[0] <= begin[C.shape[0]] <= n_rows or begin.shape[0] != C.shape[0] + 1:
             raise ValueError(f"{C.shape[0]} classes of {n_rows} rows")
         for k in range(n_rows):
